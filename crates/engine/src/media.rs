@@ -1,4 +1,4 @@
-//! Images and PDFs as `read` shows them.
+//! Images and PDFs as shown by `read`.
 
 use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
 use crate::raw_path;
@@ -135,7 +135,7 @@ fn pages(place: &Place, bytes: &[u8], args: &Args, (text, data): (&mut String, &
     Ok(())
 }
 
-/// The pages asked for: `3`, `1-3`, `5-`; without a word the first ones.
+/// Parses the requested pages: `3`, `1-3`, `5-`; by default the first ones.
 fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
     let Some(said) = said.map(str::trim) else { return Ok(1..=total.min(MOST_PAGES)) };
     let number = |text: &str| text.trim().parse::<usize>().ok();

@@ -1,4 +1,4 @@
-//! From the names in a text to the files that are meant.
+//! Resolution of names in a text to files.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 impl Engine {
-    /// Makes every path of a request absolute, starting from `directory`.
+    /// Makes every path of a request absolute, relative to `directory`.
     pub(crate) fn name_files(&self, caller: &Caller, directory: &Path, request: &mut Request) -> Result<()> {
-        // What an earlier part of the request makes is there for the later ones.
+        // Files created by an earlier part of the request exist for the later ones.
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
             self.read_windows_names(directory, file, &mut request.notes);
@@ -32,7 +32,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the file that the call names for the one that its text is about, where nothing has the name in the text.
+    /// Uses the file that the call names, if nothing exists under the name in the text.
     pub(crate) fn prefer(&self, directory: &Path, named: &str, request: &mut Request) {
         let [file] = &mut *request.files else { return };
         let there = |name: &str| self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at));
@@ -48,15 +48,15 @@ impl Engine {
         }
     }
 
-    /// The name of a file in a header: relative to where names in the caller's texts start from, if it reads back as that
-    /// file, else absolute.
+    /// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back
+    /// to that file, else absolute.
     pub(crate) fn name_in_header(&self, caller: &Caller, place: &Place) -> String {
         let start = self.directory(caller, None).ok();
         let short = start.and_then(|start| place.absolute().strip_prefix(start).ok()?.to_str());
         short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), str::to_owned)
     }
 
-    /// The directory that relative names start from; the caller's unless told.
+    /// Returns the directory that relative names are resolved against; by default the caller's.
     pub(crate) fn directory(&self, caller: &Caller, named: Option<&str>) -> Result<PathBuf> {
         let first = || self.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
         let root = caller.names_from.clone().unwrap_or_else(first);
@@ -69,8 +69,8 @@ impl Engine {
         }
     }
 
-    /// The absolute path that a file of the request stands for: the first of its names that is there. A file to be edited
-    /// may also be named by the end of its path, if this session knows one such file; that is told.
+    /// Returns the absolute path of a file of the request: the first of its names that exists. A file to be edited may
+    /// also be named by the end of its path, if this session knows exactly one such file; that is noted.
     fn named(
         &self,
         caller: &Caller,
@@ -106,20 +106,20 @@ impl Engine {
                 );
                 Ok((text(only), Some(note)))
             }
-            // Missing, or more than one: the usual answer for a file that is not there.
+            // Missing or ambiguous: the usual error for a missing file.
             _ => Ok((text(&exact), None)),
         }
     }
 
-    /// True when anything has this name.
+    /// True when any entry has this name.
     pub(crate) fn is_there(&self, place: &Place) -> bool {
-        // A directory or a device is there as well: to be refused by that name, not to be looked for elsewhere.
+        // A directory or a device exists as well: it is refused under this name, and not searched for elsewhere.
         !matches!((self.store().stamp(place), self.store().link(place)), (Ok(None), Ok(None)))
     }
 }
 
-/// A relative name in a text stays below the directory it starts from, even where the root reaches further: such names are
-/// how a patch from elsewhere gets at files nobody thought of.
+/// Refuses relative names that lead out of their base directory, even if the root extends further: in this way a
+/// foreign patch could reach unrelated files.
 fn stays_inside(directory: &Path, name: &str) -> Result<()> {
     let mut depth = 0usize;
     for part in Path::new(name).components() {
@@ -145,7 +145,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// True when the file need not be there.
+/// True when the file need not exist.
 pub(crate) fn creates(ask: &Ask) -> bool {
     let fills = |ops: &[Op]| matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
     matches!(ask, Ask::Write(_) | Ask::Create(_)) || matches!(ask, Ask::Edit { ops, .. } if fills(ops))

@@ -1,4 +1,4 @@
-//! New files: the line ends that are declared for them, and a fence around the whole text that was not meant.
+//! New files: declared line ends, and a superfluous fence around the whole text.
 
 use crate::encoding;
 use crate::engine::Engine;
@@ -9,30 +9,30 @@ use emendate_fs::{Place, Store};
 use ignore::gitignore::GitignoreBuilder;
 use std::path::Path;
 
-/// New files of one call whose neighbours are looked at.
+/// New files of one call whose neighbours are examined.
 const LOOKED_AROUND: usize = 8;
-/// Neighbours of a file that are looked at, and bytes of each.
+/// Neighbours of a file that are examined, and bytes of each.
 const NEIGHBOURS: usize = 8;
 const NEIGHBOUR_BYTES: u64 = 64 << 10;
-/// Bytes of a `.gitattributes` that is read, and lines of it that count.
+/// Bytes of a `.gitattributes` file that is read, and lines of it that count.
 const ATTRIBUTES_BYTES: u64 = 256 << 10;
 const ATTRIBUTES_LINES: usize = 500;
 
-/// Extensions of texts in which a fence may be meant.
+/// Extensions of texts that may legitimately be fenced.
 const PROSE: &[&str] = &[
     "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text",
     "org", "tex", "wiki", "textile", "log", "prompt", "mdc",
 ];
 
-/// The line end that somebody declared for a file.
+/// The declared line end of a file.
 struct DeclaredEnd {
     end: LineEnd,
     by: &'static str,
 }
 
 impl Engine {
-    /// Gives new files the line ends that are declared for them. Where none are, a note tells of a text that mixes them,
-    /// and of one that ends its lines otherwise than every file beside it.
+    /// Gives new files their declared line ends. Without a declaration, a note reports mixed line ends, and line ends
+    /// that differ from those of all neighbouring files.
     ///
     /// Errors: as [`Plan::after`].
     pub(crate) fn end_lines_of_new_files(&self, plans: &mut [Plan]) -> Result<()> {
@@ -75,7 +75,7 @@ impl Engine {
         ))
     }
 
-    /// True when files of the same kind are beside it, and all of their lines end so.
+    /// True when there are neighbouring files of the same kind, and all of their lines end in this way.
     fn all_neighbours_end_with(&self, place: &Place, end: LineEnd) -> bool {
         let extension = place.absolute().extension();
         let names = self.store().siblings(place).unwrap_or_default();
@@ -96,7 +96,7 @@ impl Engine {
         found > 0
     }
 
-    /// The line ends of a small text that may be read.
+    /// Returns the line ends of a small text that may be read.
     fn line_ends_of(&self, path: &Path) -> Option<LineEnds> {
         let place = self.store().admit(path).ok().filter(|place| self.may_by_name(place, Access::Read))?;
         let version = self.store().read(&place, NEIGHBOUR_BYTES, Vec::new()).ok()??;
@@ -104,7 +104,7 @@ impl Engine {
     }
 }
 
-/// Makes every line of a new file end so.
+/// Gives every line of a new file this line end.
 fn end_with(plan: &mut Plan, after: &Snapshot, declared: &DeclaredEnd) -> Result<()> {
     let ends = after.line_ends();
     let wrong = if declared.end == LineEnd::Lf { ends.crlf } else { ends.lf };
@@ -125,7 +125,7 @@ fn end_with(plan: &mut Plan, after: &Snapshot, declared: &DeclaredEnd) -> Result
     Ok(())
 }
 
-/// The line end that is declared for a file: `.editorconfig` goes before `.gitattributes`.
+/// Returns the declared line end of a file: `.editorconfig` takes precedence over `.gitattributes`.
 fn declared(store: &dyn Store, place: &Place) -> Option<DeclaredEnd> {
     let word = encoding::editorconfig(store, place, "end_of_line");
     let end = word.as_deref().and_then(|word| match word {
@@ -139,15 +139,16 @@ fn declared(store: &dyn Store, place: &Place) -> Option<DeclaredEnd> {
     }
 }
 
-/// Line ends by git's attributes read so far.
+/// Line end attributes of git read so far.
 #[derive(Default)]
 struct Attributes {
     end: Option<LineEnd>,
-    /// The file is said to be no text.
+    /// The file is declared as binary.
     binary: bool,
 }
 
-/// The line end that the `.gitattributes` files from the root down to the file declare; the nearest one wins.
+/// Returns the line end that the `.gitattributes` files from the root down to the file declare; the nearest one takes
+/// precedence.
 fn by_attributes(store: &dyn Store, place: &Place) -> Option<LineEnd> {
     let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
     for folder in encoding::folders(place) {
@@ -164,7 +165,7 @@ fn by_attributes(store: &dyn Store, place: &Place) -> Option<LineEnd> {
 }
 
 impl Attributes {
-    /// Takes in what one file says of the path below its folder.
+    /// Applies the lines of one file to the path below its directory.
     fn read(&mut self, text: &str, path: &Path) {
         let tells = |attribute: &str| {
             let name = attribute.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default();
@@ -191,7 +192,7 @@ impl Attributes {
     }
 }
 
-/// The pattern of a line and its attributes.
+/// Splits a line into its pattern and attributes.
 fn pattern(line: &str) -> Option<(&str, &str)> {
     match line.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"'),
@@ -205,7 +206,7 @@ fn covers(pattern: &str, path: &Path) -> bool {
     built.is_ok_and(|built| built.matched(path, false).is_ignore())
 }
 
-/// The content of a text that is all in one fence, for a file in which no fence can be meant.
+/// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
 pub(crate) fn without_fence<'t>(place: &Place, content: &'t str) -> Option<&'t str> {
     let extension = place.absolute().extension()?.to_str()?.to_ascii_lowercase();
     if PROSE.contains(&&*extension) {

@@ -1,4 +1,4 @@
-//! What a call may say beside its edit: the fields that every changing tool has.
+//! Options of a call: the fields that every changing tool has in addition to its edit.
 
 use crate::caller::{Caller, OnStale, Word};
 use crate::config::Config;
@@ -54,37 +54,37 @@ impl OptionFields {
     }
 }
 
-/// The names of the fields above.
+/// The names of these fields.
 pub(crate) const OPTION_FIELDS: &[&str] =
     &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "irreversible", "repeat", "marks"];
 
-/// The rules one call runs under.
+/// The options of one call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) tag: Option<Handle>,
     pub(crate) declared: Option<Declared>,
     pub(crate) on_stale: OnStale,
-    /// Somebody asked for the policy above, rather than leaving it to the default.
+    /// The policy above was set explicitly, and is not the default.
     pub(crate) on_stale_asked: bool,
     pub(crate) matching: Matching,
     pub(crate) dry_run: bool,
     pub(crate) partial: bool,
-    /// The header above changed lines in the reply, where they are shown with one.
+    /// The header above changed lines in the reply, if they are shown with one.
     pub(crate) header: Option<Header>,
-    /// The same, where they are shown with their words.
+    /// The line format of changed lines, if they are shown with anchors.
     pub(crate) worded: Option<&'static Marks>,
-    /// Files that are to be created or moved somewhere may replace what is there.
+    /// Created or moved files may replace existing ones.
     pub(crate) overwrite: bool,
-    /// A large file is taken whole, too: its bytes go into the file that is there.
+    /// A large file is loaded whole, because its content goes into an existing file.
     pub(crate) whole: bool,
-    /// What was called, for the log.
+    /// The origin of the call, for the log.
     pub(crate) cause: Cause<'static>,
 }
 
 impl Options {
-    /// Takes the option fields out of the input of a call of `tool`; what is left is the edit.
+    /// Removes the option fields from the input of a call of `tool`; the rest is the edit.
     ///
-    /// Errors: `call.invalid` for values that mean nothing.
+    /// Errors: `call.invalid` for invalid values.
     pub(crate) fn take(input: &mut Value, caller: &Caller, config: &Config, tool: &'static str) -> Result<Options> {
         let mut cause = Cause::new(tool, input);
         let fields = OptionFields::take(input)?;
@@ -111,7 +111,7 @@ impl Options {
     }
 }
 
-/// The tag of a reply, or the four digits of a header.
+/// Parses the tag of a reply, or the four digits of a header.
 fn tag(text: &str) -> Result<Handle> {
     let short = ShortTag::parse(text.trim().trim_start_matches('#')).map(|tag| Handle::Lines(Header::Pilcrow, tag));
     text.parse().map(Handle::Tag).ok().or(short).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The fields of a reply's data, tool by tool: documentation and output schemas are made from this table.
+//! Fields of the data of replies by tool: documentation and output schemas are generated from this table.
 
 use crate::tools::Tool;
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ pub enum FieldKind {
 }
 
 impl FieldKind {
-    /// The name in a JSON schema; `None` where it takes several.
+    /// The name in a JSON schema; `None` for several types.
     pub const fn name(self) -> Option<&'static str> {
         match self {
             FieldKind::Text => Some("string"),
@@ -34,7 +34,7 @@ impl FieldKind {
     }
 }
 
-/// One field of the data.
+/// A field of the data.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputField {
     /// Its name.
@@ -45,12 +45,12 @@ pub struct OutputField {
     pub meaning: &'static str,
 }
 
-/// Fields that the data of some tools has.
+/// Fields in the data of some tools.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputGroup {
-    /// Subject of the fields.
+    /// The subject of the fields.
     pub title: &'static str,
-    /// The tools; none for all.
+    /// The tools; empty for all.
     pub tools: &'static [&'static str],
     /// The fields.
     pub fields: &'static [OutputField],
@@ -80,7 +80,7 @@ const fn any(name: &'static str, meaning: &'static str) -> OutputField {
     OutputField { name, kind: FieldKind::Any, meaning }
 }
 
-/// The table. A field that means nothing in a reply is left out of it.
+/// The table. A field without a meaning in a reply is omitted from it.
 pub const OUTPUTS: &[OutputGroup] = &[
     OutputGroup {
         title: "Every reply",
@@ -257,14 +257,15 @@ pub const OUTPUTS: &[OutputGroup] = &[
 ];
 
 impl Tool {
-    /// The fields that the data of its replies may have. Tools that are not in the table by name have those of every reply.
+    /// Returns the fields that the data of this tool's replies may have. Tools that are not in the table by name have
+    /// those of every reply.
     pub fn output_fields(&self) -> impl Iterator<Item = &'static OutputField> {
         let name = self.name;
         let of = OUTPUTS.iter().filter(move |group| group.tools.is_empty() || group.tools.contains(&name));
         of.flat_map(|group| group.fields)
     }
 
-    /// The JSON schema of a reply as structured content: that of [`Reply::to_json`](crate::Reply::to_json).
+    /// Returns the JSON schema of a reply as structured content: that of [`Reply::to_json`](crate::Reply::to_json).
     pub fn output_schema(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         for field in self.output_fields() {

@@ -1,4 +1,4 @@
-//! The tool `history`: what was done, by whom, to which files; one operation as a diff; the difference between two moments.
+//! The tool `history`: a list of operations; one operation as a diff; the difference between two moments.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -27,14 +27,14 @@ use std::path::Path;
 
 /// The name for the newest operation.
 const LAST: &str = "last";
-/// Operations that a list shows unless told.
+/// Operations that a list shows by default.
 const LISTED: usize = 20;
-/// Operations that a list shows at most, and that lie between two moments at most.
+/// Operations that a list shows, and that may lie between two moments.
 const MOST: usize = 1000;
-/// Characters of a list that are for its last line.
+/// Characters of a list that are reserved for its last line.
 const LAST_LINE: usize = 400;
 
-/// The error where no operation is to be shown.
+/// Creates the error for an empty history.
 fn nothing_done() -> Error {
     Error::new(Code::OperationMissing, "No operation that fits is in the history.")
         .next("Leave file_path and session out to see what was done at all.")
@@ -59,14 +59,14 @@ pub(crate) struct Args {
 }
 
 impl Engine {
-    /// The tool `history`.
+    /// Runs the tool `history`.
     pub(crate) fn past(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
         let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
         for root in 0..self.roots().len() {
-            // Where the store cannot be written, what is pending is told as such.
+            // On a read-only store, in-doubt operations are listed as pending.
             let _ = self.look_into_pending(root);
         }
         let limits = self.reply_limits(caller);
@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Operations that fit, each with its root, the newest first.
+    /// Returns the operations that match, each with its root, the newest first.
     fn fitting(&self, args: &Args, place: Option<&Place>, limit: usize) -> Result<Vec<(usize, Logged)>> {
         let filter = Filter { session: args.session.as_deref(), path: place.map(key), below: None, limit };
         let roots = 0..self.roots().len();
@@ -112,7 +112,7 @@ impl Engine {
             text.push_str("No operation that fits is in the history.\n");
         }
         let mut data = Map::new();
-        // A list that was to be that short needs no word.
+        // No remark on a list that was limited on purpose.
         if let Some(next) = next {
             if rows.len() < wanted {
                 let _ = writeln!(
@@ -135,7 +135,7 @@ impl Engine {
         Ok(Answer { text, data })
     }
 
-    /// The parts of all histories that were lost.
+    /// Returns the lost parts of all histories.
     ///
     /// Errors: those of the session store.
     pub(crate) fn gaps(&self) -> Result<Vec<Gap>> {
@@ -143,7 +143,7 @@ impl Engine {
         Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    /// Why an operation cannot be undone; `None` when it can, as far as contents go.
+    /// Returns the reason why an operation cannot be undone; `None` if it can, as far as contents are concerned.
     fn why_not(&self, root: usize, logged: &Logged) -> Result<Option<&'static str>> {
         if logged.undone_by.is_some() {
             return Ok(None);
@@ -160,7 +160,7 @@ impl Engine {
             if history.reaches(before.content, &[])? {
                 continue;
             }
-            // What was not kept may still be had from the files as they are.
+            // Contents that were not kept may still be in the working files.
             let mut hand: Vec<ContentId> = Vec::new();
             let carried = logged.operation.files.iter().filter(|other| other.moved_from.as_ref() == Some(&file.path));
             for path in std::iter::once(&file.path).chain(carried.map(|other| &other.path)) {
@@ -201,7 +201,7 @@ impl Engine {
         let below = if to.before { last.id.number } else { last.id.number + 1 };
         let filter = Filter { session: None, path: place.map(key), below: Some(below), limit: MOST };
         let between = self.history(root).operations(&filter)?;
-        // The oldest side and the newest one of each path.
+        // The oldest and the newest side of each path.
         let mut paths: BTreeMap<Vec<u8>, Touched> = BTreeMap::new();
         for logged in between.iter().take_while(|logged| logged.id.number >= lowest) {
             for file in logged.operation.files.iter().filter(|file| place.is_none_or(|place| key(place) == file.path)) {
@@ -222,7 +222,7 @@ impl Engine {
         Ok(Answer { text, data: data(files, false) })
     }
 
-    /// One file of an operation: its diff for the text, its data.
+    /// Renders one file of an operation: its diff for the text, and its data.
     fn difference(
         &self,
         root: usize,
@@ -254,7 +254,7 @@ impl Engine {
         Ok(out.into())
     }
 
-    /// What differs; `None` when a side cannot be had, or is no text.
+    /// Returns the differences; `None` if a side is not available or not text.
     fn hunks(&self, root: usize, place: &Place, file: &Touched, room: usize) -> Result<Option<Vec<Hunk>>> {
         let history = self.history(root);
         let now = self.opaque(place).ok().flatten();
@@ -269,7 +269,8 @@ impl Engine {
         Ok(Some(explain::brief(&before, &ChangeSet::between(&before, &after), 3, room)))
     }
 
-    /// Drops what is too old or too much of all histories. For a person; contents that go cannot be restored.
+    /// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot
+    /// be restored.
     ///
     /// Errors: those of the session store.
     pub fn free_history(&self, leave: Leave) -> Result<Freed> {
@@ -284,8 +285,9 @@ impl Engine {
     }
 }
 
-/// What several roots have, each with its newest first, as one list, each with its root. Within a root the order stays as it
-/// is: operations are numbered, and a clock may have been set back since. Between roots there is only the clock.
+/// Merges the lists of several roots, each with its newest item first, and adds the root to each item. Within a root
+/// the order is preserved, because operations are numbered and a clock may have been set back; between roots only the
+/// clock decides.
 pub(crate) fn newest_first<T>(roots: Vec<Vec<T>>, at: impl Fn(&T) -> i64, most: usize) -> Vec<(usize, T)> {
     let mut heads: Vec<_> = roots.into_iter().map(|all| all.into_iter().peekable()).collect();
     let next = move || {
@@ -296,7 +298,7 @@ pub(crate) fn newest_first<T>(roots: Vec<Vec<T>>, at: impl Fn(&T) -> i64, most: 
     std::iter::from_fn(next).take(most).collect()
 }
 
-/// The files of an operation without the places that others were moved from.
+/// Returns the files of an operation except for the sources of moves.
 pub(crate) fn told(logged: &Logged) -> impl Iterator<Item = &Touched> {
     let files = &logged.operation.files;
     files
@@ -304,19 +306,19 @@ pub(crate) fn told(logged: &Logged) -> impl Iterator<Item = &Touched> {
         .filter(|file| file.after.is_some() || !files.iter().any(|other| other.moved_from.as_ref() == Some(&file.path)))
 }
 
-/// A file that was moved, compared with what stood at its old place.
+/// Compares a moved file with the content of its former path.
 fn from_its_source(file: &Touched, logged: &Logged) -> Touched {
     let source = logged.operation.files.iter().find(|other| file.moved_from.as_ref() == Some(&other.path));
     Touched { before: source.map_or(file.before, |source| source.before), ..file.clone() }
 }
 
-/// The moment in words: RFC 3339, UTC.
+/// Formats a moment as RFC 3339 in UTC.
 fn moment(at: i64) -> String {
     let at = DateTime::from_timestamp_micros(at).unwrap_or_default();
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// One word for what became of a file.
+/// Returns one word for the change of a file.
 fn kind(file: &Touched) -> &'static str {
     match (file.before, file.after) {
         _ if file.moved_from.is_some() => "move",
@@ -371,7 +373,7 @@ fn file_data(file: &Touched, path: &str) -> Map<String, Value> {
     out
 }
 
-/// What became of an operation since, in a few words.
+/// Describes the state of an operation in a few words.
 fn state(logged: &Logged, why_not: Option<&str>) -> String {
     let ids: Vec<String> = logged.operation.taken().map(|id| id.to_string()).collect();
     let ids = ids.join(", ");
@@ -387,7 +389,7 @@ fn state(logged: &Logged, why_not: Option<&str>) -> String {
     took.into_iter().chain(then).chain(unsure).chain(why_not.map(str::to_owned)).collect::<Vec<String>>().join("; ")
 }
 
-/// An operation on one line, its files below when there are several.
+/// Formats an operation on one line, with its files below if there are several.
 pub(crate) fn line(logged: &Logged, why_not: Option<&str>) -> String {
     let Logged { id, at, operation, .. } = logged;
     let files: Vec<&Touched> = told(logged).collect();
@@ -409,7 +411,7 @@ pub(crate) fn line(logged: &Logged, why_not: Option<&str>) -> String {
     out
 }
 
-/// An operation for programs.
+/// Converts an operation to JSON.
 fn row(logged: &Logged, why_not: Option<&str>) -> Value {
     let Logged { id, at, undone_by, owner, operation } = logged;
     let role = match operation.role {

@@ -1,5 +1,5 @@
-//! Operations that were about to be done when their process ended: what became of them is told by the files, and by what
-//! others found when they went on from there.
+//! Resolution of in-doubt operations, whose process ended before they were recorded as committed: the files, and the
+//! states that later operations found, show the outcome.
 
 use crate::engine::Engine;
 use emendate_core::{ContentId, Result};
@@ -9,37 +9,37 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// Later operations on a file that are asked what they found.
+/// Later operations on a file that are examined.
 const LATER: usize = 1000;
-/// Earlier operations on a file that may have been done after it.
+/// Earlier operations on a file that may have been committed after it.
 const EARLIER: usize = 50;
-/// Longest wait for operations of other processes before a call chooses the last one.
+/// Longest wait for operations of other processes before a call selects the last one.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How a file, or all of an operation, is found.
+/// The observed state of a file, or of all files of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Before,
     After,
-    /// As neither, or as both.
+    /// Neither side, or both.
     Neither,
 }
 
 impl Engine {
-    /// Tells the log what this process has done.
+    /// Records the operations of this process as committed.
     pub(crate) fn settle_own(&self) {
-        // Who comes second finds it done, not under way.
+        // A second caller then finds them committed.
         let _turn = self.settling();
         let mut done = std::mem::take(&mut *self.unsettled());
         done.sort_unstable();
         for of_root in done.chunk_by(|one, next| one.0 == next.0) {
             let ids: Vec<OperationId> = of_root.iter().map(|(_, id)| *id).collect();
-            // Where that fails, the files will tell.
+            // If that fails, the files will show the outcome.
             let _ = self.history(of_root[0].0).settle(&ids);
         }
     }
 
-    /// Finds out what became of operations whose process ended in the middle of them. True when the log tells more now.
+    /// Resolves operations whose process ended in the middle of them. Returns true if the log has changed.
     ///
     /// Errors: those of the session store.
     pub(crate) fn look_into_pending(&self, root: usize) -> Result<bool> {
@@ -47,8 +47,8 @@ impl Engine {
         self.look_into(root, |logged| !logged.in_flight())
     }
 
-    /// Finds out what became of the pending operations, and waits a little for those that other processes are still doing:
-    /// "the last operation" is only known once they are done or withdrawn.
+    /// Resolves in-doubt operations, and waits briefly for those that other processes are still executing: the last
+    /// operation is known only once they are committed or aborted.
     ///
     /// Errors: those of the session store.
     pub(crate) fn wait_for_pending(&self, root: usize) -> Result<()> {
@@ -63,15 +63,15 @@ impl Engine {
         Ok(())
     }
 
-    /// The same for those that are chosen.
+    /// Resolves the selected operations.
     pub(crate) fn look_into(&self, root: usize, which: impl Fn(&Logged) -> bool) -> Result<bool> {
         let mut any = false;
-        // The newest first: what came of it says what it found.
+        // The newest first: its outcome shows what it found.
         for logged in self.history(root).pending()? {
             let found = self.found(root, &logged)?;
             let history = self.history(root);
             match found {
-                // Done, whoever did it and however slowly.
+                // The files match the after-state: committed.
                 Found::After => history.judge(logged.id, true)?,
                 _ if !which(&logged) => continue,
                 Found::Before => history.withdraw(logged.id)?,
@@ -82,7 +82,7 @@ impl Engine {
         Ok(any)
     }
 
-    /// How the files of an operation are found.
+    /// Returns the observed state of the files of an operation.
     fn found(&self, root: usize, logged: &Logged) -> Result<Found> {
         if logged.operation.files.is_empty() {
             return Ok(Found::After);
@@ -102,7 +102,7 @@ impl Engine {
         Ok(all.unwrap_or(Found::Neither))
     }
 
-    /// What later operations on a file found there.
+    /// Returns the state that later operations on a file found.
     fn found_later(&self, root: usize, id: OperationId, file: &Touched) -> Result<Option<Found>> {
         if content(file.before) == content(file.after) {
             return Ok(None);
@@ -114,7 +114,7 @@ impl Engine {
             let Some(there) = later.operation.files.iter().find(|other| other.path == file.path) else { continue };
             let there = content(there.before);
             if there == content(file.after) {
-                // Whatever became of that one: it has read what this one wrote.
+                // Whatever the outcome of that operation, it has read the result of this one.
                 return Ok(Some(Found::After));
             }
             if later.owner.is_none() {
@@ -125,8 +125,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// True when an operation with a smaller number led from what was there before this one to that content. It was
-    /// logged first and done later, on a file that this one had not changed.
+    /// True when an operation with a smaller number led from the before-state of this one to that content. It was
+    /// logged earlier and committed later, on a file that this one had not changed.
     fn is_result_of_other(&self, root: usize, id: OperationId, file: &Touched, there: Content) -> Result<bool> {
         let filter = Filter { path: Some(&file.path), below: Some(id.number), limit: EARLIER, ..Filter::default() };
         let earlier = self.history(root).operations(&filter)?;
@@ -134,13 +134,13 @@ impl Engine {
         Ok(files.any(|it| content(it.before) == content(file.before) && content(it.after) == there))
     }
 
-    /// What is there now.
+    /// Returns the current state.
     fn found_now(&self, root: usize, id: OperationId, file: &Touched) -> Result<Found> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)));
         let Ok(now) = place.and_then(|place| self.side(&place)) else { return Ok(Found::Neither) };
         let bits = |side: Option<Side>| side.map(|side| side.mode);
         if content(file.before) == content(file.after) {
-            // Only the mode tells them apart.
+            // They differ in the mode only.
             let mode = bits(now.filter(|now| now.kind == Kind::Regular));
             return Ok(match mode {
                 _ if mode == bits(file.after) => Found::After,
@@ -158,10 +158,10 @@ impl Engine {
     }
 }
 
-/// Bytes and kind of what is at a path; `None` for nothing.
+/// Content and kind of the entry at a path; `None` if there is none.
 type Content = Option<(ContentId, Kind)>;
 
-/// A side without its mode.
+/// Returns a side without its mode.
 fn content(side: Option<Side>) -> Content {
     side.map(|side| (side.content, side.kind))
 }

@@ -1,4 +1,4 @@
-//! What will be done to one file. Nothing is written yet.
+//! The plan for one file. Nothing is written yet.
 
 use crate::edit::{settings, whole};
 use crate::engine::Opened;
@@ -20,7 +20,7 @@ use emendate_history::Lines;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// What is at the place now.
+/// The current entry at the path.
 #[derive(Clone)]
 pub(crate) enum Now {
     Nothing,
@@ -38,102 +38,102 @@ impl Now {
     }
 }
 
-/// What shall be at the place.
+/// The entry that the plan leaves at the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Becomes {
-    /// The text before with the changes made.
+    /// The text before, with the changes.
     File,
     /// A symbolic link.
     Link(OsString),
     Nothing,
 }
 
-/// Where the text before comes from, when it is not that of the place.
+/// The source of the text before, if it is another path.
 #[derive(Clone)]
 pub(crate) struct Origin {
     pub(crate) place: Place,
-    /// It stays where it is, too.
+    /// The source file is kept.
     pub(crate) copied: bool,
 }
 
-/// What will be done to one file.
+/// The planned change of one file.
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) place: Place,
     pub(crate) now: Now,
     pub(crate) becomes: Becomes,
-    /// The text the changes apply to: that of the file, that of the file it comes from, or the empty one of a new file.
+    /// The text that the changes apply to: of the file itself, of its source, or the empty text of a new file.
     pub(crate) before: Snapshot,
     pub(crate) changes: ChangeSet,
     pub(crate) origin: Option<Origin>,
-    /// The content goes on to another place; the plan of that one tells.
+    /// The content moves to another path, whose plan reports it.
     pub(crate) moved_on: bool,
-    /// Sets or takes the execute bits.
+    /// Sets or clears the execute bits.
     pub(crate) executable: Option<bool>,
     /// Sets exactly these permission bits.
     pub(crate) mode: Option<u32>,
-    /// Owner and attributes of a file that is made.
+    /// Owner and attributes of a created file.
     pub(crate) attributes: Option<Attributes>,
-    /// Those of the file that is there now, where they are lost otherwise.
+    /// Those of the current file, if they are lost otherwise.
     pub(crate) lost_attributes: Option<Attributes>,
-    /// What became of each operation; empty for a whole-file write.
+    /// The outcome of each operation; empty for a whole-file write.
     pub(crate) ops: Vec<Outcome>,
-    /// The file had changed since it was read, and the edit was carried over.
+    /// The file had changed since it was read, and the edit was rebased.
     pub(crate) merged: bool,
-    /// A hook lets a person be asked.
+    /// The rule of a hook that requires approval.
     pub(crate) asked: Option<Hit>,
-    /// Both sides of a conflict stand in the text, as the caller asked for.
+    /// Both sides of a conflict are in the text, as the caller requested.
     pub(crate) marked: bool,
     /// A person changed the text before it was written.
     pub(crate) user_modified: bool,
     /// Operations of the call, if a person changed the text.
     pub(crate) corrected: Vec<Outcome>,
-    /// Lines known to the caller once this is written.
+    /// Lines that the caller knows after the write.
     pub(crate) lines: Lines,
     pub(crate) notes: Vec<String>,
-    /// The header above the rows of the reply, where changes are shown in rows.
+    /// The header above the rows of the reply, if changes are shown as rows.
     pub(crate) header: Option<Header>,
     /// The name in that header.
     pub(crate) name: String,
-    /// How the reply shows changed lines, where it shows them with their words.
+    /// The line format of changed lines in the reply, if they are shown with anchors.
     pub(crate) worded: Option<&'static Marks>,
-    /// What ranges of lines held that were replaced.
+    /// The replaced ranges of lines, quoted.
     pub(crate) replaced: Vec<Replaced>,
-    /// The caller was not shown the file, and is not shown it by the reply: it is not known to the session afterwards.
+    /// The caller has not seen the file, and the reply does not show it: the session does not know it afterwards.
     pub(crate) unseen: bool,
-    /// What was left out, where the call accepts that.
+    /// Errors of edits that were left out, if the call accepts that.
     pub(crate) failed: Vec<Error>,
-    /// The same as text.
+    /// The edits that were left out, as text.
     pub(crate) rejected: String,
-    /// The open file, where it is so large that `before` is an extract of it.
+    /// The open file, if it is so large that `before` is a sparse snapshot.
     pub(crate) source: Option<Arc<Source>>,
-    /// The hash of the short tag for so many bytes at the beginning of a large file, where it was gone through for that.
+    /// The length of a prefix of a large file and the short-tag hash of that prefix, if it was scanned for that.
     pub(crate) hashed: Option<(usize, ShortHash)>,
-    /// The short tag of a large file as this plan leaves it, where the reply shows it.
+    /// The short tag of a large file after this plan, if the reply shows it.
     pub(crate) short: Option<ShortTag>,
-    /// What a large file must hold then, where that is known before.
+    /// The expected content of a large file after the write, if it is known beforehand.
     pub(crate) promised: Option<ContentId>,
 }
 
 impl Plan {
-    /// A change of a file.
+    /// Creates the plan for a changed file.
     pub(crate) fn edit(place: Place, now: Opened, resolved: Resolved, lines: Lines) -> Plan {
         let before = now.snapshot.clone();
         Plan::new(place, Now::File(now), before, resolved, lines)
     }
 
-    /// A new file.
+    /// Creates the plan for a new file.
     pub(crate) fn create(place: Place, before: Snapshot, resolved: Resolved) -> Plan {
         Plan::new(place, Now::Nothing, before, resolved, Lines::all())
     }
 
-    /// A file as it is, for what is still to be done to it.
+    /// Creates the plan for an unchanged file, to be modified further.
     pub(crate) fn kept(place: Place, now: Opened, lines: Lines) -> Plan {
         let changes = ChangeSet::none(&now.snapshot);
         Plan::edit(place, now, written_over(changes), lines)
     }
 
-    /// Anything else: `becomes` says what.
+    /// Creates a plan for any other result, given by `becomes`.
     pub(crate) fn other(place: Place, now: Now, becomes: Becomes) -> Plan {
         let before = match &now {
             Now::File(now) => now.snapshot.clone(),
@@ -143,7 +143,7 @@ impl Plan {
         Plan { becomes, ..Plan::new(place, now, before, written_over(changes), Lines::all()) }
     }
 
-    /// A file as it will be: `before` with the changes made.
+    /// Creates the plan for a file that is `before` with the changes made.
     pub(crate) fn new(place: Place, now: Now, before: Snapshot, resolved: Resolved, lines: Lines) -> Plan {
         let Resolved { changes, ops, failed, notes } = resolved;
         Plan {
@@ -180,7 +180,7 @@ impl Plan {
         }
     }
 
-    /// The text as this plan leaves it.
+    /// Returns the text after this plan.
     ///
     /// Errors: as [`Snapshot::open`].
     pub(crate) fn after(&self) -> Result<Snapshot> {
@@ -191,10 +191,10 @@ impl Plan {
         if self.before.is_opaque() { Ok(Snapshot::opaque(bytes)) } else { self.before.reopen(bytes) }
     }
 
-    /// Another text in place of the new one, from somebody else than the caller: its own step in the reply. What is no text
-    /// stays.
+    /// Replaces the new text by one from somebody other than the caller, as its own step in the reply. Binary content
+    /// is not replaced.
     ///
-    /// Errors: a text that the encoding cannot hold.
+    /// Errors: a text that the encoding cannot represent.
     pub(crate) fn becomes_text(&mut self, by: &str, text: &str) -> Result<()> {
         if self.becomes != Becomes::File || self.before.is_opaque() {
             return Ok(());
@@ -212,12 +212,12 @@ impl Plan {
         Ok(())
     }
 
-    /// True when there is nothing at the place now.
+    /// True when nothing exists at the path now.
     pub(crate) fn creates(&self) -> bool {
         matches!(self.now, Now::Nothing)
     }
 
-    /// True when there is something to write: a difference, or a file to create.
+    /// True when there is something to write: a difference, or a new file.
     pub(crate) fn writes(&self) -> bool {
         match (&self.now, &self.becomes) {
             (Now::Nothing, Becomes::Nothing) => false,
@@ -233,18 +233,18 @@ impl Plan {
         }
     }
 
-    /// True when the file that is there goes away, with all that it has beside its bytes.
+    /// True when the current file is removed, with all its attributes.
     pub(crate) fn loses_file(&self) -> bool {
         let stays = self.becomes == Becomes::File && self.origin.is_none() && self.attributes.is_none();
         matches!(self.now, Now::File(_)) && !self.moved_on && !stays
     }
 
-    /// Of an extract of this file, gone through once, with the hash of its beginning where that is known.
+    /// Sets the open source of a sparse snapshot, with the hash of its prefix if known.
     pub(crate) fn of_parts(self, source: Source, hashed: Option<(usize, ShortHash)>) -> Plan {
         Plan { source: Some(Arc::new(source)), hashed, ..self }
     }
 
-    /// The new content of a large file, made of parts of the old one; none for any other.
+    /// Returns the new content of a large file as parts of the old one; empty for any other.
     pub(crate) fn parts(&self) -> Vec<Piece<'_>> {
         if self.source.is_none() {
             return Vec::new();
@@ -260,7 +260,7 @@ impl Plan {
         parts
     }
 
-    /// What the store is asked for; `pieces` are those of the new content, or `parts`.
+    /// Creates the request to the store; `pieces` are those of the new content, or `parts`.
     pub(crate) fn draft<'a>(&'a self, pieces: &'a [&'a [u8]], parts: &'a [Piece<'a>]) -> Draft<'a> {
         if let Some(source) = self.source.as_deref() {
             let expect = Expect::Content { source, content: self.before.id() };
@@ -284,18 +284,18 @@ impl Plan {
     }
 }
 
-/// A change that no operation stands behind: a whole text.
+/// Wraps a change without operations: of a whole text.
 pub(crate) fn written_over(changes: ChangeSet) -> Resolved {
     Resolved { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() }
 }
 
-/// The change to other bytes.
+/// Returns the change that replaces all bytes.
 pub(crate) fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
     let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
     ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
 }
 
-/// The same content on its way to another place.
+/// Creates a plan for the same content at another path.
 pub(crate) fn copy_of(plan: &Plan) -> Plan {
     Plan {
         before: plan.before.clone(),
@@ -311,7 +311,7 @@ pub(crate) fn copy_of(plan: &Plan) -> Plan {
     }
 }
 
-/// More edits on what a plan leaves.
+/// Adds edits to the result of a plan.
 pub(crate) fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Result<()> {
     if ops.is_empty() {
         return Ok(());

@@ -1,5 +1,4 @@
-//! The preview of one operation on lines: what it means in the file as it is now. Nothing is written, and nothing counts as
-//! shown.
+//! Preview of one line operation in the current file. Nothing is written, and nothing counts as shown.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -10,26 +9,26 @@ use emendate_core::rows::{self, RowPlace};
 use emendate_core::{Handle, Op, ShortTag, Snapshot};
 use std::path::Path;
 
-/// Old lines that a preview has.
+/// Old lines of a preview.
 const OLD_LINES_MAX: usize = 200;
 
-/// An operation on lines as it would be done.
+/// The effect of a line operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinePreview {
     /// `replace`, `delete`, `insert` or `paste`.
     pub verb: &'static str,
-    /// The side of the line where an insertion goes: `before` or `after` it, at the `head` or the `tail` of the file.
+    /// The side on which an insertion goes: `before` or `after` its line, or at the `head` or the `tail` of the file.
     pub at: Option<&'static str>,
     /// First and last line, or twice the line of an insertion; `None` for head and tail.
     pub range: Option<[usize; 2]>,
-    /// The lines that go away, where the file has the version that the numbers mean.
+    /// The removed lines, if the file has the version that the numbers refer to.
     pub old: Vec<String>,
     /// The new text.
     pub text: String,
 }
 
 impl LinePreview {
-    /// `None` for a block and for lines named by words, which have no numbers yet.
+    /// `None` for a block and for lines named by anchors, which have no numbers yet.
     fn of(op: &Op) -> Option<LinePreview> {
         let rows = rows::of(op)?;
         if !rows.words.is_none() {
@@ -54,8 +53,8 @@ impl LinePreview {
 }
 
 impl Engine {
-    /// The preview of an operation on the lines of the file at `path`, whose numbers mean the version `base`. Blocks are
-    /// looked up; one that cannot be found is left out, as are lines named by words.
+    /// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks
+    /// are looked up; one that cannot be found is left out, as are lines named by anchors.
     pub fn preview_lines(&self, caller: &Caller, path: &Path, op: &Op, base: Option<Handle>) -> Option<LinePreview> {
         let Some((place, now)) = self.admit(path, Access::Read).ok().and_then(|place| {
             let opened = self.snapshot(&place, None, "").ok().flatten()?;
@@ -75,7 +74,7 @@ impl Engine {
     }
 }
 
-/// True when the file has the version that a header names, or none is named.
+/// True when the file has the version of a header, or there is no header.
 fn is_version(now: &Snapshot, base: Option<Handle>) -> bool {
     match base {
         Some(Handle::Lines(_, tag)) => ShortTag::of(now.text()) == tag,

@@ -1,5 +1,5 @@
-//! Profiles: which tools one kind of client is offered, under which names and with which fields. Chosen by a flag at start,
-//! never by the connection.
+//! Profiles: the tools offered to one kind of client, with their names and fields. Selected by a flag at start, never
+//! by the connection.
 
 mod lean;
 mod names;
@@ -22,29 +22,29 @@ pub struct Offer {
     pub tool: &'static str,
     /// The fields offered; `None` for all.
     fields: Option<&'static [&'static str]>,
-    /// The fields that must be given, where the profile says it in its own way.
+    /// The required fields, if they differ from the tool's.
     required: Option<&'static [&'static str]>,
-    /// The text that teaches it, where the profile words it in its own way.
+    /// The description for a model, if it differs from the tool's.
     prompt: Option<&'static str>,
-    /// Fields that the profile describes in its own way.
+    /// Descriptions of fields that differ from the tool's.
     described: &'static [(&'static str, &'static str)],
-    /// Takes the fields of cells of notebooks too, beside the path of the file: what has one is an edit of a cell.
+    /// Also takes the fields for notebook cells: a call that has one is an edit of a cell.
     cells: bool,
-    /// How lines are shown, where a call does not say it.
+    /// The line format for calls that do not name one.
     marks: Option<&'static str>,
-    /// Fields under other names: the profile's, then the tool's.
+    /// Renamed fields: the profile's name, then the tool's.
     renamed: &'static [(&'static str, &'static str)],
     /// The fields that an entry of `edits` offers; `None` for all.
     in_entries: Option<&'static [&'static str]>,
 }
 
-/// A set of tools for one kind of client. Chosen by a flag at start, never by the connection.
+/// A set of tools for one kind of client. Selected by a flag at start, never by the connection.
 pub struct Profile {
     /// The name for `--profile`.
     pub name: &'static str,
-    /// One line.
+    /// A summary in one line.
     pub summary: &'static str,
-    /// What a model is told once about all of them, in at most 512 characters. The tools' own texts say the rest.
+    /// The common instructions for a model, in at most 512 characters. The tools have their own descriptions.
     pub instructions: &'static str,
     /// Lines shown by an error count as read.
     counts_as_read: bool,
@@ -296,12 +296,12 @@ pub static PROFILES: &[Profile] = &[
     },
 ];
 
-/// A tool of Claude Code itself.
+/// Returns a tool of Claude Code itself.
 pub fn client_tool(name: &str) -> Option<&'static Offer> {
     peers::CLAUDE_CODE.offer(name)
 }
 
-/// Every profile, that of the hooks included.
+/// All profiles, including that of the hooks.
 fn all_profiles() -> impl Iterator<Item = &'static Profile> {
     PROFILES.iter().chain([&peers::CLAUDE_CODE])
 }
@@ -312,7 +312,7 @@ Notebook: replace (default); insert: a new cell behind that of cell_id, or as nu
 const ORDER: &str = "\
 together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result of the one before.";
 
-/// What `edit` says of itself, with cells of notebooks.
+/// The description of `edit` with notebook cells.
 const EDIT_WITH_CELLS: &str = "\
 Replaces text in a file that was read before. old_string is copied from the file exactly, with its indentation, without line numbers, and must \
 occur once: add surrounding lines, or set replace_all. Several replacements go into edits[], all or nothing. Empty new_string deletes. In a \
@@ -326,12 +326,12 @@ const GREP: &str = "\
 Searches a folder or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched at \
 once. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
 
-/// The tool for cells of notebooks, its path, and the fields that say what is done to one cell.
+/// The tool for notebook cells, its path, and its fields for one cell.
 const NOTEBOOK: &str = "notebook_edit";
 const NOTEBOOK_PATH: &str = "notebook_path";
 const CELLS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_type", "edit_mode"];
 
-/// What most searches need; the others are in the full profile.
+/// The fields that most searches need; the others are in the full profile.
 const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
 
 const SHORT_SEARCH: &str = "\
@@ -358,19 +358,19 @@ const SHORT_UNDO: &str = "\
 Takes back what a call of yours did, with all of its files: the last one, or id (data.operation of its reply). Changes others made since \
 on other lines are kept. redo takes the undo back.";
 
-/// The profile of that name.
+/// Returns the profile of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
 
 impl Profile {
-    /// The offer of that name.
+    /// Returns the tool of that name.
     pub fn offer(&self, name: &str) -> Option<&'static Offer> {
         let offers: &'static [Offer] = self.offers;
         offers.iter().find(|offer| offer.name == name)
     }
 
-    /// The offer of that name, or of the tool that another client's name refers to.
+    /// Returns the tool of that name, or the one that another client's name refers to.
     pub fn offer_meant(&self, name: &str) -> Option<&'static Offer> {
         let offers: &'static [Offer] = self.offers;
         let meant = || offers.iter().find(|offer| Some(offer.tool) == tool_named(name));
@@ -379,18 +379,18 @@ impl Profile {
 }
 
 impl Offer {
-    /// The row behind it.
+    /// The underlying row of the tool table.
     pub fn row(&self) -> &'static Tool {
-        // A test proves that every offer names a row.
+        // A test proves that every entry names a row.
         tool(self.tool).unwrap_or(&TOOLS[0])
     }
 
-    /// The text that teaches it to a model.
+    /// The description for a model.
     pub fn prompt(&self) -> &'static str {
         self.prompt.unwrap_or(self.row().prompt)
     }
 
-    /// The JSON schema of its input.
+    /// Returns the JSON schema of its input.
     pub fn schema(&self) -> Map<String, Value> {
         let mut schema = self.row().schema();
         let Some(fields) = self.fields else { return schema };
@@ -433,7 +433,8 @@ impl Offer {
         schema
     }
 
-    /// Calls the tool behind it. Every field of the tool is taken, whether offered or not: an error may advise one.
+    /// Calls the underlying tool. Every field of the tool is accepted, whether offered or not, because an error may
+    /// advise one.
     pub fn call(&'static self, engine: &Engine, caller: &Caller, mut input: Value) -> Reply {
         if let Value::Object(fields) = &mut input {
             for (name, field) in self.renamed {

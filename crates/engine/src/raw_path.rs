@@ -1,4 +1,4 @@
-//! Names that JSON, or a reader's eye, cannot carry: they go as bytes in base64 beside `file_path`.
+//! Names that JSON, or a reader's eye, cannot represent: they are passed as bytes in base64 next to `file_path`.
 
 use data_encoding::BASE64;
 use emendate_core::{Code, Error, Phrase, Result};
@@ -10,10 +10,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// The field, in calls and in replies, that has a path's bytes in base64.
+/// The field, in calls and in replies, with a path's bytes in base64.
 pub const FIELD: &str = "path_b64";
 
-/// The field as schemas know it.
+/// The field for schemas.
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used; `take` reads it")]
 pub(crate) struct RawPath {
@@ -21,14 +21,14 @@ pub(crate) struct RawPath {
     path_b64: Option<String>,
 }
 
-/// Takes the field out of an input; where no path stands beside it, puts one in that shows the name.
+/// Removes the field from an input; if there is no path next to it, adds one that displays the name.
 ///
-/// Errors: `call.invalid` when it is not base64, or `file_path` says something else.
+/// Errors: `call.invalid` if it is not base64, or contradicts `file_path`.
 pub(crate) fn take(input: &mut Value) -> Result<Option<PathBuf>> {
     take_beside(input, "file_path")
 }
 
-/// The same for a tool whose path has another name.
+/// Does the same for a tool whose path field has another name.
 pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBuf>> {
     let Some(fields) = input.as_object_mut() else { return Ok(None) };
     let field = match fields.shift_remove(FIELD) {
@@ -56,18 +56,18 @@ pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBu
     Ok(Some(path))
 }
 
-/// The bytes, in base64, of a path that is no UTF-8.
+/// Returns the bytes, in base64, of a path that is not UTF-8.
 pub fn of(path: &Path) -> Option<String> {
     path.to_str().is_none().then(|| BASE64.encode(path.as_os_str().as_bytes()))
 }
 
-/// The same for a path that its shown form does not give back, as one with characters that cannot be seen.
+/// Returns the bytes, in base64, of a path that its displayed form does not identify, e.g. with invisible characters.
 pub(crate) fn unless_shown(path: &Path) -> Option<String> {
     let bytes = path.as_os_str().as_bytes();
     (shown(path).as_bytes() != bytes).then(|| BASE64.encode(bytes))
 }
 
-/// What tells of a file, with its bytes beside its name where the name alone does not lead to it.
+/// Adds a path's bytes to the JSON about a file, if its name alone does not identify it.
 pub(crate) fn beside(path: &Path, mut said: Value) -> Value {
     if let Some(bytes) = unless_shown(path) {
         said[FIELD] = bytes.into();
@@ -75,7 +75,7 @@ pub(crate) fn beside(path: &Path, mut said: Value) -> Value {
     said
 }
 
-/// A call about a file, whatever its name is: the field that names it, and these.
+/// Creates the arguments of a call about a file with any name: the field that names it, and the given ones.
 pub(crate) fn call(path: &Path, rest: Value) -> Value {
     let mut fields = Map::new();
     match unless_shown(path) {
@@ -88,12 +88,12 @@ pub(crate) fn call(path: &Path, rest: Value) -> Value {
     Value::Object(fields)
 }
 
-/// A read of a file, as advice.
+/// Creates the advice to read a file.
 pub(crate) fn read(place: &Place, rest: Value) -> Phrase {
     Phrase::Call("read", call(place.absolute(), rest))
 }
 
-/// What a model needs to know to name the file again.
+/// Returns the hint for a model on how to name the file.
 pub(crate) fn told(bytes: &str) -> String {
     format!("The name is no UTF-8; name the file by path_b64 \"{bytes}\".")
 }

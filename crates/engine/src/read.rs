@@ -1,4 +1,4 @@
-//! Reading: lines in marks, a tag for the version, and the record of what was shown.
+//! Reading: lines in a line format, the tag of the version, and the record of what was shown.
 
 use crate::big::{SHOWN, Sized};
 use crate::caller::Caller;
@@ -22,14 +22,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Lines shown when the call names no limit.
+/// Lines shown by default.
 pub const DEFAULT_LIMIT: usize = 2000;
 /// Characters of a line that are shown.
 pub(crate) const LINE_WIDTH: usize = 2000;
 /// Characters of a reply (seed 001, `maxResultSizeChars`).
 pub const MAX_REPLY: usize = 100_000;
 
-/// Characters of one remark.
+/// Characters of one reminder.
 const REMARK: usize = 2_000;
 
 /// The input of `read`.
@@ -67,11 +67,11 @@ pub(crate) struct Args {
     pub(crate) max_side: Option<u32>,
 }
 
-/// What a page of a file looks like.
+/// A rendered page of a file.
 struct Page {
     text: String,
     lines: Lines,
-    /// Lines that were cut, with the number of characters left out.
+    /// Lines that were cut, with the number of omitted characters.
     cut: Vec<(usize, usize)>,
     from: usize,
     shown: usize,
@@ -79,7 +79,7 @@ struct Page {
 }
 
 impl Engine {
-    /// The tool `read`.
+    /// Runs the tool `read`.
     pub(crate) fn read(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take(&mut input)?;
         let mut args: Args = formats::from_json(formats::Input::Json(input))?;
@@ -111,7 +111,7 @@ impl Engine {
             }
         };
         let Some(version) = version else { return Err(self.missing(&place, caller)) };
-        // Who names an encoding means text.
+        // A call that names an encoding is about text.
         if let Some(kind) = Kind::of(&version.bytes).filter(|_| declared.is_none()) {
             let answer = with_stamp(media::shown(&place, kind, &version.bytes, &args)?, version.stamp, true);
             let record = record(ContentId::of(&version.bytes), (version.stamp, version.racy), Lines::all(), &args);
@@ -135,7 +135,7 @@ impl Engine {
         self.show(caller, &place, opened, &args, (marks, not_a_notebook))
     }
 
-    /// Shows the lines asked for, of a file or of an extract that has them.
+    /// Shows the requested lines of a file, or of a sparse snapshot that has them.
     fn show(
         &self,
         caller: &Caller,
@@ -191,12 +191,12 @@ impl Engine {
     }
 }
 
-/// What to say of a file that was named by a link.
+/// Returns the note about a file that was named by a link.
 fn link(place: &Place) -> Option<String> {
     place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()))
 }
 
-/// The answer with remarks at its end.
+/// Appends notes to an answer.
 fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> Answer {
     for note in notes {
         remind(&mut answer.text, &note);
@@ -204,14 +204,14 @@ fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> An
     answer
 }
 
-/// The answer with the time of the file's last change, in milliseconds, and whether it is text (seed 003).
+/// Adds the time of the file's last change, in milliseconds, and whether it is text (seed 003).
 fn with_stamp(mut answer: Answer, stamp: Stamp, is_binary: bool) -> Answer {
     answer.data.insert("mtime".to_owned(), (stamp.mtime_ns / 1_000_000).into());
     answer.data.insert("isBinary".to_owned(), is_binary.into());
     answer
 }
 
-/// The answer with what the file is called.
+/// Adds the names of the file.
 fn with_names(mut answer: Answer, place: &Place) -> Answer {
     if let Some(bytes) = raw_path::of(place.absolute()) {
         if !answer.text.ends_with('\n') {
@@ -227,21 +227,21 @@ fn with_names(mut answer: Answer, place: &Place) -> Answer {
     answer
 }
 
-/// A notebook as cells.
+/// A notebook shown by cells.
 enum Cells {
     Shown(Answer),
-    /// It has the name of one, but is shown as text, for this reason.
+    /// It is named like one, but is shown as text for this reason.
     Unreadable(String),
     NotAsked,
 }
 
-/// What a session remembers of a read.
+/// Creates a session's record of a read.
 fn record(content: ContentId, (stamp, racy): (Stamp, bool), lines: Lines, args: &Args) -> Record {
     let (offset, limit) = (args.offset.map(|it| it as u64), args.limit.map(|it| it as u64));
     Record { content, stamp, racy, lines, how: How::Read, offset, limit }
 }
 
-/// The way to show lines of that name.
+/// Returns the line format of that name.
 pub(crate) fn marks(name: &str) -> Result<&'static Marks> {
     Marks::named(name).ok_or_else(|| {
         let names: Vec<&str> = MARKS.iter().map(|marks| marks.name).collect();
@@ -250,7 +250,7 @@ pub(crate) fn marks(name: &str) -> Result<&'static Marks> {
     })
 }
 
-/// Renders the lines asked for.
+/// Renders the requested lines.
 ///
 /// Errors: `read.range` past the end, `read.too_large` with ranges that fit.
 fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), most: usize) -> Result<Page> {
@@ -288,7 +288,7 @@ fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), mos
             None => page.lines.add(number as u64, number as u64),
             Some(left) => page.cut.push((number, left)),
         }
-        // Only the rows just written are counted, so the whole stays one pass.
+        // Only the new rows are counted, so that the whole remains one pass.
         chars += page.text[before..].chars().count();
         page.shown += 1;
         if chars > most {
@@ -302,19 +302,19 @@ fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), mos
     Ok(page)
 }
 
-/// Appends a line in marks. The number of characters left out, for one that is too long to be shown whole.
+/// Appends a line in a line format. Returns the number of omitted characters if it is too long to be shown completely.
 pub(crate) fn shown_line(out: &mut String, marks: &Marks, mark: Mark, line: &str) -> Option<usize> {
     let cut = cut(line);
     push_line(out, marks, mark, cut);
     cut.1
 }
 
-/// So much of a line as is shown, and the number of characters left out, for one that is too long to be shown whole.
+/// Returns the shown part of a line, and the number of omitted characters if it is too long to be shown completely.
 pub(crate) fn cut(line: &str) -> (&str, Option<usize>) {
     cut_at(line).map_or((line, None), |(at, left)| (&line[..at], Some(left)))
 }
 
-/// Appends a line that was cut like that.
+/// Appends a line that was cut in this way.
 pub(crate) fn push_line(out: &mut String, marks: &Marks, mark: Mark, (line, left): (&str, Option<usize>)) {
     match left {
         None => (marks.line)(out, mark, line),
@@ -322,7 +322,8 @@ pub(crate) fn push_line(out: &mut String, marks: &Marks, mark: Mark, (line, left
     }
 }
 
-/// Where a line is cut and how many characters are left out; `None` for lines that are shown whole.
+/// Returns the offset at which a line is cut and the number of omitted characters; `None` for lines that are shown
+/// completely.
 fn cut_at(line: &str) -> Option<(usize, usize)> {
     if line.len() <= LINE_WIDTH {
         return None;
@@ -337,7 +338,7 @@ fn too_large(snapshot: &Snapshot, (from, lines): (usize, usize), total: usize, m
     let (mut start, mut size) = (from, 0);
     let part = &text[snapshot.lines().span_of(text, from, from + lines - 1).range()];
     for (number, line) in (from..).zip(part.split_inclusive('\n')) {
-        // Number, TAB and line end; a cut line carries its mark.
+        // Number, TAB and line end; a cut line has a mark.
         let cost = line.chars().count().min(LINE_WIDTH + 70) + 8;
         if size + cost > most && number > start {
             ranges.push((start, number - start));
@@ -421,7 +422,7 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator
     Answer { text, data }
 }
 
-/// Appends a remark in the form models know from the Read tool of the seeds.
+/// Appends a reminder in the form that models know from the Read tool of the seeds.
 pub(crate) fn remind(text: &mut String, what: &str) {
     text.push_str("<system-reminder>");
     text.push_str(&clipped(what, REMARK));

@@ -1,4 +1,4 @@
-//! What was done, in words for a model and fields for a program.
+//! Receipts: the result of a request, as text for a model and fields for a program.
 
 use crate::caller::Shows;
 use crate::diagnose::Diagnosis;
@@ -22,40 +22,41 @@ use std::fmt::Write as _;
 
 /// Operations whose own diffs a reply lists.
 const LISTED: usize = 100;
-/// Bytes of the lines that are looked at for these diffs.
+/// Bytes of the lines compared for these diffs.
 const LOOKED_AT: usize = 4 << 20;
 /// Notes and failures that the text lists; the data has the others.
 const TOLD: usize = 20;
-/// Characters of one of them in the text.
+/// Characters of a note in the text.
 const NOTE: usize = 500;
 const FAILURE: usize = 2_000;
-/// Characters of failures from which on the others are counted only.
+/// Characters of failures, beyond which the others are only counted.
 const FAILURES: usize = 4_000;
-/// Fields that the data of a reply may have: there is room for them from the beginning.
+/// Initial capacity for the fields of a reply's data.
 const FIELDS: usize = 28;
-/// Characters of the words by which a file says that it is generated.
+/// Characters of a file's notice that it is generated.
 const GENERATED: usize = 80;
 
-/// What a request did, or would do.
+/// The result of a request, or of a dry run.
 pub(crate) struct Receipt {
     plan: Plan,
     written: Option<(ContentId, Written)>,
     dry_run: bool,
     operation: Option<OperationId>,
-    /// The words of the file's lines, where the reply shows them.
+    /// The anchors of the file's lines, if the reply shows them.
     line_words: Option<Words>,
-    /// What the reply shows of the change, where it was made ready.
+    /// The preview of the change, if it was prepared.
     preview: Option<Preview>,
-    /// Share of the change that the reply shows.
+    /// The share of the reply for the change.
     room: FileRoom,
-    /// What language servers say of the file as it is now.
+    /// The diagnosis of the current file by language servers.
     pub(crate) diagnosis: Option<Diagnosis>,
 }
 
-/// What a reply shows of the change of one file. It is known before the file is written, and made ready while the disk writes.
+/// The part of a reply that shows the change of one file. It is known before the file is written, and prepared while
+/// the disk writes.
 pub(crate) struct Preview {
     hunks: Vec<Hunk>,
-    /// Empty where the reply has a diff in its place.
+    /// Empty if the reply has a diff instead.
     snippet: DiffText,
     patch: Value,
 }
@@ -66,7 +67,7 @@ impl Preview {
         Preview { patch: explain::structured(&bare.hunks), ..bare }
     }
 
-    /// The same without the structured patch, for callers that need only the lines.
+    /// Creates a preview without the structured patch, for callers that need only the lines.
     pub(crate) fn without_patch(plan: &Plan, shows: Shows, room: FileRoom) -> Preview {
         let hunks =
             if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes, room.patch) };
@@ -77,7 +78,7 @@ impl Preview {
         Preview { hunks, snippet, patch: Value::Null }
     }
 
-    /// The lines of the new version that the snippet shows whole.
+    /// The lines of the new version that the snippet shows completely.
     pub(crate) fn lines(&self) -> Lines {
         seen::of_ranges(&self.snippet.lines)
     }
@@ -97,49 +98,49 @@ impl Receipt {
         }
     }
 
-    /// With what the reply shows of the change.
+    /// Sets the preview of the change.
     pub(crate) fn with_preview(self, preview: Option<Preview>) -> Receipt {
         Receipt { preview, ..self }
     }
 
-    /// Sets the room for the change.
+    /// Sets the share of the reply for the change.
     pub(crate) fn with_room(self, room: FileRoom) -> Receipt {
         Receipt { room, ..self }
     }
 
-    /// As part of that operation of the log.
+    /// Sets the operation of the log that it belongs to.
     pub(crate) fn of(self, operation: Option<OperationId>) -> Receipt {
         Receipt { operation, ..self }
     }
 
-    /// With the words of the lines as they are now.
+    /// Sets the current anchors of the lines.
     pub(crate) fn with_words(self, line_words: Option<Words>) -> Receipt {
         Receipt { line_words, ..self }
     }
 
-    /// Adds a note to what is told.
+    /// Adds a note.
     pub(crate) fn note(&mut self, note: String) {
         self.plan.notes.push(note);
     }
 
-    /// The operation that it is a part of.
+    /// The operation that it belongs to.
     pub(crate) fn operation(&self) -> Option<OperationId> {
         self.operation
     }
 
-    /// The answer for this file; `replace_all` is what the call said.
+    /// Renders the answer for this file; `replace_all` is the value in the call.
     pub(crate) fn answer(&mut self, replace_all: bool, shows: Shows) -> Answer {
         let (mut answer, warnings) = self.answer_and_warnings(replace_all, shows);
         answer.text.push_str(&warned(&warnings));
         answer
     }
 
-    /// The header that the reply shows its rows below.
+    /// The header above the rows of the reply.
     pub(crate) fn header(&self) -> Option<Header> {
         self.plan.header.filter(|_| self.plan.becomes == Becomes::File && !self.plan.before.is_opaque())
     }
 
-    /// The answer for this file, and what is to be warned of below the answers for all files.
+    /// Renders the answer for this file, and the warnings to be shown below the answers for all files.
     pub(crate) fn answer_and_warnings(&mut self, replace_all: bool, shows: Shows) -> (Answer, Vec<String>) {
         let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows, self.room));
         let Receipt { plan, written, dry_run, operation, room, .. } = &*self;
@@ -203,7 +204,7 @@ impl Receipt {
         (Answer { text, data }, warnings)
     }
 
-    /// Adds what language servers say, below everything else.
+    /// Appends the diagnosis of language servers at the end.
     pub(crate) fn tell_diagnosis(&self, text: &mut String, data: &mut Map<String, Value>) {
         let Some(diagnosis) = &self.diagnosis else { return };
         if !text.is_empty() && !text.ends_with('\n') {
@@ -213,7 +214,7 @@ impl Receipt {
         data.insert("diagnostics".to_owned(), diagnosis.to_json());
     }
 
-    /// The words of the answer, and the data that goes with them alone: a headline and a snippet, or rows below a header.
+    /// Renders the text and the data that only go with it: a headline and a snippet, or rows below a header.
     fn words(
         &self,
         headline: &str,
@@ -241,22 +242,22 @@ impl Receipt {
         (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::with_capacity(FIELDS))
     }
 
-    /// Edits that were left out, as text.
+    /// The edits that were left out, as text.
     pub(crate) fn rejected(&self) -> &str {
         &self.plan.rejected
     }
 
-    /// True when another receipt tells what became of the file.
+    /// True when another receipt reports the file.
     pub(crate) fn is_told_elsewhere(&self) -> bool {
         self.plan.moved_on
     }
 
-    /// What stands in the file now.
+    /// The current content of the file.
     pub(crate) fn content(&self) -> Option<ContentId> {
         self.written.as_ref().map(|(content, _)| *content)
     }
 
-    /// What was planned.
+    /// The plan.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -266,27 +267,27 @@ impl Receipt {
         self.written.is_some()
     }
 
-    /// Adds what is to be told.
+    /// Adds notes.
     pub(crate) fn add_notes(&mut self, notes: Vec<String>) {
         self.plan.notes.extend(notes);
     }
 
-    /// True when nothing was written, only shown.
+    /// True for a dry run.
     pub(crate) fn is_dry(&self) -> bool {
         self.dry_run
     }
 
-    /// Share of the change that the reply shows.
+    /// The share of the reply for the change.
     pub(crate) fn room(&self) -> FileRoom {
         self.room
     }
 
-    /// The plan, for its buffers.
+    /// Returns the plan, for its buffers.
     pub(crate) fn into_plan(self) -> Plan {
         self.plan
     }
 
-    /// What the file says of itself, where it is changed by hand all the same.
+    /// Returns the warning about a generated file that is edited by hand.
     fn generated(&self) -> Option<String> {
         let plan = &self.plan;
         let edits = matches!(plan.now, Now::File(_)) && plan.becomes == Becomes::File && !plan.before.is_opaque();
@@ -318,7 +319,8 @@ impl Receipt {
     }
 }
 
-/// The texts of the call: those of its one edit, also where a person corrected it, or those of each of several.
+/// Adds the texts of the call: those of its only edit, even if a person corrected it, or those of each of several
+/// edits.
 fn texts_of_ops(plan: &Plan, replace_all: bool, room: usize, put: &mut dyn FnMut(&str, Value)) {
     let mut texts = |op: &Outcome| {
         put("oldString", op.old.clone().into());
@@ -336,7 +338,7 @@ fn texts_of_ops(plan: &Plan, replace_all: bool, room: usize, put: &mut dyn FnMut
     }
 }
 
-/// The text of the file before, where it takes at most `most` bytes, else a flag.
+/// Returns the former text of the file if it takes at most `most` bytes, else a flag.
 fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
     let made = matches!(plan.now, Now::Nothing) && plan.origin.is_none() && plan.becomes == Becomes::File;
     if made {
@@ -352,7 +354,7 @@ fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
     Some(if fits { ("originalFile", plan.before.text().into()) } else { ("originalFileOmitted", true.into()) })
 }
 
-/// Notes as a model reads them, one a line; of many the first ones.
+/// Formats notes for a model, one per line, limited to the first ones.
 pub(crate) fn noted(notes: &[String]) -> String {
     let mut out: String = notes.iter().take(TOLD).map(|note| format!("Note: {}\n", clipped(note, NOTE))).collect();
     if notes.len() > TOLD {
@@ -361,7 +363,7 @@ pub(crate) fn noted(notes: &[String]) -> String {
     out
 }
 
-/// Edits that were left out, and the reasons for it; of many the first ones.
+/// Formats the edits that were left out with the reasons, limited to the first ones.
 fn not_applied(failed: &[Error]) -> String {
     let mut out = String::new();
     for (nth, error) in failed.iter().enumerate() {
@@ -374,7 +376,7 @@ fn not_applied(failed: &[Error]) -> String {
     out
 }
 
-/// At most `most` characters of a text.
+/// Returns at most `most` characters of a text.
 pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((at, _)) => Cow::Owned(format!("{}⟪{} more characters⟫", &text[..at], text[at..].chars().count())),
@@ -382,7 +384,7 @@ pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// One word for what becomes of the file.
+/// Returns one word for the change of the file.
 fn kind(plan: &Plan) -> &'static str {
     match (&plan.now, &plan.becomes, &plan.origin) {
         (_, Becomes::Nothing, _) => "delete",
@@ -412,7 +414,7 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
         _ => "updated",
     };
     let be = if dry_run { "would be " } else { "has been " };
-    // An undo brings back all of it.
+    // An undo restores the whole mode.
     let bits = plan.mode.filter(|to| plan.origin.is_none() && plan.now.mode().is_some_and(|now| now != *to));
     let mode = match (plan.executable, bits) {
         (Some(true), _) => " It is executable now.".to_owned(),
@@ -438,13 +440,14 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
     format!("The file {path} {be}{verb}{to}: {count}+{added} -{removed} lines.{mode}")
 }
 
-/// What an operation has to say for itself.
+/// Returns the notes of an operation.
 fn told(op: &Outcome, of: usize) -> Vec<String> {
     let name = if of > 1 { format!("edits[{}]: ", op.op) } else { String::new() };
     op.notes.iter().map(|note| format!("{name}{note}")).collect()
 }
 
-/// Each edit with its own summary; the first with their own diffs, which take at most about `room` bytes together.
+/// Converts each edit with its own summary to JSON; the first ones with their own diffs, which take at most about
+/// `room` bytes together.
 fn per_edit(plan: &Plan, mut room: usize) -> Value {
     let mut looked_at = 0;
     let one = |(nth, op): (usize, &Outcome)| {
@@ -456,7 +459,7 @@ fn per_edit(plan: &Plan, mut room: usize) -> Value {
             "tier": op.tier.number(),
             "summary": summary(op),
         });
-        // Edits in turn were made on texts that are gone; their part of the whole is in the total.
+        // Edits in turn were made on texts that no longer exist; their changes are part of the total.
         if op.changes.base() == plan.before.id() && nth < LISTED && room > 0 && looked_at < LOOKED_AT {
             let hunks = explain::brief(&plan.before, &op.changes, 1, room);
             for line in hunks.iter().flat_map(|hunk| &hunk.lines) {

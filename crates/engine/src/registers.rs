@@ -1,5 +1,5 @@
-//! What sessions cut under a name: it is kept with what else is known of the session, for any process of it. What comes from
-//! a file that may hold secrets stays in this process.
+//! Named registers of sessions: stored with the session, for any process. Text from a file that may contain secrets
+//! stays in this process.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 const SESSIONS: usize = 64;
 const BYTES: usize = 8 << 20;
 
-/// Texts by name.
+/// Texts by register name.
 type Named = BTreeMap<String, String>;
 
 /// The named registers of all sessions that must not be stored.
@@ -23,21 +23,21 @@ pub(crate) struct Drawers(Mutex<HashMap<String, Named>>);
 
 /// The registers of one call.
 pub(crate) struct Drawer {
-    /// What was there when it began; `None`: the call has nothing to do with registers.
+    /// Their contents at the beginning; `None` if the call does not use registers.
     found: Option<Named>,
-    /// A file of the call may hold secrets.
+    /// A file of the call may contain secrets.
     secret: bool,
 }
 
 impl Drawer {
-    /// What the call may put.
+    /// The registers that the call may paste.
     pub(crate) fn registers(&self) -> Registers {
         Registers::with(self.found.clone().unwrap_or_default())
     }
 }
 
 impl Engine {
-    /// What a call about these files may put.
+    /// Loads the registers for a call about these files.
     ///
     /// Errors: those of the session store.
     pub(crate) fn open_drawer(&self, caller: &Caller, targets: &[Target]) -> Result<Drawer> {
@@ -49,13 +49,13 @@ impl Engine {
             return Ok(Drawer { found: None, secret: false });
         }
         let stored = self.history(0).registers(&caller.session)?;
-        // What nobody can read any more is as good as never cut.
+        // Unreadable registers count as empty.
         let mut found: Named = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         found.extend(self.secrets(caller));
         Ok(Drawer { found: Some(found), secret: targets.iter().any(|target| policy::is_secret(&target.place)) })
     }
 
-    /// Keeps what a call that was carried out leaves; too much is not kept.
+    /// Stores the registers after a successful call; beyond the limit nothing is kept.
     ///
     /// Errors: those of the session store.
     pub(crate) fn close_drawer(&self, caller: &Caller, drawer: &Drawer, registers: Registers) -> Result<()> {

@@ -1,9 +1,9 @@
-//! Edits that could not be applied, as text to be looked at and sent again.
+//! Rejected edits as text, to be examined and sent again.
 
 use emendate_core::{Hunk, LineKind, Locator, Op};
 use std::fmt::Write as _;
 
-/// The operations on one file: hunks as a unified diff, the rest as SEARCH/REPLACE blocks.
+/// Formats the operations on one file: hunks as a unified diff, the rest as SEARCH/REPLACE blocks.
 pub(crate) fn text<'a>(path: &str, ops: impl Iterator<Item = &'a Op>) -> String {
     let (mut diff, mut blocks) = (String::new(), String::new());
     for op in ops {
@@ -37,7 +37,7 @@ fn push_hunk(out: &mut String, hunk: &Hunk) {
 }
 
 fn push_block(out: &mut String, path: &str, old: &str, new: &str) {
-    // Longer markers than any that the text holds.
+    // Markers longer than any in the text.
     let longest = |sign: char| {
         let runs = old.lines().chain(new.lines()).map(|line| line.chars().take_while(|&ch| ch == sign).count());
         runs.max().unwrap_or(0)

@@ -1,6 +1,5 @@
-//! Calls whose result is in place already: a client that sends a call again after a lost answer must not have it done twice.
-//! Most edits find nothing the second time; an insertion that keeps its anchor, or an edit by line number, finds its place
-//! again.
+//! Repeated calls: a client that repeats a call after losing its answer must not apply it twice. Most edits match
+//! nothing the second time, but an insertion that keeps its anchor, or an edit by line number, finds its place again.
 
 use crate::caller::{Caller, Unread};
 use crate::engine::Engine;
@@ -12,19 +11,19 @@ use emendate_history::{Filter, OperationId, Role};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Changes that are remembered in this process.
+/// Changes that this process remembers.
 const REMEMBERED: usize = 512;
-/// Operations of the session among which its last change of a file is looked for.
+/// Operations of the session that are searched for its last change of a file.
 const LATEST: usize = 8;
-/// Letters and digits from which on a text that is there already is no coincidence.
+/// Letters and digits from which an existing text is not a coincidence.
 const SUBSTANCE: usize = 4;
 
-/// The last change that a session made to a file.
+/// The last change of a file by a session.
 #[derive(Clone, Copy)]
 struct LastChange {
-    /// The edit and the hash of its call's input; `None` where it was no edit, or nothing is known.
+    /// The edit and the hash of its call's input; `None` if it was not an edit, or nothing is known.
     edit: Option<(OperationId, [u8; 16])>,
-    /// Content that it left.
+    /// The content after it.
     after: Option<ContentId>,
 }
 
@@ -51,7 +50,7 @@ impl LastChanges {
 }
 
 impl Engine {
-    /// Refuses a call of a model whose result is in place already, unless it says that it is meant once more.
+    /// Refuses a model's call whose result is already in place, unless it declares the repetition intended.
     ///
     /// Errors: `edit.no_change`, and those of the session store.
     pub(crate) fn is_not_repeated(&self, caller: &Caller, cause: Cause<'_>, plans: &[Plan]) -> Result<()> {
@@ -83,7 +82,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Remembers what a call of the session left of a file.
+    /// Remembers the result of a session's call for a file.
     pub(crate) fn remember_change(
         &self,
         caller: &Caller,
@@ -95,7 +94,7 @@ impl Engine {
         self.last_changes().put(&caller.session, path, LastChange { edit, after });
     }
 
-    /// The last change that the session made to the file of a plan.
+    /// Returns the session's last change of the file of a plan.
     fn last_change(&self, caller: &Caller, plan: &Plan) -> Result<LastChange> {
         let path = key(&plan.place);
         if let Some(known) = self.last_changes().get(&caller.session, path) {
@@ -124,7 +123,7 @@ fn done_already(what: &str) -> Error {
         .fact("already_applied", true)
 }
 
-/// True when every edit of a plan keeps the text that it matched, and what it adds is beside that text already.
+/// True when every edit of a plan keeps the text that it matched, and the added text is already next to it.
 fn is_in_place(plan: &Plan) -> bool {
     !plan.merged && !plan.ops.is_empty() && plan.ops.iter().all(|op| is_there(&plan.before, op))
 }
@@ -134,7 +133,7 @@ fn is_there(before: &Snapshot, op: &Outcome) -> bool {
     !op.old.is_empty() && !splices.is_empty() && splices.iter().all(|splice| is_beside(before.raw(), splice, &op.old))
 }
 
-/// True when a splice inserts what is before or behind it already, and the matched text is not what has it.
+/// True when a splice inserts text that is already right before or after it, and that is not part of the matched text.
 fn is_beside(raw: &[u8], splice: &Splice, old: &str) -> bool {
     let (text, at) = (&*splice.text, splice.span.start());
     let added = text.trim_ascii();

@@ -1,19 +1,19 @@
-//! The one shape of an answer. The command line, NDJSON and MCP all show this.
+//! The reply to a call: the same for the command line, NDJSON and MCP.
 
 use crate::reply_limits::ReplyLimits;
 use emendate_core::{Code, Error};
 use serde_json::{Map, Value};
 
-/// A call that worked.
+/// The result of a successful call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// What a model reads.
+    /// Text for a model.
     pub text: String,
-    /// What programs read.
+    /// Data for programs.
     pub data: Map<String, Value>,
 }
 
-/// Which table of numeric codes of the seed documents a tool follows.
+/// The table of numeric codes in the seed documents that a tool follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedCodes {
     /// The Edit tool's, 1–10.
@@ -25,7 +25,7 @@ pub enum SeedCodes {
 }
 
 impl SeedCodes {
-    /// The number of a code in this table.
+    /// Returns the number of a code in this table.
     pub fn number(self, code: Code) -> Option<u8> {
         match self {
             SeedCodes::Edit => code.row().edit,
@@ -35,18 +35,18 @@ impl SeedCodes {
     }
 }
 
-/// The outcome of a call. It is made by [`Reply::new`] alone, which keeps it within the limits.
+/// The outcome of a call. Created by [`Reply::new`] alone, which enforces the limits.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// The answer, or why there is none.
+    /// The answer or the error.
     pub result: Result<Answer, Error>,
-    /// Which numeric codes apply.
+    /// The numeric codes that apply.
     pub seed: SeedCodes,
 }
 
 impl Reply {
-    /// The outcome within `limits`; `rest` says how to get what is left out of it.
+    /// Creates a reply within `limits`; `rest` tells how to get the omitted parts.
     pub fn new(result: Result<Answer, Error>, seed: SeedCodes, limits: ReplyLimits, rest: &str) -> Reply {
         let result = match result {
             Ok(Answer { mut text, mut data }) => {
@@ -61,12 +61,12 @@ impl Reply {
         Reply { result, seed }
     }
 
-    /// A refusal before any tool was called.
+    /// Creates the refusal of a call before any tool ran.
     pub fn refusal(error: Error, seed: SeedCodes) -> Reply {
         Reply::new(Err(error), seed, ReplyLimits::default(), "")
     }
 
-    /// What a model reads: the answer's text, or the error with evidence and next step.
+    /// The text for a model: the answer's text, or the error with evidence and next step.
     pub fn text(&self) -> String {
         match &self.result {
             Ok(answer) => answer.text.clone(),
@@ -74,12 +74,12 @@ impl Reply {
         }
     }
 
-    /// The machine-readable object of `emend call` and `emend serve`:
-    /// `{"ok": true, "text", "data"}` or `{"ok": false, "code", "seed_code", "message", "evidence", "next", "retryable", "data"?}`.
+    /// Converts to the JSON object of `emend call` and `emend serve`: `{"ok": true, "text", "data"}` or `{"ok": false,
+    /// "code", "seed_code", "message", "evidence", "next", "retryable", "data"?}`.
     pub fn to_json(&self) -> Value {
         match &self.result {
             Ok(answer) => {
-                // Not by the macro, which makes values of values.
+                // Not by the `json!` macro, which copies values.
                 let mut out = Map::with_capacity(4);
                 out.insert("ok".to_owned(), Value::Bool(true));
                 out.insert("text".to_owned(), Value::String(answer.text.clone()));
@@ -98,7 +98,7 @@ impl Reply {
         }
     }
 
-    /// Exit status of the command line.
+    /// Exit status of the command line tool.
     pub fn exit(&self) -> u8 {
         self.result.as_ref().map_or_else(|error| error.code().exit(), |_| 0)
     }

@@ -1,5 +1,5 @@
-//! How much one reply holds. [`ReplyLimits::fit`] is the law: it is applied where a reply is made, so every tool and every
-//! transport keeps it. What makes replies stays below it by itself, so that nothing large is built to be cut here.
+//! Size limits of a reply. [`ReplyLimits::fit`] enforces them where a reply is created, for every tool and transport.
+//! The code that renders replies stays below them by itself, so that nothing large is built only to be cut here.
 
 use crate::attachment::ATTACHMENTS;
 use emendate_core::Error;
@@ -7,45 +7,45 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::io;
 
-/// Bytes of JSON that a reply's data may have, for programs.
+/// Bytes of a reply's data as JSON, for programs.
 pub const REPLY_DATA: usize = 256 << 10;
 /// Characters of a reply's text, for models.
 pub const REPLY_TEXT: usize = 25_000;
-/// The least that a configuration may set: below it a refusal could not be understood.
+/// The smallest values that a configuration may set: below them a refusal would be incomprehensible.
 pub(crate) const LEAST_DATA: usize = 4 << 10;
 pub(crate) const LEAST_TEXT: usize = 1_000;
-/// The same for a person at a terminal, who pages by other means.
+/// The limits for a person at a terminal, who has a pager.
 const PERSON_DATA: usize = 32 << 20;
 const PERSON_TEXT: usize = 16 << 20;
 
-/// Characters of header and notes beside the lines of a read.
+/// Characters of header and notes in addition to the lines of a read.
 const BESIDE_LINES: usize = 8_192;
 
-/// The name of the field that says what was left out.
+/// The name of the field that lists omissions.
 const OMITTED: &str = "omitted";
-/// The way to what is left out of an error.
+/// Advice on how to get the omitted parts of an error.
 const REST_OF_AN_ERROR: &str = "A call with fewer or shorter parts has a shorter answer.";
 /// Omissions that a reply lists.
 const LISTED: usize = 20;
-/// Bytes kept free for that list.
+/// Bytes reserved for that list.
 const LIST_BYTES: usize = 3_000;
-/// Fields that are of no use in part: they are left out as a whole.
+/// Fields that are useless in part: they are omitted as a whole.
 const INDIVISIBLE: &[&str] = &["originalFile", "rejected", "converted"];
-/// The longest string and the longest list that are tried first; each further try halves both.
+/// The limits on strings and lists tried first; each further try halves both.
 const LONGEST_STRING: usize = 64 << 10;
 const LONGEST_LIST: usize = 16 << 10;
 const TRIES: u32 = 15;
-/// Bytes of JSON that a cut string has beside what is kept of it.
+/// Bytes of JSON that a cut string needs in addition to its kept part.
 const MARK_BYTES: usize = 64;
 
-/// The most that replies hold.
+/// Size limits of replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
     /// Characters of text.
     pub text: usize,
-    /// Bytes of data, as JSON; images and documents that were asked for have limits of their own.
+    /// Bytes of data as JSON; images and documents that were requested have limits of their own.
     pub data: usize,
-    /// Characters of a read, which shows lines that the call asked for.
+    /// Characters of a read, which shows lines that the call requested.
     pub read: usize,
 }
 
@@ -55,17 +55,17 @@ impl Default for ReplyLimits {
     }
 }
 
-/// Bytes of a snippet (seed 000), and of one that is worth showing.
+/// Bytes of a snippet (seed 000), and of the smallest one worth showing.
 const SNIPPET: usize = 1000;
 const LEAST_SNIPPET: usize = 200;
 /// Bytes of a diff.
 const DIFF: usize = 8000;
-/// Bytes of the original file that a reply carries along.
+/// Bytes of the original file in a reply.
 const ORIGINAL: usize = 64 << 10;
-/// Files of a call up to which the context that replies show counts as read.
+/// Files of a call up to which the context shown in replies counts as read.
 const COUNTED: usize = 8;
 
-/// Room for the change of one file in a reply.
+/// The budget of a reply for the change of one file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileRoom {
     /// Bytes of the snippet.
@@ -88,7 +88,7 @@ impl Default for FileRoom {
     }
 }
 
-/// One thing that was left out.
+/// An omitted part.
 struct Omission {
     field: String,
     unit: &'static str,
@@ -109,13 +109,13 @@ impl ReplyLimits {
         ReplyLimits { text: PERSON_TEXT, data: PERSON_DATA, read: self.read.max(crate::read::MAX_REPLY) }
     }
 
-    /// The limits of a tool whose text is what the call asked for by range.
+    /// Returns the limits of a tool whose text is a range that the call requested.
     #[must_use]
     pub(crate) fn for_reads(self) -> ReplyLimits {
         ReplyLimits { text: self.text.max(self.read + BESIDE_LINES), ..self }
     }
 
-    /// Room for the change of each file, in a reply about `files` files.
+    /// Returns the budget for the change of each file, in a reply about `files` files.
     pub(crate) fn per_file(self, files: usize) -> FileRoom {
         let files = files.max(1);
         let snippet = (self.text / 2 / files).min(SNIPPET);
@@ -129,7 +129,7 @@ impl ReplyLimits {
         }
     }
 
-    /// Cuts an answer to these limits; `rest` says how to get what is left out.
+    /// Cuts an answer to these limits; `rest` tells how to get the omitted parts.
     pub fn fit(self, text: &mut String, data: &mut Map<String, Value>, rest: &str) {
         let mut omissions: Vec<Omission> = cut_text(text, self.text, "text", rest).into_iter().collect();
         self.fit_data(data, &mut omissions);
@@ -150,12 +150,12 @@ impl ReplyLimits {
     }
 
     fn fit_data(self, data: &mut Map<String, Value>, omissions: &mut Vec<Omission>) {
-        // The list of what was left out needs room, too.
+        // The list of omissions needs room, too.
         let room = if omissions.is_empty() { self.data } else { self.data - LIST_BYTES };
         if is_small(data, &mut (room / 6)) || most_bytes(data) <= room {
             return;
         }
-        // What was asked for in base64 has limits of its own.
+        // Data that was requested in base64 has limits of its own.
         let attached = data.shift_remove(ATTACHMENTS);
         if json_bytes(data) > room {
             let most = self.data - LIST_BYTES;
@@ -168,7 +168,7 @@ impl ReplyLimits {
     }
 }
 
-/// Writes down what was left out.
+/// Records the omissions.
 fn note(data: &mut Map<String, Value>, omissions: &[Omission], rest: &str) {
     if omissions.is_empty() {
         return;
@@ -178,9 +178,9 @@ fn note(data: &mut Map<String, Value>, omissions: &[Omission], rest: &str) {
     data.insert(OMITTED.to_owned(), json!({ "fields": fields, "more": more, "next": rest }));
 }
 
-/// Cuts a text in its middle, at line ends where they are near, and says how much is missing.
+/// Cuts a text in the middle, at nearby line ends if possible, and notes how much is missing.
 fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<Omission> {
-    // Never more characters than bytes.
+    // There are never more characters than bytes.
     if text.len() <= most {
         return None;
     }
@@ -206,7 +206,7 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     Some(Omission { field: field.to_owned(), unit: "characters", shown: of - left, of })
 }
 
-/// The limit of every string and list.
+/// The limits on every string and list.
 #[derive(Clone, Copy)]
 struct Caps {
     string: usize,
@@ -230,7 +230,7 @@ impl Caps {
         text.len() > self.string && INDIVISIBLE.contains(&key)
     }
 
-    /// Bytes of a value as it would be cut.
+    /// Returns the bytes of a value after cutting.
     fn bytes(self, value: &Value) -> usize {
         match value {
             Value::String(text) => string_bytes(&text[..self.end(text)]) + MARK_BYTES,
@@ -240,7 +240,7 @@ impl Caps {
         }
     }
 
-    /// The byte at which a string is cut.
+    /// Returns the offset at which a string is cut.
     fn end(self, text: &str) -> usize {
         if text.len() <= self.string {
             return text.len();
@@ -291,7 +291,7 @@ impl Caps {
     }
 }
 
-/// Leaves the largest fields out, one after another, where cutting was not enough.
+/// Omits the largest fields one by one, if cutting was not sufficient.
 fn drop_largest(data: &mut Map<String, Value>, most: usize, omissions: &mut Vec<Omission>) {
     while json_bytes(data) > most {
         let largest = data.iter().map(|(key, value)| (json_bytes(value), key.clone())).max();
@@ -301,7 +301,8 @@ fn drop_largest(data: &mut Map<String, Value>, most: usize, omissions: &mut Vec<
     }
 }
 
-/// True when all texts, and a few bytes for each value, are no more than `left`: never less than a sixth of the JSON.
+/// True when all texts, plus a few bytes for each value, take at most `left` bytes; the sum is at least a sixth of the
+/// JSON.
 fn is_small(fields: &Map<String, Value>, left: &mut usize) -> bool {
     fn takes(left: &mut usize, bytes: usize) -> bool {
         left.checked_sub(bytes).inspect(|rest| *left = *rest).is_some()
@@ -317,7 +318,7 @@ fn is_small(fields: &Map<String, Value>, left: &mut usize) -> bool {
     takes(left, 8) && fields.iter().all(|(key, value)| takes(left, key.len()) && of(value, left))
 }
 
-/// Nearly the bytes of the fields as JSON, never less, and quicker to count.
+/// Returns an upper bound of the bytes of the fields as JSON, which is quicker to compute.
 fn most_bytes(fields: &Map<String, Value>) -> usize {
     fn of(value: &Value) -> usize {
         match value {
@@ -366,7 +367,7 @@ fn json_bytes(value: &impl serde::Serialize) -> usize {
         }
     }
     let mut counter = Counter(0);
-    // A counter takes everything, and a value of JSON is JSON.
+    // A counter accepts everything, and a JSON value can be serialized.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }
@@ -442,7 +443,7 @@ mod tests {
     }
 
     proptest! {
-        /// The law itself, whatever a tool answers.
+        /// The limit holds whatever a tool answers.
         #[test]
         fn no_reply_is_larger(values in prop::collection::vec(any_value(), 1..6), text in "[ab\né]{0,3000}") {
             let mut data: Map<String, Value> = (0..).map(|nth: u32| nth.to_string()).zip(values).collect();

@@ -1,4 +1,4 @@
-//! Names what could be freed on a full disk, in sizes that a person reads.
+//! Suggestions of what to delete on a full disk, with human-readable sizes.
 
 use crate::engine::Engine;
 use emendate_core::Error;
@@ -6,7 +6,7 @@ use emendate_fs::{Kind, Place, readable_size, shown};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Folders that tools make anew, by name.
+/// Names of directories that tools regenerate.
 const MADE_ANEW: [&str; 12] = [
     "target",
     "node_modules",
@@ -21,12 +21,12 @@ const MADE_ANEW: [&str; 12] = [
     ".mypy_cache",
     "coverage",
 ];
-/// Entries that are looked at, files that are worth naming, and how many are named.
+/// Entries that are examined, bytes from which a file is listed, and entries that are listed.
 const ENTRIES_MAX: usize = 20_000;
 const LARGE: u64 = 1 << 20;
 const NAMED_MAX: usize = 5;
 
-/// Something that takes room.
+/// A consumer of disk space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) path: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Holder {
     pub(crate) kind: &'static str,
 }
 
-/// Adds what could be freed to the error of a full disk.
+/// Adds suggestions to the error of a full disk.
 pub(crate) fn with_holders(error: Error, holders: &[Holder]) -> Error {
     if holders.is_empty() {
         return error;
@@ -49,8 +49,8 @@ pub(crate) fn with_holders(error: Error, holders: &[Holder]) -> Error {
 }
 
 impl Engine {
-    /// The largest things beside a file and above it that could be removed: folders that tools make anew, and large files of
-    /// its own folder.
+    /// Returns the largest removable entries next to a file and above it: directories that tools regenerate, and large
+    /// files in its own directory.
     pub(crate) fn could_be_freed(&self, file: &Place) -> Vec<Holder> {
         let root = &self.store().roots()[file.root()].canonical;
         let mut left = ENTRIES_MAX;
@@ -89,7 +89,7 @@ impl Engine {
         stamp.map_or(0, |stamp| stamp.size)
     }
 
-    /// The bytes of the files below a folder, as far as entries may be looked at.
+    /// Sums up the bytes of the files below a directory, within the limit on entries.
     fn bytes_below(&self, folder: &Path, left: &mut usize) -> u64 {
         let (mut open, mut bytes) = (vec![folder.to_owned()], 0);
         while let Some(folder) = open.pop() {

@@ -1,5 +1,5 @@
-//! Edits by line number: against the version their header names, carried over to the file as it is, never onto lines
-//! that were not shown.
+//! Edits by line number: resolved in the version that their header names, rebased to the current file, and never
+//! applied to lines that were not shown.
 
 mod named;
 
@@ -37,7 +37,7 @@ const ECHOES: usize = 4;
 
 const ANYWHERE: &str = "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected.";
 
-/// A file that is to be edited by rows.
+/// A file to be edited by line number.
 struct Subject<'a> {
     caller: &'a Caller,
     place: &'a Place,
@@ -46,12 +46,12 @@ struct Subject<'a> {
     header: Header,
 }
 
-/// Why an edit does not fit the file as it is.
+/// The reason why an edit does not fit the current file.
 #[derive(Clone, Copy)]
 enum Misfit<'a> {
-    /// Nobody knows the version of its header.
+    /// The version of its header is unknown.
     Unknown,
-    /// The session saw other versions, which are not kept.
+    /// The session saw other versions, which were not kept.
     Lost,
     /// The version is known, but the edit cannot be carried over.
     Blocked(&'a Snapshot, &'a ChangeSet, Blocked),
@@ -83,7 +83,7 @@ impl Engine {
         self.plan_rows_in(caller, place, (now, base), (ops, registers), options)
     }
 
-    /// The same for a file, or an extract that has the lines, and the version the caller saw.
+    /// Plans the edit for a file, or a sparse snapshot with its lines, given the version that the caller saw.
     pub(crate) fn plan_rows_in(
         &self,
         caller: &Caller,
@@ -145,7 +145,7 @@ impl Engine {
         match options.tag {
             Some(_) => plan.header = Some(header),
             None if by_word => plan.worded = Some(worded::marks(options)),
-            // Numbers of what the session saw last.
+            // The numbers refer to the version the session saw last.
             None => {}
         }
         plan.replaced = replaced;
@@ -153,7 +153,7 @@ impl Engine {
         Ok(plan)
     }
 
-    /// The change that edits by number make, or that they make without a slip.
+    /// Resolves the edits, or their repaired form.
     fn resolved<'o>(
         &self,
         subject: &Subject<'_>,
@@ -164,7 +164,7 @@ impl Engine {
         let resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
             .map_err(|error| self.without_effect(subject, &ops, error))
             .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
-        // A parse takes all of the text.
+        // Parsing needs the whole text.
         let mended = || self.mended(place, &now.snapshot, (&ops, &resolved), options);
         let Some(mended) = (!now.snapshot.is_extract()).then(mended).flatten() else {
             return Ok((ops, resolved));
@@ -208,7 +208,7 @@ impl Engine {
         })
     }
 
-    /// Remembers lines that an error shows; what to say where that failed.
+    /// Marks lines in an error as shown; returns a note if that failed.
     fn serve_rows(&self, subject: &Subject<'_>, known: &Lines, whole: &[usize]) -> Option<String> {
         let mut lines = known.clone();
         for &line in whole {
@@ -217,7 +217,7 @@ impl Engine {
         self.serve(subject.caller, subject.place, subject.now, lines)
     }
 
-    /// The hunks cannot be carried over: done already, or in the way of another change.
+    /// Handles hunks that cannot be carried over: applied already, or in conflict with another change.
     fn blocked(
         &self,
         subject: &Subject<'_>,
@@ -227,7 +227,7 @@ impl Engine {
     ) -> Error {
         let mine = resolve(seen, ops, Order::Together, settings(subject.options, false));
         let rebased = mine.and_then(|mine| {
-            // Where it conflicts, the mismatch is told as such.
+            // In case of a conflict, the mismatch is reported as one.
             mine.changes.rebase(seen, theirs, Tie::TheirsFirst).map_err(|_| Error::new(Code::StaleChanged, ""))
         });
         match rebased {
@@ -238,7 +238,7 @@ impl Engine {
         self.mismatch(subject, ops, Misfit::Blocked(seen, theirs, blocked))
     }
 
-    /// The report of a header that does not fit the file, with the lines the edit names as they are now.
+    /// Creates the error for a header that does not fit the file, with the current lines named by the edit.
     fn mismatch(&self, subject: &Subject<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
         let Subject { place, now, options, header, .. } = subject;
         let Some(live) = now.snapshot.short_tag() else { return stale::again(place) };
@@ -294,7 +294,7 @@ impl Engine {
             .fact("tag", now.snapshot.id().tag().to_string())
     }
 
-    /// The note for an edit that was carried over: whose changes came between.
+    /// Returns the note for a rebased edit: whose changes came in between.
     fn who_changed(&self, subject: &Subject<'_>) -> Result<&'static str> {
         let latest = self.sessions(subject.place).latest(&subject.caller.session, key(subject.place))?;
         let wrote = latest.filter(|record| record.how == How::Wrote).map(|record| record.content);
@@ -305,7 +305,7 @@ impl Engine {
         })
     }
 
-    /// An edit that changes nothing, in the words of the format; the second time in a row, more firmly.
+    /// Rewords the error of an edit without effect for this format; more firmly the second time in a row.
     fn without_effect(&self, subject: &Subject<'_>, ops: &[Op], error: Error) -> Error {
         if error.code() != Code::EditNoChange {
             return error;
@@ -332,7 +332,7 @@ impl Engine {
     }
 }
 
-/// True for a header that names no version anybody can look at.
+/// True for a header that names no retrievable version.
 fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
     match base {
         Err(error) => error.code() == Code::StaleUnknownTag,
@@ -342,13 +342,13 @@ fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
 
 const CARRIED: &str = "The file changed since the version of your header; the lines you named did not, and the edit was made where they are now.";
 
-/// The same where only the session itself changed the file since.
+/// The note if only the session itself changed the file since.
 const CARRIED_OWN: &str = "Your own edits changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Use the header of the last reply.";
 
-/// The same where the session changed the file, and somebody else did after it.
+/// The note if the session changed the file, and then others did.
 const CARRIED_BOTH: &str = "Your own edits and others changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Read the file again.";
 
-/// Where lines of one version, or what took their place, stand in a later one.
+/// Returns the position of lines of one version, or of their replacement, in a later one.
 fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usize, usize)) -> (usize, usize) {
     let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
     let line = |raw: usize| now.lines().line_of(now.text(), now.to_text(raw));
@@ -359,7 +359,7 @@ fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usiz
 }
 
 impl Receipt {
-    /// The answer in the marks of a header: the new header and the changed rows.
+    /// Renders the answer in the line format of a header: the new header and the changed rows.
     pub(crate) fn in_rows(&self, header: Header) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
         let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
@@ -393,7 +393,7 @@ impl Receipt {
     }
 }
 
-/// The one section of warnings below a reply in rows.
+/// Formats the section of warnings below a reply in rows.
 pub(crate) fn warned(warnings: &[String]) -> String {
     if warnings.is_empty() {
         return String::new();
@@ -402,8 +402,9 @@ pub(crate) fn warned(warnings: &[String]) -> String {
     format!("\nWarnings:\n{rows}")
 }
 
-/// What stood on the lines that were replaced, so that a miscount is seen. With `¶` the rows that went are shown above, so
-/// single lines need no word. All of them are in the data.
+/// Quotes the replaced lines, so that a miscount is noticed. With the `
+///
+/// ` header the removed rows are shown above, so single lines are not quoted. The data has all of them.
 fn echoes(header: Header, replaced: &[Replaced]) -> String {
     let mut out = String::new();
     let mut told = 0;
@@ -421,7 +422,7 @@ fn echoes(header: Header, replaced: &[Replaced]) -> String {
     out
 }
 
-/// How the numbers of the lines that stay have changed, in those of the version before.
+/// Describes how the numbers of unchanged lines have shifted, in those of the former version.
 fn shifts(before: &Snapshot, hunks: &[Hunk]) -> String {
     let count = before.lines().count(before.text());
     let moved: Vec<_> = rows::renumbered(hunks).into_iter().filter(|it| it.from <= count).collect();
@@ -434,7 +435,7 @@ fn shifts(before: &Snapshot, hunks: &[Hunk]) -> String {
     format!("Old line numbers: {}{more}.\n", list.join(", "))
 }
 
-/// The refusal of such an edit on a file that an earlier part of the call changes.
+/// Refuses such an edit on a file that an earlier part of the call changes.
 pub(crate) fn twice(place: &Place, ops: &[Op]) -> Error {
     let at = ops.first().and_then(rows::of).map_or(0, |rows| rows.said_at);
     let path = place.shown();

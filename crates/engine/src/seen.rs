@@ -1,4 +1,4 @@
-//! What a session knows of a file when it edits it: the version it saw, and which lines of it.
+//! The base of an edit: the version that the session saw, and its lines.
 
 use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
@@ -13,13 +13,13 @@ use emendate_fs::{Place, Stamp};
 use emendate_history::{Body, How, Lines, Record};
 use serde_json::Value;
 
-/// The version an edit is based on.
+/// The version that an edit is based on.
 pub(crate) enum Base {
-    /// The file is as it was when the caller saw it, or nothing had to be seen.
+    /// The file has not changed since the caller saw it, or did not have to be seen.
     Fresh { lines: Lines, note: Option<String> },
-    /// The file changed; this is what the caller saw.
+    /// The file changed; this is the version that the caller saw.
     Stale { seen: Snapshot, lines: Lines },
-    /// The file changed, and what the caller saw was not kept.
+    /// The file changed, and the version that the caller saw was not kept.
     Lost,
 }
 
@@ -28,19 +28,19 @@ impl Base {
         Base::Fresh { lines, note: None }
     }
 
-    /// By what the caller saw, which are other bytes than there are now.
+    /// Creates the base for a version with other bytes than the current one.
     fn of(seen: Snapshot, lines: Lines, now: &Opened) -> Base {
         if seen.text() != now.snapshot.text() {
             return Base::Stale { seen, lines };
         }
-        // What the caller saw is still there to the letter; line ends and encoding are the file's own business.
+        // The text is unchanged; line ends and encoding are the file's own business.
         let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
         Base::Fresh { lines, note: Some(note) }
     }
 }
 
 impl Engine {
-    /// Finds the version the caller was looking at.
+    /// Finds the version that the caller saw.
     ///
     /// Errors: `read.required`, `stale.unknown_tag`.
     pub(crate) fn base(&self, caller: &Caller, options: &Options, place: &Place, now: &Opened) -> Result<Base> {
@@ -59,7 +59,7 @@ impl Engine {
             }
             None => match sessions.latest(&caller.session, key(place))? {
                 Some(record) => record,
-                // What is no text can never be shown.
+                // Binary content can never be shown.
                 None if caller.unread == Unread::Allow
                     || now.snapshot.is_opaque()
                     || now.snapshot.text().trim().is_empty() =>
@@ -69,17 +69,17 @@ impl Engine {
                 None => return Err(unread(place)),
             },
         };
-        // The bytes were read anyway, so contents decide and no stamp is trusted: not one taken in the tick of a write, and
-        // not one that a store through a shared mapping leaves as it was.
+        // The bytes were read anyway, so contents decide and no stamp is trusted: neither one taken in the same clock
+        // tick as a write, nor one that a write through a shared mapping leaves unchanged.
         if record.content == now.snapshot.id() {
             return Ok(Base::fresh(record.lines));
         }
-        // What was to be written by a process that ended before it was is nothing that the session knows.
+        // A write that did not happen because its process ended is no knowledge of the session.
         if record.how == How::Wrote && self.look_into_pending(place.root())? {
             return self.base(caller, options, place, now);
         }
         let Some(bytes) = sessions.bytes(record.content)? else {
-            // Nothing was ever shown that could be overwritten unseen when anything goes.
+            // If unread files may be edited, no shown line could be overwritten unseen.
             return Ok(if caller.unread == Unread::Allow && options.tag.is_none() {
                 Base::fresh(Lines::all())
             } else {
@@ -90,8 +90,9 @@ impl Engine {
         Ok(Base::of(seen, record.lines, now))
     }
 
-    /// Finds the version that a header names: the latest the session knows under that tag. So short a tag names several
-    /// texts sooner or later; where one is known, it is that one which was seen. Where none is, it may be one that is not kept.
+    /// Finds the version that a header names: the latest one the session knows under that tag. Such a short tag
+    /// eventually names several texts; if a known one has it, that is the one the session saw; otherwise it may be one
+    /// that was not kept.
     ///
     /// Errors: `stale.unknown_tag`.
     fn base_of_lines(
@@ -113,7 +114,7 @@ impl Engine {
             }
             let bytes = sessions.bytes(record.content)?;
             unkept |= bytes.is_none();
-            // What cannot be read any more cannot be what is looked for.
+            // A version that cannot be decoded any more is not the one searched for.
             let seen = bytes.and_then(|bytes| self.decode(place, bytes, options.declared, "").ok());
             if let Some(seen) = seen.filter(|seen| ShortTag::of(seen.text()) == tag) {
                 return Ok(Base::of(seen, record.lines, now));
@@ -127,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Remembers a version as known to the session; a store that fails must not fail an edit that is already on disk.
+    /// Records a version as known to the session; a failing store must not fail an edit that is already on disk.
     pub(crate) fn remember(&self, caller: &Caller, place: &Place, record: &Record, body: &Body<'_>) -> Option<String> {
         let result = self.sessions(place).record(&caller.session, key(place), record, body);
         result.err().map(|error| {
@@ -139,8 +140,8 @@ impl Engine {
         })
     }
 
-    /// Remembers lines that an error has just shown, so that the next call needs no read.
-    /// Where they could not be remembered: what to say instead of that.
+    /// Marks lines that an error has just shown as known, so that the next call needs no read. Returns a note if that
+    /// failed.
     pub(crate) fn serve(&self, caller: &Caller, place: &Place, now: &Opened, lines: Lines) -> Option<String> {
         let record = Record {
             content: now.snapshot.id(),
@@ -174,7 +175,7 @@ fn unknown_tag(place: &Place, tag: &str) -> Error {
     ])
 }
 
-/// Carries lines over a change: what stands unchanged stays known, under its new number.
+/// Carries known lines over a change: unchanged lines remain known, under their new numbers.
 pub(crate) fn carried(lines: &Lines, base: &Snapshot, changes: &ChangeSet) -> Lines {
     if changes.is_empty() || lines.is_all() && changes.splices().is_empty() {
         return lines.clone();
@@ -208,7 +209,7 @@ fn overlaps(lines: &Lines, from: u64, to: u64) -> Vec<(u64, u64)> {
     hit.filter(|(a, b)| a <= b).collect()
 }
 
-/// The lines a caller knows after its own change: what it knew, carried over, and what it wrote.
+/// Returns the lines that a caller knows after its own change: those it knew, carried over, and those it wrote.
 pub(crate) fn after_writing(lines: &Lines, base: &Snapshot, changes: &ChangeSet) -> Lines {
     if lines.is_all() {
         return Lines::all();
@@ -226,7 +227,7 @@ pub(crate) fn after_writing(lines: &Lines, base: &Snapshot, changes: &ChangeSet)
     out
 }
 
-/// Lines by their ranges.
+/// Creates a set of lines from ranges.
 pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> Lines {
     let mut out = Lines::none();
     for &(from, to) in ranges {
@@ -235,8 +236,8 @@ pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> Lines {
     out
 }
 
-/// The record of a version that the caller wrote.
+/// Creates the record of a version that the caller wrote.
 pub(crate) fn written(content: emendate_core::ContentId, stamp: Stamp, lines: Lines) -> Record {
-    // The stamp is as young as can be: it proves nothing until contents were compared once more.
+    // The stamp is as recent as possible: it proves nothing until the contents have been compared once more.
     Record { content, stamp, racy: true, lines, how: How::Wrote, offset: None, limit: None }
 }

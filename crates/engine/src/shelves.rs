@@ -1,4 +1,4 @@
-//! One memory of sessions per root, opened when first needed.
+//! The histories of all roots, opened on first use.
 
 use emendate_fs::{Place, RootInfo};
 use emendate_history::{Database, History, Limits, Memory, root_key};
@@ -6,23 +6,23 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Where sessions are remembered.
+/// The location of session state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// In this process only.
+    /// In memory, for this process only.
     Memory,
-    /// Only which versions were seen, and in this process: for a process that makes one call.
+    /// Only which versions were seen, in memory: for a process that makes one call.
     Nowhere,
-    /// In a database below this directory, shared by every process; keyed by root.
+    /// A database below this directory, shared by all processes; keyed by root.
     Directory(PathBuf),
 }
 
-/// The memories of all roots.
+/// The histories of all roots.
 pub(crate) struct Shelves {
     state: State,
     limits: Limits,
     open: Vec<OnceLock<Box<dyn History>>>,
-    /// For each root, why its database cannot be used.
+    /// For each root, the reason why its database cannot be used.
     failed: Vec<OnceLock<String>>,
     /// The process ends after one call.
     pub(crate) one_call: bool,
@@ -36,7 +36,7 @@ impl Shelves {
         Shelves { state, limits, open, failed, one_call: false, notices: Mutex::new(Vec::new()) }
     }
 
-    /// The memory of a root. A database that cannot be opened is replaced by memory, with a notice.
+    /// Returns the history of a root. A database that cannot be opened is replaced by one in memory, with a notice.
     pub(crate) fn of(&self, roots: &[RootInfo], root: usize) -> &dyn History {
         static NOWHERE: OnceLock<Memory> = OnceLock::new();
         let (Some(shelf), Some(failed), Some(root)) = (self.open.get(root), self.failed.get(root), roots.get(root))
@@ -62,12 +62,12 @@ impl Shelves {
         })
     }
 
-    /// Why the history of a root is gone when this process ends, where that is after this call.
+    /// Returns why the history of a root is lost when this process ends, if that is after this call.
     pub(crate) fn lost_with_process(&self, root: usize) -> Option<&str> {
         self.failed.get(root).filter(|_| self.one_call)?.get().map(String::as_str)
     }
 
-    /// True where what is done can be undone at all.
+    /// True when changes can be undone at all.
     pub(crate) fn keep(&self) -> bool {
         self.state != State::Nowhere
     }
@@ -76,7 +76,7 @@ impl Shelves {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
-    /// Messages to show once.
+    /// Takes the messages to show once.
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         all.extend(self.open.iter().filter_map(OnceLock::get).flat_map(|shelf| shelf.notices()));
@@ -84,7 +84,7 @@ impl Shelves {
     }
 }
 
-/// The key of a file within its root's memory: its canonical absolute path.
+/// The key of a file within its root's history: its canonical absolute path.
 pub(crate) fn key(place: &Place) -> &[u8] {
     place.absolute().as_os_str().as_bytes()
 }

@@ -1,4 +1,4 @@
-//! A file that changed since it was read: what to say, and what to do when the caller asked for more than a refusal.
+//! Files that changed since they were read: errors, and the requested alternatives to an error.
 
 use crate::caller::{Caller, OnStale};
 use crate::engine::{Engine, Opened};
@@ -23,9 +23,9 @@ const CHANGED: &str = "File has been modified since read, either by the user or 
 pub(crate) const MARKED: &str =
     "Both sides changed the same lines: conflict markers were written, as asked. Resolve them with the next edit.";
 
-/// The caller's version is not there to merge with, or merging is off.
+/// Creates the error for a caller's version that is not available for a merge, or for disabled merging.
 pub(crate) fn lost(engine: &Engine, caller: &Caller, place: &Place, now: &Opened) -> Error {
-    // Parts of a text show nothing of how it changed.
+    // A sparse snapshot does not show how the text changed.
     if now.snapshot.is_extract() {
         return again(place);
     }
@@ -41,7 +41,7 @@ pub(crate) fn lost(engine: &Engine, caller: &Caller, place: &Place, now: &Opened
     }
 }
 
-/// It changed, and there is nothing to be told of how.
+/// Creates the error for a changed file without details of the change.
 pub(crate) fn again(place: &Place) -> Error {
     changed(place).next(read_again(place))
 }
@@ -54,13 +54,13 @@ fn read_again(place: &Place) -> Advice {
     advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]
 }
 
-/// Advice where the error shows what the edit needs.
+/// Returns the advice if the error shows everything that the edit needs.
 pub(crate) fn shown_above(place: &Place, what: &str) -> Advice {
     advice![format!("Send the edit again, based on {what} as it is now (shown above)"), Phrase::CountsAsRead, "."]
         .or(read_again(place))
 }
 
-/// The error with the times of the version that the caller saw and of the file as it is (seed 003).
+/// Adds the times of the version that the caller saw and of the current file (seed 003).
 fn with_times(error: Error, seen: Option<Stamp>, now: Stamp) -> Error {
     let time = |stamp: Stamp| {
         let time = DateTime::from_timestamp_micros(stamp.mtime_ns / 1000).unwrap_or_default();
@@ -73,7 +73,7 @@ fn with_times(error: Error, seen: Option<Stamp>, now: Stamp) -> Error {
     }
 }
 
-/// Adds what changed since the read, and lets the session know the lines it shows.
+/// Adds the changes since the read, and marks the lines it shows as known.
 fn with_diff(
     engine: &Engine,
     caller: &Caller,
@@ -98,7 +98,7 @@ fn with_diff(
     if diff.cut {
         return error.next(read_again(place));
     }
-    // What the session knew stays known where it did not change, and the hunks show the rest.
+    // Known lines remain known if they did not change, and the hunks show the rest.
     let known =
         record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::Lines::none, |it| it.lines);
     let mut lines = seen::carried(&known, seen, theirs);
@@ -109,7 +109,7 @@ fn with_diff(
         .fact("tag", now.snapshot.id().tag().to_string())
 }
 
-/// The edit does not even fit what the caller saw.
+/// Creates the error for an edit that does not even fit the version that the caller saw.
 pub(crate) fn unresolved(
     engine: &Engine,
     caller: &Caller,
@@ -125,8 +125,8 @@ pub(crate) fn unresolved(
     with_diff(engine, caller, place, now, base, told)
 }
 
-/// Conflicts of edits that found up to three lines by their text, between changes of somebody else that moved those lines:
-/// a comparison of versions may then pair them with equal lines of another section.
+/// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
+/// the comparison of versions may then pair them with equal lines of another section.
 pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &ChangeSet) -> Vec<Conflict> {
     const LINES_MAX: usize = 3;
     let text = seen.text();
@@ -167,7 +167,7 @@ fn newlines(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes).count()
 }
 
-/// Both sides changed the same lines.
+/// Creates the error for changes of the same lines on both sides.
 pub(crate) fn conflict(
     engine: &Engine,
     caller: &Caller,
@@ -201,7 +201,7 @@ pub(crate) fn conflict(
     error.evidence(format!("Choices: {}.", choices.join("; "))).fact("options", choices.map(Value::from).to_vec())
 }
 
-/// Everything the edit asks for has been done by somebody else.
+/// Creates the error for an edit whose changes were all made by others already.
 pub(crate) fn already(place: &Place, now: &Opened, rebased: &Rebased) -> Error {
     Error::new(Code::EditNoChange, "No changes to make: the file changed since it was read, and already has this edit.")
         .evidence(place.shown())
@@ -211,7 +211,7 @@ pub(crate) fn already(place: &Place, now: &Opened, rebased: &Rebased) -> Error {
         .fact("tag", now.snapshot.id().tag().to_string())
 }
 
-/// The sentence that tells of a merge.
+/// Formats the note about a merge.
 pub(crate) fn merged(touched: &[u32], already: &[u32], ops: usize) -> String {
     let mut text = "File was modified externally. Changes have been merged.".to_owned();
     if !touched.is_empty() {
@@ -224,13 +224,13 @@ pub(crate) fn merged(touched: &[u32], already: &[u32], ops: usize) -> String {
     text
 }
 
-/// The three texts merged, with markers around what both sides changed.
+/// Merges the three texts, with markers around conflicts.
 pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) -> Result<String> {
     let ours = seen.reopen(mine.apply(seen))?;
     Ok(emendate_core::merge_with_markers(seen.text(), ours.text(), now.text()))
 }
 
-/// A whole-file write over lines that were never shown.
+/// Creates the error for a whole-file write over lines that were never shown.
 pub(crate) fn partly_read(place: &Place, now: &Snapshot, missing: &[(u64, u64)]) -> Error {
     let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
     let (from, to) = missing.first().copied().unwrap_or((1, 1));
@@ -262,7 +262,7 @@ fn too_long(now: &Snapshot, line: u64) -> bool {
     now.text()[span.range()].chars().count() > LINE_WIDTH
 }
 
-/// Hunks for a reply, whose lines take at most about `bytes`.
+/// Returns hunks for a reply, whose lines take at most about `bytes`.
 pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet, bytes: usize) -> Vec<Hunk> {
     explain::brief(before, changes, 4, bytes)
 }

@@ -1,11 +1,11 @@
-//! What may not be removed, moved or made, because of what stands there: the refusals of [`crate::tree`].
+//! Refusals to remove, move or create entries because of the current ones; used by [`crate::tree`].
 
 use emendate_core::{Code, Error, Result, Snapshot, marks};
 use emendate_core::{Phrase, advice};
 use emendate_fs::Place;
 use std::ffi::OsStr;
 
-/// Checks that a file to be removed has the text that the patch removes, blanks at line ends aside.
+/// Checks that a file to be removed has the text that the patch removes, apart from trailing blanks.
 pub(crate) fn holds(file: &Snapshot, text: &str) -> Result<()> {
     let lines = |text: &'_ str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>();
     if !file.is_opaque() && lines(file.text()) == lines(text) {
@@ -31,7 +31,7 @@ pub(crate) fn other_text(file: &Snapshot, text: &str) -> Error {
         .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
 }
 
-/// Another link than the patch removes.
+/// Creates the error for a link with another target than the patch removes.
 pub(crate) fn other_link(target: &OsStr, text: &str) -> Error {
     Error::new(Code::MatchNotFound, "The symbolic link to be removed leads elsewhere than the patch says; it was kept.")
         .evidence(format!(
@@ -43,7 +43,7 @@ pub(crate) fn other_link(target: &OsStr, text: &str) -> Error {
         .next("Look at the link again; to remove it wherever it leads, use *** Delete File.")
 }
 
-/// Something is there where a file is to be moved or copied.
+/// Creates the error for an existing entry at the destination of a move or copy.
 pub(crate) fn occupied(to: &Place) -> Error {
     Error::new(Code::FileExists, "There is a file already where this one is to go; nothing was moved or copied.")
         .evidence(to.shown())
@@ -63,7 +63,7 @@ pub(crate) fn gone(place: &Place) -> Error {
         .next("Use the file's new path, or put the parts into another order.")
 }
 
-/// Something is there where a new file is to be; `text` is what is there and what was to be written.
+/// Creates the error for an existing entry at the path of a new file; `text` is the current content and the new one.
 pub(crate) fn exists(place: &Place, text: Option<(&Snapshot, &str)>) -> Error {
     let same = text.is_some_and(|(now, text)| now.text() == emendate_core::reading_of(text));
     let error = if same {

@@ -1,4 +1,4 @@
-//! Names that may be meant when a file is missing: the same stem with another extension, another case, a near spelling.
+//! Suggestions for missing files: the same stem with another extension, another case, a similar spelling.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 impl Engine {
-    /// The error for a file that is not there, with a name that may be meant.
+    /// Creates the error for a missing file, with a suggestion.
     pub(crate) fn missing(&self, place: &Place, caller: &Caller) -> Error {
         let mut message = "File does not exist.".to_owned();
         let known = self.sessions(place).latest(&caller.session, key(place));
@@ -25,7 +25,7 @@ impl Engine {
         if let Some(cwd) = caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
             let _ = write!(message, " Current working directory: {}.", shown(cwd));
         }
-        // A file that was there under this very name is no misspelt one.
+        // A file that existed under this very name is not misspelled.
         let meant = if deleted { self.known_by_name(place, caller) } else { self.alike(place, caller) };
         if let Some(meant) = &meant {
             let _ = write!(message, " Did you mean {}?", shown(meant));
@@ -53,10 +53,10 @@ impl Engine {
         }
     }
 
-    /// The file beside a missing one whose name is like its own, or the one that this session was shown elsewhere.
+    /// Returns the sibling of a missing file with a similar name, or a file that this session was shown elsewhere.
     fn alike(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
         let mut names = self.store().siblings(place).unwrap_or_default();
-        // Only files can be meant.
+        // Only files are suggested.
         let is_file = |name: &OsString| {
             let beside = self.store().admit(&place.absolute().with_file_name(name));
             beside.and_then(|beside| self.store().stamp(&beside)).is_ok_and(|stamp| stamp.is_some())
@@ -69,7 +69,7 @@ impl Engine {
         near(place.absolute(), &names).or_else(|| self.known_by_name(place, caller))
     }
 
-    /// The one file with the name of a missing one that this session was shown, if it is still there.
+    /// Returns the only file with the same name that this session was shown, if it still exists.
     fn known_by_name(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
         let known = self.sessions(place).paths(&caller.session).unwrap_or_default();
         let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
@@ -79,7 +79,7 @@ impl Engine {
     }
 }
 
-/// The best candidate among the names beside `path`.
+/// Returns the best candidate among the names next to `path`.
 pub(crate) fn near(path: &Path, names: &[OsString]) -> Option<PathBuf> {
     let wanted = path.file_name()?.to_str()?;
     let lower = plain(wanted);
@@ -93,13 +93,13 @@ pub(crate) fn near(path: &Path, names: &[OsString]) -> Option<PathBuf> {
         }
         likeness(Parts::of(&lower), Parts::of(&other))
     };
-    // A name that is no UTF-8 is taken for what it looks like.
+    // A name that is not UTF-8 is compared by its displayed form.
     let scored = |name: &OsString| Some((score(&name.to_string_lossy())?, name.clone()));
     let best = names.iter().filter_map(scored).min()?;
     Some(path.with_file_name(best.1))
 }
 
-/// A name in lower case, without the accents that decomposed names have apart.
+/// Normalizes a name to lower case, without decomposed accents.
 fn plain(name: &str) -> String {
     name.to_lowercase().chars().filter(|ch| !('\u{300}'..='\u{36f}').contains(ch)).collect()
 }
@@ -120,8 +120,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Distance of a name from the wanted one; `None` if nothing suggests a slip. Extensions alone make no likeness, and
-/// names that differ in a number are different names.
+/// Returns the distance of a name from the wanted one; `None` if it is not a plausible misspelling. Equal extensions
+/// are not sufficient, and names that differ in a number are different names.
 fn likeness(wanted: Parts<'_>, other: Parts<'_>) -> Option<usize> {
     if wanted.stem == other.stem {
         return Some(1);

@@ -1,4 +1,4 @@
-//! Hop 3, first half: every path of a request through the sandbox and the policy.
+//! Hop 3, first half: resolves every path of a request within the sandbox and checks the policy.
 
 use crate::engine::Engine;
 use crate::limits;
@@ -12,33 +12,33 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-/// One thing to do, its paths admitted.
+/// An action with its resolved paths.
 pub(crate) struct Target {
     pub(crate) place: Place,
-    /// Where a move or copy goes.
+    /// The destination of a move or copy.
     pub(crate) to: Option<Place>,
     pub(crate) ask: Ask,
     pub(crate) mode: Option<FileMode>,
-    /// The version it is about, where the text says it.
+    /// The version it refers to, if the text states it.
     pub(crate) base: Option<Handle>,
 }
 
 impl Target {
-    /// Every path it touches.
+    /// All paths it touches.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(Place::absolute)
     }
 }
 
 impl Engine {
-    /// Admits every path; edits of one file that follow each other become one.
+    /// Resolves every path; consecutive edits of one file are joined.
     pub(crate) fn targets(&self, request: Request) -> Result<Vec<Target>> {
         limits::check_request(&request)?;
         let of = request.files.len();
         let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
-        // The target that was the last one to touch a path.
+        // The last target that touched each path.
         let mut last: HashMap<PathBuf, usize> = HashMap::new();
-        // A file that an earlier step removes differs from one that a later step makes.
+        // A file removed by an earlier step differs from one created by a later step.
         let mut gone: HashSet<PathBuf> = HashSet::new();
         for file in request.files {
             let target = match self.target(file, &gone) {
@@ -84,7 +84,7 @@ impl Engine {
     fn target(&self, file: FileRequest, gone: &HashSet<PathBuf>) -> Result<Target> {
         let FileRequest { path, raw, mode, base, ask, .. } = file;
         let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
-        // What a name leads to is edited; what has the name is removed, moved or made.
+        // Edits follow links; entries that are removed, moved or created are the links themselves.
         let place = match &ask {
             Ask::Create(_) if gone.contains(&path) => self.admit_link(&path, Access::Write)?,
             Ask::Edit { .. } | Ask::Write(_) | Ask::Binary(_) | Ask::Create(_) => self.admit(&path, Access::Write)?,

@@ -1,8 +1,8 @@
-//! Schemas of tools.
+//! Input schemas of tools.
 
 use serde_json::{Map, Value};
 
-/// One object schema that takes the fields of all parts; required is what every edit part requires.
+/// Merges the parts to one object schema with all their fields; fields are required if every edit part requires them.
 pub(crate) fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut definitions = Map::new();

@@ -1,4 +1,4 @@
-//! Every tool is one row of one table. Help, schema, documentation, the machine door and MCP iterate it.
+//! The tool table: one row per tool. Help, schemas, documentation, `emend call` and MCP iterate over it.
 
 use crate::apply;
 use crate::arguments::KnownFields;
@@ -25,39 +25,39 @@ use std::sync::{LazyLock, OnceLock};
 /// Bytes of one call's input.
 pub const MAX_INPUT: usize = 64 << 20;
 
-/// What a tool does to the world, for clients that decide about approval. True statements only.
+/// Effects of a tool, for clients that decide about approval. Only true statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Annotations {
     /// Changes nothing.
     pub read_only: bool,
-    /// May take something away that it was not told to look at.
+    /// May remove something that the call did not explicitly name.
     pub destructive: bool,
-    /// Repeating the call changes nothing more.
+    /// Repeating the call has no further effect.
     pub idempotent: bool,
 }
 
-/// One tool.
+/// A tool.
 pub struct Tool {
     /// The name in calls.
     pub name: &'static str,
-    /// For lists.
+    /// The title in lists.
     pub title: &'static str,
-    /// One line.
+    /// A summary in one line.
     pub summary: &'static str,
-    /// The text that teaches it to a model.
+    /// The description for a model.
     pub prompt: &'static str,
-    /// What it does to the world.
+    /// Its effects.
     pub annotations: Annotations,
-    /// Which numeric codes of the seeds it answers with.
+    /// The numeric codes of the seeds in its errors.
     pub seed: SeedCodes,
-    /// The call that shows what was left out of a reply.
+    /// The call that shows the omitted parts of a reply.
     pub rest: &'static str,
-    /// An input that works, for documentation.
+    /// A working input, for documentation.
     pub example: &'static str,
     input: ToolInput,
 }
 
-/// Where a tool's input comes from.
+/// The source of a tool's input.
 enum ToolInput {
     /// A read.
     Read,
@@ -67,33 +67,34 @@ enum ToolInput {
     List,
     /// Text in any text format.
     Text,
-    /// The same, to be written in another format.
+    /// Text to be printed in another format.
     Convert,
     /// One replacement in many files.
     Replace,
-    /// Something to take back.
+    /// Operations to undo.
     Undo,
-    /// A file to be as it was.
+    /// A file to restore.
     Restore,
-    /// A question about the past.
+    /// A query of the history.
     History,
-    /// A question about what a file holds.
+    /// A query of a file's structure.
     Outline,
-    /// A question about what is wrong with files.
+    /// A query of the problems in files.
     Check,
-    /// Something to be done to a symbol.
+    /// An edit of a symbol.
     Symbol,
     /// A command of a text editor.
     Editor,
-    /// The first list; or the second, for inputs that have its field. That is not in the schema: errors lead there.
+    /// The first list; or the second for inputs that have its field. The latter is not in the schema: errors lead
+    /// there.
     FormatsAnd(&'static [&'static dyn Format], &'static [&'static dyn Format]),
-    /// One of these formats, plus the option fields. The first whose required fields are there is taken.
+    /// One of these formats, plus the option fields. The first one whose required fields are present is used.
     Formats(&'static [&'static dyn Format]),
 }
 
 const EDITS: Annotations = Annotations { read_only: false, destructive: false, idempotent: true };
 
-/// Fields that the replies of most edits leave out.
+/// Fields that the replies of most edits omit.
 const REST_OF_AN_EDIT: &str =
     "Read the file with offset and limit to see it as it is; history with the id of the operation shows the change.";
 
@@ -343,13 +344,13 @@ and to, what changed between the two. undo and restore take the names.",
     },
 ];
 
-/// The tool of that name.
+/// Returns the tool of that name.
 pub fn tool(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
 impl Tool {
-    /// The JSON schema of its input, descriptions included.
+    /// Returns the JSON schema of its input, including descriptions.
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args), schemars::schema_for!(RawPath)],
@@ -376,7 +377,7 @@ impl Tool {
         merged(&parts)
     }
 
-    /// The schema as arguments are read by it, worked out once.
+    /// Returns the schema for parsing arguments; computed once.
     pub(crate) fn known(&self) -> &'static KnownFields {
         static KNOWN: LazyLock<Vec<OnceLock<KnownFields>>> =
             LazyLock::new(|| TOOLS.iter().map(|_| OnceLock::new()).collect());
@@ -384,7 +385,7 @@ impl Tool {
         KNOWN[row].get_or_init(|| KnownFields::new(TOOLS[row].schema()))
     }
 
-    /// True for answers that hold nothing but the text that was asked for.
+    /// True for answers that consist only of the requested text.
     pub(crate) fn answers_bare(&self) -> bool {
         matches!(self.input, ToolInput::Convert)
     }
@@ -397,12 +398,12 @@ impl Tool {
         )
     }
 
-    /// True where the text of a reply is lines that the call asked for by range.
+    /// True when the text of a reply is a range of lines that the call requested.
     pub(crate) fn shows_lines(&self) -> bool {
         matches!(self.input, ToolInput::Read | ToolInput::Editor)
     }
 
-    /// Does what the input asks for.
+    /// Runs the tool.
     pub(crate) fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         match self.input {
             ToolInput::Read => engine.read(caller, input),

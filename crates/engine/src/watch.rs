@@ -1,4 +1,4 @@
-//! A call from outside while it runs: how far it is, and that it shall stop.
+//! The handle of a running call: progress and cancellation.
 
 use emendate_core::work::Halt;
 use emendate_core::{Error, Result};
@@ -7,28 +7,28 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What a long call is at.
+/// The phase of a long call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Step {
-    /// Listing folders; [`Progress::done`] counts the files found.
+    /// Listing directories; [`Progress::done`] counts the files found.
     #[default]
     Listing,
-    /// Reading files and working out what changes.
+    /// Reading files and planning changes.
     Reading,
     /// Writing; it is too late to stop.
     Writing,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What it is at.
+    /// The phase.
     pub step: Step,
-    /// Files done in this step.
+    /// Files done in this phase.
     pub done: usize,
-    /// Of so many; 0 where that is not known.
+    /// Total number of files in this phase; 0 if unknown.
     pub of: usize,
-    /// Files done in the steps before this one. With `done` it only grows, also where a call begins anew.
+    /// Files done in earlier phases. The sum with `done` never decreases, even if a call starts over.
     pub before: usize,
 }
 
@@ -44,7 +44,7 @@ struct State {
     held: Held,
 }
 
-/// What others hold until the call has written.
+/// A resource held until the call has written.
 #[derive(Default)]
 struct Held(Mutex<Option<Box<dyn Any + Send>>>);
 
@@ -54,7 +54,7 @@ impl fmt::Debug for Held {
     }
 }
 
-/// A handle on a call, to be put into its [`Caller`](crate::Caller). Clones are the same handle.
+/// A handle of a call, to be set in its [`Caller`](crate::Caller). Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Watch(Arc<State>);
 
@@ -67,12 +67,12 @@ impl PartialEq for Watch {
 impl Eq for Watch {}
 
 impl Watch {
-    /// Asks the call to stop. It does so before anything is written, or not at all.
+    /// Asks the call to stop, which it does before anything is written, or not at all.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
-    /// What [`Watch::stop`] sets: for those who cannot call it, as handlers of signals.
+    /// The flag that [`Watch::stop`] sets, for code that cannot call it, such as signal handlers.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0.stop)
     }
@@ -81,24 +81,24 @@ impl Watch {
         &self.0.stop
     }
 
-    /// True when it was asked to stop.
+    /// True when the call was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// Keeps a guard, such as a place in a queue of changes, until the call has written: what it does then, waiting for
-    /// language servers, needs no guard.
+    /// Keeps a guard, such as a permit for changes, until the call has written: the rest of the call, such as waiting
+    /// for language servers, needs no guard.
     pub fn hold(&self, guard: impl Any + Send) {
         *self.0.held.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(guard));
     }
 
-    /// Lets go of what is [held](Watch::hold).
+    /// Releases the [held](Watch::hold) guard.
     pub fn let_go(&self) {
         let held = self.0.held.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(held);
     }
 
-    /// How far the call is.
+    /// The progress of the call.
     pub fn progress(&self) -> Progress {
         let step = match self.0.step.load(Ordering::Relaxed) {
             0 => Step::Listing,
@@ -109,27 +109,27 @@ impl Watch {
         Progress { step, done: number(&self.0.done), of: number(&self.0.of), before: number(&self.0.before) }
     }
 
-    /// Steps of work that the call took, once it has ended.
+    /// Work steps that the call took, once it has ended.
     pub fn steps(&self) -> u64 {
         self.0.steps.load(Ordering::Relaxed)
     }
 
-    /// Number of steps after which the call ended.
+    /// Records the number of work steps at the end of the call.
     pub(crate) fn worked(&self, steps: u64) {
         self.0.steps.store(steps, Ordering::Relaxed);
     }
 
-    /// The format of the call's input, as soon as it is known.
+    /// Records the format of the call's input.
     pub(crate) fn reads_as(&self, format: &'static str) {
         let _ = self.0.format.set(format);
     }
 
-    /// That format; empty where there is none.
+    /// The format; empty if there is none.
     pub(crate) fn format(&self) -> &'static str {
         self.0.format.get().copied().unwrap_or_default()
     }
 
-    /// A step begins.
+    /// Begins a phase.
     pub(crate) fn begin(&self, step: Step, of: usize) {
         let done = self.0.done.swap(0, Ordering::Relaxed);
         self.0.before.fetch_add(done, Ordering::Relaxed);
@@ -137,18 +137,18 @@ impl Watch {
         self.0.step.store(step as u8, Ordering::Relaxed);
     }
 
-    /// So many files more.
+    /// Counts further files.
     pub(crate) fn advance(&self, by: usize) {
         self.0.done.fetch_add(by, Ordering::Relaxed);
     }
 
-    /// Errors: `call.cancelled`, when the call was asked to stop.
+    /// Errors: `call.cancelled` if the call was asked to stop.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_stopped() { Err(cancelled()) } else { Ok(()) }
     }
 }
 
-/// For what nobody may stop.
+/// A flag that is never set, for calls without a handle.
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn cancelled() -> Error {

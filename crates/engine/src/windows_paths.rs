@@ -1,5 +1,5 @@
-//! Paths of Windows, as models that saw such a machine write them: `src\\main.rs`. On Linux a backslash is a character of
-//! a name, so a path is read this way only if nothing has the name as it is written.
+//! Windows paths, as models write them that saw such a machine: `src\\main.rs`. On Linux a backslash is an ordinary
+//! character, so a path is converted only if nothing exists under the name as written.
 
 use crate::arguments::PATHS;
 use crate::engine::Engine;
@@ -11,11 +11,11 @@ use serde_json::Value;
 use std::path::Path;
 
 impl Engine {
-    /// Reads the names of one file of a text. The name of a new file has to begin with a directory that exists, or to have
-    /// the usual shape of a path.
+    /// Converts the names of one file of a text. The name of a new file has to begin with an existing directory, or to
+    /// have the usual form of a path.
     pub(crate) fn read_windows_names(&self, directory: &Path, file: &mut FileRequest, notes: &mut Vec<String>) {
         let new = creates(&file.ask);
-        // Another header of the same file has slashes: its backslashes are characters.
+        // Another header of the same file has slashes, so its backslashes are ordinary characters.
         if !(new && file.also.iter().any(|name| name.contains('/'))) {
             self.read_windows_name(directory, &mut file.path, new, notes);
         }
@@ -24,11 +24,10 @@ impl Engine {
         }
     }
 
-    /// Reads the fields of a call that name files. Paths are absolute there, so only the part behind the last slash is
-    /// looked at.
+    /// Converts the path fields of a call. Their paths are absolute, so only the part after the last slash is examined.
     pub(crate) fn read_windows_fields(&self, input: &mut Value, notes: &mut Vec<String>) {
         let Value::Object(fields) = input else { return };
-        // The bytes of the name are beside it: its backslashes are those of a name that cannot be shown.
+        // The bytes of the name are next to it: its backslashes are those of a name that cannot be displayed.
         if fields.get(raw_path::FIELD).is_some_and(|bytes| !bytes.is_null()) {
             return;
         }
@@ -48,7 +47,7 @@ impl Engine {
     }
 
     fn read_windows_path(&self, path: &mut String, notes: &mut Vec<String>) {
-        // Beside this look for a backslash, a call with usual paths pays nothing.
+        // After this check for a backslash, a call with usual paths costs nothing.
         if !path.contains('\\') {
             return;
         }
@@ -59,7 +58,8 @@ impl Engine {
         }
     }
 
-    /// Puts slashes into `name`, which starts from `directory`, if that is meant; reports it and returns true then.
+    /// Replaces backslashes in `name`, which is relative to `directory`, if that is intended; notes it and returns
+    /// true.
     fn read_windows_name(&self, directory: &Path, name: &mut String, new: bool, notes: &mut Vec<String>) -> bool {
         if !name.contains('\\') || name.contains('/') || name.starts_with('\\') {
             return false;
@@ -76,7 +76,7 @@ impl Engine {
     }
 }
 
-/// True for a path of ordinary names whose last part has an extension.
+/// True for a path of ordinary names whose last component has an extension.
 fn is_usual(path: &str) -> bool {
     let plain = |part: &str| {
         let sign = |ch: char| ch.is_alphanumeric() || "._- +()[]@".contains(ch);

@@ -1,5 +1,5 @@
-//! Lines by their words: where the words are kept, and edits that name lines by them. A word stands for its line whatever
-//! else changes, so such an edit is placed in the file as it is now; what is checked is that its lines were shown.
+//! Edits by anchors, and the storage of anchors. An anchor names its line whatever else changes, so such an edit is
+//! placed in the current file; only whether its lines were shown is checked.
 
 use crate::caller::{Caller, OnStale, Unread};
 use crate::edit::settings;
@@ -21,18 +21,18 @@ use emendate_history::Lines;
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Times that words are worked out again because somebody else did, too; one of them always comes through.
+/// Retries if other processes update the anchors at the same time; one of them always succeeds.
 const TURNS: usize = 64;
-/// Versions of a session that are asked what was shown.
+/// Versions of a session that are examined for shown lines.
 const VERSIONS: usize = 8;
-/// Failures of a call that are told.
+/// Failures of a call that are reported.
 const FAILURES: usize = 20;
-/// New rows that a reply shows with their words.
+/// New rows that a reply shows with their anchors.
 const ROWS: usize = 60;
-/// Bytes that a word and what parts it from its line take at most.
+/// Bytes of an anchor and its delimiter.
 const WORD: usize = 40;
 
-/// A file that is to be edited by words.
+/// A file to be edited by anchors.
 struct Subject<'a> {
     caller: &'a Caller,
     place: &'a Place,
@@ -40,28 +40,27 @@ struct Subject<'a> {
     words: &'a Words,
     page: Page<'a>,
     marks: &'static Marks,
-    /// Lines of the file as it is now that were shown.
+    /// Lines of the current file that were shown.
     shown: Lines,
-    /// The words of the version that was shown last, if that is not the one there is now.
+    /// The anchors of the last version shown, if that is not the current one.
     before: Option<Before>,
 }
 
-/// The words of an earlier version, and where each stood.
+/// The anchors of an earlier version, and their lines.
 struct Before {
     words: Vec<Word>,
     places: HashMap<Word, usize>,
 }
 
 impl Engine {
-    /// The words of the lines of a version, which is the file as it is now. They are kept, because a caller is about to see
-    /// them.
+    /// Returns the anchors of the current version of a file. They are stored, because a caller is about to see them.
     ///
     /// Errors: `read.too_large` for more than a million lines.
     pub(crate) fn words(&self, place: &Place, snapshot: &Snapshot) -> Result<Words> {
         self.words_of(place, snapshot.text(), |_| Some(false))
     }
 
-    /// The words of the lines as a plan leaves them: it is known which lines it changes, also where they are like others.
+    /// Returns the anchors after a plan: it is known which lines it changes, even among equal lines.
     pub(crate) fn words_edited(&self, plan: &Plan, after: &Snapshot) -> Result<Words> {
         let range = |start: usize, len: usize| {
             let from = if len == 0 { start } else { start.saturating_sub(1) };
@@ -75,7 +74,7 @@ impl Engine {
         self.words_of(&plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
     }
 
-    /// The words of a text, and what they become.
+    /// Loads the anchors of a text and updates them.
     fn words_of(&self, place: &Place, text: &str, go_on: impl Fn(&mut Words) -> Option<bool>) -> Result<Words> {
         let sessions = self.sessions(place);
         for _ in 0..TURNS {
@@ -96,14 +95,14 @@ impl Engine {
             if !shared || sessions.keep_words(key(place), &words.to_bytes(), bytes.as_deref())? {
                 return Ok(words);
             }
-            // Somebody else went on with them meanwhile. What they were shown counts, too: on from there.
+            // Another process updated them meanwhile. Anchors that it has shown count, too: continue from there.
         }
         Err(Error::new(Code::LockTimeout, "Others name lines of this file all the time.")
             .evidence(place.shown())
             .next("Repeat the call."))
     }
 
-    /// Hops 4 and 5 for edits by words.
+    /// Hops 4 and 5 for edits by anchors.
     pub(crate) fn plan_words(&self, caller: &Caller, place: Place, ops: &[Op], options: &Options) -> Result<Plan> {
         let fresh: String = ops.iter().map(|op| &*op.text).collect();
         let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
@@ -135,8 +134,8 @@ impl Engine {
         Ok(plan)
     }
 
-    /// The lines of the file as it is now that the session was shown under their words, in whatever version; and the words
-    /// of the last of these versions, if it is another.
+    /// Returns the lines of the current file that the session was shown with their anchors, in any version; and the
+    /// anchors of the last of these versions, if it is not the current one.
     ///
     /// Errors: `read.required`.
     fn shown_words(
@@ -167,7 +166,7 @@ impl Engine {
                 all.union(&record.lines);
                 continue;
             }
-            // What is not kept, or had its words too long ago, cannot be asked.
+            // A version that was not kept, or whose anchors are too old, cannot be examined.
             let Some(bytes) = sessions.bytes(record.content)? else { continue };
             let Ok(then) = self.decode(place, bytes, options.declared, "") else { continue };
             let Some(had) = words.of_text(then.text()) else { continue };
@@ -190,7 +189,7 @@ impl Engine {
         Ok((all, before))
     }
 
-    /// The edits by line number; every failure at once.
+    /// Converts the edits to line numbers; reports all failures at once.
     fn placed(&self, subject: &Subject<'_>, ops: &[Op]) -> Result<Vec<Op>> {
         let mut placed = Vec::with_capacity(ops.len());
         let mut failures: Vec<Misplaced> = Vec::new();
@@ -211,7 +210,7 @@ impl Engine {
         Err(self.misplaced(&Shown { caller, place, now, words: words.all(), marks, lines: shown }, failures, ops.len()))
     }
 
-    /// The error of edits that cannot be placed, `of` so many; their lines are shown with their words, and served.
+    /// Creates the error for `of` edits that cannot be placed; their lines are shown with anchors, and count as read.
     pub(crate) fn misplaced(&self, file: &Shown<'_>, failures: Vec<Misplaced>, of: usize) -> Error {
         let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
         let error = Error::all(failures.into_iter().map(|it| it.error).collect(), of);
@@ -235,7 +234,7 @@ impl Engine {
     }
 }
 
-/// A file with the words of its lines, and what was shown of it.
+/// A file with the anchors of its lines, and the lines that were shown.
 pub(crate) struct Shown<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) place: &'a Place,
@@ -245,13 +244,13 @@ pub(crate) struct Shown<'a> {
     pub(crate) lines: &'a Lines,
 }
 
-/// How a reply shows lines with their words.
+/// Returns the line format with anchors for a reply.
 pub(crate) fn marks(options: &Options) -> &'static Marks {
     options.worded.unwrap_or_else(default_marks)
 }
 
 impl Subject<'_> {
-    /// Lets an edit through whose lines were all shown, as they are.
+    /// Accepts an edit if all of its lines were shown unchanged.
     fn admit(&self, op: Op) -> Result<Op, Misplaced> {
         let Some(rows) = rows::of(&op) else { return Ok(op) };
         let Some((from, to)) = rows.named() else { return Ok(op) };
@@ -266,7 +265,7 @@ impl Subject<'_> {
                 "it names lines that were never shown, or that are new since then.",
             ));
         }
-        // What was taken out of a range by somebody else must not come back unnoticed.
+        // Lines that others removed from a range must not come back unnoticed.
         let (first, last) = (self.page.words(from, from), self.page.words(to, to));
         if let (Some(before), [first], [last]) = (&self.before, first, last) {
             let place = |word: &Word| before.places.get(word).copied();
@@ -283,27 +282,27 @@ impl Subject<'_> {
     }
 }
 
-/// The refusal of edits by words of a file that an earlier part of the call changes under another name.
+/// Refuses edits by anchors of a file that an earlier part of the call changes under another name.
 pub(crate) fn named_twice(place: &Place) -> Error {
     Error::new(Code::CallInvalid, format!("Two entries of the call are about the same file ({}).", place.shown()))
         .evidence(place.asked().display().to_string())
         .next("Write all edits of a file into one entry: they are all about the file as it is now.")
 }
 
-/// How lines are shown with their words unless a call says otherwise.
+/// The default line format with anchors.
 fn default_marks() -> &'static Marks {
     // A test proves that there is such a row.
     marks::MARKS.iter().find(|marks| marks.words).unwrap_or(&marks::MARKS[0])
 }
 
-/// True where [`preview`] shows all lines of these hunks.
+/// True when [`preview`] shows all lines of these hunks.
 pub(crate) fn fits(hunks: &[Hunk], most: usize) -> bool {
     let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
-    // The mark of a line is its word, at most two names long.
+    // The mark of a line is its anchor, at most two words long.
     lines().count() <= ROWS && lines().map(|line| line.text.len() + WORD).sum::<usize>() <= most
 }
 
-/// The lines that an edit changed, as they are now, with their words; at most about `most` bytes.
+/// Formats the current lines that an edit changed, with their anchors, in at most about `most` bytes.
 pub(crate) fn preview(marks: &Marks, words: &[Word], hunks: &[Hunk], most: usize) -> String {
     let mut out = String::new();
     for (nth, hunk) in hunks.iter().enumerate() {
