@@ -1,5 +1,5 @@
-//! Other spellings of fields and tools: one table per tool, from which docs/tools.md is generated. Capitals, `_` and `-` never
-//! matter, so `oldString` and `old-string` need no row.
+//! Other spellings of fields and tools: one table per tool, from which docs/tools.md is generated. Capitals, `_` and
+//! `-` never matter, so `oldString` and `old-string` need no row.
 
 /// Other spellings of one field.
 #[derive(Clone, Copy, Debug)]
@@ -8,7 +8,7 @@ pub struct Alias {
     pub field: &'static str,
     /// Names that models use for it.
     pub others: &'static [&'static str],
-    /// A field beside which these names mean something else.
+    /// A field next to which these names mean something else.
     pub unless: Option<&'static str>,
 }
 
@@ -23,7 +23,7 @@ pub struct Aliases {
     pub items: &'static [Alias],
 }
 
-/// A tool that has another name with other clients.
+/// A tool with other names in other clients.
 #[derive(Debug)]
 pub struct ToolAlias {
     /// The tool.
@@ -94,7 +94,7 @@ const SCOPE: &[Alias] = &[
     row("ignore_case", &["case_insensitive", "-i"]),
 ];
 
-/// Every table.
+/// All tables.
 pub static ALIASES: &[Aliases] = &[
     Aliases {
         tool: "read",
@@ -218,7 +218,7 @@ pub static ALIASES: &[Aliases] = &[
     },
 ];
 
-/// Names of tools with other clients: those of the seed documents, and of the clients whose names models carry over.
+/// Tool names in other clients: those of the seed documents, and of the clients whose names models carry over.
 pub static TOOL_ALIASES: &[ToolAlias] = &[
     ToolAlias { tool: "read", others: &["read_file", "read_tool", "file_read", "view_file"] },
     ToolAlias { tool: "search", others: &["grep", "grep_tool", "grep_files", "search_files"] },
@@ -234,7 +234,7 @@ pub static TOOL_ALIASES: &[ToolAlias] = &[
     ToolAlias { tool: "apply", others: &["apply_patch", "apply_diff", "replace_in_file", "patch"] },
 ];
 
-/// Fields that narrow or change an edit with some client. One that a tool does not have is never passed over.
+/// Fields that restrict or change an edit in some client. A tool that lacks one never ignores it.
 pub(super) static MEANINGFUL: &[&str] = &[
     "after",
     "all",
@@ -295,18 +295,18 @@ pub(super) static MEANINGFUL: &[&str] = &[
     "regex",
 ];
 
-/// A name without what spellings differ in.
+/// Normalizes a name to compare spellings.
 pub(super) fn folded(name: &str) -> String {
     name.chars().filter(|ch| !matches!(ch, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-/// The table of a tool; one without rows where it has none.
+/// Returns the table of a tool; an empty one if it has none.
 pub fn of(tool: &str) -> &'static Aliases {
     static NONE: Aliases = Aliases { tool: "", fields: &[], items: &[] };
     ALIASES.iter().find(|table| table.tool == tool).unwrap_or(&NONE)
 }
 
-/// The tool that another client's name refers to.
+/// Returns the tool that another client's name refers to.
 pub(crate) fn tool_named(name: &str) -> Option<&'static str> {
     let name = folded(name);
     let is_row = |row: &&ToolAlias| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name);

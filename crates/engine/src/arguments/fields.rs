@@ -1,9 +1,9 @@
-//! The fields of a tool, and whether values fit them.
+//! The fields of a tool, and checks whether values fit them.
 
 use super::PATHS;
 use serde_json::{Map, Value};
 
-/// The schema of a tool, kept for every call.
+/// The schema of a tool, cached for all calls.
 #[derive(Debug)]
 pub(crate) struct KnownFields {
     pub(super) whole: Value,
@@ -14,9 +14,9 @@ impl KnownFields {
         KnownFields { whole: Value::Object(schema) }
     }
 
-    /// True when nothing has to be made fit: known names, values of their types, absolute paths.
+    /// True when nothing has to be normalized: known names, values of their types, absolute paths.
     pub(super) fn fits(&self, input: &Value) -> bool {
-        // One edit beside a list of edits is looked at more closely.
+        // One edit next to a list of edits is examined more closely.
         let single = input.get("edits").is_none() || input.get("old_string").is_none();
         input.is_object() && single && self.accepts(input, &self.whole, true)
     }
@@ -50,9 +50,9 @@ impl KnownFields {
         }
     }
 
-    /// A schema without references and the choice of null.
+    /// Returns a schema with references resolved and without the null alternative.
     pub(super) fn meant<'s>(&'s self, mut schema: &'s Value) -> &'s Value {
-        // Definitions that lead to each other in a ring do not occur in our own schemas; the bound is for certainty.
+        // Circular definitions do not occur in our own schemas; the bound is a safeguard.
         for _ in 0..8 {
             let next = if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
                 name.strip_prefix("#/$defs/").and_then(|name| self.whole.get("$defs")?.get(name))
@@ -72,13 +72,13 @@ pub(super) fn has_type(schema: &Value, name: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind == name,
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
-        // A choice between words.
+        // An enumeration of words.
         _ if schema.get("oneOf").is_some() => name == "string",
         _ => true,
     }
 }
 
-/// True for a path that does not begin at the root.
+/// True for a relative path.
 fn is_relative(name: &str, value: &Value) -> bool {
     let relative = |value: &Value| value.as_str().is_some_and(|path| !path.starts_with('/'));
     PATHS.contains(&name)

@@ -1,5 +1,5 @@
-//! Arguments as models send them, made into those of the tool's schema: other spellings, numbers and lists as text, single
-//! entries in place of lists, relative paths. Each tolerance is reported; two readings are an error.
+//! Normalization of arguments as models send them to the tool's schema: other spellings, numbers and lists as text,
+//! single entries in place of lists, relative paths. Each tolerance is noted; ambiguity is an error.
 
 mod aliases;
 mod fields;
@@ -19,25 +19,25 @@ use std::path::Path;
 
 /// Fields that name files and directories.
 pub(crate) const PATHS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
-/// Objects that some clients put around the arguments.
+/// Objects that some clients wrap around the arguments.
 const WRAPPERS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
-/// Fields that make a call one about a cell of a notebook.
+/// Fields that make a call one about a notebook cell.
 const CELLS: &[&str] = &["notebookpath", "cellid", "cellnumber", "newsource"];
 
-/// The arguments of a call, fit for its tool.
+/// The normalized arguments of a call.
 #[derive(Debug)]
 pub(crate) struct Arguments {
-    /// The input as the schema has it.
+    /// The input in the form of the schema.
     pub(crate) value: Value,
     /// One sentence per tolerance.
     pub(crate) notes: Vec<String>,
 }
 
 impl Arguments {
-    /// Reads the input of a call. Relative paths start from `start`, where that is certain.
+    /// Normalizes the input of a call. Relative paths are resolved against `start`, if that is unambiguous.
     ///
-    /// Errors: `call.invalid` for two spellings that contradict each other, fields that the tool lacks and that would change
-    /// the call, entries of `edits` that miss a field.
+    /// Errors: `call.invalid` for two spellings that contradict each other, fields that the tool lacks and that would
+    /// change the call, and entries of `edits` with missing fields.
     pub(crate) fn read(tool: &'static Tool, start: Option<&Path>, input: Value) -> Result<Arguments> {
         let schema = tool.known();
         if schema.fits(&input) {
@@ -56,7 +56,7 @@ impl Arguments {
     }
 }
 
-/// Takes off what some clients put around the arguments: JSON in a string, an object of its own.
+/// Removes wrappers of some clients around the arguments: JSON in a string, an object of its own.
 fn unwrapped(tool: &Tool, input: Value, notes: &mut Vec<String>) -> Value {
     let mut input = input;
     for _ in 0..4 {

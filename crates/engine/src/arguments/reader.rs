@@ -1,4 +1,4 @@
-//! Reads the fields of one call: maps each name to its field and finds names that contradict each other.
+//! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
 use super::aliases::{self, Alias, Aliases, MEANINGFUL, folded};
 use super::fields::KnownFields;
@@ -19,17 +19,17 @@ pub(super) enum Level {
     Call,
     /// A field of an entry of `edits`.
     Entry,
-    /// Anything deeper, as one of several files.
+    /// Anything deeper, such as one of several files.
     Inner,
 }
 
 /// The field that a name refers to.
 enum Meaning {
-    /// A field of the schema; false where the name is another spelling of it.
+    /// A field of the schema; false if the name is another spelling of it.
     Field(String, bool),
-    /// The file of the call, named again in an entry of `edits`.
+    /// The file of the call, repeated in an entry of `edits`.
     CallPath,
-    /// A field of an entry, in a call that has no list of entries.
+    /// A field of an entry, in a call without a list of entries.
     OnlyEntry(String),
     Unknown,
 }
@@ -41,12 +41,12 @@ pub(super) struct Reader<'a> {
     reads_only: bool,
     pub(super) start: Option<&'a Path>,
     pub(super) notes: Vec<String>,
-    /// Spellings that were accepted, and fields that were passed over, each once.
+    /// Accepted spellings, and ignored fields, each once.
     spelled: Vec<String>,
     ignored: Vec<String>,
-    /// Fields that entries miss.
+    /// Fields missing in entries.
     missing: Vec<String>,
-    /// Paths in entries, with their places.
+    /// Paths in entries, with their positions.
     paths: Vec<(String, Value)>,
     /// Fields of the only entry, outside a list.
     entry: Map<String, Value>,
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Object(out))
     }
 
-    /// Takes out the fields of the form of an edit that the call does not use, where they say nothing.
+    /// Removes the fields of the unused form of an edit, if they are empty.
     fn single_or_list(&mut self, out: &mut Map<String, Value>) {
         let says_nothing = |field: &str| out.get(field).is_none_or(is_nothing);
         let unused: &[&str] = match (says_nothing("edits"), says_nothing("old_string") && says_nothing("new_string")) {
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `start_line` and `end_line` of other clients as offset and limit.
+    /// Converts `start_line` and `end_line` of other clients to offset and limit.
     fn lines(&mut self, fields: &mut Map<String, Value>) {
         let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
         let named = |fields: &Map<String, Value>, names: &[&str]| {
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         self.notes.push(format!("Lines {from} to {to} were read as offset and limit."));
     }
 
-    /// The command of a text editor, where the other fields leave only one.
+    /// Determines the command of a text editor, if the other fields leave only one.
     fn command(&mut self, fields: &mut Map<String, Value>) {
         let has = |names: &[&str]| fields.keys().any(|name| names.contains(&&*folded(name)));
         if has(&["command"]) {
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         self.notes.push(format!("The call has no command; its fields are those of {command}."));
     }
 
-    /// The paths in entries must be the call's.
+    /// Checks that the paths in entries are the call's.
     fn same_file(&mut self, out: &mut Map<String, Value>) -> Result<()> {
         let paths = std::mem::take(&mut self.paths);
         let Some((_, first)) = paths.first() else { return Ok(()) };
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
                 && row.unless.is_none_or(|other| !names.contains(&folded(other)))
                 && known.contains_key(row.field)
         };
-        // A row with a condition comes before the field of that very name.
+        // A row with a condition takes precedence over the field of that very name.
         if let Some(row) = rows.iter().filter(|row| row.unless.is_some()).find(applies) {
             return Meaning::Field(row.field.to_owned(), false);
         }
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A field that the tool does not have: passed over where it says nothing about the edit.
+    /// Handles a field that the tool does not have: ignored if it is irrelevant to the edit.
     fn unknown(&mut self, name: &str, value: &Value, known: &Map<String, Value>) -> Result<()> {
         if value.is_null() {
             return Ok(());
@@ -347,7 +347,7 @@ fn contradiction(first: &str, second: &str, at: &str) -> Error {
         .next("Send only the one that is meant; nothing was changed.")
 }
 
-/// True for values that ask for nothing.
+/// True for values that request nothing.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

@@ -1,4 +1,4 @@
-//! Makes values fit their fields: texts that are numbers, lists or paths.
+//! Conversion of values to the types of their fields: texts that are numbers, lists or paths.
 
 use super::PATHS;
 use super::fields::has_type;
@@ -48,7 +48,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text where the tool has a number, a truth value, a list or an object.
+    /// Parses a text for a field with a number, a boolean, a list or an object.
     fn parsed(&mut self, text: String, schema: &'static Value, at: &str, field: Option<&str>) -> Result<Value> {
         let word = text.trim();
         let number = || word.parse::<u64>().map(Value::from).or_else(|_| word.parse::<i64>().map(Value::from)).ok();
@@ -91,7 +91,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A path from the root, where it is certain which root that is.
+    /// Makes a path absolute, if its root is unambiguous.
     pub(super) fn path(&mut self, value: Value) -> Value {
         let Value::String(text) = &value else { return value };
         let drive = matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
@@ -113,7 +113,7 @@ impl Reader<'_> {
     }
 }
 
-/// A number without a fraction, as JavaScript writes it.
+/// Converts a number without a fraction, as JavaScript writes it.
 fn whole(number: serde_json::Number) -> Value {
     let float =
         number.as_f64().filter(|it| !number.is_u64() && !number.is_i64() && it.fract() == 0.0 && it.abs() < 9e15);

@@ -19,15 +19,15 @@ use emendate_fs::{Place, Source};
 use emendate_history::Lines;
 use serde_json::json;
 
-/// Bytes of unchanged text on either side of an edit that others of the call may be about.
+/// Bytes of unchanged text on either side of an edit that other edits of the call may depend on.
 pub(super) const CONTEXT: usize = 4096 + 4;
-/// Places of a text that is to be in one place only: so many are told.
+/// Reported occurrences of a text that must be unique.
 const COUNTED: usize = 1000;
 
 impl Engine {
-    /// Plans the edit of a large file; nothing where it has to be taken whole.
+    /// Plans the edit of a large file; `None` if the file has to be loaded whole.
     ///
-    /// Errors: as any edit; `file.too_large` where it has to be taken whole, and cannot.
+    /// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
     pub(crate) fn plan_big(
         &self,
         caller: &Caller,
@@ -73,13 +73,13 @@ impl Engine {
         let Some(extract) = around(&source, scanned.whole, &spots, least)? else { return Ok(Tried::Whole(LONG)) };
         source.still()?;
         match resolve(&extract, ops, order, exactly(options)) {
-            // What is only like the text may still be somewhere.
+            // Similar text may still exist somewhere.
             Err(error) if error.code() == Code::MatchNotFound => self.nowhere(place, &source, finds),
             other => Ok(looked.planned(place, source, extract, other?)),
         }
     }
 
-    /// Goes through a file once for these texts, and finds the version the caller saw.
+    /// Scans a file for these texts, and finds the version that the caller saw.
     pub(super) fn look(
         &self,
         caller: &Caller,
@@ -107,9 +107,9 @@ impl Engine {
         }
     }
 
-    /// The refusal of a file that the session never read, before it is searched. A blank file needs no read.
+    /// Refuses a file that the session never read, before it is searched. A blank file needs no read.
     ///
-    /// Errors: `read.required`, once it is known that the file is text.
+    /// Errors: `read.required`, once the file is known to be text.
     fn never_read(&self, caller: &Caller, place: &Place, source: &Source, options: &Options) -> Result<()> {
         let known = caller.unread == Unread::Allow || options.tag.is_some();
         if known || self.sessions(place).latest(&caller.session, key(place))?.is_some() {
@@ -123,8 +123,8 @@ impl Engine {
         }
     }
 
-    /// The text is nowhere. Where the file is too large to be searched for what is like it, it is told where lines of the
-    /// text stand.
+    /// Handles a text that was not found. If the file is too large to be searched for similar text, the error lists
+    /// lines of the text that occur.
     ///
     /// Errors: `match.not_found`.
     fn nowhere(&self, place: &Place, source: &Source, finds: &[&Find]) -> Result<Tried> {
@@ -167,16 +167,16 @@ impl Engine {
     }
 }
 
-/// What one pass found.
+/// The result of one scan.
 pub(super) struct Looked {
     pub(super) scanned: Scanned,
-    /// The lines the caller knows, and what there is to say of that.
+    /// The lines that the caller knows, with a note.
     lines: Lines,
     note: Option<String>,
 }
 
 impl Looked {
-    /// The plan of an edit that was resolved in an extract.
+    /// Creates the plan of an edit that was resolved in a sparse snapshot.
     pub(super) fn planned(self, place: &Place, source: Source, extract: Snapshot, resolved: Resolved) -> Tried {
         if resolved.changes.splices().iter().any(|splice| extract.in_file(splice.span).is_none()) {
             return Tried::Whole(LONG);
@@ -189,7 +189,7 @@ impl Looked {
     }
 }
 
-/// The searches of a call that needs no more of the text than what is around their places.
+/// Returns the searches of a call that needs only the text around their occurrences.
 fn streamed(ops: &[Op]) -> Option<Vec<&Find>> {
     let plain = |find: &Find| !find.old.is_empty() && !find.old.contains('\0');
     ops.iter()
@@ -197,7 +197,7 @@ fn streamed(ops: &[Op]) -> Option<Vec<&Find>> {
         .collect()
 }
 
-/// What is searched in parts is searched for as it is written.
+/// Returns settings for the literal search that streaming requires.
 pub(super) fn exactly(options: &Options) -> Settings {
     Settings {
         matching: Matching::Exact,
@@ -207,14 +207,14 @@ pub(super) fn exactly(options: &Options) -> Settings {
     }
 }
 
-/// Lines that are told of a text that is nowhere as a whole, and lines to be read around one.
+/// Lines reported for a text that was not found as a whole, and lines to read around one.
 const TOLD: usize = 5;
 const AROUND: usize = 20;
-/// Lines of the texts that are looked for then, and the shortest worth it.
+/// Lines of the texts searched for in that case, and bytes of the shortest one.
 const LINES: usize = 16;
 const SHORT: usize = 6;
 
-/// The longest lines of the texts, without the blanks around them.
+/// Returns the longest lines of the texts, trimmed.
 fn telling<'o>(finds: &[&'o Find]) -> Vec<&'o str> {
     let mut lines: Vec<&str> =
         finds.iter().flat_map(|find| find.old.lines()).map(str::trim).filter(|line| line.len() >= SHORT).collect();
@@ -238,7 +238,7 @@ pub(super) const LONG: Why = Why::new(
     "Give a longer old_string that fits fewer places; for lines of more than a megabyte ask a person to raise max_whole.",
 );
 
-/// The places that count, in the order of the file.
+/// Returns the relevant spans, in the order of the file.
 fn spots(scanned: &Scanned, finds: &[&Find], counts: &[usize]) -> Vec<Spot> {
     let mut left: Vec<usize> = finds
         .iter()
@@ -253,7 +253,7 @@ fn spots(scanned: &Scanned, finds: &[&Find], counts: &[usize]) -> Vec<Spot> {
         *left = left.saturating_sub(1);
         *left > 0 || finds[stand.needle].pick == Pick::All
     };
-    // Where there are too many or too few places, the lines are told under which they stand.
+    // If there are too many or too few occurrences, their headings are reported.
     let above = |(find, &count): (&&Find, &usize)| {
         let fits = match find.pick {
             Pick::All => true,
@@ -265,7 +265,7 @@ fn spots(scanned: &Scanned, finds: &[&Find], counts: &[usize]) -> Vec<Spot> {
     let above: Vec<usize> = finds.iter().zip(counts).map(above).collect();
     let spot = |stand: &Stand| Spot { at: stand.at, end: stand.end, line: stand.line, above: above[stand.needle] };
     let mut spots: Vec<Spot> = scanned.places.iter().filter(|stand| told(stand)).map(spot).collect();
-    // Whole lines may also be the last of a text that has no line end there.
+    // Whole lines may also be the last ones of a text without a final line end.
     let Whole { size, lines, open, .. } = scanned.whole;
     if finds.iter().any(|find| find.lines) {
         spots.push(Spot { at: size, end: size, line: lines + usize::from(!open), above: 0 });

@@ -1,26 +1,26 @@
-//! The parts of a file around some places.
+//! Selection of the parts of a file for a sparse snapshot.
 
 use super::CHUNK;
 use emendate_core::{Part, Result, Snapshot, Whole};
 use emendate_fs::Source;
 
-/// Lines on either side of a place: more than anything looks at to tell of a change.
+/// Context lines on either side of a position: more than any report needs.
 pub(crate) const LINES: usize = 16;
-/// Bytes at most that are looked through for them; in a file of longer lines nothing is told by lines.
+/// Bytes searched for them; in a file with longer lines nothing is reported by lines.
 pub(crate) const NEAR: usize = 1 << 20;
 /// Bytes of all parts together.
 pub(crate) const MOST_PARTS: usize = 16 << 20;
-/// The beginning of a file that is always there: it may say what the file is.
+/// Bytes at the beginning of a file that are always included, because they may identify its kind.
 const HEAD: usize = 8 << 10;
 const LOOKED_AT: usize = 4 << 10;
 
-/// Bytes of a file that matter, and the line on which they begin.
+/// Relevant bytes of a file, and the line on which they begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     pub(super) at: usize,
     pub(super) end: usize,
     pub(super) line: usize,
-    /// Lines before it that matter, beside the few on either side.
+    /// Relevant lines before it, beyond the usual context.
     pub(super) above: usize,
 }
 
@@ -31,7 +31,7 @@ struct Region {
     line: usize,
 }
 
-/// At least so much of the text on either side of a place.
+/// Minimum context on either side of a position.
 #[derive(Clone, Copy)]
 pub(super) struct Least {
     pub(super) bytes: usize,
@@ -39,11 +39,11 @@ pub(super) struct Least {
 }
 
 impl Least {
-    /// What is needed to tell of a change.
+    /// The context for a report of a change.
     pub(super) const TELLING: Least = Least { bytes: 0, lines: LINES };
 }
 
-/// An extract with these places, which are in order, and the text around them. `None` where that is too much.
+/// Creates a sparse snapshot of these positions, given in order, with context. `None` if it would be too large.
 pub(super) fn around(source: &Source, whole: Whole, spots: &[Spot], least: Least) -> Result<Option<Snapshot>> {
     let mut regions = vec![head(source, whole.size)?];
     for spot in spots {
@@ -53,7 +53,7 @@ pub(super) fn around(source: &Source, whole: Whole, spots: &[Spot], least: Least
     of(source, whole, &regions)
 }
 
-/// An extract with these whole lines. `None` where that is too much.
+/// Creates a sparse snapshot of these whole lines. `None` if it would be too large.
 pub(super) fn with_lines(source: &Source, whole: Whole, lines: Option<Spot>) -> Result<Option<Snapshot>> {
     let mut regions = vec![head(source, whole.size)?];
     if let Some(Spot { at, end, line, .. }) = lines {
@@ -80,7 +80,7 @@ fn of(source: &Source, whole: Whole, regions: &[Region]) -> Result<Option<Snapsh
     Ok(Snapshot::extract(&parts, whole))
 }
 
-/// Bytes of the file; fewer where it became shorter, which whoever commits will see.
+/// Reads bytes of the file; fewer if it became shorter, which the commit will detect.
 fn bytes(source: &Source, at: usize, end: usize) -> Result<Vec<u8>> {
     let mut out = vec![0; end - at];
     let read = source.read(at as u64, &mut out)?;
@@ -88,19 +88,19 @@ fn bytes(source: &Source, at: usize, end: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The first lines of a file, or a part of the first where it is long.
+/// Returns the first lines of a file, or a part of the first one if it is long.
 fn head(source: &Source, size: usize) -> Result<Region> {
     let bytes = bytes(source, 0, size.min(HEAD))?;
     let line = memchr::memrchr(b'\n', &bytes).map(|at| at + 1).filter(|end| *end >= LOOKED_AT);
     let end = line.filter(|_| size > HEAD).unwrap_or_else(|| {
-        // No half of a character, nor of a line end.
+        // Do not split a character or a line end.
         let text = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
         text - usize::from(size > HEAD && bytes[..text].ends_with(b"\r"))
     });
     Ok(Region { at: 0, end, line: 1 })
 }
 
-/// A place with the lines around it; `None` where they are too long.
+/// Returns a position with its context lines; `None` if they are too long.
 fn region(source: &Source, size: usize, spot: Spot, Least { bytes: least, lines }: Least) -> Result<Option<Region>> {
     let mut window = (least + 4096).min(CHUNK);
     let (at, line) = loop {

@@ -1,5 +1,5 @@
-//! Hunks of a patch on a large file, where the old side of each stands in one place to the letter. Everything else that may
-//! place a hunk (anchors, numbers, likeness) is about all of the text.
+//! Hunks of a patch for a large file, if the old side of each occurs literally at a single place. Everything else that
+//! may place a hunk (anchors, numbers, likeness) needs the whole text.
 
 use super::edit::{CONTEXT, LONG, exactly};
 use super::extract::{LINES, Least, Spot, around};
@@ -10,7 +10,7 @@ use crate::options::Options;
 use emendate_core::{Hunk, LineKind, Locator, Op, Order, Result, Scanned, Stand, resolve};
 use emendate_fs::{Place, Source};
 
-/// Places of an old side, whole lines or not, that are looked at.
+/// Occurrences of an old side, whole lines or not, that are examined.
 const MOST: usize = 1000;
 
 const ELSEWHERE: Why = Why::new(
@@ -18,7 +18,7 @@ const ELSEWHERE: Why = Why::new(
     "Copy the context lines exactly and give more of them, or send edits of lines by their numbers.",
 );
 
-/// The old sides of hunks that nothing but their lines has to place.
+/// Returns the old sides of hunks that are placed by their lines alone.
 pub(super) fn old_sides(ops: &[Op]) -> Option<Vec<String>> {
     let old = |op: &Op| match &op.at {
         Locator::Hunk(hunk) if is_plain(hunk) => Some(hunk.old_text()),
@@ -59,7 +59,7 @@ impl Engine {
             return Ok(Tried::Whole(LONG));
         };
         source.still()?;
-        // What is wrong with a patch is told of all of the text.
+        // Errors of a patch need the whole text.
         Ok(match resolve(&extract, ops, order, exactly(options)) {
             Ok(resolved) => looked.planned(place, source, extract, resolved),
             Err(_) => Tried::Whole(ELSEWHERE),
@@ -67,7 +67,7 @@ impl Engine {
     }
 }
 
-/// The place of each old side, in the order of the file, where it is whole lines in just one.
+/// Returns the place of each old side, in the order of the file, if it occurs as whole lines exactly once.
 fn spots(source: &Source, scanned: &Scanned, of: usize) -> Result<Option<Vec<Spot>>> {
     if scanned.places.len() > MOST {
         return Ok(None);

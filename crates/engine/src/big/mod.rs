@@ -1,6 +1,7 @@
-//! Files too large to be taken whole. What an exact edit, an edit of some lines or a read of them needs comes in one pass in chunks;
-//! then the parts around the places that matter are looked at as an *extract*, by the same code as a whole text, and the new
-//! file is made of parts of the old one. Whatever needs all of the text at once goes the usual way, up to `max_whole`.
+//! Files too large to be loaded whole. One pass in chunks collects the input of an exact edit, an edit of some lines or
+//! a read. The parts around the relevant positions then form a sparse snapshot, which the same code handles as a whole
+//! text, and the new file is assembled from parts of the old one. Operations that need the whole text load the file, up
+//! to `max_whole`.
 
 mod edit;
 mod extract;
@@ -24,25 +25,25 @@ use crate::plan::Plan;
 use emendate_core::{Charset, Code, Error, Op, Result, Scan, Scanned, Snapshot, Unfit, Whole};
 use emendate_fs::{Place, Source, Version};
 
-/// A file above this many bytes is not taken whole where that is not needed.
+/// Bytes above which a file is not loaded whole unless necessary.
 pub const STREAM_FROM: u64 = 4 << 20;
-/// The largest file that is taken whole, in bytes.
+/// Bytes of the largest file that is loaded whole.
 pub const MAX_WHOLE: u64 = 256 << 20;
 
-/// Bytes read and looked at together.
+/// Bytes read and scanned together.
 const CHUNK: usize = 256 << 10;
-/// Times a file is gone through that changes meanwhile.
+/// Retries for a file that changes while it is scanned.
 pub(crate) const ATTEMPTS: usize = 3;
 
-/// A file as it is now.
+/// The current file.
 pub(crate) enum Sized {
-    /// All of it; `None`: there is none.
+    /// Its content; `None` if it does not exist.
     Whole(Option<Version>),
-    /// It is large, and open.
+    /// A large file, open for reading.
     Big(Source),
 }
 
-/// Why a large file has to be taken whole for what is asked, as the end of a sentence, and what else there is to do.
+/// The reason why an operation needs the whole file, as the end of a sentence, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Why {
     pub(crate) what: &'static str,
@@ -55,7 +56,7 @@ impl Why {
     }
 }
 
-/// What a read shows that shows lines in a way of their own.
+/// Reads that show lines in a special way.
 pub(crate) const SHOWN: Why = Why::new(
     "is to be shown in a way that needs all of its text",
     "Read it with offset and limit alone, in any format but those with words.",
@@ -78,25 +79,25 @@ const CROWDED: Why = Why::new(
     "Give a longer old_string that fits fewer places, or ask a person to raise max_whole.",
 );
 
-/// What a pass over a file is to find.
+/// The targets of a scan.
 #[derive(Clone, Copy, Default)]
 struct Sought<'s> {
     needles: &'s [&'s str],
-    /// Lines whose beginnings are asked for.
+    /// Lines whose offsets are requested.
     lines: &'s [usize],
-    /// Its short tag, too.
+    /// Requests the short tag.
     tag: bool,
 }
 
-/// What became of a try to edit a file in parts.
+/// The outcome of planning an edit by streaming.
 enum Tried {
     Planned(Box<Plan>),
-    /// It takes all of the text.
+    /// The whole text is needed.
     Whole(Why),
 }
 
 impl Engine {
-    /// The file as it is now; a large one is only opened.
+    /// Loads the current file; a large one is only opened.
     pub(crate) fn sized(&self, place: &Place) -> Result<Sized> {
         let config = self.config();
         let most = config.stream_from.min(config.max_whole).min(config.max_file);
@@ -106,18 +107,18 @@ impl Engine {
         };
         match self.store().source(place)? {
             None => Ok(Sized::Whole(None)),
-            // Read as what it is, or refused as what it is, before a byte of it is looked at.
+            // Loaded or refused by its kind, before its content is scanned.
             Some(source) if source.stamp().size > config.max_file => {
                 drop(source);
                 self.read_up_to(place, config.max_file).map(Sized::Whole)
             }
             Some(source) if source.stamp().size > most => Ok(Sized::Big(source)),
-            // It was larger a moment ago, or does not say how large it is.
+            // It was larger a moment ago, or does not report its size.
             Some(_) => self.version(place).map(Sized::Whole).map_err(|_| error),
         }
     }
 
-    /// The refusal of a file that would have to be taken whole, if it is too large for that.
+    /// Refuses a file that would have to be loaded whole, if it is too large for that.
     pub(crate) fn not_whole(&self, place: &Place, size: u64, why: Why) -> Result<()> {
         let most = self.config().whole();
         if size <= most {
@@ -131,15 +132,15 @@ impl Engine {
         Err(Error::new(Code::FileTooLarge, told).next(why.next).fact("size", size).fact("limit", most))
     }
 
-    /// True when a large file has to be written in place, and is not too large to be taken whole for that.
+    /// True when a large file has to be written in place, and is small enough to be loaded whole for that.
     pub(crate) fn fits_whole(&self, error: &Error) -> bool {
         let size = error.data().get("size").and_then(serde_json::Value::as_u64);
         error.data().contains_key("in_place") && size.is_some_and(|size| size <= self.config().whole())
     }
 
-    /// Plans an edit in parts, again while others write the file; nothing where it has to be taken whole.
+    /// Plans an edit by streaming, and retries while others write the file; `None` if the file has to be loaded whole.
     ///
-    /// Errors: as the edit; `file.too_large` where it has to be taken whole, and cannot.
+    /// Errors: as the edit; `file.too_large` if it has to be loaded whole and cannot be.
     fn tried(
         &self,
         place: &Place,
@@ -161,7 +162,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// True where nothing but the edit itself asks for all of the text.
+    /// True when nothing but the edit itself may require the whole text.
     fn asks_for_parts(&self, place: &Place, options: &Options) -> bool {
         options.declared.is_none()
             && !options.whole
@@ -170,7 +171,7 @@ impl Engine {
             && !self.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
     }
 
-    /// True where new text has to be written in an encoding that the bytes do not show.
+    /// True when new text has to be written in an encoding that the bytes do not show.
     fn is_declared_otherwise(&self, place: &Place, ops: &[Op], whole: &Whole) -> bool {
         let other = |it: encoding::Configured| it.declared.charset != Charset::Utf8;
         whole.ascii
@@ -178,12 +179,12 @@ impl Engine {
             && encoding::configured(self.config(), self.store(), place).is_some_and(other)
     }
 
-    /// Goes through a file; nothing where it is not fit for that.
+    /// Scans a file; returns the obstacle if it is not suitable.
     fn scan(source: &Source, sought: Sought<'_>) -> Result<Result<Scanned, Unfit>> {
         Engine::scan_beside(source, sought, |_| ())
     }
 
-    /// The same for somebody else, too, who gets every chunk.
+    /// Scans a file and passes every chunk to a second consumer.
     fn scan_beside(
         source: &Source,
         sought: Sought<'_>,
@@ -207,7 +208,7 @@ impl Engine {
     }
 }
 
-/// The same for a caller.
+/// Converts a scan obstacle to a reason.
 fn why(unfit: Unfit) -> Why {
     match unfit {
         Unfit::Encoding(_) => ENCODING,
@@ -216,7 +217,7 @@ fn why(unfit: Unfit) -> Why {
     }
 }
 
-/// An extract as the file that it is of.
+/// Wraps a sparse snapshot as a loaded file.
 fn opened(source: &Source, snapshot: Snapshot) -> Opened {
     Opened { snapshot, stamp: *source.stamp(), racy: true }
 }

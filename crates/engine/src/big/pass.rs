@@ -1,4 +1,4 @@
-//! A large file as somebody else reads it: its reading, chunk by chunk, and afterwards what it was.
+//! Streaming of a large file to a consumer: its decoded text, chunk by chunk, and at the end its properties.
 
 use super::extract::{NEAR, with_lines};
 use super::{CHUNK, Why, opened, why};
@@ -7,7 +7,7 @@ use emendate_core::{Code, Error, Result, Scan, Unfit};
 use emendate_fs::Source;
 use std::io::{self, Read};
 
-/// The longest line, in bytes: whoever looks for lines keeps one of them whole.
+/// Bytes of the longest line: a consumer of lines keeps one in memory.
 pub(crate) const MOST_LINE: usize = NEAR;
 
 pub(crate) const SEARCHED: Why = Why::new(
@@ -17,24 +17,24 @@ pub(crate) const SEARCHED: Why = Why::new(
 const LONG: Why =
     Why::new("has lines of more than a megabyte, so it would have to be taken whole", "Use another program.");
 
-/// A pass over a large file, for whoever reads its reading.
+/// A pass over a large file, as a reader of its decoded text.
 pub(crate) struct Passing<'s> {
     source: &'s Source,
-    /// Asked between two chunks whether to go on.
+    /// The check for cancellation between two chunks.
     go_on: &'s dyn Fn() -> Result<()>,
     scan: Scan<'static>,
-    /// Bytes of the file that were fed to the scan.
+    /// Bytes of the file fed to the scan.
     at: u64,
     chunk: Vec<u8>,
-    /// The reading of a chunk, and how much of it was given out.
+    /// The decoded text of a chunk, and how much of it was consumed.
     reading: Vec<u8>,
     given: usize,
-    /// Bytes of the line that is not ended yet.
+    /// Bytes of the current unterminated line.
     open: usize,
     ended: Option<Ended>,
 }
 
-/// Why nothing more is given out.
+/// The reason for the end of the data.
 enum Ended {
     All,
     Unfit(Why),
@@ -42,7 +42,7 @@ enum Ended {
 }
 
 impl<'s> Passing<'s> {
-    /// With `tag` it tells the short tag, too.
+    /// Begins a pass; `tag` also requests the short tag.
     pub(crate) fn new(source: &'s Source, tag: bool, go_on: &'s dyn Fn() -> Result<()>) -> Passing<'s> {
         let scan = Scan::new(&[], &[], usize::try_from(source.stamp().size).unwrap_or(usize::MAX)).giving();
         let scan = if tag { scan.tagged() } else { scan };
@@ -50,9 +50,10 @@ impl<'s> Passing<'s> {
         Passing { source, go_on, scan, at: 0, chunk, reading, given: 0, open: 0, ended: None }
     }
 
-    /// Goes through the rest of the file and tells what it is; `read` is what came of reading it.
+    /// Scans the rest of the file and returns its properties; `read` is the consumer's result.
     ///
-    /// Errors: those of the file and of who stopped it, else that of `read`; `conflict.raced` for a file that became shorter.
+    /// Errors: those of the file and of cancellation, else that of `read`; `conflict.raced` for a file that became
+    /// shorter.
     pub(crate) fn end(mut self, read: Result<()>) -> Result<Result<Opened, Why>> {
         if self.ended.is_none() {
             read?;
@@ -72,7 +73,7 @@ impl<'s> Passing<'s> {
         Ok(with_lines(self.source, whole, None)?.map(|head| opened(self.source, head)).ok_or(LONG))
     }
 
-    /// Reads on; the reading of it replaces the one before.
+    /// Reads the next chunk; its decoded text replaces the previous one.
     fn next_chunk(&mut self) {
         let ended = self.fed();
         self.reading = self.scan.take_reading(std::mem::take(&mut self.reading));
@@ -83,7 +84,7 @@ impl<'s> Passing<'s> {
         self.ended = ended.or_else(|| long.then_some(Ended::Unfit(LONG)));
     }
 
-    /// Feeds the scan with a chunk, or tells why there is none.
+    /// Feeds a chunk to the scan, or returns the reason why there is none.
     fn fed(&mut self) -> Option<Ended> {
         if let Err(error) = (self.go_on)() {
             return Some(Ended::Failed(error));

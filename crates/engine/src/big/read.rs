@@ -1,4 +1,4 @@
-//! Reading some lines of a large file.
+//! Reading of some lines of a large file.
 
 use super::extract::{Spot, with_lines};
 use super::{ATTEMPTS, Sought, Why, opened, why};
@@ -6,17 +6,17 @@ use crate::engine::{Engine, Opened};
 use emendate_core::{Code, Result};
 use emendate_fs::{Place, Source};
 
-/// Bytes of lines that one read looks at; far more than a reply can show.
+/// Bytes of lines that one read loads; far more than a reply can show.
 pub(crate) const MOST_READ: usize = 4 << 20;
 
 const LONG: Why =
     Why::new("has lines there that are too long to be read in parts", "Read fewer of them, with a smaller limit.");
 
 impl Engine {
-    /// The file with the lines that are asked for, by the first and their number, and with its short tag where that is asked
-    /// for; nothing where it has to be taken whole.
+    /// Loads the requested lines of a file, given the first one and their number, with its short tag if requested;
+    /// `None` if the file has to be loaded whole.
     ///
-    /// Errors: `file.too_large` where it has to be, and cannot.
+    /// Errors: `file.too_large` if it has to be, and cannot be.
     pub(crate) fn open_lines(
         &self,
         place: &Place,
@@ -63,7 +63,7 @@ impl Engine {
             return self.not_whole(place, size, LONG).map(|()| None);
         }
         let snapshot = with_lines(source, whole, lines)?;
-        // What was read after the pass is what was seen by it.
+        // Verifies that the lines are those of the scanned version.
         source.still()?;
         Ok(snapshot.map(|snapshot| opened(source, snapshot)))
     }

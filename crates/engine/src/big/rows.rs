@@ -1,4 +1,4 @@
-//! Edits by line number of a large file: lines that are named are where a count of line ends says, so one pass finds them.
+//! Edits by line number of a large file: counting line ends finds the named lines in one pass.
 
 use super::extract::{LINES, Least, Spot, around};
 use super::{DECLARED, MERGED, Sought, Tried, Why, opened, why};
@@ -11,7 +11,7 @@ use emendate_core::rows::{self, LONGEST, Registers, RowPlace};
 use emendate_core::{Code, Error, Op, Result, Scanned, Splice, Whole};
 use emendate_fs::{Place, Source};
 
-/// Lines on either side of those that are named: what a body may restate, and what a reply shows around it.
+/// Context lines of the named ones: a body may repeat them, and a reply shows them.
 const AROUND: usize = LONGEST + 4;
 const _: () = assert!(AROUND > LINES);
 
@@ -27,9 +27,9 @@ const LONG: Why = Why::new(
 );
 
 impl Engine {
-    /// Plans the edit of some lines of a large file; nothing where it has to be taken whole.
+    /// Plans the edit of some lines of a large file; `None` if the file has to be loaded whole.
     ///
-    /// Errors: as any edit; `file.too_large` where it has to be taken whole, and cannot.
+    /// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
     pub(crate) fn plan_big_rows(
         &self,
         caller: &Caller,
@@ -86,7 +86,7 @@ impl Engine {
             Ok(Base::Stale { .. }) if source.stamp().size <= self.config().whole() => {
                 return Ok(Tried::Whole(MERGED));
             }
-            // What cannot be taken whole cannot be merged.
+            // A file that cannot be loaded whole cannot be merged.
             Ok(Base::Stale { .. }) => Ok(Base::Lost),
             other => other,
         };
@@ -104,14 +104,14 @@ impl Engine {
         Ok(Tried::Planned(Box::new(plan.of_parts(source, scanned.before))))
     }
 
-    /// True for lines that are not what the caller says they are, where it can be told on which other line that stands.
+    /// True for lines that differ from the caller's expectation, if the line with the expected text could be reported.
     fn tells_of_more(&self, source: &Source, error: &Error) -> bool {
         let several = error.data().contains_key("errors");
         source.stamp().size <= self.config().whole() && (several || error.code() == Code::MatchNotFound)
     }
 }
 
-/// The lines that an operation is about.
+/// Returns the lines that an operation is about.
 fn named(op: &Op) -> Option<(usize, usize)> {
     let rows = rows::of(op)?;
     match rows.place {
@@ -120,7 +120,7 @@ fn named(op: &Op) -> Option<(usize, usize)> {
     }
 }
 
-/// Where these lines are, in the order of the file, and its end where that matters.
+/// Returns the spans of these lines, in the order of the file, and its end if that is relevant.
 fn spots(scanned: &Scanned, ops: &[Op]) -> Vec<Spot> {
     let Whole { size, lines, open, .. } = scanned.whole;
     let starts = scanned.starts.chunks_exact(2);

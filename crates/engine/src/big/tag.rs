@@ -1,14 +1,14 @@
-//! The short tag of a large file as an edit leaves it, for the header of the reply. It is a hash of all of the text, so the
-//! file is gone through once more, from the first change on.
+//! The short tag of a large file after an edit, for the header of the reply. It is a hash of the whole text, so the
+//! file is scanned once more, from the first change on.
 
 use super::CHUNK;
 use crate::plan::Plan;
 use emendate_core::{Result, ShortHash, ShortTag};
 use emendate_fs::{Piece, Source};
 
-/// Tells the short tags that replies will show.
+/// Computes the short tags that replies will show.
 ///
-/// Errors: `conflict.raced` for a file that others write meanwhile; `io.*`.
+/// Errors: `conflict.raced` for a file that is written meanwhile; `io.*`.
 pub(crate) fn tag_parts(plans: &mut [Plan]) -> Result<()> {
     for plan in plans.iter_mut().filter(|plan| plan.header.is_some() && plan.short.is_none()) {
         let Some(source) = plan.source.clone() else { continue };

@@ -1,4 +1,4 @@
-//! Undoing an edit of a large file: the log has what came and what went.
+//! Undo of an edit of a large file, from the deltas in the log.
 
 use super::extract::{Least, Spot, around};
 use super::{CHUNK, Sought, Why, opened, why};
@@ -20,7 +20,7 @@ const LONG: Why =
     Why::new("has lines around the change that are too long, or too many changes, to be undone in parts", BY_EDIT);
 
 impl Engine {
-    /// What is at a place, without keeping any of it.
+    /// Returns the state of an entry without keeping its content.
     pub(crate) fn side(&self, place: &Place) -> Result<Option<Side>> {
         if let Some(target) = self.store().link(place)? {
             let content = ContentId::of(target.as_bytes());
@@ -35,9 +35,9 @@ impl Engine {
         Ok(Some(Side { content: hash.id(), mode: source.stamp().mode & 0o7777, kind: Kind::Regular }))
     }
 
-    /// The plan that takes the edit of one large file back; nothing where that is to be done the usual way.
+    /// Plans the undo of an edit of one large file; `None` if it is to be done in the usual way.
     ///
-    /// Errors: `file.too_large` where it would have to be taken whole, and cannot.
+    /// Errors: `file.too_large` if the file would have to be loaded whole and cannot be.
     pub(crate) fn plan_big_undo(&self, caller: &Caller, root: usize, logged: &Logged) -> Result<Option<Plan>> {
         let [file] = &*logged.operation.files else { return Ok(None) };
         let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
@@ -54,7 +54,7 @@ impl Engine {
         }
         let Some(source) = self.store().source(&place)? else { return Ok(None) };
         let size = source.stamp().size;
-        // What the log kept is put back as a whole, however large the file is now.
+        // Content stored in the log is restored as a whole, however large the file is now.
         let whole = |why| if size <= LARGEST { Ok(None) } else { self.not_whole(&place, size, why).map(|()| None) };
         if before.mode != after.mode {
             return whole(MODE);
@@ -84,7 +84,7 @@ impl Engine {
             if extract.raw()[span.range()] != *swap.old {
                 return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file."));
             }
-            // Each of its own: two that put the same text at one point are no repetition.
+            // Each with a number of its own: two insertions of the same text at one offset are not a repetition.
             splices.push(Splice::new(span, &*swap.new, nth));
         }
         let Ok(changes) = ChangeSet::new(&extract, splices) else { return whole(LONG) };
@@ -94,7 +94,7 @@ impl Engine {
     }
 }
 
-/// One pass that also tells the line of each change.
+/// Scans the file for its properties and the line of each change.
 fn with_lines(source: &Source, swaps: &[OwnedSwap]) -> Result<Result<(Scanned, Vec<usize>), Unfit>> {
     let (mut lines, mut line, mut at) = (Vec::with_capacity(swaps.len()), 1, 0);
     let mut rest = swaps.iter().map(|swap| swap.at).peekable();

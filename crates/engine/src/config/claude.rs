@@ -1,4 +1,4 @@
-//! The rules for files in the settings of Claude Code, so that what a user denies there holds here too.
+//! Import of the rules for files in the settings of Claude Code, so that its denials apply here too.
 
 use super::List;
 use super::rule::ACTIONS;
@@ -7,13 +7,13 @@ use serde_json::Value;
 /// The name for `policy.import`.
 pub(super) const NAME: &str = "claude-code";
 
-/// The tools for changing files. A user who denies all of them by bare name has taken the tools away, as
-/// `emend mcp install --replace-builtins` does; one of them alone is a rule about files.
+/// The tools for changing files. A user who denies all of them by bare name has removed these tools, as `emend mcp
+/// install --replace-builtins` does; a denial of only some of them is a rule about files.
 const TOOLS: [&str; 3] = ["Edit", "Write", "NotebookEdit"];
 
-/// Rules with their lists. Those that are not about files are left out.
+/// Returns the rules with their lists. Rules that are not about files are skipped.
 ///
-/// Errors: what is wrong with the file.
+/// Errors: the fault of the file.
 pub(super) fn rules(text: &str) -> Result<Vec<(List, String)>, String> {
     let settings: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
     let settings = settings.as_object().ok_or("is no JSON object")?;

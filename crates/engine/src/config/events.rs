@@ -1,9 +1,9 @@
-//! What is told of calls, and to whom.
+//! Settings for events about calls.
 
 use super::file;
 use super::{Config, Source};
 
-/// What is written down of calls.
+/// The recorded events.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
     pub(crate) file: Option<String>,
@@ -47,7 +47,7 @@ impl Config {
         }
     }
 
-    /// Says where events go; `none`: nowhere.
+    /// Sets the target of events; `none` disables them.
     #[must_use]
     pub fn with_events(mut self, file: &str, origin: &str) -> Config {
         self.events.file = Some(file.to_owned()).filter(|file| file != "none");
@@ -55,7 +55,7 @@ impl Config {
         self
     }
 
-    /// Whether events are to be sent to a collector, where the user said that, and whether with the paths of files.
+    /// Whether the user enabled or disabled sending events to a collector, and whether they include paths.
     pub fn otlp(&self) -> (Option<bool>, bool) {
         (self.events.otlp, self.events.otlp_paths)
     }

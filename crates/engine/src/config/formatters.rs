@@ -1,4 +1,4 @@
-//! Which program puts which files into shape.
+//! The formatters of files.
 
 use super::file::{Command, Formatter as Row};
 use super::rule::{Rule, Source, invalid};
@@ -6,7 +6,7 @@ use crate::caller::Word;
 use emendate_core::Result;
 use std::time::Duration;
 
-/// Formatters that are known by name, with their words: each reads standard input and writes standard output.
+/// Formatters known by name, with their command lines: each reads standard input and writes standard output.
 pub static KNOWN: &[(&str, &[&str])] = &[
     ("biome", &["biome", "format", "--stdin-file-path={path}"]),
     ("black", &["black", "--quiet", "--stdin-filename", "{path}", "-"]),
@@ -21,16 +21,16 @@ pub static KNOWN: &[(&str, &[&str])] = &[
     ("zig", &["zig", "fmt", "--stdin"]),
 ];
 
-/// Seconds that a formatter may take.
+/// Default time limit of a formatter in seconds.
 const SECONDS: u64 = 10;
 
-/// When a file is put into shape.
+/// The files to format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum When {
-    /// When it was in shape before, or is new: nothing changes but what the edit brought.
+    /// New files and those that were formatted before: only the edit's own changes are formatted.
     #[default]
     Formatted,
-    /// Always.
+    /// All files.
     Always,
 }
 
@@ -38,7 +38,7 @@ impl Word for When {
     const WORDS: &'static [(&'static str, When)] = &[("formatted", When::Formatted), ("always", When::Always)];
 }
 
-/// A program for some files.
+/// A formatter for some files.
 #[derive(Clone, Debug)]
 pub(crate) struct Formatter {
     pub(crate) files: Rule,
@@ -48,7 +48,7 @@ pub(crate) struct Formatter {
 }
 
 impl Formatter {
-    /// Errors: `call.invalid` for what is no pattern, no command and no moment.
+    /// Errors: `call.invalid` for an invalid pattern, command or trigger.
     pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Formatter> {
         let words = match &row.command {
             Command::Name(name) => {
@@ -74,7 +74,7 @@ impl Formatter {
         Ok(Formatter { files: Rule::new(&row.files, source)?, words, when, time })
     }
 
-    /// The words for a file.
+    /// Returns the command line for a file.
     pub(crate) fn words_for(&self, path: &str) -> Vec<String> {
         self.words.iter().map(|word| word.replace("{path}", path)).collect()
     }

@@ -1,4 +1,4 @@
-//! Which programs have a say before and after files are read and edited.
+//! The hooks before and after reading and editing.
 
 use super::file::Hook as Row;
 use super::rule::{Rule, Source, invalid};
@@ -6,10 +6,10 @@ use crate::caller::Word;
 use emendate_core::Result;
 use std::time::Duration;
 
-/// Seconds that a hook may take.
+/// Default time limit of a hook in seconds.
 const SECONDS: u64 = 10;
 
-/// What a hook waits for.
+/// The event that a hook handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     BeforeRead,
@@ -22,19 +22,19 @@ impl Word for Event {
         &[("before_edit", Event::BeforeEdit), ("before_read", Event::BeforeRead), ("after_edit", Event::AfterEdit)];
 }
 
-/// A program and what it waits for.
+/// A hook program with its event.
 #[derive(Clone, Debug)]
 pub(crate) struct Hook {
     pub(crate) on: Event,
     pub(crate) files: Rule,
     pub(crate) words: Vec<String>,
     pub(crate) time: Duration,
-    /// Where it fails, the call is refused.
+    /// If it fails, the call is refused.
     pub(crate) required: bool,
 }
 
 impl Hook {
-    /// Errors: `call.invalid` for an event there is none of, no pattern, no command.
+    /// Errors: `call.invalid` for an unknown event, an invalid pattern, a missing command.
     pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Hook> {
         if row.command.first().is_none_or(String::is_empty) {
             return Err(invalid(source.origin, "hooks.command is empty"));
@@ -48,7 +48,7 @@ impl Hook {
         })
     }
 
-    /// What it is called in messages.
+    /// The name in messages.
     pub(crate) fn name(&self) -> &str {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
     }

@@ -33,16 +33,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files larger than this are not opened, unless configured otherwise.
+/// Bytes of the largest file that is opened by default.
 pub const MAX_FILE: u64 = 16 << 30;
 
-/// What holds where no rule says it.
+/// The default where no rule applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// Go on.
+    /// Allow.
     #[default]
     Allow,
-    /// Ask a person first.
+    /// Require approval.
     Ask,
     /// Refuse.
     Deny,
@@ -52,83 +52,83 @@ impl Word for Mode {
     const WORDS: &'static [(&'static str, Mode)] = &[("allow", Mode::Allow), ("ask", Mode::Ask), ("deny", Mode::Deny)];
 }
 
-/// Which list a rule belongs to.
+/// The list that a rule belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum List {
-    /// Lifts the built-in guard, and [`Mode`] for what no rule is about.
+    /// Lifts the built-in guard, and the default [`Mode`].
     Allow,
-    /// A person is asked.
+    /// Requires approval.
     Ask,
-    /// Refused.
+    /// Refuses.
     Deny,
 }
 
-/// Settings of an engine. [`Config::default`] is what holds without any file.
+/// Settings of an engine. [`Config::default`] applies without any file.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What may be edited although it is guarded, or although edits are asked for.
+    /// Rules that lift the guard or the approval of edits.
     pub(crate) allow: Vec<Rule>,
-    /// The fault of a project's file. A file with a fault is ignored.
+    /// The error in a project's file, which is then ignored.
     pub(crate) broken: Option<String>,
-    /// What a person is asked about.
+    /// Rules that require approval.
     pub(crate) ask: Vec<Rule>,
-    /// What may be neither read nor edited.
+    /// Rules that forbid reading and editing.
     pub(crate) deny: Vec<Rule>,
-    /// What holds for edits that no rule is about.
+    /// The default for edits without a rule.
     pub(crate) default: Mode,
-    /// What holds for creating documentation (seed 000).
+    /// The default for creating documentation (seed 000).
     pub(crate) documentation: Mode,
-    /// Rules of Claude Code count too.
+    /// Rules of Claude Code apply as well.
     pub(crate) imports_claude: bool,
-    /// Largest file to open, in bytes.
+    /// Bytes of the largest file that is opened.
     pub(crate) max_file: u64,
-    /// Largest file that is taken whole, in bytes.
+    /// Bytes of the largest file that is loaded whole.
     pub(crate) max_whole: u64,
-    /// Whether a model may make changes that cannot be undone without saying that they are meant.
+    /// Whether a model may make changes that cannot be undone without explicit permission.
     pub(crate) irreversible: Mode,
     /// Steps of work that one call may take.
     pub(crate) max_work: u64,
-    /// From more bytes than these on a file is taken in parts where that is enough.
+    /// Bytes above which a file is streamed where possible.
     pub(crate) stream_from: u64,
-    /// How much matching may forgive.
+    /// The tolerance of matching.
     pub(crate) matching: Matching,
-    /// What to do with stale edits.
+    /// The reaction to stale edits.
     pub(crate) on_stale: OnStale,
-    /// What replies show of a change.
+    /// The form in which replies show changes.
     pub(crate) shows: Shows,
     /// Limits on the size of replies.
     pub(crate) reply: ReplyLimits,
     /// Whether a replaced code cell of a notebook loses its outputs.
     pub(crate) clear_outputs: bool,
-    /// Whether edits warn of a file that does not parse any more.
+    /// Whether edits warn of a file that no longer parses.
     pub(crate) syntax_check: bool,
-    /// What becomes of edits after which a file does not read any more as what it is.
+    /// The reaction to edits after which a file no longer parses.
     pub(crate) strictness: Strictness,
-    /// What is not looked at for that.
+    /// Files that are not validated.
     pub(crate) unchecked: Vec<Rule>,
-    /// Schemas that results have to fit: all that cover the file.
+    /// Schemas that results have to fit: all that match the file.
     pub(crate) schemas: Vec<Schema>,
-    /// Gives schemas of the user's own.
+    /// Loads the user's own schemas.
     own_files: schemas::Own,
-    /// What a success means after a power cut.
+    /// The guarantee of a success in case of a power failure.
     pub(crate) durability: Durability,
-    /// How much the history keeps.
+    /// The limits of the history.
     pub(crate) history: Limits,
-    /// What is written down of calls.
+    /// The recorded events.
     pub(crate) events: Events,
-    /// Programs that put files into shape, first match wins.
+    /// Formatters; the first match applies.
     pub(crate) formatters: Vec<Formatter>,
-    /// Programs that have a say, in the order in which they are asked.
+    /// Hooks, in the order in which they run.
     pub(crate) hooks: Vec<Hook>,
     /// Language servers.
     pub(crate) servers: Vec<Server>,
-    /// Encodings of files that are not UTF-8, first match wins.
+    /// Encodings of files that are not UTF-8; the first match applies.
     pub(crate) encodings: Vec<(Rule, Charset)>,
-    /// Where the user is at home.
+    /// The user's home directory.
     home: Option<PathBuf>,
-    /// Project files that their user trusts as they are.
+    /// Project files that their user trusts in their current version.
     trusted: Vec<(PathBuf, String)>,
-    /// Where settings come from that are not the built-in ones.
+    /// Origins of settings that are not the built-in ones.
     origins: BTreeMap<&'static str, String>,
 }
 
@@ -171,13 +171,13 @@ impl Default for Config {
     }
 }
 
-/// A word of a closed set, with the place where it is wrong.
+/// Parses a word of a closed set, with the position in case of an error.
 fn word<W: Word>(source: Source<'_>, key: &str, text: &str) -> Result<W> {
     W::parse(key, text).map_err(|error| invalid(source.origin, error.message().trim_end_matches('.')))
 }
 
 impl Config {
-    /// The largest file that is taken whole, in bytes.
+    /// Bytes of the largest file that is loaded whole.
     pub(crate) fn whole(&self) -> u64 {
         self.max_whole.min(self.max_file)
     }
@@ -185,12 +185,12 @@ impl Config {
     /// Adds a configuration file. `origin` names it in messages; `trusted` is true for the user's own files and false
     /// for a project's, whose rules can only tighten.
     ///
-    /// Errors: `call.invalid` with the place in the file.
+    /// Errors: `call.invalid` with the position in the file.
     pub fn with_file(self, text: &str, origin: &str, trusted: bool) -> Result<Config> {
         self.with_source(text, Source::new(origin, trusted))
     }
 
-    /// The same with the folder that a leading `/` of its patterns stands for.
+    /// Adds a configuration file with the base directory of patterns that begin with `/`.
     pub(crate) fn with_source(mut self, text: &str, source: Source<'_>) -> Result<Config> {
         let home = self.home.clone();
         let source = Source { home: home.as_deref(), ..source };
@@ -276,14 +276,14 @@ impl Config {
             self.came_from("policy.max_work", source);
         }
         if let Some(size) = policy.stream_from {
-            // Only how a file is gone through: whoever says it, the same is done.
+            // This affects only how a file is processed, never the result, so any source may set it.
             self.stream_from = size;
             self.came_from("policy.stream_from", source);
         }
         Ok(())
     }
 
-    /// What results must be. A project can only ask for more.
+    /// Adds validation settings. A project can only make them stricter.
     fn add_checks(&mut self, file: &File, source: Source<'_>) -> Result<()> {
         if let Some(text) = &file.validate.syntax {
             let said: Strictness = word(source, "validate.syntax", text)?;
@@ -304,19 +304,19 @@ impl Config {
         Ok(())
     }
 
-    /// Says how schemas are read that the user's own configuration names, which may lie outside the roots.
+    /// Sets the loader of schemas that the user's own configuration names, which may lie outside the roots.
     #[must_use]
     pub fn with_own_files(mut self, files: Arc<OwnFiles>) -> Config {
         self.own_files = schemas::Own(Some(files));
         self
     }
 
-    /// What reads them, if anything does.
+    /// The loader of the user's own files, if there is one.
     pub(crate) fn own_files(&self) -> Option<&OwnFiles> {
         self.own_files.0.as_deref()
     }
 
-    /// What only a user decides.
+    /// Adds settings that only a user may make.
     fn add_own(&mut self, file: &File, source: Source<'_>) -> Result<()> {
         if let Some(level) = &file.write.durability {
             self.durability =
@@ -346,7 +346,7 @@ impl Config {
         Ok(())
     }
 
-    /// Adds a rule; what a source that is not trusted allows does not count.
+    /// Adds a rule; allow rules of an untrusted source are ignored.
     fn add(&mut self, list: List, text: &str, source: Source<'_>) -> Result<()> {
         let rule = Rule::new(text, source)?;
         match list {
@@ -358,10 +358,10 @@ impl Config {
         Ok(())
     }
 
-    /// Adds the rules for files of a settings file of Claude Code. Those for other tools are left out, and so is what a
-    /// project allows. `base` is the folder that a leading `/` stands for.
+    /// Adds the rules for files of a settings file of Claude Code. Rules for other tools are skipped, as are allow
+    /// rules of a project. `base` is the directory for patterns that begin with `/`.
     ///
-    /// Errors: `call.invalid` when it cannot be read: it may hold rules that deny.
+    /// Errors: `call.invalid` if it cannot be parsed, because it may contain deny rules.
     pub fn with_claude_settings(mut self, text: &str, origin: &str, base: &Path, trusted: bool) -> Result<Config> {
         let home = self.home.clone();
         let source = Source { origin, trusted, base: Some(base), home: home.as_deref() };
@@ -371,28 +371,28 @@ impl Config {
         Ok(self)
     }
 
-    /// True where rules of Claude Code are to be read too.
+    /// True when rules of Claude Code are to be imported.
     pub fn imports_claude(&self) -> bool {
         self.imports_claude
     }
 
-    /// Lifts the guard from what this rule covers, as a person at the command line may.
+    /// Adds an allow rule, which lifts the guard, as a person at the command line may.
     ///
-    /// Errors: `call.invalid` when it is no rule.
+    /// Errors: `call.invalid` for an invalid rule.
     pub fn allowing(self, rule: &str, origin: &str) -> Result<Config> {
         self.typed(List::Allow, rule, origin)
     }
 
-    /// Lets a person be asked about what this rule covers.
+    /// Adds a rule that requires approval.
     ///
-    /// Errors: `call.invalid` when it is no rule.
+    /// Errors: `call.invalid` for an invalid rule.
     pub fn asking(self, rule: &str, origin: &str) -> Result<Config> {
         self.typed(List::Ask, rule, origin)
     }
 
-    /// Refuses what this rule covers.
+    /// Adds a deny rule.
     ///
-    /// Errors: `call.invalid` when it is no rule.
+    /// Errors: `call.invalid` for an invalid rule.
     pub fn denying(self, rule: &str, origin: &str) -> Result<Config> {
         self.typed(List::Deny, rule, origin)
     }
@@ -403,14 +403,14 @@ impl Config {
         Ok(self)
     }
 
-    /// Says where the user is at home: what `~/` in rules stands for. Rules that are added before do not know it.
+    /// Sets the home directory, `~/` in rules. Rules added earlier are not affected.
     #[must_use]
     pub fn at_home(mut self, home: Option<PathBuf>) -> Config {
         self.home = home;
         self
     }
 
-    /// Sets what a success means after a power cut.
+    /// Sets the guarantee of a success in case of a power failure.
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Config {
         self.durability = durability;
@@ -418,30 +418,30 @@ impl Config {
         self
     }
 
-    /// Where the user is at home.
+    /// The user's home directory.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// Takes a project's file for one of the user's own, as long as its content has this [digest](Config::digest).
+    /// Trusts a project's file like one of the user's own, as long as its content has this [digest](Config::digest).
     #[must_use]
     pub fn trusting(mut self, path: PathBuf, digest: &str) -> Config {
         self.trusted.push((path, digest.to_owned()));
         self
     }
 
-    /// What stands for the content of a trusted file: its BLAKE3 hash in hexadecimal digits.
+    /// Returns the digest of a trusted file: its BLAKE3 hash in hexadecimal digits.
     pub fn digest(bytes: &[u8]) -> String {
         blake3::hash(bytes).to_hex().to_string()
     }
 
-    /// True when the user trusts the file as it is.
+    /// True when the user trusts the current content of the file.
     pub(crate) fn trusts(&self, path: &Path, bytes: &[u8]) -> bool {
         self.trusted.iter().any(|(trusted, digest)| trusted == path && *digest == Config::digest(bytes))
     }
 
-    /// Every setting in force with where it comes from: `[{"key", "value", "origin"}]`, rules one by one, in the order in
-    /// which they are looked at.
+    /// Lists every setting in force with its origin: `[{"key", "value", "origin"}]`, rules one by one, in the order in
+    /// which they are applied.
     pub fn shown(&self) -> Value {
         let mut out = Vec::new();
         let lists = [("policy.deny", &self.deny), ("policy.ask", &self.ask), ("policy.allow", &self.allow)];
@@ -501,7 +501,7 @@ impl Config {
         Value::Array(out)
     }
 
-    /// The language servers: name, words of the command, and the file that names it.
+    /// The language servers: name, command line, and the file that configures it.
     pub fn language_servers(&self) -> impl Iterator<Item = (&str, &[String], &str)> {
         self.servers.iter().map(|it| (&*it.spec.name, &*it.spec.words, &*it.origin))
     }
@@ -603,7 +603,7 @@ mod tests {
         assert_eq!(of("reply.shows"), "\"diff\" user");
         assert_eq!(of("history.days"), "60 built in");
         assert_eq!(of("encoding.*.txt"), "\"latin1\" user");
-        // Whatever a file can say is shown.
+        // Every setting that a file can have is listed.
         let schema = Config::schema();
         for (table, fields) in schema["properties"]
             .as_object()

@@ -1,4 +1,4 @@
-//! The limits on replies in a configuration file.
+//! Reply limits in a configuration file.
 
 use super::rule::invalid;
 use super::{Config, Source, file};
@@ -11,12 +11,12 @@ impl Config {
         self.reply
     }
 
-    /// The fault of a project's file, if it has one. Nothing is edited then.
+    /// The error in a project's file, if there is one. Nothing is edited then.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 
-    /// The limits on replies. A project cannot make them larger.
+    /// Adds reply limits. A project cannot raise them.
     pub(super) fn add_reply_limits(&mut self, file: &file::Reply, source: Source<'_>) -> Result<()> {
         let limits = &mut self.reply;
         let rows = [

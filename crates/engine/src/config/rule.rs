@@ -5,58 +5,58 @@ use emendate_core::{Code, Error, Result};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
 
-/// What a call wants to do with a path.
+/// The kind of access to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// Actions that a rule can name. Claude Code's editing tools all follow its rules for `Edit`, its searching ones those for
-/// `Read`.
+/// Actions that a rule can name. Claude Code's editing tools all follow its rules for `Edit`, its searching ones those
+/// for `Read`.
 pub(super) const ACTIONS: &[(&str, Access)] = &[("Read", Access::Read), ("Edit", Access::Write)];
 
-/// A path rule and where it stands.
+/// A path rule with its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
-    /// As it is written.
+    /// The rule as written.
     pub(crate) text: String,
-    /// The file, flag or variable it stands in.
+    /// The file, flag or variable that contains it.
     pub(crate) origin: String,
     /// It is the user's own, and not a project's.
     pub(crate) trusted: bool,
-    /// The action it is about; `None` for both.
+    /// The action it applies to; `None` for both.
     action: Option<Access>,
-    /// It is about creating files alone.
+    /// It applies only to creating files.
     creates: bool,
     /// Matched against the path below the root, or against the absolute one.
     absolute: bool,
     matcher: Gitignore,
 }
 
-/// Where a rule is written.
+/// The origin of a rule.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) origin: &'a str,
     pub(crate) trusted: bool,
-    /// The folder that a leading `/` stands for; `None` for the root.
+    /// The base directory of a leading `/`; `None` for the root.
     pub(crate) base: Option<&'a Path>,
-    /// The folder that a leading `~/` stands for.
+    /// The base directory of a leading `~/`.
     pub(crate) home: Option<&'a Path>,
 }
 
 impl<'a> Source<'a> {
-    /// Patterns that are relative to the root.
+    /// Creates a source whose patterns are relative to the root.
     pub(crate) fn new(origin: &'a str, trusted: bool) -> Source<'a> {
         Source { origin, trusted, base: None, home: None }
     }
 }
 
 impl Rule {
-    /// A pattern as in gitignore: without a slash it matches a name at any depth, and a folder covers what is in it.
-    /// `//` begins an absolute path, `~/` one in the home folder, `/` and `./` one at the root.
+    /// Parses a pattern as in gitignore: without a slash it matches a name at any depth, and a directory matches
+    /// everything in it. `//` begins an absolute path, `~/` one in the home directory, `/` and `./` one at the root.
     ///
-    /// Errors: `call.invalid` for what is no pattern, and for actions there are none.
+    /// Errors: `call.invalid` for an invalid pattern, and for unknown actions.
     pub(crate) fn new(text: &str, source: Source<'_>) -> Result<Rule> {
         let wrong = |what: &str| invalid(source.origin, &format!("`{text}` {what}"));
         let creates = created(text);
@@ -81,17 +81,17 @@ impl Rule {
         Ok(Rule { text, origin, trusted: source.trusted, action, creates, absolute, matcher })
     }
 
-    /// True when the rule is about this action.
+    /// True when the rule applies to this action.
     pub(crate) fn is_about(&self, access: Access) -> bool {
         !self.creates && self.action.is_none_or(|action| action == access)
     }
 
-    /// True when the rule is about the creation of files and nothing else.
+    /// True when the rule applies to creating files only.
     pub(crate) fn is_about_creation(&self) -> bool {
         self.creates
     }
 
-    /// True when it covers the path: one below the root, and the same as an absolute one.
+    /// True when it matches the path, given relative to the root and absolute.
     pub(crate) fn matches(&self, relative: &Path, absolute: &Path) -> bool {
         let path = if self.absolute { absolute } else { relative };
         let path = path.strip_prefix("/").unwrap_or(path);
@@ -99,14 +99,14 @@ impl Rule {
     }
 }
 
-/// The pattern of a rule about new files: `Write(PATTERN)`.
+/// Returns the pattern of a rule about new files: `Write(PATTERN)`.
 fn created(text: &str) -> Option<&str> {
     if text == "Write" { Some("**") } else { text.strip_prefix("Write(")?.strip_suffix(')').map(str::trim) }
 }
 
-/// The action and the pattern of a rule.
+/// Splits a rule into action and pattern.
 ///
-/// Errors: the name of an action there is none of.
+/// Errors: the name of an unknown action.
 fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
     let known = |name: &str| ACTIONS.iter().find(|(action, _)| *action == name).map(|(_, access)| *access);
     if let Some(action) = known(text) {
@@ -120,7 +120,8 @@ fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
     }
 }
 
-/// A pattern as a line of gitignore, and whether that is about absolute paths; `None` without a home folder to begin at.
+/// Converts a pattern to a line of gitignore; also returns whether that applies to absolute paths. `None` without a
+/// home directory to resolve `~/`.
 fn anchored(pattern: &str, source: Source<'_>) -> Option<(bool, String)> {
     let below = |folder: &Path, rest: &str| format!("{}/{rest}", globset::escape(&folder.to_string_lossy()));
     if let Some(rest) = pattern.strip_prefix("//") {
@@ -136,7 +137,7 @@ fn anchored(pattern: &str, source: Source<'_>) -> Option<(bool, String)> {
     })
 }
 
-/// The error for something wrong in a configuration.
+/// Creates the error for a fault in a configuration.
 pub(super) fn invalid(origin: &str, what: &str) -> Error {
     Error::new(Code::CallInvalid, format!("{origin}: {what}."))
         .next("Correct the configuration file; nothing was changed.")

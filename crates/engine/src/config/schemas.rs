@@ -1,4 +1,4 @@
-//! What results must be, and which schemas they have to fit.
+//! Validation settings, and the schemas of files.
 
 use super::file::Schema as Row;
 use super::rule::{Rule, Source, invalid};
@@ -8,14 +8,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What becomes of an edit after which a file does not read any more as what it is.
+/// The reaction to an edit after which a file no longer parses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strictness {
-    /// Nothing is looked at.
+    /// No validation.
     Off,
-    /// It is written, and told.
+    /// The file is written, with a warning.
     Warn,
-    /// It is refused.
+    /// The edit is refused.
     #[default]
     Refuse,
 }
@@ -29,14 +29,14 @@ impl Word for Strictness {
 #[derive(Clone, Debug)]
 pub(crate) struct Schema {
     pub(crate) files: Rule,
-    /// The file that it is in.
+    /// The schema file.
     pub(crate) path: PathBuf,
-    /// A user's own configuration names it: it may lie outside the roots.
+    /// The user's own configuration names it: it may lie outside the roots.
     pub(crate) own: bool,
 }
 
 impl Schema {
-    /// Errors: `call.invalid` for what is no pattern and no path.
+    /// Errors: `call.invalid` for an invalid pattern or path.
     pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Schema> {
         if row.schema.is_empty() {
             return Err(invalid(source.origin, "schemas.schema is empty"));
@@ -51,12 +51,12 @@ impl Schema {
     }
 }
 
-/// Gives the text of a file of the user's own, which may lie outside the roots.
+/// Loads a file of the user's own, which may lie outside the roots.
 ///
-/// Errors: why not, as part of a sentence.
+/// Errors: the reason, as part of a sentence.
 pub type OwnFiles = dyn Fn(&Path) -> Result<String, String> + Send + Sync;
 
-/// The same where there is one.
+/// The loader, if there is one.
 #[derive(Clone, Default)]
 pub(super) struct Own(pub(super) Option<Arc<OwnFiles>>);
 

@@ -1,4 +1,4 @@
-//! Which language servers are asked about which files.
+//! The language servers of files.
 
 use super::file::LanguageServer as Row;
 use super::rule::{Rule, Source, invalid};
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Milliseconds that a reply waits for a server.
+/// Default time in milliseconds that a reply waits for a server.
 const TIMEOUT: u64 = 3_000;
-/// The longest that it may be told to wait.
+/// Maximum of that time.
 const LONGEST: u64 = 120_000;
 
-/// When a server is asked.
+/// The occasions on which a server is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// After every edit.
@@ -23,7 +23,7 @@ pub(crate) enum Moment {
     Edit,
     /// After edits of several files at once.
     Batch,
-    /// By the tool `check` alone.
+    /// Only by the tool `check`.
     Check,
     /// Never.
     Off,
@@ -38,22 +38,22 @@ impl Word for Severity {
     const WORDS: &'static [(&'static str, Severity)] = &Severity::ALL;
 }
 
-/// A server for some files.
+/// A language server for some files.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) spec: Arc<Spec>,
     /// Its files, with the names of their languages.
     pub(crate) files: Vec<(Rule, String)>,
-    /// Names of files in the folder of a project, the surest first.
+    /// Names of files in a project directory, the most significant first.
     pub(crate) markers: Vec<String>,
     pub(crate) when: Moment,
     pub(crate) time: Duration,
-    /// The file that names it.
+    /// The file that configures it.
     pub(crate) origin: String,
 }
 
 impl Server {
-    /// Errors: `call.invalid` for a name there is nothing behind, no pattern, no moment.
+    /// Errors: `call.invalid` for an unknown name, an invalid pattern or occasion.
     pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Server> {
         let known = known_as(&row.name);
         let words = match (&row.command, known) {
@@ -90,12 +90,12 @@ impl Server {
         })
     }
 
-    /// The language of a file, where it is one of its own.
+    /// Returns the language of a file, if the server handles it.
     pub(crate) fn language(&self, relative: &Path, absolute: &Path) -> Option<&str> {
         self.files.iter().find(|(rule, _)| rule.matches(relative, absolute)).map(|(_, language)| &**language)
     }
 
-    /// For `emend config show`.
+    /// Converts to JSON for `emend config show`.
     pub(super) fn shown(&self) -> Value {
         let files: Vec<&str> = self.files.iter().map(|(rule, _)| &*rule.text).collect();
         json!({

@@ -1,4 +1,5 @@
-//! Hops 4 and 5 for edits of cells: only what was shown is replaced, and a cell is found again in a notebook that changed.
+//! Hops 4 and 5 for cell edits: only cells that were shown are replaced, and cells are found again in a changed
+//! notebook.
 
 use crate::caller::{Caller, OnStale, Unread};
 use crate::edit::settings;
@@ -59,7 +60,7 @@ impl Engine {
         Ok(plan)
     }
 
-    /// The edits with what the configuration says where they say nothing.
+    /// Fills in the configured defaults.
     fn with_clearing(&self, ops: &[Op]) -> Vec<Op> {
         let settled = |op: &Op| match &op.at {
             Locator::Cell(edit) => {
@@ -71,7 +72,7 @@ impl Engine {
         ops.iter().map(settled).collect()
     }
 
-    /// The edits for the notebook as it is now. A cell that changed is shown with the refusal.
+    /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
     fn carried(
         &self,
         caller: &Caller,

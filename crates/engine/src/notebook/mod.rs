@@ -1,4 +1,4 @@
-//! Notebooks: shown and edited by cells; text edits of one are refused with the call that edits the cell.
+//! Notebooks: shown and edited by cells; text edits of a notebook are refused, with the equivalent cell edit.
 
 mod edit;
 mod read;
@@ -15,30 +15,30 @@ pub(crate) use read::{OUTPUT, page};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Characters of the call that a refusal spells out.
+/// Characters of a suggested call that a refusal shows.
 const SPELLED: usize = 4_000;
-/// Edits of one call that are looked for in the cells.
+/// Edits of one call that are searched for in the cells.
 const LOOKED_FOR: usize = 20;
 
 const AS_TEXT: &str = "The notebook is not valid JSON, so it was edited as text.";
 
-/// True for a file with the name of a notebook.
+/// True for a file with the extension of a notebook.
 pub(crate) fn is_named(place: &Place) -> bool {
     place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb"))
 }
 
-/// What to say of a notebook that was edited as text.
+/// Returns the warning about a notebook that was edited as text.
 pub(crate) fn as_text(place: &Place, before: &Snapshot, ops: &[emendate_core::Outcome]) -> Option<String> {
     let broken = !ops.is_empty() && is_named(place) && !before.is_opaque() && !notebook::is_json(before.text());
     (broken && !before.text().trim().is_empty()).then(|| AS_TEXT.to_owned())
 }
 
-/// The tool, and what takes its fields where that one is not offered.
+/// The tool, and what accepts its fields if it is not offered.
 const TOOL: &str = "notebook_edit";
 
 impl Engine {
-    /// Refuses text edits of a notebook, and works out the call that does the same to its cells. One that is broken JSON is
-    /// text like any other: nothing else could mend it.
+    /// Refuses text edits of a notebook, and determines the equivalent call on its cells. A notebook with malformed
+    /// JSON is edited as text, because nothing else could repair it.
     pub(crate) fn no_notebook(&self, caller: &Caller, place: &Place, now: &Snapshot, ops: &[Op]) -> Result<()> {
         if !is_named(place) || now.is_opaque() || !notebook::is_json(now.text()) {
             return Ok(());
@@ -90,11 +90,11 @@ impl Engine {
     }
 }
 
-/// What a text edit of a notebook is about.
+/// The target of a text edit of a notebook.
 enum Meant {
-    /// The call that does the same.
+    /// The equivalent call.
     Call(Value),
-    /// These cells, as far as can be told.
+    /// These cells, as far as known.
     Cells(Vec<usize>),
 }
 
@@ -153,7 +153,7 @@ fn meant(notebook: &Notebook<'_>, place: &Place, now: &Snapshot, ops: &[Op]) -> 
     })
 }
 
-/// The fields that name a cell.
+/// Returns the fields that name a cell.
 fn name(notebook: &Notebook<'_>, at: usize) -> Value {
     match notebook.cells().get(at).and_then(|cell| notebook.id(cell)) {
         Some(id) if notebook.find(&notebook::CellName::Id(id.clone())).is_ok() => json!({ "cell_id": id }),

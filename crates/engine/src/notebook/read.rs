@@ -1,4 +1,4 @@
-//! A notebook as `read` shows it: its cells with source and outputs.
+//! Notebooks as shown by `read`: cells with source and outputs.
 
 use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
 use crate::engine::Opened;
@@ -18,16 +18,16 @@ pub(crate) const OUTPUT: usize = 4_000;
 const OUTPUTS: usize = 20;
 const IMAGES: usize = 20;
 
-/// Cells as they are shown, what of the file counts as read by it, and the images in them.
+/// Rendered cells with their images, and the lines of the file that count as read.
 pub(crate) struct Page {
     pub(crate) answer: Answer,
     pub(crate) lines: Lines,
 }
 
-/// What is put together for a reply.
+/// The state of rendering a reply.
 struct Sheet<'a, 't> {
     notebook: &'a Notebook<'t>,
-    /// Characters that there is room for.
+    /// Characters for which there is room.
     most: usize,
     text: String,
     chars: usize,
@@ -38,9 +38,9 @@ struct Sheet<'a, 't> {
     notes: Vec<String>,
 }
 
-/// Shows the cells asked for, as many as fit.
+/// Renders the requested cells, as many as fit.
 ///
-/// Errors: `notebook.invalid`; `read.range` and `cell.not_found` for cells that are not there.
+/// Errors: `notebook.invalid`; `read.range` and `cell.not_found` for cells that do not exist.
 pub(crate) fn page(opened: &Opened, cells: Option<&str>, most: usize) -> Result<Page> {
     let snapshot = &opened.snapshot;
     let notebook = Notebook::read(snapshot.text())?;
@@ -78,13 +78,13 @@ pub(crate) fn page(opened: &Opened, cells: Option<&str>, most: usize) -> Result<
     Ok(Page { answer: sheet.answer(snapshot, total), lines })
 }
 
-/// Lines count as read where every cell on them was shown whole.
+/// Returns the lines that count as read: those on which every cell was shown completely.
 fn known(notebook: &Notebook<'_>, snapshot: &Snapshot, whole: &[bool]) -> Lines {
     if whole.iter().all(|shown| *shown) {
         return Lines::all();
     }
     let mut lines = Lines::none();
-    // The last line of a cell that was not shown: what begins on it is not known either.
+    // The last line of a cell that was not shown: a cell that begins on it is not known either.
     let mut barred = 0;
     let spans: Vec<(usize, usize)> =
         notebook.cells().iter().map(|cell| notebook.lines(cell, snapshot.lines())).collect();
@@ -102,7 +102,7 @@ fn known(notebook: &Notebook<'_>, snapshot: &Snapshot, whole: &[bool]) -> Lines 
     lines
 }
 
-/// The cells that a call names: `3`, `3-7`, `3-`, or an id.
+/// Parses the cells that a call names: `3`, `3-7`, `3-`, or an id.
 fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
     let total = notebook.cells().len();
     let said = said.trim();
@@ -128,7 +128,7 @@ fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
 }
 
 impl Sheet<'_, '_> {
-    /// Adds a cell; whether its source was shown whole. `None` when it does not fit any more.
+    /// Adds a cell; returns whether its source was shown completely. `None` if it does not fit any more.
     fn cell(&mut self, at: usize, cell: &Cell) -> Option<bool> {
         let (id, kind) = (self.notebook.id(cell), self.notebook.kind_name(cell));
         let source = self.notebook.source(cell);
@@ -222,7 +222,7 @@ impl Sheet<'_, '_> {
 }
 
 impl Sheet<'_, '_> {
-    /// Takes an image along, if there is room; what it is, or why not.
+    /// Attaches an image, if there is room; returns its description, or the reason for omitting it.
     fn image(&mut self, media: &str, base64: &str) -> Result<String, String> {
         let size = base64.len() / 4 * 3;
         if self.attachments.len() == IMAGES || self.images + size > MOST_IMAGE {

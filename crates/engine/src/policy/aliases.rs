@@ -1,5 +1,5 @@
-//! Other names of one file or folder, found by device and inode: no list of tricks can be complete, so what a guarded name
-//! leads to is compared with what the path leads to.
+//! Other names of one file or directory, found by device and inode: since no list of tricks can be complete, the target
+//! of a guarded name is compared with the target of the path.
 
 use super::names::folded;
 use super::{Access, guarded, spelled_out, split};
@@ -9,16 +9,17 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Names looked at below one guarded folder, for a file with several hard links.
+/// Names examined below one guarded directory, for a file with several hard links.
 const LOOKED_AT: usize = 2_000;
 
-/// Folders that hold too much for that: what git keeps by its hash, and what was installed.
+/// Directories that are too large for that: git's objects, and installed packages.
 const LEFT_OUT: &[&str] = &["objects", "node_modules"];
 
-/// Guarded paths below the root that are what is at the place, or a folder above it, by another name. Looked for are the
-/// guarded names beside each part of the path; where the file has several hard links, also what is in guarded folders.
+/// Returns guarded paths below the root that are the same entry, or one of its ancestors, under another name. Examines
+/// the guarded names next to each component of the path; for a file with several hard links, also the content of
+/// guarded directories.
 ///
-/// Errors: `io.*` where a folder on the way cannot be looked into.
+/// Errors: `io.*` if a directory on the way cannot be read.
 pub(super) fn of(store: &dyn Store, place: &Place, access: Access) -> Result<Vec<PathBuf>> {
     let (wanted, parts) = (spelled_out(access), place.relative());
     let mut known: Vec<(Stamp, PathBuf)> = Vec::new();
@@ -36,7 +37,7 @@ pub(super) fn of(store: &dyn Store, place: &Place, access: Access) -> Result<Vec
         last = Some(met.stamp);
         folder.push(part);
     }
-    // What is not there has no other name.
+    // A missing entry has no other name.
     let last = last.filter(|_| folder == *parts);
     if let Some(file) = last.filter(|it| it.links > 1 && !it.is_folder()) {
         found.extend(hard_links(store, place, &file, access)?);
@@ -48,7 +49,7 @@ fn leads_to(named: emendate_fs::Named) -> Stamp {
     named.leads_to.unwrap_or(named.stamp)
 }
 
-/// Guarded names of a file with several: beside it, in the folders above it, and in guarded folders there.
+/// Returns guarded names of a file with several: next to it, in its ancestors, and in guarded directories there.
 fn hard_links(store: &dyn Store, place: &Place, file: &Stamp, access: Access) -> Result<Option<PathBuf>> {
     let mut folders: VecDeque<PathBuf> = VecDeque::new();
     for above in place.relative().ancestors().skip(1) {
@@ -73,7 +74,7 @@ fn hard_links(store: &dyn Store, place: &Place, file: &Stamp, access: Access) ->
     Ok(None)
 }
 
-/// What in a folder is this file, among the paths that are `wanted`; and the folders among them.
+/// Finds this file in a directory among the paths that are `wanted`; collects the directories among them.
 fn look(
     store: &dyn Store,
     root: usize,
@@ -81,7 +82,7 @@ fn look(
     file: &Stamp,
     mut wanted: impl FnMut(&Path) -> bool,
 ) -> Result<(Option<PathBuf>, Vec<PathBuf>)> {
-    // Any name in it stands for the folder.
+    // Any name in it serves to resolve the directory.
     let Ok(inside) = store.admit_link(&store.roots()[root].canonical.join(folder).join("x")) else {
         return Ok((None, Vec::new()));
     };

@@ -1,6 +1,6 @@
-//! Which paths may be read and edited: the guard over control files and secrets, and the rules of the configuration.
-//! Checked on the resolved path below the root, on the path that was named, and on whatever else is the same file or
-//! folder ([`aliases`]); ignoring case, and before the file exists.
+//! The access policy: the guard over control files and secrets, and the rules of the configuration. Checked on the
+//! resolved path below the root, on the path as named, and on all other names of the same entry ([`aliases`]); ignoring
+//! case, and before the file exists.
 
 mod aliases;
 mod names;
@@ -13,11 +13,11 @@ use names::folded;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
-/// What one row of a table below covers: names of a path that follow each other. A `*` stands at one end of a name.
+/// The pattern of one row of a table below: consecutive components of a path. A `*` may be at one end of a component.
 #[derive(Clone, Copy)]
 struct Pattern {
     text: &'static str,
-    /// So many names.
+    /// Number of components.
     names: usize,
 }
 
@@ -44,11 +44,11 @@ const fn patterns<const N: usize>(texts: [&'static str; N]) -> [Pattern; N] {
     all
 }
 
-/// Secrets: neither read nor edited without a rule that allows it. A `*` stands at one end of a name.
+/// Secrets: neither read nor edited without a rule that allows it. A `*` may be at one end of a component.
 const SECRETS: &[Pattern] = &patterns([
     ".env",
     ".env.*",
-    // `prod.env`, `.prod.env`: seed 003 guards every path that ends in `.env`.
+    // `prod.env`, `.prod.env`: seed 003 guards every path that ends with `.env`.
     "*.env",
     ".ssh",
     ".gnupg",
@@ -71,10 +71,10 @@ const SECRETS: &[Pattern] = &patterns([
     "*.pfx",
 ]);
 
-/// Samples of the secrets that hold none.
+/// Sample files that contain no secrets.
 const SAMPLES: &[Pattern] = &patterns([".env.example", ".env.sample", ".env.template", ".env.dist"]);
 
-/// Files that control other programs, ourselves included: readable, but edited only where a rule allows it.
+/// Files that control other programs, including this one: readable, but edited only if a rule allows it.
 const CONTROL: &[Pattern] = &patterns([
     // Version control.
     ".git",
@@ -84,7 +84,7 @@ const CONTROL: &[Pattern] = &patterns([
     ".jj",
     ".hg",
     ".svn",
-    // What others install and run.
+    // Installed and executed by others.
     "node_modules",
     ".npmrc",
     ".yarnrc*",
@@ -112,7 +112,7 @@ const CONTROL: &[Pattern] = &patterns([
     "emend.toml",
     ".emend.toml",
     ".config/emendate",
-    // Shells, and what runs by itself.
+    // Shells, and automatically executed files.
     ".bashrc",
     ".bash_profile",
     ".bash_login",
@@ -126,7 +126,8 @@ const CONTROL: &[Pattern] = &patterns([
     ".pre-commit-config.yaml",
 ]);
 
-/// Files that steer agents or run elsewhere, or that others write, but are everyday work: edited freely, and told of.
+/// Files that steer agents, run elsewhere or are generated, but are part of everyday work: edited freely, with a
+/// warning.
 const FLAGGED: &[(Pattern, &str)] = &[
     (Pattern::of("claude.md"), INSTRUCTIONS),
     (Pattern::of("claude.local.md"), INSTRUCTIONS),
@@ -163,15 +164,15 @@ const LOCK: &str = "is written by a package manager; change what it is made from
 const VENDORED: &str = "is a copy of somebody else's code; the next update of it will undo this change";
 const WORKFLOW: &str = "runs with the rights of the repository; a person should look at this change";
 
-/// Everything that is asked when a path wants in.
+/// The policy with everything it depends on.
 pub(crate) struct Guard<'a> {
     pub(crate) config: &'a Config,
     pub(crate) store: &'a dyn Store,
-    /// The engine's own state, where that is beneath a root.
+    /// The engine's state directory, if it is below a root.
     pub(crate) own: Option<&'a Path>,
 }
 
-/// The rule that stops a path.
+/// The rule that blocks a path.
 #[derive(Clone)]
 pub(crate) struct Hit {
     pub(crate) rule: String,
@@ -179,10 +180,10 @@ pub(crate) struct Hit {
     next: &'static str,
 }
 
-/// What the rules say of a path.
+/// The verdict of the rules on a path.
 enum Verdict {
     Free,
-    /// A person decides.
+    /// Requires approval.
     Ask(Hit),
     Denied(Hit),
 }
@@ -191,14 +192,14 @@ const ASK_RULE: &str = "Ask a person to change that rule if this is really wante
 const ASK_GUARD: &str =
     "Ask a person; they can allow it with [policy] allow in their own emend.toml, or with --allow on the command line.";
 
-/// True for secrets, also where a rule allows them: their contents are never stored.
+/// True for secrets, even if a rule allows them: their contents are never stored.
 pub(crate) fn is_secret(place: &Place) -> bool {
     let named = |path: &Path| secret(&split(&folded(path))).is_some();
     named(place.relative())
         || (place.via_link().is_some() && place.asked().file_name().is_some_and(|name| named(Path::new(name))))
 }
 
-/// What a person should know when this file is changed; one sentence.
+/// Returns a warning for a person when this file is changed; one sentence.
 pub(crate) fn flag(place: &Place) -> Option<String> {
     let folded = folded(place.relative());
     let names = split(&folded);
@@ -221,17 +222,17 @@ fn secret(names: &[&str]) -> Option<&'static str> {
     hit(SECRETS, names).filter(|_| hit(SAMPLES, names).is_none())
 }
 
-/// The first pattern of a table that covers a path.
+/// Returns the first pattern of a table that matches a path.
 fn hit(table: &'static [Pattern], names: &[&str]) -> Option<&'static str> {
     table.iter().find(|pattern| covers(pattern, names)).map(|pattern| pattern.text)
 }
 
-/// The built-in guard's pattern for a folded path.
+/// Returns the built-in guard's pattern for a folded path.
 fn guarded(names: &[&str], access: Access) -> Option<&'static str> {
     secret(names).or_else(|| if access == Access::Write { hit(CONTROL, names) } else { None })
 }
 
-/// The names that one can look for: those of the tables without a `*`.
+/// Returns the guarded names that can be looked up: those of the tables without a `*`.
 fn spelled_out(access: Access) -> &'static Wanted {
     static READ: LazyLock<Wanted> = LazyLock::new(|| Wanted::new(without_stars(SECRETS)));
     static WRITE: LazyLock<Wanted> =
@@ -244,11 +245,11 @@ fn without_stars(table: &'static [Pattern]) -> impl Iterator<Item = &'static str
 }
 
 impl Guard<'_> {
-    /// Lets a path through, or names the rule that stops it. What a person is asked about may be edited as far as this
-    /// goes: there is nothing to ask before it is known what would be written.
+    /// Accepts a path, or names the rule that blocks it. Edits that need approval are accepted here, because the
+    /// question requires a plan.
     ///
-    /// Errors: `access.denied`; `access.ask` for what a person would have to let be read; `io.*` where a folder on the way
-    /// cannot be looked into.
+    /// Errors: `access.denied`; `access.ask` for a read that needs approval; `io.*` if a directory on the way cannot be
+    /// read.
     pub(crate) fn check(&self, place: &Place, access: Access) -> Result<()> {
         self.check_name(place, access)?;
         for other in self.asked(place).into_iter().chain(aliases::of(self.store, place, access)?) {
@@ -257,7 +258,7 @@ impl Guard<'_> {
         Ok(())
     }
 
-    /// The same for the resolved path alone, without a look at the disk.
+    /// Checks the resolved path alone, without access to the disk.
     ///
     /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn check_name(&self, place: &Place, access: Access) -> Result<()> {
@@ -269,9 +270,9 @@ impl Guard<'_> {
         self.settled(place, place.relative(), access)
     }
 
-    /// The rule by which a person is asked before the file is changed.
+    /// Returns the rule that requires approval before the file is changed.
     ///
-    /// Errors: `io.*` where a folder on the way cannot be looked into.
+    /// Errors: `io.*` if a directory on the way cannot be read.
     pub(crate) fn asks(&self, place: &Place) -> Result<Option<Hit>> {
         if self.config.ask.is_empty() && self.config.default == Mode::Allow {
             return Ok(None);
@@ -293,7 +294,7 @@ impl Guard<'_> {
         }
     }
 
-    /// The path that was named, below the root, where links made another of it.
+    /// Returns the path as named, relative to the root, if links led elsewhere.
     fn asked(&self, place: &Place) -> Option<PathBuf> {
         place.via_link()?;
         let root = self.store.roots().get(place.root())?;
@@ -302,18 +303,18 @@ impl Guard<'_> {
         Some(below.components().filter(|part| matches!(part, Component::Normal(_))).collect())
     }
 
-    /// What the rules say of a path below the root of the place: deny goes before ask, ask before allow.
+    /// Applies the rules to a path below the root: deny takes precedence over ask, and ask over allow.
     fn judge(&self, place: &Place, path: &Path, access: Access) -> Verdict {
         let folded = folded(path);
         let absolute = self.store.roots().get(place.root()).map_or(PathBuf::new(), |root| root.canonical.join(path));
         let about = |rule: &&Rule| rule.matches(Path::new(&folded), &absolute) || rule.matches(path, &absolute);
-        // What must not be seen must not be edited either: the reply would show it.
+        // A file that must not be read must not be edited either: the reply would show it.
         let denies = |rule: &&Rule| rule.is_about(access) || (access == Access::Write && rule.is_about(Access::Read));
         if let Some(rule) = self.config.deny.iter().filter(denies).find(about) {
             return Verdict::Denied(Hit::of(rule));
         }
         let asking = self.config.ask.iter().filter(|rule| rule.is_about(access)).find(about);
-        // Who may edit may read.
+        // Permission to edit includes permission to read.
         let allows = |rule: &&Rule| rule.is_about(access) || (access == Access::Read && rule.is_about(Access::Write));
         let allowed = self.config.allow.iter().filter(allows).any(|rule| about(&rule));
         let lifted = allowed || asking.is_some_and(|rule| rule.trusted);
@@ -330,7 +331,7 @@ impl Guard<'_> {
 }
 
 impl Hit {
-    /// A rule and where it stands.
+    /// Creates a reference to a rule with its origin.
     pub(crate) fn new(rule: String, origin: String) -> Hit {
         Hit { rule, origin, next: ASK_RULE }
     }
@@ -340,7 +341,7 @@ impl Hit {
     }
 }
 
-/// What holds where no rule says it.
+/// Returns the verdict of a default mode.
 fn by_mode(mode: Mode, setting: &str) -> Verdict {
     let hit = || Hit::new(setting.to_owned(), "the configuration".to_owned());
     match mode {
@@ -350,8 +351,8 @@ fn by_mode(mode: Mode, setting: &str) -> Verdict {
     }
 }
 
-/// True when consecutive names of the path match the pattern's: the thing itself, or a folder above. Two dozen names are
-/// compared faster than one glob is compiled.
+/// True when consecutive components of the path match the pattern's: the entry itself or an ancestor. Comparing two
+/// dozen names is faster than compiling one glob.
 fn covers(pattern: &Pattern, names: &[&str]) -> bool {
     let Pattern { text, names: wanted } = *pattern;
     if wanted == 1 {
@@ -360,7 +361,7 @@ fn covers(pattern: &Pattern, names: &[&str]) -> bool {
     names.windows(wanted).any(|run| text.split('/').zip(run).all(|(want, name)| is_named(name, want)))
 }
 
-/// Every call asks about every pattern, so what cannot match is told by a byte.
+/// True when a component matches. Every call checks every pattern, so mismatches are detected by a single byte.
 fn is_named(name: &str, pattern: &str) -> bool {
     match pattern.as_bytes() {
         [b'*', end @ ..] => name.as_bytes().ends_with(end),
@@ -383,7 +384,7 @@ fn denied(place: &Place, access: Access, hit: &Hit, other: Option<&Path>) -> Err
         .fact("origin", origin.clone())
 }
 
-/// The decision of the rules about new files, `Write(PATTERN)`, on creating this one.
+/// Applies the rules about new files, `Write(PATTERN)`, to creating this one.
 ///
 /// Errors: `access.denied`.
 pub(crate) fn created(config: &Config, place: &Place) -> Result<Option<Hit>> {
@@ -397,7 +398,8 @@ pub(crate) fn created(config: &Config, place: &Place) -> Result<Option<Hit>> {
 const NO_DOCUMENTATION: &str = "Write code, not documentation, unless the person asks for it; they can allow it with documentation = \"allow\" \
     or a rule as Write(**/*.md) under [policy] in emend.toml.";
 
-/// What the rules say of creating a file of documentation (seed 000): nothing where it is none, or a rule allows it.
+/// Applies the rules about creating documentation (seed 000): `None` if the file is not documentation, or a rule allows
+/// it.
 ///
 /// Errors: `access.denied`.
 pub(crate) fn documentation(config: &Config, place: &Place, mode: Mode) -> Result<Option<Hit>> {
@@ -423,7 +425,7 @@ fn is_markdown(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|it| it == "md" || it == "mdx")
 }
 
-/// The error for a file that a person would have to let be read.
+/// Creates the error for a file whose reading needs approval.
 fn unapproved(place: &Place, hit: &Hit) -> Error {
     Error::new(Code::AccessAsk, "A person has to agree before this file is read.")
         .evidence(format!("{} matches the rule `{}` of {}.", place.shown(), hit.rule, hit.origin))

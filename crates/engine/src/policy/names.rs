@@ -1,9 +1,10 @@
-//! The name that a file system may take a name for.
+//! Normalization of names that a file system may treat as equal.
 
 use std::path::Path;
 
-/// A path as rules see it. Folded is what some file system or other does not tell apart: case, in every script; dots and
-/// blanks at the end of a name, what follows a colon, backslashes and short names (NTFS, SMB); characters that HFS+ leaves out.
+/// Folds a path for rules. Folding removes distinctions that some file system ignores: case, in every script; dots and
+/// blanks at the end of a name, text after a colon, backslashes and short names (NTFS, SMB); characters that HFS+
+/// ignores.
 pub(super) fn folded(path: &Path) -> String {
     let mut out = String::new();
     for part in path.components() {
@@ -23,7 +24,7 @@ pub(super) fn folded(path: &Path) -> String {
     out
 }
 
-/// True for names of which folding changes nothing but the case: nearly all.
+/// True for names that folding changes only in case: nearly all.
 fn is_plain(name: &str) -> bool {
     name.is_ascii() && !name.ends_with(['.', ' ']) && !name.bytes().any(|byte| matches!(byte, b':' | b'~'))
 }
@@ -32,7 +33,7 @@ fn one(name: &str) -> String {
     let seen: String = name.chars().filter(|char| !is_ignored(*char)).collect();
     let stream = seen.split_once(':').map_or(&*seen, |(file, _)| file);
     let bare = [stream, &seen].into_iter().map(|name| name.trim_end_matches(['.', ' '])).find(|name| !name.is_empty());
-    // Upper case first: some characters have a small one that is none of theirs.
+    // Upper case first: some characters have a lower case that does not map back.
     let bare = bare.unwrap_or(name);
     let lower = if bare.is_ascii() { bare.to_ascii_lowercase() } else { bare.to_uppercase().to_lowercase() };
     match lower.split_once('~') {
@@ -46,7 +47,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Code points that HFS+ leaves out when it compares names.
+/// True for code points that HFS+ ignores when it compares names.
 const fn is_ignored(char: char) -> bool {
     matches!(char, '\u{200C}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}')
 }

@@ -1,4 +1,4 @@
-//! The guard over names in memory; what only a disk has (links, identity) is in `tests/guarded.rs`.
+//! The guard over names in memory; properties of a disk (links, identity) are tested in `tests/guarded.rs`.
 
 use super::{Access, Guard};
 use crate::config::Config;
@@ -158,7 +158,7 @@ fn files_that_steer_agents_are_told_of() {
     assert!(!super::is_instructions(Path::new("/r/Cargo.lock")) && !super::is_instructions(Path::new("/r/notes.md")));
 }
 
-/// What the rules of a configuration say of `Edit` and `Read` of a path: free, ask or denied.
+/// Returns the verdicts of a configuration's rules on `Edit` and `Read` of a path: free, ask or denied.
 fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
     let config = Config::default().with_file(text, "test", true).unwrap();
     let store = Memory::new(Path::new("/r"));
@@ -182,7 +182,7 @@ fn deny_goes_before_ask_and_ask_before_allow() {
         ("default = 'ask'", "/r/a", ["ask", "free"]),
         ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/a", ["denied", "free"]),
         ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/src/a", ["free", "free"]),
-        // A user's own ask lifts the guard, as far as a person agrees.
+        // A user's own ask rule lifts the guard, subject to approval.
         ("ask = ['.vscode/**']", "/r/.vscode/settings.json", ["ask", "ask"]),
         ("allow = ['Edit(.env)']", "/r/.env", ["free", "free"]),
         ("allow = ['Read(.env)']", "/r/.env", ["denied", "free"]),

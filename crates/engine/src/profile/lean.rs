@@ -1,9 +1,9 @@
-//! Schemas as models are sent them: without what is paid for with every request and teaches nothing.
+//! Compact schemas for models: every request pays for each byte, so redundant parts are removed.
 
 use serde_json::{Map, Value};
 
-/// Takes out values that stand for a field left out (a default of `false`, `null` as a type), sizes of integers, definitions
-/// that are used once (they go where they are used), and descriptions that stand at the tool's own field of that name.
+/// Removes defaults equal to an omitted field (`false`, `null` as a type), integer sizes, definitions that are used
+/// once (they are inlined), and descriptions that repeat the tool's own field of that name.
 pub(super) fn lean(schema: &mut Map<String, Value>) {
     let mut whole = Value::Object(std::mem::take(schema));
     if let Some(Value::Object(definitions)) = whole.as_object_mut().and_then(|it| it.remove("$defs")) {
@@ -22,7 +22,7 @@ pub(super) fn lean(schema: &mut Map<String, Value>) {
     schema.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut).for_each(|it| once(it, &said));
 }
 
-/// Puts definitions that are used once where they are used; the others stay definitions, those that are not used go.
+/// Inlines definitions that are used once; keeps the others, and drops unused ones.
 fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
     loop {
         let all = format!("{whole}{}", Value::Object(definitions.clone()));
@@ -30,7 +30,7 @@ fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
         let known = definitions.len();
         definitions.retain(|name, _| uses(name) > 0);
         if definitions.len() < known {
-            // What is gone used others.
+            // The dropped definition used others.
             continue;
         }
         let single = definitions.keys().find(|name| uses(name) == 1).cloned();
@@ -43,7 +43,7 @@ fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
     }
 }
 
-/// Puts a definition where it is named. What the field says of itself counts more than what the definition says.
+/// Inlines a definition. The field's own description takes precedence over that of the definition.
 fn put(value: &mut Value, name: &str, definition: &Value) {
     match value {
         Value::Object(object) => {
@@ -53,7 +53,7 @@ fn put(value: &mut Value, name: &str, definition: &Value) {
             {
                 object.remove("$ref");
                 let own = std::mem::take(object);
-                // It is of one thing there; what it is to the field, the field says.
+                // The definition describes a type, the field its purpose.
                 object.extend(
                     definition.iter().filter(|(key, _)| *key != "description").map(|(k, v)| (k.clone(), v.clone())),
                 );
@@ -89,7 +89,7 @@ fn thin(schema: &mut Value) {
     }
 }
 
-/// A field that may be null may be left out, which is all there is to say.
+/// Removes null as a type: the field may simply be omitted.
 fn without_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|it| it != "null");
@@ -114,7 +114,7 @@ fn without_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// A choice between words that are explained one by one becomes a list of words, explained together.
+/// Replaces a choice between individually described words by one list with a joint description.
 fn words(schema: &mut Map<String, Value>) {
     let Some(Value::Array(forms)) = schema.get("oneOf") else { return };
     let word =
@@ -129,7 +129,7 @@ fn words(schema: &mut Map<String, Value>) {
     schema.insert("description".to_owned(), told.trim().into());
 }
 
-/// Takes out, below a field of the tool, what the tool's own field of that name says already.
+/// Removes, below a field of the tool, what the tool's own field of that name says already.
 fn once(value: &mut Value, said: &[(String, Value)]) {
     match value {
         Value::Object(object) => {
@@ -146,7 +146,7 @@ fn once(value: &mut Value, said: &[(String, Value)]) {
     }
 }
 
-/// Gives a field of a schema the profile's own name, in its place.
+/// Renames a field of a schema in place.
 pub(super) fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.iter_mut().filter(|it| **it == field).for_each(|it| *it = name.into());

@@ -1,4 +1,4 @@
-//! Tools and fields as one profile publishes them, for the advice of errors.
+//! Names of tools and fields as published by a profile, for the advice of errors.
 
 use super::{CELLS, NOTEBOOK, NOTEBOOK_PATH, Offer, Profile, all_profiles};
 use emendate_core::Vocabulary;
@@ -12,19 +12,19 @@ pub(crate) struct OfferNames {
 }
 
 impl Offer {
-    /// The names of the profile that this offer belongs to.
+    /// Returns the names of the profile that this tool belongs to.
     pub(super) fn names(&'static self) -> OfferNames {
         let profile = all_profiles().find(|profile| profile.offers.iter().any(|offer| std::ptr::eq(offer, self)));
         OfferNames { profile, offer: self }
     }
 
-    /// The published name of a field of the tool, where it is published.
+    /// Returns the published name of a field of the tool, if it is published.
     pub fn published(&self, field: &str) -> Option<String> {
         let renamed = self.renamed.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
         let name = renamed.unwrap_or(field);
         let schema = self.schema();
         let has = |schema: &Map<String, Value>| schema.get("properties").is_some_and(|it| it.get(name).is_some());
-        // A field of an entry of `edits` can be given, too.
+        // A field of an entry of `edits` is accepted, too.
         let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items"));
         let definition = entry.and_then(|it| it.get("$ref")?.as_str()?.strip_prefix("#/$defs/"));
         let entry = definition.map_or(entry, |definition| schema.get("$defs")?.get(definition));
@@ -91,7 +91,7 @@ impl Vocabulary for OfferNames {
     }
 }
 
-/// A read as the command `view` of a text editor.
+/// Converts a read to the command `view` of a text editor.
 fn viewed(fields: &Map<String, Value>) -> Option<Value> {
     let mut out = json!({ "command": "view", "path": fields.get("file_path")? });
     let number = |name: &str| fields.get(name).and_then(Value::as_u64);

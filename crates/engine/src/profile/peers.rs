@@ -98,7 +98,7 @@ absolute.",
     }],
 };
 
-/// Dirac's edits by the words of lines.
+/// Dirac's edits by anchors.
 pub(super) const DIRAC: Profile = Profile {
     name: "dirac",
     summary: "Dirac's names: read_file with the words of lines, edit_file by them, write_to_file",
@@ -126,7 +126,7 @@ what to send instead. Paths are absolute.",
     ],
 };
 
-/// Claude Code's own tools, as its hooks see them. It asks of a file that its own tool has read it.
+/// Claude Code's own tools, as its hooks see them. It requires that its own tool has read a file.
 pub(super) static CLAUDE_CODE: Profile = Profile {
     name: "claude_code",
     summary: "the tools of Claude Code itself, for its hooks",

@@ -1,4 +1,4 @@
-//! Looking at many files at once, by a few threads: what limits is the file system, which more of them do not make faster.
+//! Scan of many files by a few threads: the bottleneck is the file system, which more threads do not make faster.
 
 use super::what::What;
 use crate::engine::{Engine, Opened};
@@ -10,28 +10,28 @@ use emendate_fs::Place;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Threads that read.
+/// Threads that read files.
 const THREADS: usize = 4;
-/// Files that a thread takes at a time, and from which on there is more than one thread.
+/// Files that a thread takes at a time; more files than this use several threads.
 const BATCH: usize = 32;
 
-/// What a file is, with regard to what is looked for.
+/// The result of scanning a file.
 pub(super) enum Looked {
-    /// It does not have the text.
+    /// It does not contain the text.
     Without,
-    /// It is no text.
+    /// It is binary.
     Binary,
-    /// It went away, is too large or cannot be opened.
+    /// It vanished, is too large or cannot be opened.
     Unread,
-    /// It has the text in so many places.
+    /// It contains the text, in this number of places.
     With(Box<Opened>, Resolved, usize),
-    /// It has the text, and may not be edited.
+    /// It contains the text, and may not be edited.
     Guarded,
-    /// It has the text, and cannot take the new one.
+    /// It contains the text, and the new one cannot be written.
     Failed(Error),
 }
 
-/// Looks at every file; one answer each, in their order.
+/// Scans all files; returns one result each, in their order.
 ///
 /// Errors: `call.cancelled`.
 pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch: &Watch) -> Result<Vec<Looked>> {
@@ -59,7 +59,7 @@ pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch:
     let mut all: Vec<(usize, Looked)> = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(look)).collect();
         let mut all = look();
-        // A thread that panicked leaves files out, which is noticed below.
+        // A thread that panicked leaves files out, which is detected below.
         others.into_iter().filter_map(|other| other.join().ok()).for_each(|done| all.extend(done));
         all
     });

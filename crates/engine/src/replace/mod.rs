@@ -1,5 +1,5 @@
-//! The tool `replace_in_files`: one replacement in every file beneath a folder that has the text, in one operation: all
-//! files or none.
+//! The tool `replace_in_files`: one replacement in every file below a directory that contains the text, as one
+//! operation for all files or none.
 
 mod gather;
 mod told;
@@ -31,7 +31,7 @@ use what::What;
 pub(crate) const MOST_REPLACED: usize = 10_000;
 /// Bytes of all files that one call may change, before or after: they are in memory together.
 const BYTES: usize = 512 << 20;
-/// Files whose failures are told.
+/// Files whose failures are reported.
 const FAILURES: usize = 20;
 
 /// The input of `replace_in_files`.
@@ -86,11 +86,11 @@ pub(crate) struct Args {
     repeat: bool,
 }
 
-/// What was found beneath the folder.
+/// The matches below the directory.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) plans: Vec<Plan>,
-    /// Replacements in each of them.
+    /// Replacements in each file.
     pub(crate) places: Vec<usize>,
     pub(crate) searched: usize,
     pub(crate) left: Left,
@@ -102,23 +102,23 @@ impl Found {
     }
 }
 
-/// Files that were left alone.
+/// Skipped files.
 #[derive(Clone, Default)]
 pub(crate) struct Left {
-    /// They have the text and may not be edited.
+    /// They contain the text and may not be edited.
     pub(crate) guarded: Vec<String>,
-    /// They have the text and are notebooks.
+    /// They contain the text and are notebooks.
     pub(crate) notebooks: Vec<String>,
-    /// They may not even be read.
+    /// They may not be read.
     pub(crate) denied: usize,
     pub(crate) binary: usize,
     pub(crate) unread: usize,
-    /// Folders that could not be listed.
+    /// Directories that could not be read.
     pub(crate) closed: usize,
 }
 
 impl Engine {
-    /// The tool `replace_in_files`.
+    /// Runs the tool `replace_in_files`.
     pub(crate) fn replace_in_files(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
         self.rules_are_known()?;
         let mut cause = Cause::new(tool, &input);
@@ -146,10 +146,10 @@ impl Engine {
         Ok(answer)
     }
 
-    /// Looks at every file, and works out what changes.
+    /// Scans every file, and plans the changes.
     ///
-    /// Errors: `match.not_found` when no file has the text; `call.too_large`; every file that has the text and cannot take
-    /// the new one; `call.cancelled`.
+    /// Errors: `match.not_found` if no file has the text; `call.too_large`; every file that has the text and cannot
+    /// take the new one; `call.cancelled`.
     fn found_in_files(&self, caller: &Caller, args: &Args, what: &What, watch: &Watch) -> Result<Found> {
         let (places, walked) = self.files(args, watch)?;
         watch.begin(Step::Reading, places.len());
@@ -172,7 +172,7 @@ impl Engine {
                     if notebook::is_named(&place) {
                         found.left.notebooks.push(place.shown());
                     } else if now.stamp.links < 2 || names.insert((now.stamp.dev, now.stamp.ino)) {
-                        // Two names of one file are one file.
+                        // Two names of one file count once.
                         found.places.push(count);
                         changing.push((place, now, resolved));
                     }
@@ -194,7 +194,7 @@ impl Engine {
         }
     }
 
-    /// The files to look at.
+    /// Returns the files to scan.
     fn files(&self, args: &Args, watch: &Watch) -> Result<(Vec<Place>, Walked)> {
         let place = self.store().admit(Path::new(&args.path))?;
         if self.store().list(&place)?.is_none() {
@@ -223,9 +223,10 @@ impl Engine {
         Ok((places, walked))
     }
 
-    /// What is written over was not shown, so it is not known afterwards either, unless the session had read it.
+    /// Creates the plans. Replaced text was not shown, so it is not known afterwards either, unless the session had
+    /// read it.
     fn plans_of(&self, caller: &Caller, changing: Vec<(Place, Opened, Resolved)>) -> Result<Vec<Plan>> {
-        // All are beneath one folder, so one history knows of them.
+        // All files are below one directory, so they have one history.
         let Some((first, ..)) = changing.first() else { return Ok(Vec::new()) };
         let paths: Vec<&[u8]> = changing.iter().map(|(place, ..)| key(place)).collect();
         let known = self.sessions(first).latest_of(&caller.session, &paths)?;
@@ -250,10 +251,10 @@ fn too_many(files: usize, bytes: usize) -> Error {
     Error::new(Code::CallTooLarge, what).next("Narrow path or glob, and send several calls. Nothing was written.")
 }
 
-/// Checks the counts that the call expects, before anything is written. A model was shown none of the files, so the counts
-/// are how it says that it knows what it is doing.
+/// Checks the expected counts before anything is written. A model was shown none of the files, so it has to state the
+/// counts.
 ///
-/// Errors: `match.count`; `read.required` where a model names no count.
+/// Errors: `match.count`; `read.required` if a model states no count.
 fn check_counts(caller: &Caller, args: &Args, found: &Found, dry_run: bool) -> Result<()> {
     let (places, files) = (found.total(), found.plans.len());
     let differs = |expected: Option<usize>, count: usize| expected.is_some_and(|expected| expected != count);

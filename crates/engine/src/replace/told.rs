@@ -1,4 +1,4 @@
-//! The words about a replacement in many files.
+//! Replies about a replacement in many files.
 
 use super::{Args, Found, Left};
 use crate::plan::Plan;
@@ -10,13 +10,13 @@ use emendate_core::{Code, Error};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// Files listed in the text of a reply.
+/// Files that the text of a reply lists.
 const LISTED: usize = 50;
 /// Lines listed of one file.
 const LINES: usize = 8;
-/// Characters of diffs that a trial shows.
+/// Characters of diffs that a dry run shows.
 const DIFFS: usize = 6_000;
-/// Names listed of files that were left alone.
+/// Names of skipped files that are listed.
 const NAMED: usize = 5;
 
 /// `1 file`, `2 files`
@@ -28,7 +28,7 @@ fn were(files: usize) -> String {
     format!("{} {}", count(files, "file"), if files == 1 { "was" } else { "were" })
 }
 
-/// One line for each file, the first of them.
+/// Lists files, one per line, limited to the first ones.
 fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p Plan>, places: &[usize]) -> String {
     let all = plans.len();
     let mut out = String::new();
@@ -51,7 +51,7 @@ fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p Plan>, places: &[usize]) 
     out
 }
 
-/// Files that were left alone, as notes.
+/// Formats notes about skipped files.
 fn left(left: &Left) -> Vec<String> {
     let named = |names: &[String], why: &str| {
         let more = if names.len() > NAMED { format!(", and {} more", names.len() - NAMED) } else { String::new() };
@@ -121,7 +121,7 @@ pub(super) fn answer(receipts: &[Receipt], places: &[usize], searched: usize, sk
     Answer { text, data }
 }
 
-/// What language servers say of the files, where something is new or not known.
+/// Formats the diagnoses of language servers, if something is new or unknown.
 fn diagnosed(receipts: &[Receipt]) -> String {
     let known = receipts.iter().filter_map(|receipt| Some((receipt.plan(), receipt.diagnosis.as_ref()?)));
     let (mut out, mut quiet) = (String::new(), 0);
@@ -138,7 +138,7 @@ fn diagnosed(receipts: &[Receipt]) -> String {
     out
 }
 
-/// The changes of the first files, as diffs.
+/// Formats the changes of the first files as diffs.
 fn diffs(receipts: &[Receipt]) -> String {
     let mut out = String::new();
     for (nth, plan) in receipts.iter().map(Receipt::plan).enumerate() {
@@ -153,7 +153,7 @@ fn diffs(receipts: &[Receipt]) -> String {
     out
 }
 
-/// No file has the text.
+/// Creates the error for a text that no file has.
 pub(super) fn nowhere(path: &str, found: &Found) -> Error {
     let mut error = Error::new(
         Code::MatchNotFound,
@@ -176,7 +176,7 @@ fn with_counts(error: Error, found: &Found) -> Error {
         .fact("filesChanged", files)
 }
 
-/// Another number than the call expects.
+/// Creates the error for another number than the call expects.
 pub(super) fn miscounted(args: &Args, found: &Found) -> Error {
     let mut wanted = Vec::new();
     wanted.extend(args.expected.map(|expected| count(expected, "replacement")));
@@ -186,7 +186,7 @@ pub(super) fn miscounted(args: &Args, found: &Found) -> Error {
         .next("Narrow path, glob or the text, or correct the expected counts.")
 }
 
-/// A model has to say how many.
+/// Creates the error for a model's call without an expected number.
 pub(super) fn uncounted(found: &Found) -> Error {
     let what = "These files have not been shown, so say how many replacements you expect; nothing was written.";
     with_counts(Error::new(Code::ReadRequired, what), found).next(format!(

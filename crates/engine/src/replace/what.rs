@@ -1,4 +1,4 @@
-//! What is replaced by what, and the change that makes of one file.
+//! The query and the replacement, and the change of one file.
 
 use super::Args;
 use crate::search::{Look, matcher};
@@ -16,13 +16,13 @@ use memchr::memmem::Finder;
 const EXACT: Settings =
     Settings { matching: Matching::Exact, stale: false, partial: false, emptied_lines: false, omissions: false };
 
-/// What is looked for, and what takes its place.
+/// A query and its replacement.
 pub(super) enum What {
     Text { finder: Box<Finder<'static>>, op: Op },
     Pattern { matcher: Box<RegexMatcher>, template: Vec<Part> },
 }
 
-/// A part of the new text.
+/// A part of the replacement template.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
@@ -77,9 +77,9 @@ impl What {
         }
     }
 
-    /// The change of a file, and the number of its replacements; `None` when there is nothing to replace in it.
+    /// Returns the change of a file, and the number of its replacements; `None` if there are none.
     ///
-    /// Errors: what cannot be written in the file's encoding; a match inside a character; `edit.too_much_work`.
+    /// Errors: text that cannot be written in the file's encoding; a match inside a character; `edit.too_much_work`.
     pub(super) fn change(&self, file: &Snapshot) -> Result<Option<(Resolved, usize)>> {
         work::spend_bytes(file.text().len())?;
         match self {
@@ -89,7 +89,7 @@ impl What {
                 }
                 let mut resolved = resolve(file, std::slice::from_ref(op), Order::Together, EXACT)?;
                 let places = resolved.ops.iter().map(|op| op.places).sum();
-                // What became of each place would be told of one file; of ten thousand it only takes memory.
+                // The outcomes would be reported for one file; for ten thousand they only take memory.
                 resolved.ops.clear();
                 Ok(Some((resolved, places)))
             }
@@ -106,7 +106,7 @@ fn invalid(what: &str, next: &str) -> Error {
     Error::new(Code::CallInvalid, what).next(next)
 }
 
-/// The replacement of each match that changes something. What they amount to is checked before each is built.
+/// Returns the replacement of each match that changes something. The limits are checked before each one is built.
 ///
 /// Errors: a match inside a character; `edit.too_much_work`, `call.too_much_work`.
 fn replacements(matcher: &RegexMatcher, template: &[Part], text: &str) -> Result<Vec<TextEdit>> {
@@ -125,7 +125,7 @@ fn replacements(matcher: &RegexMatcher, template: &[Part], text: &str) -> Result
     refused.map_or(Ok(found.edits), Err)
 }
 
-/// The replacements in one text, as they are found.
+/// The replacements in one text, collected during the search.
 struct Replacements<'t> {
     text: &'t str,
     template: &'t [Part],
@@ -145,7 +145,7 @@ impl Replacements<'_> {
         work::spend(1 + length / STEP_BYTES + self.template.len())?;
         check_amount(self.edits.len() + 1, self.fresh.saturating_add(length))?;
         let new: String = parts().collect();
-        // The empty piece behind the last line end is no line that `^` or `$` could be meant for, and an empty file has none.
+        // The empty text after a final line end is not a line for `^` or `$`, and an empty file has no lines.
         let behind = whole.start() == self.text.len() && (self.text.is_empty() || self.text.ends_with('\n'));
         if old != new && !behind {
             self.fresh += length;
@@ -155,9 +155,9 @@ impl Replacements<'_> {
     }
 }
 
-/// The parts of the new text: `$1`, `${1}`, `${name}`, `$$`. Digits end a number, so `$1_x` is group 1 and `_x`.
+/// Parses the replacement template: `$1`, `${1}`, `${name}`, `$$`. Digits end a number, so `$1_x` is group 1 and `_x`.
 ///
-/// Errors: `call.invalid` for a group that the pattern does not have: it would silently be nothing.
+/// Errors: `call.invalid` for a group that the pattern does not have, because it would silently be empty.
 fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<Part>> {
     let groups = matcher.capture_count();
     let missing = |name: &str| {

@@ -1,5 +1,5 @@
-//! Hunks that name lines by their words: looked up in the version the numbers beside them are from, or, where there are
-//! no numbers, in the file as it is, whatever changed around those lines.
+//! Line edits with anchors: resolved in the version that the numbers next to them refer to, or, without numbers, in the
+//! current file, whatever changed around those lines.
 
 use super::Subject;
 use crate::caller::{OnStale, Unread};
@@ -14,18 +14,18 @@ use emendate_history::Lines;
 const MOVED: &str =
     "The file changed since it was read; the lines named by words did not, and the edit was made where they are now.";
 
-/// Edits by number, and the version their numbers are from.
+/// Edits by number, and the version that their numbers refer to.
 pub(super) struct Looked {
     pub(super) ops: Vec<Op>,
     pub(super) base: Base,
-    /// They were looked up in another version than was seen.
+    /// They were resolved in another version than was seen.
     pub(super) moved: bool,
 }
 
 impl Engine {
-    /// Puts line numbers in the place of words. The lines must have been shown, as they are.
+    /// Replaces anchors by line numbers. The lines must have been shown unchanged.
     ///
-    /// Errors: `match.not_found`, `read.partial`, `stale.changed`; the lines in question are served.
+    /// Errors: `match.not_found`, `read.partial`, `stale.changed`; the lines in question are shown and count as read.
     pub(super) fn by_number(&self, subject: &Subject<'_>, base: Base, ops: &[Op]) -> Result<Looked> {
         let Subject { caller, place, now, options, .. } = *subject;
         let words = self.words(place, &now.snapshot)?;
@@ -47,7 +47,7 @@ impl Engine {
                 let theirs = ChangeSet::between(&seen, &now.snapshot);
                 let known = seen::carried(&lines, &seen, &theirs);
                 let then = Page::new(&seen, &had);
-                // What the file does not have any more is told as such, not as a word of an old version.
+                // A deleted line is reported as such, not as an anchor of an old version.
                 let there = if rows::are_by_word(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
                 let there = there.map_err(|failures| refused(&known, failures))?;
                 let found = looked_up(&words, &then, ops).and_then(|found| all_shown(subject, &lines, ops, found));
@@ -64,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// Failures in a version that is not the file any more: its lines cannot be served.
+    /// Creates the error for failures in a version that is not the current one: its lines cannot be marked as shown.
     fn at_that_time(&self, subject: &Subject<'_>, seen: &Snapshot, failures: Vec<Misplaced>, of: usize) -> Error {
         let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
         let error = Error::all(failures.into_iter().map(|it| it.error).collect(), of);
@@ -80,7 +80,7 @@ fn looked_up(words: &Words, page: &Page<'_>, ops: &[Op]) -> std::result::Result<
     rows::by_number(ops, |word| page.line(&Anchor { word, line: None }, &is_spent))
 }
 
-/// Lets through what names only lines by their words that were shown.
+/// Accepts edits that name only lines by anchors that were shown.
 fn all_shown(
     subject: &Subject<'_>,
     lines: &Lines,
@@ -99,7 +99,7 @@ fn all_shown(
 const NEVER: &str = "it names lines that were never shown, or that are new since then.";
 const BROKEN: &str = "lines between its ends were removed, added or moved since they were shown.";
 
-/// The same lines in both versions, with nothing between them that was not there.
+/// Finds the same lines in both versions, with nothing new between them.
 fn unbroken(
     (then, before): (&Page<'_>, &[Op]),
     (page, there): (&Page<'_>, &[Op]),

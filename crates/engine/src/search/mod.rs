@@ -1,5 +1,6 @@
-//! Searching: hits in marks, so that they can be edited at once. What a hit shows counts as read of one version of its file,
-//! which is read as a whole first; a large one is gone through in parts, and has no marks where it changed meanwhile.
+//! Search with results in a line format, so that they can be edited at once. Lines shown by a search count as read from
+//! one version of their file, which is loaded whole first; a large file is streamed, and has no line format if it
+//! changed meanwhile.
 
 mod parts;
 mod pattern;
@@ -29,14 +30,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 pub(crate) use walk::{GLOB_MAX, MOST_WALKED, Scope, Walked};
 
-/// Hits shown when the call names no limit, and the most it can name.
+/// Hits shown by default, and the largest number that a call can request.
 const HITS: usize = 100;
 const MOST_HITS: usize = 2000;
-/// Lines around a hit.
+/// Context lines of a hit.
 const CONTEXT: usize = 50;
-/// Bytes that a row has beside its text.
+/// Bytes of a row in addition to its text.
 const ROW: usize = 40;
-/// Bytes of all files of one search. Regular expressions take time in proportion to them, so this bounds the time too.
+/// Bytes of all files of one search. Regular expressions take time proportional to them, so this bounds the time too.
 const BYTES: usize = 512 << 20;
 
 /// The input of `search`.
@@ -77,7 +78,7 @@ pub(crate) struct Args {
     format: Option<String>,
 }
 
-/// What is looked for, and what was found so far.
+/// The query, and the results so far.
 struct Search<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
@@ -86,27 +87,27 @@ struct Search<'a> {
     searcher: Searcher,
     multiline: bool,
     limit: usize,
-    /// Bytes that the text of the reply may have.
+    /// Bytes for the text of the reply.
     most: usize,
     text: String,
     files: Vec<Value>,
     hits: usize,
     searched: usize,
     bytes: usize,
-    /// Why it ended before all was searched.
+    /// The reason for ending early.
     cut: Option<&'static str>,
     binary: usize,
     unread: usize,
-    /// Files that were too large to be looked into on the way.
+    /// Files that were too large to be searched.
     large: usize,
-    /// Files with hits that are secrets by another name.
+    /// Files with hits that are secrets under another name.
     denied: usize,
-    /// Why what was shown does not count as read, if so.
+    /// The reason why shown lines do not count as read, if any.
     unkept: Option<String>,
 }
 
 impl Engine {
-    /// The tool `search`.
+    /// Runs the tool `search`.
     pub(crate) fn search(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take_beside(&mut input, "path")?;
         let args: Args = formats::from_json(formats::Input::Json(input))?;
@@ -160,7 +161,7 @@ impl Engine {
     }
 }
 
-/// A list, or the only entry of one by itself.
+/// Deserializes a list, or a single entry.
 fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a glob, or a list of globs")]
@@ -176,7 +177,7 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result
 
 const TOO_LARGE: &str = "of more than 536870912 bytes (search it by its own path)";
 const _: () = assert!(BYTES == 536_870_912);
-/// Characters of a path that is too long which a note shows.
+/// Characters shown of a path that is too long.
 const LONG_SHOWN: usize = 200;
 const CHANGES: &str = "it changes while it is searched: read these lines before you edit them";
 
@@ -185,7 +186,7 @@ fn failed(error: &std::io::Error) -> Error {
 }
 
 impl Search<'_> {
-    /// Searches a file that was found on the way; what cannot be read as text is counted.
+    /// Searches a file found by the walk; files that cannot be read as text are counted.
     fn file(&mut self, place: &Place) -> Result<ControlFlow<()>> {
         match self.look_into(place, Some(BYTES as u64)) {
             Ok(_) => {}
@@ -199,7 +200,7 @@ impl Search<'_> {
         Ok(if self.cut.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// Searches a file; `None` when there is none. One of more than `most` bytes is left out.
+    /// Searches a file; `None` if it does not exist. A file of more than `most` bytes is skipped.
     fn look_into(&mut self, place: &Place, most: Option<u64>) -> Result<Option<()>> {
         let version = match self.engine.sized(place)? {
             Sized::Whole(version) => version,
@@ -228,13 +229,13 @@ impl Search<'_> {
         Ok(Some(()))
     }
 
-    /// The rows of a file that still fit into the reply.
+    /// Creates the rows for a file, with the room left in the reply.
     fn rows_of(&self, place: &Place) -> Rows {
         let room = self.most.saturating_sub(self.text.len() + place.shown().len() + ROW);
         Rows::new(self.limit - self.hits, room)
     }
 
-    /// Counts a file that was gone through.
+    /// Counts a file that was searched.
     fn searched(&mut self, bytes: usize, rows: &Rows) {
         self.searched += 1;
         self.bytes += bytes;
@@ -247,7 +248,7 @@ impl Search<'_> {
         }
     }
 
-    /// A secret by another name is asked for only where something would be shown.
+    /// Checks for a secret under another name, only if lines of it would be shown.
     fn may_show(&self, place: &Place) -> bool {
         self.engine.may(place, Access::Read).is_ok()
     }
@@ -257,7 +258,8 @@ impl Search<'_> {
         self.cut = None;
     }
 
-    /// Appends the rows of a file, and remembers them as read of that version; without one they have no marks.
+    /// Appends the rows of a file, and records them as read from that version; without a version they have no line
+    /// format.
     fn show(&mut self, place: &Place, opened: Option<&Opened>, rows: &Rows) -> Result<()> {
         self.hits += rows.hits.len();
         let mut block = String::new();
@@ -354,7 +356,7 @@ impl Search<'_> {
     }
 }
 
-/// Writes the rows of a file; the lines that were shown whole, and the ranges of all.
+/// Writes the rows of a file; returns the lines shown completely, and the ranges of all rows.
 fn render(out: &mut String, (marks, words): (&Marks, &[Word]), rows: &Rows) -> (Lines, Vec<(usize, usize)>) {
     let mut lines = Lines::none();
     let mut ranges: Vec<(usize, usize)> = Vec::new();
@@ -376,20 +378,20 @@ fn render(out: &mut String, (marks, words): (&Marks, &[Word]), rows: &Rows) -> (
     (lines, ranges)
 }
 
-/// A line that is to be shown, cut where it is long.
+/// A line to show, cut if it is long.
 struct Row {
     line: usize,
     text: String,
     left: Option<usize>,
 }
 
-/// The lines of one file that are to be shown.
+/// The lines of one file to show.
 struct Rows {
     /// Lines on which a hit begins.
     hits: Vec<usize>,
     /// All lines, sorted, each once.
     shown: Vec<Row>,
-    /// Bytes that there is room for.
+    /// Remaining bytes.
     room: usize,
     /// The number of hits that may still be shown.
     left: usize,
@@ -403,12 +405,12 @@ impl Rows {
         Rows { hits: Vec::new(), shown: Vec::new(), room, left, more: false, full: false }
     }
 
-    /// Adds the lines that fit; the number of the first one.
+    /// Adds the lines that fit; returns the number of the first one.
     fn add<'l>(&mut self, from: Option<u64>, lines: impl Iterator<Item = &'l [u8]>) -> usize {
         let from = from.and_then(|from| usize::try_from(from).ok()).unwrap_or(1);
         let next = self.shown.last().map_or(1, |last| last.line + 1);
         for (line, bytes) in (from..).zip(lines).filter(|(line, _)| *line >= next) {
-            // What is searched is text, or will be found not to be.
+            // Searched content is text, or will be found not to be.
             let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(bytes));
             let (text, left) = read::cut(&text);
             let Some(room) = self.room.checked_sub(text.len() + ROW) else {

@@ -1,4 +1,4 @@
-//! Searching a large file: line by line, as it comes.
+//! Search in a large file, line by line while it is read.
 
 use super::{Search, failed};
 use crate::big::{ATTEMPTS, Passing, SEARCHED};
@@ -6,9 +6,9 @@ use emendate_core::{Code, Error, Result};
 use emendate_fs::{Place, Source};
 
 impl Search<'_> {
-    /// Searches a large file; nothing where it has to be taken whole.
+    /// Searches a large file; `None` if it has to be loaded whole.
     ///
-    /// Errors: `file.too_large` where it has to be, and cannot.
+    /// Errors: `file.too_large` if it has to be, and cannot be.
     pub(super) fn in_parts(&mut self, place: &Place, source: Source) -> Result<Option<()>> {
         if self.multiline || self.marks.words {
             return self.engine.not_whole(place, source.stamp().size, SEARCHED).map(|()| None);
@@ -25,7 +25,7 @@ impl Search<'_> {
                 Err(error) => Err(error),
             };
             let may = rows.hits.is_empty() || self.may_show(place);
-            // The last look: nothing is read after it.
+            // The final check: nothing is read afterwards.
             let opened = match opened.and_then(|opened| source.still().map(|()| opened)) {
                 Ok(opened) => Some(opened),
                 Err(error) if error.code() != Code::ConflictRaced => return Err(error),

@@ -1,17 +1,17 @@
-//! What is searched for: plain text by a search that nothing makes slow, and regular expressions of a bounded size.
+//! Search patterns: plain text with a worst-case linear search, and regular expressions of bounded size.
 
 use emendate_core::{Code, Error, Result};
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use memchr::memmem::Finder;
 
-/// Bytes of a regular expression, and of plain text of which capital and small letters count as the same.
+/// Bytes of a regular expression, and of plain text searched regardless of case.
 pub(crate) const PATTERN_MAX: usize = 64 << 10;
-/// Bytes that a compiled expression may take, and the tables made from it while it searches.
+/// Bytes of a compiled expression, and of its tables during the search.
 const COMPILED: usize = 8 << 20;
 const TABLES: usize = 32 << 20;
 
-/// Interpretation of a pattern.
+/// The interpretation of a pattern.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Look {
     pub(crate) literal: bool,
@@ -37,9 +37,9 @@ impl Pattern {
     }
 }
 
-/// `plain` says how plain text is asked for.
+/// Compiles a regular expression; `plain` describes how to request plain text.
 ///
-/// Errors: `call.invalid` for what is no regular expression; `call.too_large`.
+/// Errors: `call.invalid` for an invalid regular expression; `call.too_large`.
 pub(crate) fn matcher(pattern: &str, look: Look, plain: &str) -> Result<RegexMatcher> {
     if pattern.len() > PATTERN_MAX {
         let what = format!("pattern has {} bytes; the limit is {PATTERN_MAX}.", pattern.len());

@@ -1,5 +1,5 @@
-//! Which files are searched: those beneath a folder, in order of their names, without what ignore files and globs leave
-//! out. Links are not followed, and every path goes through the sandbox and the policy like any other.
+//! The files of a search: those below a directory, in order of their names, except for those excluded by ignore files
+//! and globs. Links are not followed, and every path is subject to the sandbox and the policy.
 
 use crate::engine::Engine;
 use crate::policy::Access;
@@ -12,44 +12,44 @@ use ignore::overrides::{Override, OverrideBuilder};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Entries of directories that one search looks at.
+/// Directory entries that one search visits.
 pub(crate) const MOST_WALKED: usize = MAX_ENTRIES;
 /// Bytes of all globs of a call.
 pub(crate) const GLOB_MAX: usize = 16 << 10;
 /// Bytes of an ignore file that are read.
 const IGNORE_FILE: u64 = 1 << 20;
 
-/// What is left out.
+/// The filters of a walk.
 pub(crate) struct Scope {
     pub(crate) globs: Override,
-    /// Names that begin with a dot are searched too.
+    /// Includes hidden names.
     pub(crate) hidden: bool,
-    /// Ignore files do not count.
+    /// Ignores ignore files.
     pub(crate) all: bool,
-    /// What may stop the walk.
+    /// The handle that may cancel the walk.
     pub(crate) watch: Option<Watch>,
 }
 
-/// What a walk came across.
+/// Statistics of a walk.
 #[derive(Default)]
 pub(crate) struct Walked {
     entries: usize,
-    /// Files that the policy does not let anybody read.
+    /// Files that the policy does not allow to be read.
     pub(crate) denied: usize,
-    /// Folders that could not be listed.
+    /// Directories that could not be read.
     pub(crate) closed: usize,
-    /// The first path that is too long to be named, and how many are.
+    /// The first path that is too long, and the number of them.
     pub(crate) long: Option<(PathBuf, usize)>,
-    /// Entries that could not be reached for another reason.
+    /// Entries that could not be accessed for another reason.
     pub(crate) unreached: usize,
-    /// It ended early: there was too much.
+    /// The walk ended early at its limit.
     pub(crate) cut: bool,
 }
 
 impl Scope {
-    /// The globs of a call, as ripgrep takes them: a file must match one, and none of those that begin with `!`.
+    /// Parses the globs of a call like ripgrep: a file must match one, and none of those that begin with `!`.
     ///
-    /// Errors: `call.invalid` for a glob that is none.
+    /// Errors: `call.invalid` for an invalid glob.
     pub(crate) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
         let mut builder = OverrideBuilder::new(folder);
         let wrong = |error: ignore::Error| {
@@ -74,9 +74,9 @@ impl Scope {
 impl Walked {
     fn leave_out(&mut self, path: PathBuf, code: Code) {
         match code {
-            // Its name was just listed, so the path is wrong only by its length.
+            // The name was just listed, so the path is invalid only because of its length.
             Code::PathInvalid => self.long.get_or_insert((path, 0)).1 += 1,
-            // What changes its kind or goes away in between is not looked at.
+            // Entries that change their kind or vanish in between are skipped.
             Code::FileMissing | Code::PathSymlink | Code::PathNotRegular => {}
             _ => self.unreached += 1,
         }
@@ -84,7 +84,7 @@ impl Walked {
 }
 
 impl Engine {
-    /// Visits every file beneath a folder until told to stop; who has a watch asks it afterwards.
+    /// Visits every file below a directory until told to stop; a caller with a handle checks it afterwards.
     pub(crate) fn walk(
         &self,
         folder: &Place,
@@ -161,7 +161,8 @@ impl Engine {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The rules of a folder's ignore files; those of `.ignore` count more. Lines that are no glob are skipped, as git does.
+    /// Reads the rules of a directory's ignore files; those of `.ignore` take precedence. Invalid globs are skipped, as
+    /// in git.
     fn ignore_files(&self, folder: &Path) -> Gitignore {
         let mut builder = GitignoreBuilder::new(folder);
         for name in [".gitignore", ".ignore"] {
@@ -187,7 +188,7 @@ impl Scope {
         if entry.name == ".git" {
             return false;
         }
-        // A glob that names a file says more than any ignore file.
+        // A glob that names a file takes precedence over any ignore file.
         match self.globs.matched(path, folder) {
             Match::Whitelist(_) => return true,
             Match::Ignore(_) => return false,

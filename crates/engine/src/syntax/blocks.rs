@@ -1,4 +1,4 @@
-//! Edits by line that name a block by its first line: the block becomes lines.
+//! Line edits that name a block by its first line: the block is converted to lines.
 
 use super::{Grammars, unfit};
 use emendate_core::marks::excerpt;
@@ -9,16 +9,16 @@ use emendate_syntax::{About, Answer, Block, Language, NoBlock};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Lines above and below one without a block that are asked for theirs.
+/// Lines above and below one without a block that are also checked for blocks.
 const NEAR: usize = 64;
 
-/// The error of the first operation on a block, in a language that only the `full` build reads.
+/// Creates the error for the first operation on a block, in a language that only the `full` build parses.
 fn not_built(base: &Snapshot, ops: &[Op], language: &str) -> Error {
     let first = ops.iter().find_map(|op| Some((rows::of(op)?, block_of(op)?.0)));
     first.map_or_else(unfit, |(rows, line)| rows::not_built(base, rows, line, language))
 }
 
-/// The line whose block an operation names, and whether it means the place behind it.
+/// Returns the line whose block an operation names, and whether it refers to the place after it.
 fn block_of(op: &Op) -> Option<(usize, bool)> {
     match &op.at {
         Locator::Rows(rows) => match rows.place {
@@ -31,10 +31,10 @@ fn block_of(op: &Op) -> Option<(usize, bool)> {
 }
 
 impl Grammars<'_> {
-    /// The operations with lines in place of blocks of `base`, whose numbers they are in. Where nothing is known of the
-    /// language they stay as they are. What was found goes to `notes`.
+    /// Converts blocks of `base` to lines. In an unknown language the operations are returned unchanged. Findings go to
+    /// `notes`.
     ///
-    /// Errors: `symbol.not_found` for a line where no block of several lines begins.
+    /// Errors: `symbol.not_found` for a line on which no block of several lines begins.
     pub(crate) fn with_blocks<'a>(
         &self,
         place: &Place,
@@ -61,7 +61,7 @@ impl Grammars<'_> {
             let block = match block {
                 Ok(block) if !block.is_long() => return Err(self.single(place, base, rows, line)),
                 Ok(block) => block,
-                // Lines that are not there, and the closing line of a block, have their own answer.
+                // Missing lines, and the closing line of a block, have errors of their own.
                 Err(NoBlock::NoLine) => continue,
                 Err(NoBlock::Inside(_)) if behind => continue,
                 Err(why) => return Err(self.none(place, base, rows, (line, why))),
@@ -85,7 +85,7 @@ impl Grammars<'_> {
         Ok(Cow::Owned(ops))
     }
 
-    /// The blocks that begin on some lines; `None` where the language is not known, or the text is too much.
+    /// Returns the blocks that begin on some lines; `None` if the language is unknown, or the text is too large.
     ///
     /// Errors: `call.cancelled`.
     fn blocks(&self, place: &Place, base: &Snapshot, lines: Vec<usize>) -> Result<Option<Vec<Result<Block, NoBlock>>>> {
@@ -96,13 +96,13 @@ impl Grammars<'_> {
         }
     }
 
-    /// The blocks of several lines among those that begin on some lines.
+    /// Returns the blocks of several lines among those that begin on some lines.
     fn long(&self, place: &Place, base: &Snapshot, lines: Vec<usize>) -> Vec<Block> {
         let blocks = self.blocks(place, base, lines).ok().flatten().unwrap_or_default();
         blocks.into_iter().filter_map(std::result::Result::ok).filter(Block::is_long).collect()
     }
 
-    /// No block begins on the line.
+    /// Creates the error for a line on which no block begins.
     fn none(&self, place: &Place, base: &Snapshot, rows: &Rows, (line, why): (usize, NoBlock)) -> Error {
         let what = format!(
             "line {}: `{}` could not resolve a syntactic block beginning on line {line}: {why}.",
@@ -121,7 +121,8 @@ impl Grammars<'_> {
             .fact("line", rows.said_at)
     }
 
-    /// The block is one line: most likely another one was meant, whose first line this is not.
+    /// Creates the error for a block of one line: most likely another block was intended, whose first line is a
+    /// different one.
     fn single(&self, place: &Place, base: &Snapshot, rows: &Rows, line: usize) -> Error {
         let what = format!(
             "line {}: `{}` resolved a single-line block: line {line} is a statement, not the opening line of a multi-line construct.",
@@ -137,14 +138,14 @@ impl Grammars<'_> {
             .fact("line", rows.said_at)
     }
 
-    /// The nearest block of several lines around a line.
+    /// Returns the nearest block of several lines around a line.
     fn enclosing(&self, place: &Place, base: &Snapshot, line: usize) -> Option<Block> {
         let above = (line.saturating_sub(NEAR).max(1)..line).rev().collect();
         self.long(place, base, above).into_iter().find(|block| block.last >= line)
     }
 }
 
-/// The lines around `line`, for an error.
+/// Returns the lines around `line`, for an error.
 fn shown(base: &Snapshot, line: usize) -> String {
     excerpt(base, line.saturating_sub(2).max(1), line + 2)
 }

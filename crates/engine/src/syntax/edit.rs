@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 impl Engine {
-    /// The tool `edit_symbol`.
+    /// Runs the tool `edit_symbol`.
     pub(crate) fn edit_symbol(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let options = Options::take(&mut input, caller, self.config(), tool)?;
         let raw = raw_path::take(&mut input)?;

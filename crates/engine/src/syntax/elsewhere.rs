@@ -1,4 +1,4 @@
-//! Other files that use the name of a symbol that is renamed: the edit of a symbol is about one file, so they are named.
+//! Other files that use the name of a renamed symbol: an edit of a symbol changes one file, so the others are listed.
 
 use super::language;
 use crate::caller::Caller;
@@ -12,13 +12,13 @@ use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Files that are looked into, and bytes of one of them and of all.
+/// Files that are searched, and bytes of one of them and of all.
 const FILES_MAX: usize = 5_000;
 const FILE_BYTES: usize = 1 << 20;
 const BYTES_MAX: usize = 64 << 20;
-/// Files that a note names.
+/// Files that a note lists.
 const NAMED_MAX: usize = 10;
-/// Words of lines that bring names in from other files.
+/// Keywords of lines that import names from other files.
 const IMPORTS: [&str; 8] = ["import", "from", "use", "using", "require", "include", "export", "extern"];
 
 /// A file that uses a name of another one.
@@ -27,11 +27,11 @@ struct Use {
     line: usize,
 }
 
-/// The look for a name.
+/// A search for a name.
 struct Look<'a> {
     name: &'a str,
     finder: Finder<'a>,
-    /// The name of the file that defines it, without its extension.
+    /// The name of the defining file, without its extension.
     module: String,
     language: Language,
     home: &'a Place,
@@ -42,8 +42,8 @@ struct Look<'a> {
 }
 
 impl Engine {
-    /// A note of the files beside `home` that import a name that is renamed there; `None` where there are none, and where
-    /// they cannot be looked for.
+    /// Returns a note about files near `home` that import the renamed name; `None` if there are none, or they cannot be
+    /// searched.
     pub(super) fn used_elsewhere(
         &self,
         caller: &Caller,
@@ -55,7 +55,7 @@ impl Engine {
         let globs = Scope::globs(&root, &[]).ok()?;
         let scope = Scope { globs, hidden: false, all: false, watch: caller.watch.clone() };
         let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
-        // Such files are known by the folder they are in.
+        // Such files are known by their directory.
         let by_folder = ["mod", "index", "__init__", "lib", "main"].contains(&&*module);
         let parent = || home.absolute().parent()?.file_name().map(|name| name.to_string_lossy().into_owned());
         let module = if by_folder { parent().unwrap_or(module) } else { module };
@@ -120,7 +120,7 @@ impl Look<'_> {
         });
         let names = self.uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
         let plain = |name: &String| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#']);
-        // In other files the name may be that of something else.
+        // In other files the name may belong to something else.
         if let Some(names) = names.collect::<Option<Vec<String>>>().filter(|names| names.iter().all(plain)) {
             call["glob"] = names.into();
         }

@@ -1,5 +1,5 @@
-//! Edits by line that break a file by a slip at the edge of a range: written without the slip where a parse proves it,
-//! and told of where it does not.
+//! Repair of line edits that break a file by a mistake at the edge of a range: applied without the mistake if a parse
+//! proves it, otherwise reported.
 
 use super::language;
 use super::parsers::Comparison;
@@ -15,10 +15,10 @@ use emendate_syntax::{Block, Limits};
 
 /// Hunks that are proven one by one.
 const HUNKS: usize = 16;
-/// Lines of a range that are asked whether a block begins there.
+/// Lines of a range that are checked for the beginning of a block.
 const LINES: usize = 20;
 
-/// Edits without their slips.
+/// Repaired edits.
 pub(crate) struct Mended {
     pub(crate) ops: Vec<Op>,
     pub(crate) resolved: Resolved,
@@ -26,9 +26,9 @@ pub(crate) struct Mended {
 }
 
 impl Engine {
-    /// The edits without the slips that break the file: it parses as it is, not with them as they were sent, and does
-    /// with the one guess there is for each hunk, which on its own breaks it, too. `None` where that is not so, or cannot
-    /// be proven in time.
+    /// Returns the edits without the mistakes that break the file: the file parses before, does not parse with the
+    /// edits as sent, and parses with the single guess for each hunk, each of which breaks it on its own. `None` if
+    /// that is not the case, or cannot be proven in time.
     pub(crate) fn mended(
         &self,
         place: &Place,
@@ -66,8 +66,8 @@ impl Engine {
     }
 }
 
-/// The remark for a range of a plan that ends inside a block which begins in it, where the file would parse without the
-/// rest of that block; `after` is the text with the edit, which does not parse.
+/// Returns the remark for a range that ends inside a block which begins in it, if the file would parse without the rest
+/// of that block; `after` is the text with the edit, which does not parse.
 pub(super) fn inside_a_block(proof: &Comparison<'_>, plan: &Plan, after: &Snapshot) -> Option<String> {
     let hunks = explain::hunks(&plan.before, &plan.changes, 0);
     plan.replaced.iter().take(HUNKS).find_map(|range| {
@@ -84,7 +84,7 @@ pub(super) fn inside_a_block(proof: &Comparison<'_>, plan: &Plan, after: &Snapsh
     })
 }
 
-/// Where the lines of a block behind a range stand after the edit; `None` where other hunks touch them.
+/// Returns the position, after the edit, of the lines of a block after a range; `None` if other hunks touch them.
 fn rest_of(block: &Block, range: &Replaced, hunks: &[Hunk]) -> Option<(usize, usize)> {
     let (from, to) = (range.to + 1, block.last);
     let touches = |hunk: &Hunk| {

@@ -1,5 +1,5 @@
-//! What the grammar of a file's language adds: outlines, reading and editing by symbol, blocks for edits by line, and the
-//! warning that a file does not parse any more.
+//! Features based on the grammar of a file's language: outlines, reading and editing by symbol, blocks for line edits,
+//! and the warning about a file that no longer parses.
 
 mod blocks;
 mod edit;
@@ -33,26 +33,26 @@ use std::thread;
 
 /// Files of one call that are checked: each may take some milliseconds.
 const CHECKED: usize = 50;
-/// Threads that check them, and how many one takes at once.
+/// Threads that check them, and files that one takes at a time.
 const THREADS: usize = 4;
 const FEW: usize = 8;
 
 /// Symbols that an error lists.
 const LISTED: usize = 20;
 
-/// The language of a file, where its grammar is built in.
+/// Returns the language of a file, if its grammar is built in.
 fn language(place: &Place, text: &str) -> Option<Language> {
     Language::of(place.absolute(), text.lines().next().unwrap_or_default())
 }
 
-/// The way of one call to the grammars.
+/// Access of one call to the grammars.
 #[derive(Clone, Copy)]
 pub(crate) struct Grammars<'a> {
     parsers: &'a Parsers,
     stop: &'a AtomicBool,
 }
 
-/// A symbol as a caller names it.
+/// A caller's reference to a symbol.
 #[derive(Clone, Copy)]
 struct Named<'a> {
     path: &'a str,
@@ -60,7 +60,7 @@ struct Named<'a> {
 }
 
 impl Grammars<'_> {
-    /// The answer to a question about a file.
+    /// Asks a question about a file.
     ///
     /// Errors: `syntax.unknown`, `call.cancelled`.
     fn ask(&self, place: &Place, text: &str, about: About<'_>) -> Result<(Answer, Language)> {
@@ -95,7 +95,7 @@ impl Grammars<'_> {
         }
     }
 
-    /// The symbol of a definition. `next` is the advice where there are several.
+    /// Returns the only symbol of that name. `next` is the advice if there are several.
     ///
     /// Errors: `symbol.not_found`, `symbol.ambiguous`.
     fn only(
@@ -127,7 +127,7 @@ impl Grammars<'_> {
         }
     }
 
-    /// The symbols of a text in the language of a file; `None` where no grammar reads it.
+    /// Returns the symbols of a text in the language of a file; `None` without a grammar.
     pub(crate) fn symbols(&self, place: &Place, text: &str) -> Option<Vec<Symbol>> {
         match self.ask(place, text, About::Outline) {
             Ok((Answer::Outline(outline, _), _)) if !outline.cut => Some(outline.symbols),
@@ -135,7 +135,7 @@ impl Grammars<'_> {
         }
     }
 
-    /// The symbols of a file whose name may have been meant.
+    /// Returns the symbols of a file with similar names.
     fn alike(&self, place: &Place, text: &str, path: &str) -> Vec<Symbol> {
         match self.ask(place, text, About::Outline) {
             Ok((Answer::Outline(outline, _), _)) => alike(outline.symbols, path),
@@ -143,7 +143,7 @@ impl Grammars<'_> {
         }
     }
 
-    /// The lines of a symbol, for reading: the first one and how many.
+    /// Returns the lines of a symbol, for reading: the first one and their number.
     pub(crate) fn lines_of(&self, place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
         let (answer, _) = self.ask(place, text, About::Definition(target(path, None)))?;
         let Answer::Definition(definition) = answer else { return Err(unfit()) };
@@ -155,9 +155,9 @@ impl Grammars<'_> {
         Ok((symbol.above, symbol.last - symbol.above + 1))
     }
 
-    /// The splices that do `action` to a symbol. `next` is the advice where several symbols have its path.
+    /// Returns the splices of an action on a symbol. `next` is the advice if several symbols have its path.
     ///
-    /// Errors: as of [`Grammars::ask`] and [`Grammars::only`], and those of the action.
+    /// Errors: those of [`Grammars::ask`] and [`Grammars::only`], and those of the action.
     fn splices(
         &self,
         place: &Place,
@@ -175,8 +175,8 @@ impl Grammars<'_> {
         }
     }
 
-    /// The problem that the grammar of its language finds in a file; `None` where there is no grammar, or the file is too
-    /// much for it.
+    /// Returns the problem that the grammar finds in a file; `None` without a grammar, or if the file is too large for
+    /// it.
     pub(crate) fn said(&self, place: &Place, snapshot: &Snapshot) -> Option<std::result::Result<Found, Unknown>> {
         let (answer, language) = self.ask(place, snapshot.text(), About::FirstError).ok()?;
         let Answer::FirstError(error) = answer else { return None };
@@ -198,23 +198,23 @@ impl Grammars<'_> {
     }
 }
 
-/// An answer of another kind than the question: a fault of ours.
+/// Creates the error for an answer of another kind than the question: an internal fault.
 fn unfit() -> Error {
     Error::new(Code::InternalBug, "The parser answered another question.")
 }
 
-/// Symbols for an error.
+/// Lists symbols for an error.
 fn listed(symbols: &[Symbol]) -> String {
     let rows = symbols.iter().take(LISTED).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
     rows.collect::<Vec<String>>().join("\n")
 }
 
-/// Bytes of names that are compared by likeness, which takes time by the product of their lengths.
+/// Bytes of names whose likeness is computed, in time proportional to the product of their lengths.
 const ALIKE: usize = 200;
 
-/// Symbols whose name may have been meant, the likeliest first.
+/// Returns symbols with similar names, the most likely first.
 fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
-    // `fn name()` is meant for `name`.
+    // `fn name()` refers to `name`.
     let path = path.split('(').next().unwrap_or_default().trim();
     let last = path.rsplit(['.', ':', ' ']).next().unwrap_or_default();
     if last.len() > ALIKE {
@@ -228,7 +228,7 @@ fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
     near.into_iter().take(5).map(|(_, symbol)| symbol).collect()
 }
 
-/// A symbol for programs.
+/// Converts a symbol to JSON.
 fn told(symbol: &Symbol) -> Value {
     json!({
         "name": symbol.name,
@@ -247,7 +247,7 @@ impl Engine {
         Grammars { parsers: self.parsers(), stop: caller.stop() }
     }
 
-    /// Adds a note to plans whose file parses as it is, or is new, and would not afterwards.
+    /// Adds a warning to plans whose file parses now, or is new, and would not parse afterwards.
     pub(crate) fn warn_of_syntax(&self, plans: &mut [Plan]) {
         if !self.config().syntax_check {
             return;
@@ -267,10 +267,10 @@ impl Engine {
                 }
             }
         };
-        // How many processors there are costs as much to ask as many an edit.
+        // Determining the number of processors costs as much as many an edit.
         let threads = if most <= FEW { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(THREADS) };
         thread::scope(|scope| {
-            // Where no thread is to be had, this one does it all.
+            // Without further threads, this one does all the work.
             for _ in 1..threads {
                 drop(thread::Builder::new().spawn_scoped(scope, work));
             }

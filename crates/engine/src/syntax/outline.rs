@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// Symbols that a reply lists.
 const SHOWN: usize = 2000;
-/// Levels of indentation in its text; deeper symbols are indented like these.
+/// Levels of indentation in its text; deeper symbols have the indentation of the last level.
 const INDENTS: usize = 32;
 /// Characters of a name in its text.
 const NAME: usize = 200;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 impl Engine {
-    /// The tool `outline`. What it shows does not count as read.
+    /// Runs the tool `outline`. Symbols shown by it do not count as read.
     pub(crate) fn outline(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
@@ -43,7 +43,7 @@ impl Engine {
         let Parsed::Outline(outline, error) = answer else { return Err(unfit()) };
         let mut text = String::new();
         for symbol in outline.symbols.iter().take(SHOWN) {
-            // What stands outside of what it belongs to is called by its whole path.
+            // A symbol outside of its parent is listed with its full path.
             let whole = symbol.depth == 0 && symbol.path.ends_with(&format!(".{}", symbol.name));
             let title = if whole { format!("{} {}", symbol.kind, symbol.path) } else { symbol.title() };
             let title = shortened(title);
@@ -80,7 +80,7 @@ impl Engine {
     }
 }
 
-/// A title without the end of a very long name.
+/// Shortens a title with a very long name.
 fn shortened(title: String) -> String {
     match title.char_indices().nth(NAME) {
         Some((end, _)) => format!("{}…", &title[..end]),

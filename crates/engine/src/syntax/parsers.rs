@@ -1,5 +1,5 @@
-//! The one way to a grammar: questions about texts, answered in this process or in processes of their own, where a crash, a
-//! hang or too much memory of a grammar ends nothing else.
+//! Access to grammars: questions about texts, answered in this process or in worker processes, where a crash, a hang or
+//! excessive memory use of a grammar affects nothing else.
 
 use crate::watch::NEVER;
 use emendate_core::ContentId;
@@ -15,42 +15,42 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Processes that answer at the same time.
+/// Concurrent worker processes.
 const PROCESSES: usize = 4;
-/// Bytes of memory that one answer may take.
+/// Bytes of memory for one answer.
 pub(crate) const PARSE_MEMORY: u64 = 512 << 20;
-/// Bytes of stack of a parse in a process of its own. A deeper text ends it.
+/// Bytes of stack for a parse in a worker. A text with deeper nesting ends it.
 const STACK: usize = 64 << 20;
-/// Mapped bytes from which on a process is replaced by a new one: grammars lose memory.
+/// Mapped bytes from which a worker is replaced, because grammars leak memory.
 const WORN: u64 = 384 << 20;
 /// Bytes of a message.
 const MESSAGE: usize = 256 << 20;
-/// Seconds that a process may work for an answer beyond the time of the limits.
+/// Seconds of processor time for an answer beyond the time of the limits.
 const GRACE: u64 = 1;
 /// Longest wait for an answer on a busy machine. The processor time of a worker has a much lower limit.
 const WAIT: Duration = Duration::from_secs(60);
 /// Interval at which a waiting call checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(50);
-/// Texts that ended a process and are remembered.
+/// Remembered texts that ended a worker.
 const FATAL: usize = 256;
 
-/// Selects the texts that are parsed in a process of their own.
+/// The texts that are parsed in worker processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Apart {
     /// None: a fault of a grammar ends this process. For programs that embed the engine.
     #[default]
     Never,
-    /// All but small ones of ASCII characters alone: for a process that makes one call, where starting another one would
-    /// cost as much as the call. Every fault known of the grammars needs another character or more text.
+    /// All except for short ASCII texts: for a process that makes one call, where starting a worker would cost as much
+    /// as the call. Every known fault of the grammars needs another character or more text.
     Unusual,
     /// All: for servers.
     Always,
 }
 
-/// The reason why there is no answer.
+/// The reason for a missing answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
-    /// The text is too large, too deep or takes too long.
+    /// The text is too large, too deeply nested or takes too long.
     Beyond,
     /// The grammar failed on this text.
     Failed,
@@ -58,7 +58,7 @@ pub(crate) enum Unanswered {
     Stopped,
 }
 
-/// Processes that answer questions, and those that are in use.
+/// The idle workers, and the number of busy ones.
 #[derive(Default)]
 struct Pool {
     idle: Vec<Companion>,
@@ -78,7 +78,7 @@ pub(crate) struct Parsers {
 }
 
 impl Parsers {
-    /// Parses in processes that this program starts.
+    /// Parses in worker processes of this program.
     pub(crate) fn apart(words: Vec<String>, apart: Apart) -> Parsers {
         Parsers { apart, words, ..Parsers::default() }
     }
@@ -101,7 +101,7 @@ impl Parsers {
             let stopped = answered.answer.is_none() && stop.load(Ordering::Relaxed);
             return if stopped { Err(Unanswered::Stopped) } else { Ok(answered) };
         }
-        // The meter knows more than the flag: that the client is gone, and that the work is spent.
+        // The meter also covers a client that is gone, and work that is used up.
         let meter = work::current();
         let stopped = || stop.load(Ordering::Relaxed) || meter.as_ref().is_some_and(|it| it.halted().is_some());
         self.ask_another(question, stop, &stopped)
@@ -133,20 +133,20 @@ impl Parsers {
             }
             None => {
                 drop(pool);
-                // If no process can be started, an answer matters more than isolation.
+                // If no worker can be started, an answer is more important than isolation.
                 Ok(self.here.answer(question, stop))
             }
         }
     }
 
-    /// The answer to a message, and the process that gave it; `None` where none can be started.
+    /// Sends a message to a worker; returns the answer and the worker. `None` if none can be started.
     fn exchange(&self, message: &[u8], stopped: &dyn Fn() -> bool) -> Option<Result<(Answered, Companion), Silence>> {
         let idle = self.pool().idle.pop();
         let again = idle.is_some();
         let mut companion = idle.or_else(|| self.start())?;
         let mut asked = companion.ask(message, MESSAGE, WAIT, stopped);
         if again && asked == Err(Silence::Ended) {
-            // It was worn, or somebody ended it: nothing is known against the text.
+            // The worker was worn or was killed: the text is not to blame.
             companion = self.start()?;
             asked = companion.ask(message, MESSAGE, WAIT, stopped);
         }
@@ -154,7 +154,7 @@ impl Parsers {
         Some(answered.map(|answered| (answered, companion)))
     }
 
-    /// Waits until one more process may be used.
+    /// Waits until another worker may be used.
     fn enter(&self, id: ContentId, stopped: &dyn Fn() -> bool) -> Result<(), Unanswered> {
         let mut pool = self.pool();
         if pool.fatal.contains(&id) {
@@ -180,10 +180,10 @@ impl Parsers {
     }
 }
 
-/// Answers questions of another process of this program until the input ends. The answer to a text that is too much for
-/// its grammar is the end of this process: by a crash, or by the bounds it sets itself.
+/// Runs a worker: answers questions of the parent process until the input ends. A text that is too much for its grammar
+/// ends this process, by a crash or by its own limits.
 ///
-/// Errors: a broken pipe, or a message that is none.
+/// Errors: a broken pipe, or an invalid message.
 pub fn answer_questions(mut input: impl Read, mut output: impl Write) -> std::io::Result<()> {
     let answerer = Answerer::default();
     let stop = AtomicBool::new(false);
@@ -209,7 +209,7 @@ pub fn answer_questions(mut input: impl Read, mut output: impl Write) -> std::io
     }
 }
 
-/// A text to which others are compared that came out of it by changes. All answers share the time of the limits.
+/// A text to be compared with edited versions of it. All answers share the time limit.
 pub(crate) struct Comparison<'a> {
     parsers: &'a Parsers,
     language: Language,
@@ -217,7 +217,7 @@ pub(crate) struct Comparison<'a> {
     limits: Cell<Limits>,
 }
 
-/// Parse result of the other text, once known.
+/// The parse result of the edited text, once known.
 pub(crate) enum Compared {
     Parses,
     Breaks(FirstError),
@@ -228,7 +228,7 @@ impl<'a> Comparison<'a> {
         Comparison { parsers, language, before, limits: Cell::new(limits) }
     }
 
-    /// Whether `after` parses; `None` where the first text does not, or the time is over.
+    /// Parses `after`; `None` if the first text does not parse, or the time is used up.
     pub(crate) fn after(&self, after: &str) -> Option<Compared> {
         let answered = self.ask(About::After(Cow::Borrowed(after)))?;
         self.limits.set(Limits { millis: answered.left, ..self.limits.get() });
@@ -239,12 +239,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The same as a yes or no.
+    /// Returns whether `after` parses.
     pub(crate) fn parses(&self, after: &str) -> Option<bool> {
         self.after(after).map(|it| matches!(it, Compared::Parses))
     }
 
-    /// The blocks that begin on some lines of the first text.
+    /// Returns the blocks that begin on some lines of the first text.
     pub(crate) fn blocks(&self, lines: Vec<usize>) -> Vec<Option<Block>> {
         match self.ask(About::Blocks(lines)).and_then(|it| it.answer) {
             Some(Answer::Blocks(blocks)) => blocks.into_iter().map(Result::ok).collect(),
@@ -262,7 +262,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A symbol by its path.
+/// Refers to a symbol by its path.
 pub(crate) fn target(path: &str, line: Option<usize>) -> Target<'_> {
     Target { path: Cow::Borrowed(path), line }
 }

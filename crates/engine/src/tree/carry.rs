@@ -1,4 +1,4 @@
-//! Moves and copies: a file is taken from its place, edited on the way, and put down at another.
+//! Moves and copies: a file is taken from its path, optionally edited, and placed at another path.
 
 mod whole;
 
@@ -14,7 +14,7 @@ use emendate_core::{Ask, ChangeSet, Code, Error, FileMode, Handle, Op, Order, Re
 use emendate_fs::{Place, shown};
 
 impl Tree<'_> {
-    /// Moves or copies a file, with edits on the way.
+    /// Moves or copies a file, with optional edits.
     pub(super) fn carry(
         &mut self,
         step: usize,
@@ -34,7 +34,7 @@ impl Tree<'_> {
         if let Some(Handle::Lines(header, _) | Handle::Headed(header, _)) = self.bases.get(from.absolute()) {
             plan.header = Some(*header);
         }
-        // What stands at the target may be on its way to elsewhere in this very request.
+        // The entry at the target may be moved away in this same request.
         if let Some(later) = self.leaving(step, to) {
             let Target { place, ask, .. } = &self.targets[later];
             if let Ask::Move { ops, .. } = ask {
@@ -49,21 +49,21 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// The later step that moves away what is at a place.
+    /// Returns the later step that moves the entry at a path away.
     fn leaving(&self, step: usize, place: &Place) -> Option<usize> {
         let later = self.targets.iter().enumerate().skip(step + 1);
         let mut moves = later.filter(|(nth, target)| {
             matches!(target.ask, Ask::Move { .. })
                 && target.place.absolute() == place.absolute()
-                // What is moved to where it is leaves nothing free.
+                // A move onto itself frees nothing.
                 && target.to.as_ref().is_some_and(|to| to.absolute() != place.absolute())
                 && !self.lifted.contains_key(nth)
         });
-        // What an earlier step leaves there, or is yet to put there, is no matter of this one.
+        // An entry that an earlier step leaves there, or is yet to place there, is not affected by this one.
         moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none() && self.engine.is_there(place))
     }
 
-    /// Takes a file from its place; the plan it leaves there removes it, unless it is copied.
+    /// Takes a file from its path; the remaining plan deletes it, unless it is copied.
     fn lift(&mut self, step: usize, from: &Place, ops: &[Op], copied: bool) -> Result<Plan> {
         if let Some(plan) = self.lifted.remove(&step) {
             return Ok(plan);
@@ -87,7 +87,7 @@ impl Tree<'_> {
         }
         let at = self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
         let mut carried = copy_of(&self.plans[at]);
-        // What this very call makes comes from nowhere.
+        // A file created by this same call has no source.
         let made = self.plans[at].creates();
         carried.origin = self.plans[at].origin.take().or_else(|| (!made).then(|| origin(from, false)));
         let left = &mut self.plans[at];
@@ -97,7 +97,7 @@ impl Tree<'_> {
         Ok(carried)
     }
 
-    /// A copy of a file as it was before the request, as git means it; of one that the request makes, as it is by then.
+    /// Copies a file as it was before the request, like git; a file created by the request, as it is at that step.
     fn copied(&mut self, from: &Place, ops: &[Op]) -> Result<Plan> {
         let at = if let Some(at) = self.plan_at(from) {
             at
@@ -120,7 +120,7 @@ impl Tree<'_> {
         Ok(copy)
     }
 
-    /// What is at a place where something is to be put down.
+    /// Returns the entry at the destination.
     fn landing(&mut self, to: &Place) -> Result<Now> {
         if let Some(at) = self.plan_at(to) {
             if self.plans[at].becomes != Becomes::Nothing {

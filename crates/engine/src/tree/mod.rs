@@ -1,4 +1,5 @@
-//! Hops 3 to 6 for a whole request: its steps one after another, each on what the ones before it leave, nothing written.
+//! Hops 3 to 6 for a whole request: its steps in sequence, each on the result of the ones before it; nothing is
+//! written.
 
 mod carry;
 
@@ -25,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The files of a request as its steps leave them.
+/// The files of a request after its steps so far.
 struct Tree<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
@@ -33,22 +34,22 @@ struct Tree<'a> {
     targets: &'a [Target],
     plans: Vec<Plan>,
     at: HashMap<PathBuf, usize>,
-    /// Paths of steps that failed: what follows from that is not told.
+    /// Paths of failed steps: consequential errors are not reported.
     broken: HashSet<PathBuf>,
-    /// What was taken from its place already, by the number of the step that puts it down.
+    /// Files already taken from their path, by the index of the step that places them.
     lifted: HashMap<usize, Plan>,
-    /// A step failed that others are built on.
+    /// A step failed that others depend on.
     stuck: bool,
     /// Edits that were left out, as text.
     rejected: String,
-    /// The versions that texts name, by path.
+    /// The versions that texts refer to, by path.
     bases: HashMap<PathBuf, Handle>,
-    /// What was cut so far.
+    /// The registers so far.
     registers: Registers,
 }
 
 impl Engine {
-    /// Hops 3 to 6: plans every step; all failures are told together.
+    /// Hops 3 to 6: plans every step; all failures are reported together.
     pub(crate) fn plan(
         &self,
         caller: &Caller,
@@ -89,14 +90,14 @@ impl Engine {
         let mut plans = carry::settled(tree.plans);
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
         for plan in &mut plans {
-            // The marks that were asked for, else those of the text.
+            // The requested line format, else that of the text.
             plan.header = options.header.or(plan.header).filter(|_| options.worded.is_none());
             plan.worded = options.worded.or(plan.worded).filter(|_| options.header.is_none());
             plan.name = plan.header.map(|_| self.name_in_header(caller, &plan.place)).unwrap_or_default();
             plan.notes.extend(notebook::as_text(&plan.place, &plan.before, &plan.ops));
         }
         if options.partial && !plans.is_empty() && !tree.stuck {
-            // One that is told.
+            // One that is reported.
             let first = plans.iter().position(|plan| !plan.moved_on).unwrap_or_default();
             if let Some(plan) = plans.get_mut(first) {
                 plan.failed.extend(Error::all(errors, targets.len()));
@@ -138,7 +139,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Errors: [`Code::PathNotRegular`] for a path below something that this call makes and that is no folder.
+    /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.
     fn not_below_a_file(&self, place: &Place) -> Result<()> {
         let made = |path: &Path| self.at.get(path).map(|&at| &self.plans[at]);
         let above = place.absolute().ancestors().skip(1);
@@ -156,7 +157,7 @@ impl Tree<'_> {
         self.engine.taught(self.caller, place, ops, error)
     }
 
-    /// Notes edits that are left out: those of these numbers, or all.
+    /// Records edits that are left out: those with these indices, or all.
     fn reject(&mut self, target: &Target, only: Option<&[usize]>) {
         if let (Ask::Edit { ops, .. } | Ask::Move { ops, .. } | Ask::Copy { ops, .. }, true) =
             (&target.ask, self.options.partial)
@@ -167,10 +168,10 @@ impl Tree<'_> {
         }
     }
 
-    /// The rules for a file, with the version the text names for it.
+    /// Returns the options for a file, with the version that the text refers to.
     fn options(&self, place: &Place) -> Options {
         let named = self.bases.get(place.absolute()).copied();
-        // Steps on one another, files that are written together and those that get a mode take their texts whole.
+        // Dependent steps, files that are written together and those that get a mode need their whole texts.
         let moded = self.targets.iter().any(|target| target.mode.is_some());
         let whole = self.options.whole || self.targets.len() > 1 || moded;
         Options { tag: named.or(self.options.tag), whole, ..*self.options }
@@ -180,7 +181,7 @@ impl Tree<'_> {
         self.at.get(place.absolute()).copied()
     }
 
-    /// Adds a plan, or puts it in the place of the one for the same path.
+    /// Adds a plan, or replaces the one for the same path.
     fn add(&mut self, plan: Plan) -> usize {
         let path = plan.place.absolute().to_owned();
         if let Some(&at) = self.at.get(&path) {
@@ -192,7 +193,7 @@ impl Tree<'_> {
         self.plans.len() - 1
     }
 
-    /// Edits a file as the steps before leave it.
+    /// Edits a file as the earlier steps leave it.
     fn edit(&mut self, place: &Place, ops: &[Op], order: Order) -> Result<usize> {
         let Some(at) = self.plan_at(place) else {
             let plan = if ops.is_empty() {
@@ -218,7 +219,7 @@ impl Tree<'_> {
         Ok(at)
     }
 
-    /// A file as it is on disk.
+    /// Loads a file from disk.
     fn load(&self, place: &Place) -> Result<Plan> {
         let now = self.opened(place)?.ok_or_else(|| self.engine.missing(place, self.caller))?;
         let known = self.engine.sessions(place).latest(&self.caller.session, key(place))?;
@@ -226,7 +227,7 @@ impl Tree<'_> {
         Ok(Plan::kept(place.clone(), now, lines))
     }
 
-    /// A file as it is on disk; what is no text as bytes.
+    /// Loads a file from disk; a binary one as bytes.
     fn opened(&self, place: &Place) -> Result<Option<Opened>> {
         self.engine.opened(place, self.options.declared)
     }
@@ -256,7 +257,7 @@ impl Tree<'_> {
         self.replace(at, file)
     }
 
-    /// Puts new content where an earlier step took the old one away.
+    /// Replaces content that an earlier step removed.
     fn replace(&mut self, at: usize, file: &NewFile) -> Result<usize> {
         let plan = &mut self.plans[at];
         plan.becomes = match file {
@@ -308,7 +309,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// A file that may be removed: as the caller saw it, if it saw it.
+    /// Loads a file that may be deleted: in the version that the caller saw, if it saw it.
     fn removable(&self, place: &Place) -> Result<Plan> {
         let now = self.opened(place)?.ok_or_else(|| self.engine.missing(place, self.caller))?;
         match self.engine.base(self.caller, &self.options(place), place, &now)? {

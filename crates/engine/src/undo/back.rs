@@ -1,4 +1,4 @@
-//! From an operation to the plans that take it back.
+//! Plans that reverse an operation.
 
 use super::course::Course;
 use crate::caller::{Caller, Unread};
@@ -19,25 +19,25 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-/// The most bytes of a file that is no text whose versions are compared.
+/// Bytes of a binary file whose versions are compared.
 const COMPARED: usize = 16 << 20;
 /// Bytes of diff in an error.
 const DIFF: usize = 4000;
 
-/// Taking one operation back.
+/// The reversal of one operation.
 struct Back<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
-    /// What was taken back before it, in the same call.
+    /// The effect of the operations undone before it in the same call.
     course: &'a Course<'a>,
-    /// The root whose history tells it.
+    /// Index of the root whose history has it.
     root: usize,
     logged: &'a Logged,
 }
 
-/// What is to be done to all files of some operations, the newest first, so that they are as before them.
+/// Returns the plans for all files of some operations, the newest first, that restore their state before them.
 ///
-/// Errors: of every file that stands in the way of the first operation that cannot be taken back.
+/// Errors: every conflicting file of the first operation that cannot be undone.
 pub(super) fn plans(engine: &Engine, caller: &Caller, (root, all): (usize, &[Logged])) -> Result<Vec<Plan>> {
     if let [logged] = all
         && let Some(plan) = engine.plan_big_undo(caller, root, logged)?
@@ -62,7 +62,7 @@ pub(super) fn plans(engine: &Engine, caller: &Caller, (root, all): (usize, &[Log
     Ok(plans)
 }
 
-/// The same for one operation.
+/// Returns the plans for one operation.
 fn of_one(back: &Back<'_>) -> Result<Vec<Plan>> {
     let logged = back.logged;
     let files = &logged.operation.files;
@@ -90,7 +90,7 @@ fn of_one(back: &Back<'_>) -> Result<Vec<Plan>> {
 }
 
 impl Engine {
-    /// The content at a place. A file that is too large to be taken whole by other calls is taken as bytes.
+    /// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.
     pub(super) fn standing(&self, place: &Place) -> Result<Now> {
         if let Some(target) = self.store().link(place)? {
             return Ok(Now::Link(target));
@@ -105,14 +105,14 @@ impl Engine {
         Ok(now.map_or(Now::Nothing, Now::File))
     }
 
-    /// A path of the log.
+    /// Resolves a path of the log.
     pub(crate) fn logged_place(&self, path: &[u8]) -> Result<Place> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(path)))?;
         self.may(&place, Access::Write)?;
         Ok(place)
     }
 
-    /// The lines a caller knows of a file that is about to get this content.
+    /// Returns the lines that a caller knows of a file after it gets this content.
     pub(crate) fn lines_then(&self, caller: &Caller, place: &Place, now: &Snapshot, changes: &ChangeSet) -> Lines {
         if caller.unread == Unread::Allow {
             return Lines::all();
@@ -122,7 +122,7 @@ impl Engine {
         known.map_or_else(Lines::none, |known| seen::after_writing(&known.lines, now, changes))
     }
 
-    /// The plan that puts these bytes, or this link, at a place.
+    /// Creates the plan that writes these bytes, or this link, at a path.
     pub(super) fn putting(
         &self,
         caller: &Caller,
@@ -142,14 +142,14 @@ impl Engine {
         let text = Snapshot::open(bytes.clone(), None).is_ok();
         let before = if text { Snapshot::from_text("") } else { Snapshot::opaque(Vec::new()) };
         let changes = all_bytes(&before, bytes);
-        // Set-id bits would speak for whoever creates the file now.
+        // Set-id bits would apply to the user who creates the file now.
         let mode = Some(side.mode & 0o777);
         let lines = if caller.unread == Unread::Allow { Lines::all() } else { Lines::none() };
         Plan { now, before, changes, mode, attributes, lines, ..Plan::other(place, Now::Nothing, Becomes::File) }
     }
 }
 
-/// A snapshot of other bytes of the same file; as bytes where they cannot be read in the same way.
+/// Creates a snapshot of other bytes of the same file; as binary if they cannot be decoded in the same way.
 pub(super) fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
     if now.is_opaque() {
         return Snapshot::opaque(bytes);
@@ -157,7 +157,7 @@ pub(super) fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
     now.reopen(bytes.clone()).unwrap_or_else(|_| Snapshot::opaque(bytes))
 }
 
-/// The change to other bytes of the same file. Large bytes that are no text are not compared with each other.
+/// Returns the change to other bytes of the same file. Large binary contents are not compared with each other.
 pub(super) fn to_bytes(now: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
     if now.is_opaque() && now.raw().len().max(bytes.len()) > COMPARED {
         return all_bytes(now, bytes);
@@ -165,7 +165,7 @@ pub(super) fn to_bytes(now: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
     ChangeSet::between(now, &alike(now, bytes))
 }
 
-/// True when that is what stands there.
+/// True when the current entry has this state.
 pub(crate) fn same(now: &Now, side: Option<Side>) -> bool {
     match (now, side) {
         (Now::Nothing, None) => true,
@@ -178,7 +178,7 @@ pub(crate) fn same(now: &Now, side: Option<Side>) -> bool {
 }
 
 impl Back<'_> {
-    /// A file that stayed where it was.
+    /// Reverses the change of a file that was not moved.
     fn single(&self, file: &Touched) -> Result<Option<Plan>> {
         let place = self.engine.logged_place(&file.path)?;
         let now = self.course.standing(&place)?;
@@ -214,13 +214,12 @@ impl Back<'_> {
         Ok(plan.writes().then_some(plan))
     }
 
-    /// A file that was moved from the place of `source`. `emptied`: what stood here went elsewhere in turn, and another plan
-    /// brings it back.
+    /// Reverses the move of a file from the path of `source`. `emptied`: the former entry of this path was moved in
+    /// turn, and another plan restores it.
     fn moved(&self, file: &Touched, source: &Touched, emptied: bool) -> Result<Vec<Plan>> {
         let (to, from) = (self.engine.logged_place(&file.path)?, self.engine.logged_place(&source.path)?);
         let (there, here) = (self.course.standing(&to)?, self.course.standing(&from)?);
-        // Where files of one content changed places, both are true of what stands there, and what is beside the bytes is not
-        // told by them.
+        // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
         let as_left = same(&here, source.after) && same(&there, file.after);
         if !as_left && same(&here, source.before) && (emptied || same(&there, file.before)) {
             return Ok(Vec::new());
@@ -278,7 +277,7 @@ impl Back<'_> {
         }
     }
 
-    /// The bytes of a version.
+    /// Returns the bytes of a version.
     fn content(&self, place: &Place, side: Side, now: &Now) -> Result<Vec<u8>> {
         let hand = match now {
             Now::File(now) => vec![(now.snapshot.id(), now.snapshot.raw())],
@@ -288,7 +287,7 @@ impl Back<'_> {
         found.ok_or_else(|| not_kept(place, self.logged))
     }
 
-    /// The file with the operation taken out of it, though it changed since.
+    /// Returns the file with the operation removed from it, although it changed since.
     fn rebased(&self, place: &Place, (before, after): (Side, Side), now: &Opened) -> Result<Vec<u8>> {
         let standing = [(now.snapshot.id(), now.snapshot.raw())];
         let history = self.engine.history(self.root);
@@ -330,7 +329,7 @@ impl Back<'_> {
             .fact("operation", id.to_string())
     }
 
-    /// The file is not what the operation left.
+    /// Creates the error for a file that is no longer in the state after the operation.
     fn conflict(&self, place: &Place, left: Option<Side>, now: &Now, what: &str) -> Error {
         let error = self.changed(place, what);
         let (Some(left), Now::File(now)) = (left, now) else { return error };
@@ -344,13 +343,13 @@ impl Back<'_> {
     }
 }
 
-/// What changed since the operation.
+/// Describes the changes since the operation.
 fn difference(place: &Place, left: &Snapshot, now: &Snapshot) -> String {
     let hunks = explain::brief(left, &ChangeSet::between(left, now), 3, 2 * DIFF);
     format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF).text)
 }
 
-/// The error for an operation whose contents are not there.
+/// Creates the error for an operation whose contents were not kept.
 pub(super) fn not_kept(place: &Place, logged: &Logged) -> Error {
     let why = if logged.operation.kept {
         "it was too large to be kept, was dropped since, or the file was changed by others before it could be kept"

@@ -1,4 +1,4 @@
-//! Which operation is meant.
+//! Selection of the operations to undo.
 
 use super::Args;
 use crate::caller::{Caller, Unread};
@@ -11,10 +11,10 @@ use emendate_core::{Phrase, advice};
 use emendate_history::{Filter, Gap, Logged, OperationName, Role};
 use std::path::Path;
 
-/// Operations looked at in one go.
+/// Operations loaded at a time.
 const PAGE: usize = 50;
 
-/// An operation as a call names it; `17^` is the moment before it.
+/// A call's reference to an operation; `17^` is the moment before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) name: OperationName,
@@ -22,7 +22,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Reads a name.
+    /// Parses a reference.
     ///
     /// Errors: `call.invalid`.
     pub(crate) fn read(text: &str) -> Result<Named> {
@@ -35,49 +35,49 @@ impl Named {
     }
 }
 
-/// An operation that a call without a name may mean.
+/// A candidate for a call that names no operation.
 struct Candidate {
     logged: Logged,
-    /// Operations after it are missing from the history, so it is not surely the last one.
+    /// Operations after it are missing from the history, so it may not be the last one.
     across: Option<Gap>,
 }
 
-/// Operations that a call of `undo` refers to.
+/// The operations that a call of `undo` refers to.
 pub(super) enum Choice {
     /// These operations of that root, the newest first.
     Known(usize, Vec<Logged>),
-    /// That is not known yet: this operation of that root takes others back at this moment.
+    /// Not known yet: this operation of that root is undoing others at this moment.
     UnderWay(usize, Box<Logged>),
 }
 
-/// The operations of one root that a call without a name may mean.
+/// The candidates of one root for a call that names no operation.
 enum Candidates {
     Known(Vec<Candidate>),
     UnderWay(Box<Logged>),
 }
 
-/// The gaps of a history on the way from its newest operation to older ones.
+/// The gaps of a history between its newest operation and older ones.
 struct Gaps(Vec<Gap>);
 
 impl Gaps {
-    /// Goes on to an older operation. A gap is crossed by agreement once an operation before it was taken back by one after
-    /// it: somebody named it.
+    /// Advances to an older operation. A gap counts as acknowledged once an operation before it was undone by one after
+    /// it, because that operation must have been named.
     fn meet(&mut self, logged: &Logged) {
         let number = logged.id.number;
         let crosses = |gap: &Gap| number > gap.after && logged.operation.taken().any(|id| id.number <= gap.after);
         self.0.retain(|gap| !crosses(gap));
     }
 
-    /// The gap between the newest operation and that one.
+    /// Returns the gap between the newest operation and this one.
     fn before(&self, logged: &Logged) -> Option<Gap> {
         self.0.iter().find(|gap| logged.id.number <= gap.after).copied()
     }
 }
 
 impl Engine {
-    /// The operation of that name, with the root whose history tells it.
+    /// Returns the operation of that name, with its root.
     ///
-    /// Errors: `operation.not_found`, and `call.invalid` for a number that several roots have given.
+    /// Errors: `operation.not_found`, and `call.invalid` for a number that occurs in several roots.
     pub(crate) fn operation(&self, name: OperationName) -> Result<(usize, Logged)> {
         let mut found = Vec::new();
         for root in 0..self.roots().len() {
@@ -96,9 +96,9 @@ impl Engine {
         })
     }
 
-    /// The operations that `undo` is asked for.
+    /// Selects the operations for `undo`.
     pub(super) fn chosen(&self, caller: &Caller, (args, raw): (&Args, Option<&Path>), times: usize) -> Result<Choice> {
-        // A model takes back what its own conversation did, unless it says otherwise.
+        // A model undoes operations of its own session, unless it says otherwise.
         let session = (caller.unread == Unread::Deny && !args.any_session).then_some(&*caller.session);
         match &args.id {
             Some(id) => self.by_id(session, id).map(|(root, logged)| Choice::Known(root, vec![logged])),
@@ -177,8 +177,8 @@ impl Engine {
         Ok(Choice::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
     }
 
-    /// The newest operations of a root that can be undone, or redone: nothing, when something else was done since. What is
-    /// being undone or redone at this moment may still come to nothing, and then it would be the operation to choose.
+    /// Returns the newest operations of a root that can be undone or redone: none if another operation followed. An
+    /// undo or redo in progress may still be aborted, and its operation would then be the one to select.
     fn last_of(
         &self,
         root: usize,
@@ -196,14 +196,14 @@ impl Engine {
                 if takes_back && logged.in_flight() {
                     return Ok(Candidates::UnderWay(Box::new(logged.clone())));
                 }
-                // Somebody took it back since the page before was read.
+                // It was undone since the previous page was read.
                 if logged.undone_by.is_some_and(|by| by.number > newest) {
                     return self.last_of(root, (session, path), redo, times);
                 }
                 gaps.meet(logged);
                 let candidate = || Candidate { logged: logged.clone(), across: gaps.before(logged) };
                 match logged.operation.role {
-                    // What was undone before it lies behind it, whether it was undone itself or not.
+                    // An undo before it is irrelevant to a redo, whether it was undone itself or not.
                     Role::Edit if redo => return Ok(Candidates::Known(found)),
                     _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
                     Role::Undo(_) if redo => found.push(candidate()),
@@ -222,14 +222,14 @@ impl Engine {
     }
 }
 
-/// The error where an operation would have to be finished first.
+/// Creates the error for an operation that would have to finish first.
 pub(super) fn under_way(logged: &Logged) -> Error {
     let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));
     Error::new(Code::LockTimeout, format!("Operation {} is being done right now{by}.", logged.id))
         .next("Repeat the call when that process has answered.")
 }
 
-/// The error where operations are missing after the one that would be taken back: `nth` of those that were chosen.
+/// Creates the error for operations missing after the `nth` of the selected ones.
 fn uncertain(gap: Gap, all: &[(usize, Candidate)], (nth, times): (usize, usize), verb: &str) -> Error {
     let logged = all.get(nth).map(|(_, it)| &it.logged);
     let id = logged.map_or(String::new(), |logged| logged.id.to_string());

@@ -1,4 +1,5 @@
-//! Operations taken back one after another as one change: each on what the ones before it leave, nothing written.
+//! Overlay for undoing several operations as one change: each is reversed on the result of the ones before it; nothing
+//! is written.
 
 use super::back::to_bytes;
 use crate::caller::Caller;
@@ -10,24 +11,24 @@ use emendate_history::{Kind, Side};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What stat says of a regular file beside its permission bits.
+/// File type bits of a regular file in `st_mode`.
 const REGULAR: u32 = 0o100_000;
 
-/// The files on the way.
+/// The files after the reversals so far.
 pub(super) struct Course<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
     stands: BTreeMap<PathBuf, Stand>,
 }
 
-/// A path on the way.
+/// A path in the overlay.
 struct Stand {
-    /// Its place among those that were met.
+    /// Its index in order of first use.
     nth: usize,
     place: Place,
-    /// What is there.
+    /// The entry on disk.
     disk: Now,
-    /// What will be there.
+    /// The entry after the reversals so far.
     then: Then,
     merged: bool,
     notes: Vec<String>,
@@ -36,9 +37,9 @@ struct Stand {
 #[derive(Clone)]
 struct Then {
     now: Now,
-    /// Where on the disk the file is that it will be; `None`: it will be made.
+    /// The current path of the file on disk; `None` if it will be created.
     file: Option<Place>,
-    /// Of a file that will be made.
+    /// The attributes of a file that will be created.
     attributes: Option<Attributes>,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Course<'a> {
         Course { engine, caller, stands: BTreeMap::new() }
     }
 
-    /// What is at a place by then.
+    /// Returns the entry at a path after the reversals so far.
     pub(super) fn standing(&self, place: &Place) -> Result<Now> {
         match self.stands.get(place.absolute()) {
             Some(stand) => Ok(stand.then.now.clone()),
@@ -55,7 +56,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Goes on with what takes one operation back.
+    /// Applies the plans that reverse one operation.
     pub(super) fn go(&mut self, plans: Vec<Plan>) -> Result<()> {
         for plan in &plans {
             let file = matches!(plan.now, Now::File(_)).then(|| plan.place.clone());
@@ -65,7 +66,7 @@ impl<'a> Course<'a> {
             let stand = || Stand { nth, place, disk, then, merged: false, notes: Vec::new() };
             self.stands.entry(plan.place.absolute().to_owned()).or_insert_with(stand);
         }
-        // What a file comes from has its mode, too, where it needs no plan itself.
+        // The source of a file contributes its mode, even if it has no plan of its own.
         for place in plans.iter().filter_map(|plan| Some(&plan.origin.as_ref()?.place)) {
             if !self.stands.contains_key(place.absolute()) {
                 let disk = self.engine.standing(place)?;
@@ -76,7 +77,7 @@ impl<'a> Course<'a> {
                 self.stands.insert(path, stand);
             }
         }
-        // All at once: two files may change places.
+        // All at once, because two files may swap places.
         let then: Vec<Then> = plans.iter().map(|plan| self.after(plan)).collect::<Result<_>>()?;
         for (plan, then) in plans.into_iter().zip(then) {
             if let Some(stand) = self.stands.get_mut(plan.place.absolute()) {
@@ -88,7 +89,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// What a plan leaves at its place.
+    /// Returns the result of a plan at its path.
     fn after(&self, plan: &Plan) -> Result<Then> {
         let nothing = |now| Then { now, file: None, attributes: None };
         match &plan.becomes {
@@ -108,7 +109,7 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// All of it as one plan for each file that differs.
+    /// Returns one plan for each file that differs.
     pub(super) fn plans(mut self) -> Vec<Plan> {
         let kept: Vec<PathBuf> =
             self.stands.values().filter_map(|it| Some(it.then.file.as_ref()?.absolute().into())).collect();
@@ -145,7 +146,7 @@ impl<'a> Course<'a> {
         plan.writes().then_some(plan)
     }
 
-    /// A file that is elsewhere now.
+    /// Creates the plan for a file that is at another path now.
     fn moved(&self, place: Place, disk: Now, (from, text): (&Place, &Snapshot), (bytes, mode): (Vec<u8>, u32)) -> Plan {
         let changes = to_bytes(text, bytes);
         let lines = self.engine.lines_then(self.caller, from, text, &changes);
@@ -168,7 +169,7 @@ fn text_of(now: &Now) -> Option<&Snapshot> {
     }
 }
 
-/// The paths of operations, for those who wait for them.
+/// The paths of operations, to wait for their locks.
 pub(super) fn paths(all: &[emendate_history::Logged]) -> impl Iterator<Item = &Path> {
     use std::os::unix::ffi::OsStrExt as _;
     let files = all.iter().flat_map(|logged| &logged.operation.files);

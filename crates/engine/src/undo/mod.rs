@@ -1,5 +1,5 @@
-//! The tools `undo` and `restore`: what an operation did is taken back, all of its files or none; and one file becomes what
-//! it once was. Both are operations themselves, so both can be undone.
+//! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
+//! earlier version. Both are operations themselves, so both can be undone.
 
 mod back;
 mod choose;
@@ -28,13 +28,13 @@ use choose::{Choice, under_way};
 pub(crate) use choose::Named;
 pub(crate) use restore::Args as RestoreArgs;
 
-/// Operations that one call undoes at most.
+/// Operations that one call may undo.
 const MOST: usize = 100;
 
-/// Times that the operations are chosen anew because somebody else took one of them back meanwhile.
+/// Retries of the selection after another process undid one of the selected operations.
 const ATTEMPTS: usize = 64;
 
-/// The age up to which an undo or a redo of another process is waited for.
+/// Age up to which an undo or a redo of another process is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The text and the files of an answer, and the name of the new operation.
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 }
 
 impl Engine {
-    /// The tool `undo`.
+    /// Runs the tool `undo`.
     pub(crate) fn undo(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let cause = Cause::new(tool, &input);
         let raw = raw_path::take(&mut input)?;
@@ -92,7 +92,7 @@ impl Engine {
         Ok(answer)
     }
 
-    /// Chooses the operations and takes them back. Where another process takes one of them back meanwhile, it chooses anew,
+    /// Selects operations and undoes them. If another process undoes one of them meanwhile, the selection is repeated,
     /// so that two simultaneous calls have the effect of one after the other.
     fn choose_and_take_back(
         &self,
@@ -117,10 +117,10 @@ impl Engine {
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
     }
 
-    /// Chooses the operations. Where another process is taking one back, its result is waited for: only then it is known
-    /// which operation is the next one, and the order of the log is the order of the calls.
+    /// Selects the operations. If another process is undoing one, its result is awaited: only then the next operation
+    /// is known, and the order of the log is the order of the calls.
     ///
-    /// Errors: `lock.timeout`, and those of the choice.
+    /// Errors: `lock.timeout`, and those of the selection.
     fn choose(&self, caller: &Caller, asked: (&Args, Option<&Path>), times: usize) -> Result<(usize, Vec<Logged>)> {
         loop {
             match self.chosen(caller, asked, times)? {
@@ -134,8 +134,8 @@ impl Engine {
         }
     }
 
-    /// Takes operations of one root back, the newest first, all or none. `overtaken` is set where one of them was taken
-    /// back or withdrawn since it was chosen.
+    /// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
+    /// aborted since it was selected.
     fn take_back(
         &self,
         caller: &Caller,
@@ -155,7 +155,7 @@ impl Engine {
         let done = self.carry_out(caller, cause, dry_run, || {
             check()?;
             let plans = back::plans(self, caller, (root, all));
-            // Files that do not fit may be those that another process left by taking the same operation back.
+            // Conflicting files may be the result of another process undoing the same operation.
             if plans.is_err() {
                 check()?;
             }
@@ -176,10 +176,10 @@ impl Engine {
         Ok((text, files, operation))
     }
 
-    /// Logs that operations were taken back whose files are already as before them, so that the next undo goes on with the
-    /// operation before them. Returns the error of this call.
+    /// Logs the undo of operations whose files are already in the state before them, so that the next undo continues
+    /// with an earlier operation. Returns the error of this call.
     ///
-    /// Errors: `conflict.raced` where somebody else took one of them back meanwhile.
+    /// Errors: `conflict.raced` if one of them was undone by others meanwhile.
     fn mark_taken_back(&self, caller: &Caller, cause: Cause<'_>, root: usize, nothing: Error) -> Result<Error> {
         let operation = Operation {
             session: caller.session.clone(),
@@ -197,19 +197,19 @@ impl Engine {
         let history = self.history(root);
         match history.log(&operation, &[], &[]) {
             Ok(entered) => {
-                // Where that fails, it is judged by its files, of which there are none.
+                // If that fails, it is resolved by its files, of which there are none.
                 let _ = history.settle(&[entered.id]);
                 let verb = if matches!(cause.role, Role::Redo(_)) { "redone" } else { "undone" };
                 let next = format!("It counts as {verb} now: repeat the call for the operation before it.");
                 Ok(nothing.next(next).fact("operation", entered.id.to_string()))
             }
             Err(error) if error.code() == Code::ConflictRaced => Err(error),
-            // A store that cannot be written changes nothing of the answer.
+            // A read-only store does not affect the answer.
             Err(_) => Ok(nothing),
         }
     }
 
-    /// Checks that nobody took one of the operations back since they were chosen.
+    /// Checks that none of the operations was undone since they were selected.
     ///
     /// Errors: `conflict.raced`, and those of the session store.
     fn is_still_done(&self, root: usize, all: &[Logged]) -> Result<()> {
@@ -225,17 +225,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Folders that were made for what was taken back go, if nobody put anything else into them.
+    /// Removes directories that the undone operations created, if they are empty.
     fn remove_made(&self, all: &[Logged]) {
         for folder in all.iter().flat_map(|logged| logged.operation.folders.iter().rev()) {
-            // An empty folder that stays is no failure of an undo.
+            // A directory that remains is not a failure of the undo.
             let place = self.store().admit_link(Path::new(OsStr::from_bytes(folder)));
             let _ = place.and_then(|place| self.store().remove_folder(&place));
         }
     }
 }
 
-/// What was taken back, in words.
+/// Formats the headline of an undo.
 fn headline(logged: &Logged, dry_run: bool) -> String {
     let verb = match (matches!(logged.operation.role, Role::Undo(_)), dry_run) {
         (false, false) => "Undone",
@@ -248,7 +248,7 @@ fn headline(logged: &Logged, dry_run: bool) -> String {
     format!("{verb}{by} operation {} ({tool}, session {session}).\n", logged.id)
 }
 
-/// Data of an answer with these files.
+/// Creates the data of an answer with these files.
 pub(crate) fn data(files: Vec<Value>, dry_run: bool) -> Map<String, Value> {
     let mut data = Map::new();
     data.insert("dryRun".to_owned(), dry_run.into());

@@ -1,4 +1,4 @@
-//! One file as it was when an operation had been done, or before it.
+//! Restore of one file as of an operation, after or before it.
 
 use super::back::{not_kept, same};
 use super::{Named, data};
@@ -24,7 +24,7 @@ use serde_json::Value;
 use std::iter::once;
 use std::path::Path;
 
-/// Operations on a file that are asked what it had when it went.
+/// Operations on a file that are searched for its attributes at the time of its removal.
 const LATER: usize = 1000;
 
 /// The input of `restore`.
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 }
 
 impl Engine {
-    /// The tool `restore`.
+    /// Runs the tool `restore`.
     pub(crate) fn restore(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let cause = Cause::new(tool, &input);
         let options = Options::take(&mut Value::Null, caller, self.config(), tool)?;
@@ -106,7 +106,7 @@ impl Engine {
         if side.kind == Kind::Link && same(&now, Some(side)) {
             return Ok(Plan::other(place.clone(), Now::Nothing, Becomes::Nothing));
         }
-        // Set-id bits that a file has not lost stay; none are given to it.
+        // Existing set-id bits of the file remain; none are added.
         let held = now.mode().map_or(0, |mode| mode & 0o7000);
         let attributes = match now {
             Now::Nothing => self.attributes_then(root, place, side)?,
@@ -116,7 +116,7 @@ impl Engine {
         Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
     }
 
-    /// Owner and attributes of a file that went away as it was then.
+    /// Returns owner and attributes of a deleted file at the time of its removal.
     fn attributes_then(&self, root: usize, place: &Place, side: Side) -> Result<Option<Attributes>> {
         let filter = Filter { path: Some(key(place)), limit: LATER, ..Filter::default() };
         let files = self.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
@@ -124,7 +124,7 @@ impl Engine {
         Ok(same.find_map(|file| file.attributes))
     }
 
-    /// A model must have seen what it replaces.
+    /// Checks that a model has seen the content it replaces.
     fn may_replace(&self, caller: &Caller, options: &Options, place: &Place, now: &Now) -> Result<()> {
         match now {
             Now::File(now) if caller.unread == Unread::Deny => match self.base(caller, options, place, now)? {
@@ -135,7 +135,7 @@ impl Engine {
         }
     }
 
-    /// What stood at a place right after an operation, or right before it, and the operation that tells.
+    /// Returns the entry at a path right after an operation, or right before it, and the operation that shows it.
     pub(crate) fn side_at(
         &self,
         root: usize,
@@ -143,7 +143,7 @@ impl Engine {
         (logged, before): (&Logged, bool),
     ) -> Result<(Option<Side>, Logged)> {
         let touched = |logged: &Logged| logged.operation.files.iter().find(|file| file.path == key(place)).cloned();
-        // Others may have changed it between the operation before this one and this one.
+        // Others may have changed it between the preceding operation and this one.
         if before && let Some(file) = touched(logged) {
             return Ok((file.before, logged.clone()));
         }
@@ -154,7 +154,7 @@ impl Engine {
         if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((touched(&it)?.after, it))) {
             return Ok((side, told_by));
         }
-        // Nothing had touched it by then, so it was what the first one after that found.
+        // No earlier operation touched it, so its state is the one that the first later operation found.
         let mut below = None;
         let mut first = None;
         loop {

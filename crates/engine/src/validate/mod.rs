@@ -1,6 +1,6 @@
-//! Hop 6, after formatters and hooks: what a file would be is looked at before it is written. One that was JSON, JSONC, TOML
-//! or YAML stays what it is, and one with a schema fits it; what was wrong before is nobody's fault now, and only told. An
-//! undo is not looked at: it brings back what stood there.
+//! Hop 6, after formatters and hooks: validates results before they are written. A valid JSON, JSONC, TOML or YAML file
+//! must remain valid, and a file with a schema must fit it; existing problems are only reported. An undo is not
+//! validated, because it restores an earlier state.
 
 mod schemas;
 mod told;
@@ -13,15 +13,15 @@ use emendate_fs::Place;
 use emendate_schema::{Checked, Document, Fault, Kind, MOST_BYTES, Repeated, fresh, looks_like_a_template, read};
 use schemas::Source;
 
-/// Bytes of all files of a call that are looked at.
+/// Bytes of all files of a call that are validated.
 const TOGETHER: usize = 64 << 20;
 
-/// What becomes of what is wrong.
+/// The reactions to invalid results.
 #[derive(Clone, Copy)]
 struct Stance {
-    /// Of a text that is not what it was.
+    /// How strictly to treat a file that no longer parses.
     syntax: Strictness,
-    /// Of one that does not fit a schema: refused, or told.
+    /// Whether schema violations are refused, or only reported.
     refuses: bool,
 }
 
@@ -33,13 +33,13 @@ struct Case<'p> {
     after: &'p str,
     sources: Vec<Source>,
     stance: Stance,
-    /// What others made of the text that the caller sent.
+    /// Changes to the caller's text by others.
     others: Vec<&'p str>,
     notes: Vec<String>,
 }
 
 impl Engine {
-    /// Refuses plans that leave a file broken; what may stay as it is becomes a note.
+    /// Refuses plans that leave a file invalid; tolerated problems become notes.
     ///
     /// Errors: `schema.violation`, `schema.invalid`.
     pub(crate) fn validate(&self, plans: &mut [Plan], allows_invalid: bool) -> Result<()> {
@@ -56,7 +56,7 @@ impl Engine {
         Error::all(errors, of).map_or(Ok(()), Err)
     }
 
-    /// A person who changed the text has the last word.
+    /// Reports problems in a text that a person changed, without refusing it.
     pub(crate) fn tell_of_a_persons_text(&self, plans: &mut [Plan]) {
         for plan in plans.iter_mut().filter(|plan| plan.user_modified) {
             let stance = Stance { syntax: Strictness::Warn.min(self.config().strictness), refuses: false };
@@ -65,7 +65,7 @@ impl Engine {
         }
     }
 
-    /// True where the syntax of a plan's file is looked at here.
+    /// True when the syntax of a plan's file is validated here.
     pub(crate) fn validates(&self, plan: &Plan) -> bool {
         let known = Kind::of(plan.place.absolute()).is_some() && self.config().strictness > Strictness::Off;
         known && plan.before.text().len() <= MOST_BYTES && !self.is_skipped(&plan.place)
@@ -75,7 +75,7 @@ impl Engine {
         self.config().unchecked.iter().any(|rule| rule.matches(place.relative(), place.absolute()))
     }
 
-    /// Looks at one plan: what is to be told.
+    /// Validates one plan; returns the notes.
     ///
     /// Errors: as [`Engine::validate`].
     fn judged(&self, plan: &Plan, stance: Stance, left: &mut usize) -> Result<Vec<String>> {
@@ -89,10 +89,10 @@ impl Engine {
             return Ok(Vec::new());
         }
         if plan.source.is_some() {
-            // Of a large file only the parts around the edit are here.
+            // Of a large file only the parts around the edit are loaded.
             return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
         }
-        // What cannot be decoded any more is told elsewhere.
+        // Text that cannot be decoded any more is reported elsewhere.
         let Ok(after) = plan.after() else { return Ok(Vec::new()) };
         let size = after.text().len();
         if size > MOST_BYTES || size > *left {
@@ -110,7 +110,7 @@ impl Engine {
     }
 }
 
-/// What a file is whose name does not say it.
+/// Detects the type of a file by its content, if its name does not show it.
 fn by_content(text: &str) -> Kind {
     if text.trim_start().starts_with(['{', '[', '/']) { Kind::Jsonc } else { Kind::Yaml }
 }
@@ -134,7 +134,7 @@ impl Case<'_> {
         Ok(self.notes)
     }
 
-    /// The text as it was. JSON that has comments in a file for which nobody said so is JSON with comments from then on.
+    /// Parses the former text. JSON with comments in a file of unspecified type is treated as JSONC from then on.
     fn read_before(&mut self) -> Before {
         if self.before.trim().is_empty() {
             return Before::Nothing;
@@ -152,7 +152,7 @@ impl Case<'_> {
         }
     }
 
-    /// The text is not what it should be.
+    /// Handles a text with invalid syntax.
     fn broken(&mut self, before: &Before, fault: &Fault, after: &Snapshot) -> Result<()> {
         let wrong = told::fault(self.after, fault);
         let line = after.text()[..fault.at.min(after.text().len())].rfind('\n').map_or(0, |end| end + 1);
@@ -167,7 +167,7 @@ impl Case<'_> {
             }
             Before::Unknown => self.notes.push(told::unchecked(self.place, "it was too large before")),
             _ if marks => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),
-            // A schema cannot hold for what cannot be read.
+            // An unparsable text cannot fit a schema.
             _ if self.stance.syntax == Strictness::Refuse || (self.stance.refuses && !self.sources.is_empty()) => {
                 return Err(told::broken(self, fault));
             }
@@ -176,7 +176,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Names that an object has twice now are no fault of syntax, and hardly ever meant.
+    /// Notes new duplicate names in an object: they are valid syntax, but hardly ever intended.
     fn tell_repeated(&mut self, before: &Before, repeated: &[Repeated]) {
         let old = if let Before::Sound(document) = before { document.repeated() } else { &[] };
         let count = |all: &[Repeated], name: &str| all.iter().filter(|it| it.name == name).count();
@@ -213,7 +213,7 @@ impl Case<'_> {
         let old = match before {
             Before::Nothing => Checked { violations: Vec::new(), more: false, beyond: false, untried: Vec::new() },
             Before::Sound(document) => schema.check(document),
-            // What was wrong before nobody can say; this much is better than a text that cannot be read.
+            // Former violations are unknown; this result is still better than an unparsable text.
             Before::Broken | Before::Unknown => Checked { more: true, ..schema.check(document) },
         };
         let new = if old.more || old.beyond { Vec::new() } else { fresh(&old.violations, &violations) };
@@ -233,12 +233,12 @@ fn was_invalid(before: &Before, old: &Checked) -> bool {
     matches!(before, Before::Broken) || !old.violations.is_empty()
 }
 
-/// What a file was.
+/// The former validity of a file.
 enum Before {
-    /// Not there, or blank.
+    /// Missing or blank.
     Nothing,
     Sound(Document),
     Broken,
-    /// Nobody can say.
+    /// Unknown.
     Unknown,
 }

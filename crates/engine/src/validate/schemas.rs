@@ -1,5 +1,5 @@
-//! Which schemas a file has to fit, and where they are read from: below the roots through the same door as everything else,
-//! policy included; what the user's own configuration names also elsewhere. Nothing is fetched.
+//! The schemas of a file, and their sources: files below the roots are read subject to the policy; files named by the
+//! user's own configuration may be anywhere. Nothing is fetched.
 
 use crate::config::Config;
 use crate::engine::Engine;
@@ -9,7 +9,7 @@ use emendate_fs::{Place, shown};
 use emendate_schema::{Kind, SETTINGS, Schema};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file of a schema.
+/// Bytes of a schema file.
 const LARGEST: u64 = 4 << 20;
 
 /// A schema for a file.
@@ -18,12 +18,12 @@ pub(super) enum Source {
     Claude,
     /// Our own configuration.
     Emend,
-    /// One that a configuration names.
+    /// A schema that a configuration names.
     Named { path: PathBuf, own: bool, origin: String },
 }
 
 impl Source {
-    /// What it is called in messages.
+    /// The name in messages.
     pub(super) fn name(&self) -> String {
         match self {
             Source::Claude => "the schema of Claude Code's settings".to_owned(),
@@ -32,7 +32,7 @@ impl Source {
         }
     }
 
-    /// Who says that it holds.
+    /// The origin of the requirement.
     pub(super) fn origin(&self) -> &str {
         match self {
             Source::Claude | Source::Emend => "emend itself",
@@ -41,7 +41,7 @@ impl Source {
     }
 }
 
-/// What the program that reads the file says beyond the schema.
+/// Returns the problem that the program which reads the file would report beyond the schema.
 pub(super) fn also_wrong(source: &Source, text: &str) -> Option<String> {
     if !matches!(source, Source::Emend) {
         return None;
@@ -51,14 +51,14 @@ pub(super) fn also_wrong(source: &Source, text: &str) -> Option<String> {
 }
 
 impl Engine {
-    /// The schemas that a file has to fit.
+    /// Returns the schemas that a file has to fit.
     pub(super) fn schemas_of(&self, place: &Place) -> Vec<Source> {
         let absolute = place.absolute();
-        // Bytes first: to take a path apart is dear, and every edit asks.
+        // Bytes first: parsing a path is expensive, and every edit comes here.
         let ends =
             |end: &str| absolute.as_os_str().as_encoded_bytes().ends_with(end.as_bytes()) && absolute.ends_with(end);
         let mut out = Vec::new();
-        // The last two are the administrator's, on Linux, and on macOS and Windows.
+        // The last two are the administrator's: on Linux, and on macOS and Windows.
         if [
             ".claude/settings.json",
             ".claude/settings.local.json",
@@ -82,7 +82,7 @@ impl Engine {
         out
     }
 
-    /// A schema, read now: it may have been changed by the call before.
+    /// Loads a schema; it is not cached, because the previous call may have changed it.
     ///
     /// Errors: `schema.invalid`.
     pub(super) fn compiled(&self, source: &Source) -> Result<Schema> {
@@ -95,7 +95,7 @@ impl Engine {
                 let text = self.schema_file(path, *own).map_err(|why| unusable(source, path, &why))?;
                 let kind = Kind::of(path).unwrap_or(Kind::Json);
                 let mut more = |name: &str| {
-                    // What lies outside the roots is read for its user only, and nothing above it.
+                    // Files outside the roots are read only for their user, and nothing above the schema.
                     let above = *own && (name.starts_with("../") || name.starts_with('/'));
                     if above {
                         Err("that is not below its folder".to_owned())
@@ -117,9 +117,9 @@ impl Engine {
         })
     }
 
-    /// The text of a file of a schema.
+    /// Returns the text of a schema file.
     ///
-    /// Errors: why not, as part of a sentence.
+    /// Errors: the reason, as part of a sentence.
     fn schema_file(&self, path: &Path, own: bool) -> Result<String, String> {
         if let Some(files) = self.config().own_files().filter(|_| own) {
             return files(path);

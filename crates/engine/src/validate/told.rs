@@ -1,4 +1,4 @@
-//! What is wrong with a result, in words and data.
+//! Messages and data about invalid results.
 
 use super::Case;
 use super::schemas::Source;
@@ -8,7 +8,7 @@ use emendate_fs::Place;
 use emendate_schema::{self as schema, Fault, Repeated, Violation};
 use serde_json::{Value, json};
 
-/// Violations that a message lists, and the data of it.
+/// Violations that a message lists, and the number in its data.
 const LISTED: usize = 10;
 const IN_DATA: usize = 50;
 /// Characters of a line that is shown.
@@ -18,11 +18,11 @@ pub(super) fn unchecked(place: &Place, why: &str) -> String {
     format!("What {} is now was not looked at: {why}.", place.shown())
 }
 
-/// Where and what, as a sentence.
+/// Describes a syntax error with its position, as a sentence.
 pub(super) fn fault(text: &str, fault: &Fault) -> String {
     let at = schema::Place::of(text, fault.at);
     let hint = if fault.hint.is_empty() { String::new() } else { format!(" {}", fault.hint) };
-    // A parser's own words may end in a point.
+    // A parser's message may end with a period.
     let what = fault.what.trim_end_matches('.');
     format!("line {}, column {}: {what}.{hint}", at.line, at.column)
 }
@@ -56,7 +56,7 @@ pub(super) fn new(text: &str, source: &Source, violations: &[&Violation]) -> Str
     format!("This does not fit {} in {} places, first {first}.", source.name(), violations.len())
 }
 
-/// The error for a text that is not what it should be.
+/// Creates the error for a text with invalid syntax.
 pub(super) fn broken(case: &Case<'_>, fault: &Fault) -> Error {
     let at = schema::Place::of(case.after, fault.at);
     let name = case.kind.name();
@@ -84,7 +84,7 @@ pub(super) fn broken(case: &Case<'_>, fault: &Fault) -> Error {
         .fact("violations", json!([{ "line": at.line, "column": at.column, "message": fault.what }]))
 }
 
-/// The error for what a schema does not take.
+/// Creates the error for violations of a schema.
 pub(super) fn violations(
     case: &Case<'_>,
     source: &Source,
@@ -112,7 +112,7 @@ pub(super) fn violations(
     finished(error, source).fact("violations", data.collect::<Vec<Value>>()).fact("count", new.len())
 }
 
-/// The error for what its reader does not take.
+/// Creates the error for a text that its reader rejects.
 pub(super) fn wrong(case: &Case<'_>, source: &Source, what: &str) -> Error {
     let error = Error::new(Code::SchemaViolation, message(source));
     finished(with_others(case, error).evidence(format!("{}, after the edit: {what}", case.place.shown())), source)
@@ -149,7 +149,7 @@ fn finished(error: Error, source: &Source) -> Error {
         .fact("origin", source.origin())
 }
 
-/// Says that the text is not the caller's alone.
+/// Adds that the text is not only the caller's.
 fn with_others(case: &Case<'_>, error: Error) -> Error {
     case.others.iter().fold(error, Error::evidence)
 }
@@ -161,7 +161,7 @@ fn row(text: &str, violation: &Violation) -> String {
     format!("{}:{} {pointer}: {}", at.line, at.column, violation.what)
 }
 
-/// The lines around one, numbered.
+/// Returns the numbered lines around one.
 fn around(text: &str, line: usize) -> String {
     let rows = text.lines().enumerate().skip(line.saturating_sub(2)).take(3);
     let cut = |text: &str| text.chars().take(WIDTH).collect::<String>();

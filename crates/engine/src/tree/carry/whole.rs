@@ -1,4 +1,4 @@
-//! A file is carried whole or not at all: what is taken up is put down, put back, or told to be gone.
+//! Atomic moves: a file that is moved away is placed, put back, or reported as deleted.
 
 use crate::plan::{Becomes, Origin, Plan};
 use crate::tree::Tree;
@@ -7,7 +7,7 @@ use emendate_fs::Place;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// What the steps of a call have planned so far, as far as one more move can change it.
+/// The plans of the earlier steps, as far as one more move can change them.
 struct Saved {
     plans: Vec<(usize, Plan)>,
     count: usize,
@@ -15,8 +15,8 @@ struct Saved {
 }
 
 impl Tree<'_> {
-    /// Moves a file. Where a step may be left out and this one fails, nothing of it stays planned: least of all that the file
-    /// leaves its place. Where another step put its file there already, none can be left out.
+    /// Moves a file. If this step fails and may be skipped, none of its plans remain, in particular not the removal at
+    /// the source. If another step has already used the freed path, no step can be skipped.
     pub(in crate::tree) fn moved(
         &mut self,
         step: usize,
@@ -51,8 +51,7 @@ impl Tree<'_> {
     }
 }
 
-/// The plans as all steps together leave them: what was carried to a place and removed there, or came back to where it was, did
-/// not go anywhere.
+/// Returns the combined plans of all steps: a file that was moved and then deleted, or moved back, was not moved.
 pub(in crate::tree) fn settled(plans: Vec<Plan>) -> Vec<Plan> {
     let carries = |plan: &Plan, origin: &Origin| {
         plan.becomes != Becomes::Nothing && origin.place.absolute() != plan.place.absolute()
