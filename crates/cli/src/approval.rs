@@ -1,4 +1,4 @@
-//! Asking the person at the terminal: what would be written is shown, and yes, no, changed or always is the answer.
+//! Approval by the person at the terminal: shows the planned change, and accepts yes, no, an edited text or always.
 
 use crate::desk::Desk;
 use crate::diff::Layout;
@@ -11,10 +11,10 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Questions of one call: after each answer the file is looked at again, and may be another one.
+/// Questions of one call: after each answer the call is planned again, and another file may need approval.
 const QUESTIONS: usize = 16;
 
-/// What a person answers.
+/// A person's answer.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Yes,
@@ -23,10 +23,10 @@ enum Answer {
     Always,
 }
 
-/// Makes a call; where the rules ask, asks the person at the terminal and makes it again. What cannot be undone is asked about,
-/// too; where nobody can be asked, it is said before it is done.
+/// Makes a call; if it needs approval, asks the person at the terminal and repeats it. Changes that cannot be undone
+/// need approval, too; if nobody can be asked, a warning is printed first.
 pub(crate) fn call(desk: &Desk<'_>, make: impl Fn(&Caller) -> Reply) -> Reply {
-    // On a command line every relative name means the same.
+    // On a command line, every relative name has the same base.
     let mut caller = Caller { names_from: desk.cwd.clone(), ..desk.caller() };
     let mut reply = make(&caller);
     let asks = !desk.global.json && io::stdin().is_terminal() && io::stderr().is_terminal();
@@ -56,15 +56,15 @@ pub(crate) fn call(desk: &Desk<'_>, make: impl Fn(&Caller) -> Reply) -> Reply {
     reply
 }
 
-/// Asks whether what cannot be undone is to be done.
+/// Asks whether to make a change that cannot be undone.
 fn agrees<W: Write>(error: &Error, input: &mut dyn BufRead, out: &mut Paper<W>) -> io::Result<bool> {
     out.line(BOLD, error.message())?;
     Ok(answer(input, out, false, false)? == Answer::Yes)
 }
 
-/// Shows a question and takes the answer. `edit` lets the person change a text, `always` remembers rules.
+/// Shows a question and reads the answer. `edit` lets the person change a text, `always` remembers rules.
 ///
-/// Errors: what cannot be shown, edited or remembered.
+/// Errors: output, editing or storing the rules failed.
 fn converse<W: Write>(
     question: &Value,
     input: &mut dyn BufRead,
@@ -107,7 +107,7 @@ fn shown<W: Write>(out: &mut Paper<W>, file: &Map<String, Value>) -> io::Result<
     out.diff("", file)
 }
 
-/// Asks until the answer can be understood; the end of the input is a no.
+/// Asks until the answer is valid; the end of the input means no.
 fn answer<W: Write>(input: &mut dyn BufRead, out: &mut Paper<W>, edit: bool, always: bool) -> io::Result<Answer> {
     let choices =
         [Some("[y]es"), Some("[n]o"), edit.then_some("[e]dit first"), always.then_some("[a]lways for this file")];
@@ -130,7 +130,8 @@ fn answer<W: Write>(input: &mut dyn BufRead, out: &mut Paper<W>, edit: bool, alw
     }
 }
 
-/// The rule that would answer the question for good; none where a written rule asks, which goes before any that allows.
+/// Returns the rule that would answer the question permanently; `None` if a configured rule asks, because it takes
+/// precedence over allow rules.
 fn rule_for(file: &Map<String, Value>) -> Option<String> {
     let text = |key: &str| file.get(key).and_then(Value::as_str);
     text("rule").filter(|rule| rule.starts_with("policy."))?;
@@ -138,7 +139,7 @@ fn rule_for(file: &Map<String, Value>) -> Option<String> {
     Some(rule_about(path))
 }
 
-/// The rule for editing one file; `path` is absolute.
+/// Returns the rule for editing one file; `path` is absolute.
 pub(crate) fn rule_about(path: &str) -> String {
     let escaped: String =
         path.chars().flat_map(|char| "\\*?[]{}!#".contains(char).then_some('\\').into_iter().chain([char])).collect();
@@ -147,16 +148,16 @@ pub(crate) fn rule_about(path: &str) -> String {
 
 /// Lets the person change a text in their editor.
 ///
-/// Errors: `call.invalid` where the editor does not start or says that it failed.
+/// Errors: `call.invalid` if the editor does not start or reports a failure.
 fn edited(path: &Path, text: &str) -> Result<String> {
     let name = path.extension().map_or(String::new(), |it| format!(".{}", it.to_string_lossy()));
     let failed = |error: io::Error| io_error("the file for the editor", &error);
-    // Readable by nobody else, and gone when this ends.
+    // Readable by nobody else, and deleted at the end of this function.
     let mut file = tempfile::Builder::new().prefix("emend-").suffix(&name).tempfile().map_err(failed)?;
     file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
     let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
     let editor = named.unwrap_or_else(|| "vi".to_owned());
-    // The variable may hold arguments, as `code --wait` does: a shell takes it apart.
+    // The variable may contain arguments, as `code --wait` does: a shell splits it.
     let status = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status();
     if !status.map_err(failed)?.success() {
         return Err(Error::new(

@@ -1,4 +1,4 @@
-//! The files of MCP clients on this machine: where they are, and what they say of our server.
+//! Configuration files of MCP clients on this machine, and their entries for our server.
 
 use crate::args::{Cli, Command};
 use crate::desk::Desk;
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Largest file of a client, in bytes.
+/// Bytes of a client's file.
 const LARGEST: u64 = 64 << 20;
 
-/// Where this user's programs keep their settings.
+/// Returns the directories in which this user's programs keep their settings.
 ///
-/// Errors: no home.
+/// Errors: no home directory.
 pub(crate) fn places() -> Result<Places> {
     let base = choose_base_strategy().map_err(|_| {
         Error::new(Code::CallInvalid, "There is no home directory, so the clients' files cannot be found.")
@@ -28,32 +28,33 @@ pub(crate) fn places() -> Result<Places> {
     Ok(Places { home, config, xdg })
 }
 
-/// A folder that a variable of the environment names.
+/// Returns a directory named by an environment variable.
 pub(crate) fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// The project: the first root.
+/// Returns the project: the first root.
 ///
-/// Errors: as [`Desk::roots`]; a root that is not there.
+/// Errors: as [`Desk::roots`]; a root that does not exist.
 pub(crate) fn project(desk: &Desk<'_>) -> Result<PathBuf> {
     let root = desk.roots()?.into_iter().next().unwrap_or_default();
     root.canonicalize().map_err(|error| io_error(&shown(&root), &error))
 }
 
-/// A file of a client: where it really is, and the folder that an edit of it may reach.
+/// The resolved location of a client's file, and the directory that an edit of it may access.
 #[derive(Debug)]
 pub(crate) struct Spot {
     /// The file, which may be missing.
     pub(crate) path: PathBuf,
-    /// An existing folder above it.
+    /// An existing directory above it.
     pub(crate) root: PathBuf,
 }
 
 impl Spot {
-    /// A project's file may not lead out of the project; a user's own may be a link to wherever they keep it.
+    /// Resolves a file. A project's file may not lead out of the project; a user's own may be a link to another
+    /// location.
     ///
-    /// Errors: a link that leads nowhere.
+    /// Errors: a broken link.
     pub(crate) fn of(file: &Path, project: Option<&Path>) -> Result<Spot> {
         if let Some(project) = project {
             return Ok(Spot { path: file.to_owned(), root: project.to_owned() });
@@ -67,15 +68,15 @@ impl Spot {
         };
         let real = there.canonicalize().map_err(|error| io_error(&shown(there), &error))?;
         let rest = file.strip_prefix(there).unwrap_or(Path::new(""));
-        // Joining nothing would add a slash.
+        // Joining an empty path would add a slash.
         let path = if rest.as_os_str().is_empty() { real.clone() } else { real.join(rest) };
         let root = if real.is_dir() { real } else { real.parent().unwrap_or(Path::new("/")).to_owned() };
         Ok(Spot { path, root })
     }
 
-    /// The file as it is; `None` where there is none.
+    /// Reads the file; `None` if it does not exist.
     ///
-    /// Errors: what is no text, or cannot be read.
+    /// Errors: content that is not text or cannot be read.
     pub(crate) fn read(&self) -> Result<Option<Snapshot>> {
         let store = Local::open(std::slice::from_ref(&self.root))?;
         let place = store.admit(&self.path)?;
@@ -85,26 +86,26 @@ impl Spot {
     }
 }
 
-/// What a client's file says of our server, and what came of starting it.
+/// A client's entry for our server, and the result of starting it.
 pub(crate) struct Registered {
     client: &'static Client,
     scope: Scope,
     file: PathBuf,
-    /// The words that start the server.
+    /// The command line of the server.
     command: Vec<String>,
     outcome: Outcome,
 }
 
 enum Outcome {
-    /// It was started, and spoke.
+    /// It was started and responded.
     Works(Spoke),
     /// It was not started, for this reason.
     Skipped(String),
-    /// Something is wrong.
+    /// It failed.
     Broken(String),
 }
 
-/// Every client that has our server, each started and spoken to.
+/// Returns every client that has our server, after starting each server and talking to it.
 pub(crate) fn registered(desk: &Desk<'_>) -> Vec<Registered> {
     let Ok(places) = places() else { return Vec::new() };
     let project = project(desk).ok();
@@ -132,12 +133,12 @@ pub(crate) fn registered(desk: &Desk<'_>) -> Vec<Registered> {
     out
 }
 
-/// Starts what an entry says.
+/// Starts the server of an entry.
 fn tried(client: &Client, scope: Scope, mut entry: Entry, project: Option<&Path>) -> (Vec<String>, Outcome) {
     let words: Vec<String> = std::iter::once(&entry.command).chain(&entry.args).cloned().collect();
     let folder = project.unwrap_or(Path::new("/"));
     if let Roots::Variable(variable) = client.roots {
-        // As the client would put it in.
+        // As the client would substitute it.
         entry.args.iter_mut().for_each(|word| *word = word.replace(variable, &folder.display().to_string()));
     }
     if scope == Scope::Project {
@@ -152,7 +153,8 @@ fn tried(client: &Client, scope: Scope, mut entry: Entry, project: Option<&Path>
     (words, outcome)
 }
 
-/// True when an entry starts this very program as an MCP server. What came with a repository may start nothing else.
+/// True when an entry starts this very program as an MCP server. An entry that came with a repository may start nothing
+/// else.
 fn is_ours(entry: &Entry) -> bool {
     let line: Vec<OsString> =
         std::iter::once("emend").chain(entry.args.iter().map(String::as_str)).map(OsString::from).collect();
@@ -169,14 +171,14 @@ fn is_this(command: &str) -> bool {
 }
 
 impl Registered {
-    /// What is wrong, for the list of problems.
+    /// The problem, for the list of problems.
     pub(crate) fn problem(&self) -> Option<String> {
         let Outcome::Broken(what) = &self.outcome else { return None };
         let again = format!("emend mcp install {}{}", self.client.name, of(self.scope));
         Some(format!("{}: {} (`{again}` writes the entry anew)", self.client.title, what.trim_end_matches('.')))
     }
 
-    /// What works and should be known.
+    /// Remarks on a working entry.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let Outcome::Works(spoke) = &self.outcome else { return Vec::new() };
         let (title, command) = (self.client.title, self.command.first().map_or("", String::as_str));
@@ -188,7 +190,7 @@ impl Registered {
         other.into_iter().chain(old).collect()
     }
 
-    /// One line.
+    /// Formats it on one line.
     pub(crate) fn line(&self) -> String {
         let what = match &self.outcome {
             Outcome::Works(spoke) => format!("answers in {} ms with {} tools", spoke.time.as_millis(), spoke.tools),
@@ -198,7 +200,7 @@ impl Registered {
         format!("{}: {what} ({})", self.client.title, shown(&self.file))
     }
 
-    /// As JSON.
+    /// Converts it to JSON.
     pub(crate) fn json(&self) -> Value {
         let mut out = json!({
             "client": self.client.name,
@@ -223,7 +225,7 @@ impl Registered {
     }
 }
 
-/// The word for a scope.
+/// The name of a scope.
 pub(crate) fn word(scope: Scope) -> &'static str {
     match scope {
         Scope::User => "user",
@@ -231,7 +233,7 @@ pub(crate) fn word(scope: Scope) -> &'static str {
     }
 }
 
-/// The flag for a scope that is not the default one.
+/// The flag for a scope other than the default.
 pub(crate) fn of(scope: Scope) -> &'static str {
     match scope {
         Scope::User => "",

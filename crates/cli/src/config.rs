@@ -1,4 +1,4 @@
-//! `emend config`: what is in force, and the schema of the file.
+//! `emend config`: the effective settings, and the schema of the file.
 
 use crate::desk::Desk;
 use crate::{help, show};
@@ -25,9 +25,9 @@ pub(crate) enum ConfigCommand {
     Servers,
 }
 
-/// Prints what is asked for; the exit status.
+/// Prints the requested part; returns the exit status.
 ///
-/// Errors: a configuration that is wrong.
+/// Errors: an invalid configuration.
 pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
     match command {
         ConfigCommand::Schema => {
@@ -54,7 +54,7 @@ pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
     Ok(0)
 }
 
-/// Programs by name, each with a mark where it is installed.
+/// Lists programs by name, each with a mark if it is installed.
 fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> String {
     let row = |(name, words): (&str, &[&str])| {
         let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };

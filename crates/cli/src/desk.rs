@@ -1,4 +1,4 @@
-//! Where a command works: roots, state, configuration and caller, from the flags and the environment.
+//! The context of a command: roots, state, configuration and caller, from the flags and the environment.
 
 use crate::global::Global;
 use crate::{export, io_error, memory, parsing, show};
@@ -8,21 +8,21 @@ use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Name of our folder below the XDG directories.
+/// Name of our directory below the XDG directories.
 const FOLDER: &str = "emendate";
 /// Bytes of a schema that the user's own configuration names.
 const OWN_FILE: u64 = 4 << 20;
 
-/// Everything that is settled before the engine is opened.
+/// The settings determined before the engine is opened.
 pub(crate) struct Desk<'a> {
     pub(crate) global: &'a Global,
-    /// The current directory; `None` when it was removed.
+    /// The current directory; `None` if it was removed.
     pub(crate) cwd: Option<PathBuf>,
     unread: Unread,
 }
 
 impl Desk<'_> {
-    /// `unread` is the command's own rule, which `--unread` overrides.
+    /// Creates the context; `unread` is the command's own policy, which `--unread` overrides.
     pub(crate) fn new(global: &Global, unread: Unread) -> Desk<'_> {
         let cwd = std::env::current_dir().ok();
         Desk { global, cwd, unread: global.unread.unwrap_or(unread) }
@@ -30,7 +30,7 @@ impl Desk<'_> {
 
     /// Opens the engine.
     ///
-    /// Errors: a root that is no directory, a configuration file that is wrong.
+    /// Errors: a root that is not a directory, an invalid configuration file.
     pub(crate) fn open(&self) -> Result<Engine> {
         let state = self.state();
         if state == State::Nowhere && self.global.state.is_none() {
@@ -39,7 +39,7 @@ impl Desk<'_> {
         Ok(self.opened(state, Apart::Unusual)?.for_one_call())
     }
 
-    /// Opens the engine for a process that answers many calls: without a directory, sessions live in memory.
+    /// Opens the engine for a process that answers many calls: without a state directory, sessions are kept in memory.
     ///
     /// Errors: as [`Desk::open`].
     pub(crate) fn open_to_stay(&self) -> Result<Engine> {
@@ -49,7 +49,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Opens the engine to look at files; nothing is remembered.
+    /// Opens the engine to read files without recording it.
     ///
     /// Errors: as [`Desk::open`].
     pub(crate) fn open_to_look(&self) -> Result<Engine> {
@@ -62,15 +62,15 @@ impl Desk<'_> {
         Ok(engine)
     }
 
-    /// Who calls, at a terminal.
+    /// Returns the context for calls from a terminal.
     pub(crate) fn caller(&self) -> Caller {
         self.caller_through("cli", "")
     }
 
-    /// Who calls, through one of the front ends, with a profile where it has one.
+    /// Returns the context for calls through a front end, with its profile if it has one.
     pub(crate) fn caller_through(&self, door: &'static str, profile: &'static str) -> Caller {
         let model = self.global.model.clone().unwrap_or_default();
-        // What runs commands within a trace says so like this.
+        // Programs that run commands within a trace pass it in this variable.
         let traceparent = std::env::var("TRACEPARENT").unwrap_or_default();
         Caller {
             session: self.global.session.clone(),
@@ -83,15 +83,15 @@ impl Desk<'_> {
             names_from: None,
             watch: None,
             person_reads: door == "cli" && !self.global.json,
-            // A person is asked or told first, a program has to say that it is meant.
+            // A person is asked or warned first, a program has to state it explicitly.
             irreversible: Some(false),
             front: Some(Arc::new(Front { door, profile, model, traceparent, client: String::new() })),
         }
     }
 
-    /// A path of the command line as the engine wants it: absolute.
+    /// Makes a path of the command line absolute.
     ///
-    /// Errors: a relative path when the current directory is gone.
+    /// Errors: a relative path if the current directory was removed.
     pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf> {
         if path.is_absolute() { Ok(path.to_owned()) } else { Ok(self.cwd()?.join(path)) }
     }
@@ -103,7 +103,7 @@ impl Desk<'_> {
         })
     }
 
-    /// The folders that may be reached.
+    /// The accessible root directories.
     pub(crate) fn roots(&self) -> Result<Vec<PathBuf>> {
         let named = self.named_roots();
         if !named.is_empty() {
@@ -115,7 +115,7 @@ impl Desk<'_> {
         Ok(vec![repository.unwrap_or(cwd).to_owned()])
     }
 
-    /// The folders that were asked for. Not left to clap, which would split the option's values at colons too.
+    /// The roots given explicitly. Not parsed by clap, which would split the option's values at colons too.
     fn named_roots(&self) -> Vec<PathBuf> {
         if !self.global.root.is_empty() {
             return self.global.root.clone();
@@ -124,7 +124,7 @@ impl Desk<'_> {
         std::env::split_paths(&variable).filter(|root| !root.as_os_str().is_empty()).collect()
     }
 
-    /// Where sessions are remembered. Without a home, nowhere.
+    /// The location of session state. Without a home directory, there is none.
     pub(crate) fn state(&self) -> State {
         match &self.global.state {
             Some(word) if word == Path::new("none") => State::Nowhere,
@@ -141,7 +141,7 @@ impl Desk<'_> {
         choose_base_strategy().ok().map(|base| base.config_dir().join(FOLDER).join("config.toml"))
     }
 
-    /// The user's configuration and the flags that belong to it. The engine adds the project's.
+    /// Returns the user's configuration with the related flags. The engine adds the project's.
     pub(crate) fn config(&self) -> Result<Config> {
         let mut config = Config::default().at_home(std::env::home_dir()).with_own_files(Arc::new(own_file));
         if let Some(path) = Desk::user_file() {
@@ -149,7 +149,7 @@ impl Desk<'_> {
                 Ok(text) => config = config.with_file(&text, &path.display().to_string(), true)?,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
-                // A directory that cannot be searched was not written for this user.
+                // A directory that cannot be searched was not set up for this user.
                 Err(error)
                     if error.kind() == std::io::ErrorKind::PermissionDenied && path.symlink_metadata().is_err() =>
                 {
@@ -158,7 +158,7 @@ impl Desk<'_> {
                         path.display()
                     ));
                 }
-                // It may hold rules that deny; to go on without them is not ours to decide.
+                // It may contain deny rules, so continuing without them is not an option.
                 Err(error) => return Err(io_error(&path.display().to_string(), &error)),
             }
         }
@@ -190,7 +190,7 @@ impl Desk<'_> {
         })
     }
 
-    /// What a person at this desk could do about an error: the error itself speaks of the fields of calls.
+    /// Returns advice on an error in terms of the command line: the error itself refers to the fields of calls.
     pub(crate) fn advice(&self, error: &Error) -> Option<&'static str> {
         Some(match error.code() {
             Code::PathOutside if self.named_roots().is_empty() => "Or add --root with a folder that contains the file.",
@@ -208,9 +208,9 @@ impl Desk<'_> {
     }
 }
 
-/// The text of a schema that the user's own configuration names.
+/// Returns the text of a schema that the user's own configuration names.
 ///
-/// Errors: why not, as part of a sentence.
+/// Errors: the reason, as part of a sentence.
 fn own_file(path: &Path) -> Result<String, String> {
     let told = |error: std::io::Error| format!("it cannot be read: {error}");
     let size = std::fs::metadata(path).map_err(told)?;
@@ -220,12 +220,12 @@ fn own_file(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(told)
 }
 
-/// Adds a rule to a configuration.
+/// A function that adds a rule to a configuration.
 type AddRule = fn(Config, &str, &str) -> Result<Config>;
 
-/// Adds the rules for files of the user's and the administrator's settings of Claude Code.
+/// Adds the rules for files from the user's and the administrator's settings of Claude Code.
 ///
-/// Errors: settings that are there and cannot be read.
+/// Errors: existing settings that cannot be read.
 fn claude_settings(mut config: Config) -> Result<Config> {
     // Linux, and macOS.
     let managed =

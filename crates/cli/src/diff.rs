@@ -1,4 +1,4 @@
-//! The diff of a reply for people: unified with the changed words marked, or old and new beside each other.
+//! The diff of a reply for people: unified with the changed words highlighted, or side by side.
 
 use crate::show::{ADDED, BOLD, PLAIN, Paper, RANGE, REMOVED};
 use anstyle::Style;
@@ -7,27 +7,27 @@ use serde_json::{Map, Value};
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
 
-/// Columns of two texts beside each other where no terminal says how wide it is.
+/// Columns of a side-by-side diff if there is no terminal to determine them.
 const WIDTH: usize = 160;
-/// Columns below which nothing can be read beside each other.
+/// Minimum columns for a side-by-side diff.
 const NARROW: usize = 40;
-/// Columns of a line number and the blank behind it.
+/// Columns of a line number and the blank after it.
 const GUTTER: usize = 6;
 /// Columns from one tab stop to the next.
 const TAB: usize = 4;
 
-/// How a diff is laid out.
+/// The layout of a diff.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum Layout {
-    /// One below the other.
+    /// One side below the other.
     #[default]
     Unified,
-    /// Old on the left, new on the right, on so many columns.
+    /// Old on the left, new on the right, with this many columns.
     Beside(usize),
 }
 
 impl Layout {
-    /// As wide as the terminal, or as `COLUMNS` says.
+    /// Returns the layout for the width of the terminal, or the one in `COLUMNS`.
     pub(crate) fn chosen(side_by_side: bool) -> Layout {
         if !side_by_side {
             return Layout::Unified;
@@ -59,7 +59,7 @@ impl<'a> Hunk<'a> {
         format!("@@ -{} +{} @@", range(old, old_lines), range(new, new_lines))
     }
 
-    /// The lines with their kind and pieces; `None` for what is said about a line (that it has no end).
+    /// The lines with their kind and segments; `None` for a remark on a line (that it has no line end).
     fn pieces(&self) -> Vec<Option<(LineKind, Vec<Piece<'a>>)>> {
         let kind = |line: &str| match line.as_bytes().first() {
             Some(b'-') => Some(LineKind::Removed),
@@ -75,7 +75,7 @@ impl<'a> Hunk<'a> {
     }
 }
 
-/// The style of a side, and of what changed inside a line.
+/// Returns the style of a side, and that of changed parts inside a line.
 const fn styles(kind: LineKind) -> (Style, Style) {
     match kind {
         LineKind::Kept => (PLAIN, PLAIN),
@@ -85,7 +85,7 @@ const fn styles(kind: LineKind) -> (Style, Style) {
 }
 
 impl<W: Write> Paper<W> {
-    /// The diff of a reply, if it has one; `margin` goes before each line.
+    /// Prints the diff of a reply, if it has one; `margin` precedes each line.
     pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
         let hunks = data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
         let Some(hunks) = hunks else { return Ok(()) };
@@ -118,7 +118,7 @@ impl<W: Write> Paper<W> {
         Ok(())
     }
 
-    /// Pieces in their styles, neighbours of one style together.
+    /// Prints segments in their styles, adjacent ones of one style together.
     fn runs(&mut self, pieces: &[Piece<'_>], (style, changed): (Style, Style)) -> io::Result<()> {
         pieces.chunk_by(|a, b| a.changed == b.changed).try_for_each(|run| {
             let text: String = run.iter().map(|piece| piece.text).collect();
@@ -141,7 +141,7 @@ impl<W: Write> Paper<W> {
         Ok(())
     }
 
-    /// One line of one side on exactly `column` columns; the last cell of a row is not filled up.
+    /// Prints one line of one side in exactly `column` columns; the last cell of a row is not padded.
     fn cell(&mut self, number: u64, line: Option<&Side<'_>>, column: usize, fill: bool) -> io::Result<()> {
         let mut used = 0;
         if let Some((kind, pieces)) = line {
@@ -161,10 +161,10 @@ impl<W: Write> Paper<W> {
 /// A line of one side.
 type Side<'a> = (LineKind, Vec<Piece<'a>>);
 
-/// Lines as rows of two cells: removed lines beside the added ones that took their place.
+/// Arranges lines in rows of two cells: removed lines next to the added ones that replaced them.
 fn pairs(lines: Vec<Side<'_>>) -> Vec<(Option<Side<'_>>, Option<Side<'_>>)> {
     let mut out: Vec<(Option<Side<'_>>, Option<Side<'_>>)> = Vec::with_capacity(lines.len());
-    // The first row since the last kept line that has nothing on the right yet.
+    // The first row since the last unchanged line whose right cell is empty.
     let mut open = 0;
     for line in lines {
         match line.0 {
@@ -191,7 +191,7 @@ fn pairs(lines: Vec<Side<'_>>) -> Vec<(Option<Side<'_>>, Option<Side<'_>>)> {
     out
 }
 
-/// Pieces cut to `most` columns, tabs as blanks, and the columns that they take.
+/// Cuts segments to `most` columns, with tabs as blanks; also returns the columns they take.
 fn fitted(pieces: &[Piece<'_>], most: usize) -> (Vec<(bool, String)>, usize) {
     let mut out: Vec<(bool, String)> = Vec::new();
     let mut used = 0;
@@ -203,7 +203,7 @@ fn fitted(pieces: &[Piece<'_>], most: usize) -> (Vec<(bool, String)>, usize) {
         }
         let Some((_, text)) = out.last_mut() else { break };
         if used + width > most {
-            // The sign that something is left out takes the last column.
+            // The mark of omitted text takes the last column.
             while used >= most
                 && let Some(last) = text.pop()
             {

@@ -1,4 +1,4 @@
-//! `emend doctor`: what this machine offers, and what is wrong.
+//! `emend doctor`: the capabilities of this machine, and problems.
 
 use crate::clients::{Registered, registered};
 use crate::config::installed;
@@ -12,24 +12,24 @@ use emendate::{Engine, PROJECT_FILES, State};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The findings.
 #[derive(Default)]
 struct Findings {
     roots: Vec<(PathBuf, Option<Probe>)>,
-    /// Configuration files that exist, and whose they are.
+    /// Existing configuration files with their owners.
     config: Vec<(PathBuf, &'static str)>,
-    /// Databases, and whether they open.
+    /// Databases, and whether they can be opened.
     databases: Vec<(PathBuf, bool)>,
     /// Clients that start this server.
     clients: Vec<Registered>,
-    /// Language servers: name, program, whether it is there, and the file that names it.
+    /// Language servers: name, program, whether it exists, and the file that configures it.
     servers: Vec<(String, String, bool, String)>,
     export: Export,
     notices: Vec<String>,
     problems: Vec<String>,
 }
 
-/// Looks, prints, and says with the exit status whether all is well.
+/// Checks everything, prints the findings, and returns the exit status.
 pub(crate) fn run(desk: &Desk<'_>, json: bool) -> Result<u8> {
     let found = look(desk);
     if json {
@@ -77,7 +77,7 @@ fn look(desk: &Desk<'_>) -> Findings {
             found.servers(&engine);
             found.export = Export::of(engine.config());
         }
-        // A root that cannot be opened has been told already.
+        // A root that cannot be opened has already been reported.
         Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
         Err(_) => {}
     }
@@ -135,7 +135,7 @@ impl Findings {
     }
 }
 
-/// The machine this was built for.
+/// The platform of this build.
 fn target() -> String {
     let libc = if cfg!(target_env = "musl") {
         "-musl"
@@ -187,7 +187,7 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
     })
 }
 
-/// What a probe found: name for programs, value, name for people.
+/// Lists the capabilities found by a probe: name for programs, value, name for people.
 fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 6] {
     [
         ("writable", probe.writable, "writable"),

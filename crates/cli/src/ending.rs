@@ -1,4 +1,5 @@
-//! When this process is told to end, the programs that it started end too: language servers stay for as long as it does.
+//! Signal handling: when this process is terminated, the programs that it started end too, because language servers run
+//! as long as it does.
 
 use emendate::Engine;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -7,15 +8,15 @@ use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-/// Watches for signals, where the configuration has language servers. `interrupts` says whether Ctrl-C is one of them: where
-/// it only stops a call, somebody else sees to it.
+/// Watches for signals, if the configuration has language servers. `interrupts` tells whether to handle Ctrl-C: where
+/// it only cancels a call, other code handles it.
 pub(crate) fn watch(engine: &Engine, interrupts: bool) {
     if engine.config().language_servers().next().is_none() {
         return;
     }
     for signal in [SIGTERM, SIGHUP].into_iter().chain(interrupts.then_some(SIGINT)) {
         let Ok((mut told, teller)) = UnixStream::pair() else { continue };
-        // Where it cannot be watched for, it ends this process alone, and servers see the end of their input.
+        // If the signal cannot be handled, it ends this process alone, and servers see the end of their input.
         if pipe::register(signal, teller).is_err() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `read`, `edit`, `multi-edit`, `write` and `apply`: arguments become the input of the tool of that name.
+//! `read`, `edit`, `multi-edit`, `write` and `apply`: conversion of arguments to the input of the tool of that name.
 
 use crate::args::{
     ApplyArgs, CheckArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, ScopeArgs, SearchArgs, TextArgs,
@@ -13,19 +13,19 @@ use emendate::{Caller, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// A tool's name, the path as it was typed with the field it goes into, and the rest of the input.
+/// A call of a tool: its name, the path as typed with its field, and the rest of the input.
 pub(crate) struct Ask {
     tool: &'static str,
-    /// The field of a path, and the path; nothing where none was given.
+    /// The field of a path, and the path; `None` if none was given.
     path: Option<(&'static str, PathBuf)>,
     fields: Map<String, Value>,
-    /// Show what becomes of each file, without its diff.
+    /// Shows a summary of each file instead of its diff.
     brief: bool,
-    /// It may take long: a bar shows how far it is, and Ctrl-C stops it before anything is written.
+    /// Long-running: a bar shows the progress, and Ctrl-C cancels the call before anything is written.
     long: bool,
-    /// Exit status 1 where the reply tells of problems, or of what is not known.
+    /// Exit status 1 if the reply reports problems, or unknown results.
     finds: bool,
-    /// Where edits go that could not be applied.
+    /// The file for rejected edits.
     reject_file: Option<PathBuf>,
 }
 
@@ -34,13 +34,13 @@ impl Ask {
         Ask::of(tool, Some((key, path)), fields)
     }
 
-    /// The same where a path may be left out.
+    /// Creates a call whose path may be omitted.
     pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: Fields) -> Ask {
         Ask { tool, path, fields: fields.0, brief: false, long: false, finds: false, reject_file: None }
     }
 }
 
-/// Calls the tool and shows the reply; the exit status.
+/// Calls the tool and shows the reply; returns the exit status.
 pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
     let failed = |error| Reply::refusal(error, seed);
@@ -68,13 +68,13 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     if ask.finds && status == 0 && finds(&reply) { 1 } else { status }
 }
 
-/// True where something is wrong, or not known.
+/// True when the reply reports a problem, or an unknown result.
 fn finds(reply: &Reply) -> bool {
     let counts = |key: &str| reply.result.as_ref().is_ok_and(|answer| answer.data.get(key).is_some_and(|it| *it != 0));
     counts("problems") || counts("unknown")
 }
 
-/// Writes the edits that could not be applied into the file that the command line names for them.
+/// Writes rejected edits to the file that the command line names for them.
 fn keep_rejected(file: &Path, reply: &Reply) -> Result<()> {
     let rejected = reply.result.as_ref().ok().and_then(|answer| answer.data.get("rejected")?.as_str());
     let Some(text) = rejected else { return Ok(()) };
@@ -83,7 +83,7 @@ fn keep_rejected(file: &Path, reply: &Reply) -> Result<()> {
     Ok(())
 }
 
-/// The field that says a path, and its text: bytes in base64 where it is no UTF-8 and the tool takes that.
+/// Returns the field for a path, and its text: bytes in base64 if it is not UTF-8 and the tool accepts that.
 fn spelled(tool: &str, key: &'static str, path: PathBuf) -> Result<(&'static str, String)> {
     match (path.into_os_string().into_string(), emendate::tool(tool)) {
         (Ok(path), _) => Ok((key, path)),
@@ -98,12 +98,12 @@ fn spelled(tool: &str, key: &'static str, path: PathBuf) -> Result<(&'static str
     }
 }
 
-/// Fields of an input; those that were not given are left out.
+/// Fields of an input; omitted ones are left out.
 #[derive(Default)]
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// Which files of a folder.
+    /// Adds the filters for the files of a directory.
     fn scope(self, scope: &ScopeArgs) -> Fields {
         self.put("glob", (!scope.glob.is_empty()).then(|| scope.glob.clone()))
             .put("hidden", scope.hidden.then_some(true))
@@ -124,7 +124,7 @@ impl Fields {
     }
 }
 
-/// The input of `read`.
+/// Builds the input of `read`.
 pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
     let (path, range) = range(&args.path)?;
     let (mut offset, mut limit) = (args.offset, args.limit);
@@ -147,14 +147,14 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
     Ok(Ask::new("read", "file_path", path, fields))
 }
 
-/// The input of `outline`.
+/// Builds the input of `outline`.
 pub(crate) fn outline(path: PathBuf) -> Ask {
     Ask::new("outline", "file_path", path, Fields::default())
 }
 
-/// The input of `check`.
+/// Builds the input of `check`.
 ///
-/// Errors: relative paths when the current directory is gone, and paths that are not UTF-8.
+/// Errors: relative paths if the current directory was removed, and paths that are not UTF-8.
 pub(crate) fn check(desk: &Desk<'_>, args: &CheckArgs) -> Result<Ask> {
     let text = |path: &PathBuf| {
         let path = desk.absolute(path)?;
@@ -166,7 +166,7 @@ pub(crate) fn check(desk: &Desk<'_>, args: &CheckArgs) -> Result<Ask> {
     Ok(Ask { finds: true, ..Ask::of("check", None, fields) })
 }
 
-/// The input of `search`.
+/// Builds the input of `search`.
 pub(crate) fn search(args: &SearchArgs) -> Ask {
     let set = |flag: bool| flag.then_some(true);
     let fields = Fields(Map::new())
@@ -181,7 +181,7 @@ pub(crate) fn search(args: &SearchArgs) -> Ask {
     Ask::new("search", "path", args.path.clone(), fields)
 }
 
-/// The input of `replace_in_files`.
+/// Builds the input of `replace_in_files`.
 pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
     let set = |flag: bool| flag.then_some(true);
     let fields = Fields(Map::new())
@@ -197,10 +197,11 @@ pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
     Ask { long: true, ..Ask::new("replace_in_files", "path", args.path.clone(), fields) }
 }
 
-/// Lines that follow a path: the first, and how many.
+/// Lines after a path: the first one, and their number.
 type Lines = (u64, Option<u64>);
 
-/// Splits `PATH:A-B` into the path, the first line and the number of lines. A file with just that name is meant as it is.
+/// Splits `PATH:A-B` into the path, the first line and the number of lines. An existing file with exactly that name
+/// takes precedence.
 fn range(path: &Path) -> Result<(PathBuf, Option<Lines>)> {
     let whole = || Ok((path.to_owned(), None));
     let Some((name, lines)) = path.to_str().and_then(|path| path.rsplit_once(':')) else { return whole() };
@@ -222,7 +223,7 @@ fn range(path: &Path) -> Result<(PathBuf, Option<Lines>)> {
     Ok((name.into(), Some((from, lines))))
 }
 
-/// The input of `edit`.
+/// Builds the input of `edit`.
 pub(crate) fn edit(args: &EditArgs) -> Result<Ask> {
     let fields = match (old(args)?, new(args)?) {
         (Some(old), Some(new)) => Fields(Map::new()).put("old_string", Some(old)).put("new_string", Some(new)),
@@ -256,7 +257,7 @@ pub(crate) fn given(argument: Option<&String>, file: Option<&Path>, what: &str) 
     }
 }
 
-/// A JSON object that holds everything but the path.
+/// Parses a JSON object that contains everything except for the path.
 fn object(text: &str) -> Result<Map<String, Value>> {
     if text.trim().is_empty() {
         let next = "Give --old and --new, or {\"old_string\": …, \"new_string\": …} on standard input.";
@@ -271,7 +272,7 @@ fn object(text: &str) -> Result<Map<String, Value>> {
     }
 }
 
-/// The input of `multi_edit`.
+/// Builds the input of `multi_edit`.
 pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<Ask> {
     let edits = edits_of(&args.edits)?;
     let fields = Fields(Map::new())
@@ -282,7 +283,7 @@ pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<Ask> {
     Ok(Ask::new("multi_edit", "file_path", args.path.clone(), fields))
 }
 
-/// A JSON array of edits.
+/// Reads a JSON array of edits.
 pub(crate) fn edits_of(file: &Path) -> Result<Value> {
     let text = input::text(file, "a JSON array of edits")?;
     let edits: Value = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
@@ -292,14 +293,14 @@ pub(crate) fn edits_of(file: &Path) -> Result<Value> {
     Err(usage("The edits must be a JSON array.", "Send [{…}, …], one object for each edit."))
 }
 
-/// The input of `write`.
+/// Builds the input of `write`.
 pub(crate) fn write(args: &WriteArgs) -> Result<Ask> {
     let content = input::text(&args.from, "the text of the file")?;
     let fields = Fields(Map::new()).put("content", Some(content)).extras(&args.extras);
     Ok(Ask::new("write", "file_path", args.path.clone(), fields))
 }
 
-/// The input of `apply`.
+/// Builds the input of `apply`.
 pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
     let fields = edits(&args.text)?
         .put("overwrite", args.overwrite.then_some(true))
@@ -312,13 +313,13 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
     Ok(Ask { brief: args.check, reject_file: args.reject_file.clone(), ..ask })
 }
 
-/// The input of `convert`.
+/// Builds the input of `convert`.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<Ask> {
     let fields = edits(&args.text)?.put("to", Some(args.to.clone()));
     Ok(Ask::new("convert", "directory", args.text.directory.clone().unwrap_or_default(), fields))
 }
 
-/// Edits written as text.
+/// Adds edits as text.
 fn edits(args: &TextArgs) -> Result<Fields> {
     let text = input::text(&args.edits, "the edits")?;
     Ok(Fields(Map::new())

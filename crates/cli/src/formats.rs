@@ -1,4 +1,4 @@
-//! `emend prompt` and `emend schema`: what the table of formats knows, for those who teach a model.
+//! `emend prompt` and `emend schema`: instructions and schemas of the formats, for people who prompt a model.
 
 use crate::args::{PromptArgs, SchemaArgs};
 use crate::show;
@@ -6,7 +6,7 @@ use emendate::core::formats::{FORMATS, Format, named};
 use emendate::core::{Code, Error, Result};
 use serde_json::{Value, json};
 
-/// Prints the text that teaches a format, or the list of formats.
+/// Prints the instructions for a format, or the list of formats.
 pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
     let specs = || FORMATS.iter().map(|format| format.spec());
     let one = args.format.as_deref().and_then(named).map(Format::spec);

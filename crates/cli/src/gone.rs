@@ -1,4 +1,5 @@
-//! A client that is gone: nobody reads what this process would answer, so the calls under way end before they write.
+//! Detection of a client that is gone: nothing reads the answers of this process any more, so the calls in progress end
+//! before they write.
 
 use emendate::Engine;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -7,18 +8,18 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-/// Watches standard output for as long as the process lives. Where it is no pipe or socket, nothing ever happens there.
+/// Watches standard output for the lifetime of the process. If it is not a pipe or socket, no event ever occurs.
 pub(crate) fn watch(engine: &Engine) {
     let gone = engine.gone();
     let wait = move || {
         let output = io::stdout();
-        // Without events to wait for, only an error or a hang-up ends the wait.
+        // Without requested events, only an error or a hang-up ends the wait.
         let mut pipe = [PollFd::new(&output, PollFlags::empty())];
         while poll(&mut pipe, None) == Err(Errno::INTR) {}
         if pipe[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
             gone.store(true, Ordering::Relaxed);
         }
     };
-    // Without the thread, a call ends where its answer cannot be written.
+    // Without the thread, a call ends when its answer cannot be written.
     drop(thread::Builder::new().name("emend-gone".to_owned()).spawn(wait));
 }

@@ -1,4 +1,4 @@
-//! The texts that teach the command, and what is generated from its definition.
+//! Help texts of the command, and output generated from its definition.
 
 use crate::show;
 use emendate::TOOLS as TABLE;
@@ -263,7 +263,7 @@ Examples:
   emend man | man -l -
   emend man edit > emend-edit.1";
 
-/// What leaves the machine, in this build.
+/// The network access of this build.
 #[cfg(not(feature = "otlp"))]
 const TELEMETRY: &str = "There is no telemetry: emend opens no network connection.";
 #[cfg(feature = "otlp")]
@@ -292,7 +292,7 @@ Settings come from flags, then EMEND_* variables, then the project's emend.toml,
 $XDG_CONFIG_HOME/emendate/config.toml. A project's file can tighten rules, never loosen them.
 ";
 
-/// What `emend --help` says beyond the list of commands.
+/// Returns the text of `emend --help` below the list of commands.
 pub(crate) fn overview() -> String {
     let mut out = String::from("Tools, for call, serve and mcp:\n");
     out.push_str(&show::columns("  ", TABLE.iter().map(|tool| (tool.name, tool.summary))));
@@ -311,7 +311,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<u8> {
 
 /// Prints a manual page.
 pub(crate) fn man(name: Option<&str>) -> Result<u8> {
-    // Options that short help leaves out would stand here without a word.
+    // Options hidden from the short help would be listed here without a description.
     let mut command = crate::command().mut_args(|arg| arg.hide_short_help(false));
     command.build();
     let page = match name {

@@ -1,5 +1,5 @@
-//! `emend hook`: a hook of Claude Code. What its own tools read counts as read here, and what they are about to write is
-//! tried first: an edit that would be refused is answered with our lesson in place of theirs.
+//! `emend hook`: a hook of Claude Code. Files read by its own tools count as read here, and its edits are first tried
+//! as a dry run: an edit that would be refused is answered with our error instead of theirs.
 
 use crate::desk::Desk;
 use crate::{input, show};
@@ -19,9 +19,10 @@ pub(crate) enum Moment {
     PostToolUse,
 }
 
-/// Reads the event on standard input and answers on standard output; silence is consent. The exit status.
+/// Reads the event from standard input and answers on standard output; no output means consent. Returns the exit
+/// status.
 ///
-/// Errors: an event that cannot be read; a configuration that is wrong.
+/// Errors: an event that cannot be parsed; an invalid configuration.
 pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
     let text = input::stdin("the event as JSON")?;
     let event: Value = serde_json::from_str(&text).map_err(|error| {
@@ -31,7 +32,7 @@ pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
     let Some((offer, fields)) = call(&event) else { return Ok(0) };
     let engine = desk.open()?;
     let session = event["session_id"].as_str().unwrap_or("unknown");
-    // Whether the file was read before is Claude Code's own question.
+    // Claude Code itself checks whether the file was read before.
     let caller =
         Caller { session: format!("claude-{session}"), unread: Unread::Allow, ..desk.caller_through("hook", "") };
     match moment {
@@ -48,7 +49,7 @@ pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
     Ok(0)
 }
 
-/// The tool of ours that has the name of the one that was called, and the fields it knows; nothing for other tools.
+/// Returns our tool with the name of the called one, and the fields it knows; `None` for other tools.
 fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
     let offer = client_tool(event["tool_name"].as_str()?)?;
     let schema = offer.schema();
@@ -62,8 +63,8 @@ fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
     Some((offer, fields))
 }
 
-/// Decision of a dry run of the edit: `deny`, or `ask` where a rule or a hook has a person asked, each with the reason. What is
-/// none of our business, as a file elsewhere, is not denied.
+/// Decides by a dry run of the edit: `deny`, or `ask` if a rule or a hook requires approval, each with the reason.
+/// Files outside of the roots and the like are not denied.
 fn decision(
     engine: &Engine,
     caller: Caller,
@@ -76,7 +77,7 @@ fn decision(
     match offer.call(engine, &caller, Value::Object(fields)).result {
         Ok(answer) => Some(("ask", answer.data.get("asks")?.as_str()?.to_owned())),
         Err(error) if is_ours(&error) => Some(("deny", error.to_string())),
-        // The new text is not known, but rules about the path apply nevertheless.
+        // The new text is unknown, but rules about the path apply nevertheless.
         Err(_) => Some(("ask", engine.asked_about(Path::new(&path?)).ok().flatten()?)),
     }
 }
@@ -86,7 +87,7 @@ fn is_ours(error: &Error) -> bool {
     !other && !error.code().as_str().starts_with("io.")
 }
 
-/// Makes what a tool read or wrote count as read. A file that is not ours is passed over.
+/// Marks a file that a tool read or wrote as read. Files outside of the roots are ignored.
 fn remember(engine: &Engine, caller: &Caller, offer: &'static Offer, mut fields: Map<String, Value>) {
     if offer.tool != "read" {
         if let Some(path) = fields.shift_remove("notebook_path") {

@@ -1,14 +1,14 @@
-//! What `emend mcp --http` is told by its flags, the environment and the token's file.
+//! Settings of `emend mcp --http` from its flags, the environment and the token's file.
 
 use crate::args::HttpArgs;
 use crate::{io_error, show};
 use emendate::core::Result;
 use emendate_mcp::{Door, Token};
 
-/// The variable that holds a token. Not a flag: command lines are seen by everybody.
+/// The variable with the token. It is not a flag, because command lines are visible to everybody.
 const VARIABLE: &str = "EMEND_HTTP_TOKEN";
 
-/// The door to listen on, if HTTP was asked for. Says where it is, on standard error.
+/// Opens the listener, if HTTP was requested, and prints its address on standard error.
 ///
 /// Errors: those of [`Door::open`]; a token's file that cannot be read.
 pub(crate) fn door(args: &HttpArgs) -> Result<Option<Door>> {

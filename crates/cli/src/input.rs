@@ -6,9 +6,10 @@ use emendate::core::{Code, Error, Result};
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
-/// The text of a file named on the command line; `-` is standard input. `what` is said to a person who has to type it.
+/// Reads the text of a file named on the command line; `-` is standard input. `what` is shown to a person who has to
+/// type it.
 ///
-/// Errors: what cannot be read, is larger than a call may be, or is not UTF-8.
+/// Errors: a file that cannot be read, exceeds the size of a call, or is not UTF-8.
 pub(crate) fn text(path: &Path, what: &str) -> Result<String> {
     if path == Path::new("-") {
         return stdin(what);
@@ -18,13 +19,13 @@ pub(crate) fn text(path: &Path, what: &str) -> Result<String> {
     all(file, &name)
 }
 
-/// All of standard input.
+/// Reads all of standard input.
 ///
 /// Errors: as [`text`].
 pub(crate) fn stdin(what: &str) -> Result<String> {
     let stdin = std::io::stdin().lock();
     if stdin.is_terminal() {
-        // Otherwise it looks as if the command hung.
+        // Otherwise the command would seem to hang.
         crate::show::note(&format!("reading {what} from the terminal; end with Ctrl-D"));
     }
     all(stdin, "standard input")
@@ -32,7 +33,7 @@ pub(crate) fn stdin(what: &str) -> Result<String> {
 
 fn all(reader: impl std::io::Read, name: &str) -> Result<String> {
     let mut bytes = Vec::new();
-    // One byte more than allowed tells "too large" from "just fits".
+    // One byte more than allowed distinguishes a text that is too large from one that just fits.
     reader.take(MAX_INPUT as u64 + 1).read_to_end(&mut bytes).map_err(|error| io_error(name, &error))?;
     if bytes.len() > MAX_INPUT {
         return Err(Error::new(

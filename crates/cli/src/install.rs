@@ -1,4 +1,5 @@
-//! `emend mcp install` and `uninstall`: our server in the files of clients, written through the engine like any edit.
+//! `emend mcp install` and `uninstall`: adds our server to the files of clients, written through the engine like any
+//! edit.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 use crate::args::profile_parser;
@@ -14,7 +15,7 @@ use emendate_clients::{BUILTINS, CLIENTS, Client, Entry, REPLACES, Roots, Scope,
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// What is added to the name of a file for the copy of what it was.
+/// Suffix of the backup of a file.
 const BACKUP: &str = ".emend-backup";
 
 /// What else `emend mcp` can do.
@@ -69,9 +70,9 @@ fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Clie
         .try_map(|name| client(&name).ok_or("there is no such client"))
 }
 
-/// Does it; the exit status.
+/// Runs the command; returns the exit status.
 ///
-/// Errors: what is refused.
+/// Errors: refused edits.
 pub(crate) fn run(desk: &Desk<'_>, command: &McpCommand) -> Result<u8> {
     match command {
         McpCommand::Install(args) => install(desk, args),
@@ -83,12 +84,12 @@ pub(crate) fn run(desk: &Desk<'_>, command: &McpCommand) -> Result<u8> {
 struct Files {
     client: &'static Client,
     scope: Scope,
-    /// Where its servers are.
+    /// The file with its servers.
     servers: Spot,
-    /// Where its own tools are denied.
+    /// The file in which its own tools are denied.
     settings: Option<Spot>,
     project: PathBuf,
-    /// It is there, by the look of it.
+    /// The client seems to be installed.
     installed: bool,
 }
 
@@ -137,7 +138,7 @@ fn install(desk: &Desk<'_>, args: &InstallArgs) -> Result<u8> {
         entry.env.push((REPLACES.to_owned(), marker.join(",")));
     }
     let text = client.install(before.text(), &entry, &before.name())?;
-    // Servers first: an entry that names tools that are not denied does no harm, the other way round would.
+    // Servers first: an entry whose tools are not denied yet is harmless, denied tools without an entry are not.
     changes.insert(0, before.to(text));
     let mut told = vec![format!("{} starts: {} {}", client.title, entry.command, entry.args.join(" "))];
     if !taken.is_empty() {
@@ -173,9 +174,9 @@ fn uninstall(desk: &Desk<'_>, args: &ClientArgs) -> Result<u8> {
     finish(desk, client, files.scope, &files.project, changes, told)
 }
 
-/// The path of this program.
+/// Returns the path of this program.
 ///
-/// Errors: it cannot be told, or be written into such a file.
+/// Errors: it is unknown, or cannot be written into such a file.
 fn program() -> Result<String> {
     let wrong = |what: String| Error::new(Code::PathInvalid, what).next("Start emend by the path it is installed at.");
     let path =
@@ -186,9 +187,9 @@ fn program() -> Result<String> {
     path.into_os_string().into_string().map_err(|path| wrong(format!("{} is no text.", shown(Path::new(&path)))))
 }
 
-/// The arguments of the server.
+/// Returns the arguments of the server.
 ///
-/// Errors: a client that must be told the folders; folders that are not there.
+/// Errors: a client that requires explicit directories; missing directories.
 fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs) -> Result<Vec<String>> {
     let mut words = vec!["mcp".to_owned()];
     let replaced = args.replace_builtins.then(|| emendate::profile("claude")).flatten();
@@ -196,7 +197,7 @@ fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs)
         words.extend(["--profile".to_owned(), profile.name.to_owned()]);
     }
     let mut roots = Vec::new();
-    // In a project's file the folder is the project, wherever it is on the machine that reads it.
+    // In a project's file the directory is the project, wherever it is on the machine that reads the file.
     if scope == Scope::User {
         for root in &desk.global.root {
             let root = desk.absolute(root)?;
@@ -221,7 +222,7 @@ fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs)
     Ok(words)
 }
 
-/// A file as it is before the change.
+/// A file before the change.
 struct Before {
     spot: Spot,
     snapshot: Option<Snapshot>,
@@ -246,7 +247,7 @@ impl Before {
     }
 }
 
-/// A file and what it shall be.
+/// A file and its new content.
 struct Change {
     before: Before,
     text: String,
@@ -257,7 +258,7 @@ impl Change {
         self.before.text() != self.text
     }
 
-    /// The engine that may edit this file and no other guarded one. What the user denies stays denied.
+    /// Opens an engine that may edit this file and no other guarded one. Denials by the user remain in force.
     fn engine(&self, desk: &Desk<'_>) -> Result<Engine> {
         // The person's own command about this very file: the guard is for models.
         let rule = approval::rule_about(&self.before.name());
@@ -274,7 +275,7 @@ impl Change {
         approval::call(desk, |caller| engine.call(caller, "write", input.clone()))
     }
 
-    /// Copies the file as it is beside itself, byte for byte, with the same mode.
+    /// Copies the file next to itself, byte for byte, with the same mode.
     fn back_up(&self, durability: Durability) -> Result<Option<PathBuf>> {
         let Some(snapshot) = &self.before.snapshot else { return Ok(None) };
         let path = PathBuf::from(format!("{}{BACKUP}", self.before.name()));
@@ -291,7 +292,7 @@ impl Change {
     }
 }
 
-/// Makes the changes, all of which are tried first, and says what was done.
+/// Makes the changes, after a dry run of all of them, and reports the result.
 fn finish(
     desk: &Desk<'_>,
     client: &Client,

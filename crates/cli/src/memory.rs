@@ -1,5 +1,5 @@
-//! What a person settled once and for all, one line each in the state directory: rules answered with "always", and project
-//! files that are trusted as they are.
+//! Permanent decisions of a person, one per line in the state directory: rules answered with "always", and trusted
+//! project files.
 
 use crate::desk::Desk;
 use crate::{io_error, show};
@@ -8,12 +8,12 @@ use emendate::{Config, PROJECT_FILES, State};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Rules that allow.
+/// File of allow rules.
 const ALWAYS: &str = "always";
-/// A digest, a blank and a path.
+/// File of trusted files: a digest, a blank and a path per line.
 const TRUSTED: &str = "trusted";
 
-/// A list of the state directory; nothing without one.
+/// Returns the path of a list in the state directory; `None` without one.
 fn list(desk: &Desk<'_>, name: &str) -> Option<PathBuf> {
     match desk.state() {
         State::Directory(directory) => Some(directory.join(name)),
@@ -21,9 +21,9 @@ fn list(desk: &Desk<'_>, name: &str) -> Option<PathBuf> {
     }
 }
 
-/// The lines of a list; none where there is no list yet.
+/// Reads the lines of a list; none if it does not exist.
 ///
-/// Errors: a list that is there and cannot be read.
+/// Errors: an existing list that cannot be read.
 fn lines(path: &Path) -> Result<Vec<String>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()),
@@ -33,9 +33,9 @@ fn lines(path: &Path) -> Result<Vec<String>> {
     }
 }
 
-/// Adds what was settled to a configuration.
+/// Adds the decisions to a configuration.
 ///
-/// Errors: as [`lines`]; a rule that is none.
+/// Errors: as [`lines`]; an invalid rule.
 pub(crate) fn added(desk: &Desk<'_>, mut config: Config) -> Result<Config> {
     if let Some(path) = list(desk, ALWAYS) {
         for rule in lines(&path)? {
@@ -50,7 +50,7 @@ pub(crate) fn added(desk: &Desk<'_>, mut config: Config) -> Result<Config> {
     Ok(config)
 }
 
-/// Adds lines to a list.
+/// Appends lines to a list.
 ///
 /// Errors: no state directory, or one that cannot be written.
 fn append(desk: &Desk<'_>, name: &str, fresh: &[String]) -> Result<()> {
@@ -66,14 +66,14 @@ fn append(desk: &Desk<'_>, name: &str, fresh: &[String]) -> Result<()> {
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
 }
 
-/// Remembers rules that allow.
+/// Remembers allow rules.
 ///
 /// Errors: as [`append`].
 pub(crate) fn always(desk: &Desk<'_>, rules: &[String]) -> Result<()> {
     append(desk, ALWAYS, rules)
 }
 
-/// `emend trust`: the project files of the roots count as the person's own, as long as they stay as they are.
+/// `emend trust`: the project files of the roots count as the person's own, as long as they are unchanged.
 ///
 /// Errors: no project file; as [`append`].
 pub(crate) fn trust(desk: &Desk<'_>, revoke: bool) -> Result<u8> {
@@ -98,7 +98,7 @@ pub(crate) fn trust(desk: &Desk<'_>, revoke: bool) -> Result<u8> {
             show::note(&format!("{name} is a project's file again: it can only tighten rules."));
             continue;
         }
-        // Whoever trusts a file should have seen it.
+        // A person should have seen the file before trusting it.
         show::page(&String::from_utf8_lossy(&bytes))?;
         append(desk, TRUSTED, &[format!("{} {name}", Config::digest(&bytes))])?;
         show::note(&format!("{name} counts as your own until it changes; emend trust --revoke takes that back."));
@@ -106,7 +106,7 @@ pub(crate) fn trust(desk: &Desk<'_>, revoke: bool) -> Result<u8> {
     Ok(0)
 }
 
-/// Takes a path out of the list of trusted ones.
+/// Removes a path from the list of trusted ones.
 fn forget(desk: &Desk<'_>, name: &str) -> Result<()> {
     let Some(path) = list(desk, TRUSTED) else { return Ok(()) };
     let kept = lines(&path)?.into_iter().filter(|line| line.split_once(' ').is_none_or(|(_, file)| file != name));

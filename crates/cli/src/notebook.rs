@@ -1,4 +1,5 @@
-//! Notebooks, images and PDFs: what of them is read, and `notebook-edit`, whose arguments become the input of its tool.
+//! Notebooks, images and PDFs: options for reading them, and `notebook-edit`, whose arguments become the input of its
+//! tool.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 use crate::args::Extras;
@@ -59,7 +60,7 @@ pub(crate) struct NotebookEditArgs {
     pub(crate) extras: Extras,
 }
 
-/// The input of `notebook_edit`.
+/// Builds the input of `notebook_edit`.
 pub(crate) fn edit(args: &NotebookEditArgs) -> Result<Ask> {
     let edits = args.edits.as_deref().map(edits_of).transpose()?;
     let deletes = args.mode.as_deref() == Some("delete");

@@ -1,14 +1,14 @@
-//! Grammars in processes of their own: this program, started again by itself with one hidden word.
+//! Parser workers: this program, started by itself with a hidden argument.
 
 use emendate::{Apart, Engine};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The word that makes this program answer questions about texts. It is no command: only this program starts it.
+/// The argument that makes this program a parser worker. It is not a command: only this program uses it.
 pub(crate) const WORD: &str = "__parse";
 
-/// Answers until the standard input is closed.
+/// Answers questions until the standard input is closed.
 pub(crate) fn answer() -> ExitCode {
     match emendate::answer_questions(io::stdin().lock(), io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -16,9 +16,9 @@ pub(crate) fn answer() -> ExitCode {
     }
 }
 
-/// The engine with its grammars in processes of their own, where this program can be found.
+/// Makes the engine parse in worker processes, if the path of this program is known.
 pub(crate) fn apart(engine: Engine, apart: Apart) -> Engine {
-    // The very file that runs, also where an update has replaced it since.
+    // The very file that is running, even if an update has replaced it.
     let running = Path::new("/proc/self/exe");
     let program = if running.exists() { Ok(running.to_owned()) } else { std::env::current_exe() };
     match program.map(|it| it.into_os_string().into_string()) {

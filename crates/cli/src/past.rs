@@ -15,7 +15,7 @@ fn ask(tool: &'static str, file: Option<&PathBuf>, fields: Fields) -> Ask {
     Ask::of(tool, file.map(|file| ("file_path", file.clone())), fields)
 }
 
-/// The input of `undo`.
+/// Builds the input of `undo`.
 pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Ask {
     let fields = Fields::default()
         .put("id", args.id.clone())
@@ -25,19 +25,19 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Ask {
     ask("undo", args.file.as_ref(), fields)
 }
 
-/// The input of `history` for a list.
+/// Builds the input of `history` for a list.
 pub(crate) fn history(args: &HistoryArgs) -> Ask {
     let fields =
         Fields::default().put("session", args.by.clone()).put("limit", args.limit).put("from", args.from.clone());
     ask("history", args.file.as_ref().or(args.path.as_ref()), fields)
 }
 
-/// The input of `history` for one operation.
+/// Builds the input of `history` for one operation.
 pub(crate) fn show(args: &ShowArgs) -> Ask {
     ask("history", args.file.as_ref(), Fields::default().put("id", Some(args.id.clone())))
 }
 
-/// The input of `history` for two moments.
+/// Builds the input of `history` for two moments.
 pub(crate) fn diff(args: &DiffArgs) -> Result<Ask> {
     let ends = args.range.split_once("..");
     let Some((from, to)) = ends.filter(|(from, to)| !from.is_empty() && !to.is_empty() && !to.starts_with('.')) else {
@@ -46,9 +46,9 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Ask> {
     Ok(ask("history", args.file.as_ref(), Fields::default().put("id", Some(from)).put("to", Some(to))))
 }
 
-/// The input of `restore`.
+/// Builds the input of `restore`.
 pub(crate) fn restore(args: &RestoreArgs) -> Result<Ask> {
-    // A path may hold anything, the name of an operation no `@`.
+    // A path may contain anything, the name of an operation no `@`.
     let bytes = args.target.as_os_str().as_bytes();
     let at = bytes.iter().rposition(|&byte| byte == b'@').filter(|&at| at > 0);
     let named = at.and_then(|at| Some((&bytes[..at], std::str::from_utf8(&bytes[at + 1..]).ok()?)));

@@ -1,4 +1,4 @@
-//! `emend preview`: what a text of edits says, while it arrives, and what its operations on lines mean in the files.
+//! `emend preview`: the edits in a text while it arrives, and the effect of its line operations on the files.
 
 use crate::args::PreviewArgs;
 use crate::desk::Desk;
@@ -14,20 +14,20 @@ use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::PathBuf;
 
-/// Bytes taken from standard input at once.
+/// Bytes read from standard input at a time.
 const CHUNK: usize = 64 << 10;
 
-/// Shows events as they come.
+/// Prints events as they occur.
 struct Viewer<'a> {
     desk: &'a Desk<'a>,
-    /// Opened for the first operation on lines; `None` where there is nothing to look at.
+    /// Opened for the first line operation; `None` if there is nothing to look up.
     engine: OnceCell<Option<(Engine, Caller)>>,
-    /// The file of the event before.
+    /// The file of the previous event.
     path: String,
     as_json: bool,
 }
 
-/// Reads standard input to its end, telling events as they come.
+/// Reads standard input to its end, and prints the events.
 pub(crate) fn run(desk: &Desk<'_>, args: &PreviewArgs) -> Result<u8> {
     let as_json = desk.global.json;
     let mut viewer = Viewer { desk, engine: OnceCell::new(), path: String::new(), as_json };
@@ -74,7 +74,7 @@ impl Viewer<'_> {
         Ok(())
     }
 
-    /// An operation on lines, as it would be done in the file. One that cannot be placed is left out.
+    /// Prints a line operation as it would apply to the file. One that cannot be placed is left out.
     fn rows(&self, op: &Op, base: Option<Handle>) -> Result<()> {
         let desk = self.desk;
         let open = || desk.open_to_look().ok().map(|engine| (engine, desk.caller()));

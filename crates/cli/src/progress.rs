@@ -1,4 +1,4 @@
-//! A call that may take long, at a terminal: a bar, and Ctrl-C.
+//! Long-running calls at a terminal: a progress bar, and Ctrl-C.
 
 use emendate::{Caller, Progress, Reply, Step, Watch};
 use signal_hook::consts::SIGINT;
@@ -8,16 +8,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// The bar is drawn so often, and not before the first such time has passed.
+/// Interval at which the bar is redrawn, and delay before it first appears.
 const EVERY: Duration = Duration::from_millis(150);
-/// Signs of the bar.
+/// Characters of the bar.
 const WIDTH: usize = 30;
 
-/// Makes the call. Ctrl-C stops it before anything is written; the second one ends the process, and what it was writing
-/// then is put right by the next one.
+/// Makes the call. Ctrl-C cancels it before anything is written; the second one ends the process, whose unfinished
+/// write is then recovered by the next one.
 pub(crate) fn watched(caller: Caller, call: impl FnOnce(&Caller) -> Reply) -> Reply {
     let watch = Watch::default();
-    // Where no handler can be had, Ctrl-C does what it does everywhere.
+    // Without a handler, Ctrl-C has its usual effect.
     let _ = flag::register_conditional_shutdown(SIGINT, 130, watch.flag())
         .and_then(|_| flag::register(SIGINT, watch.flag()));
     let caller = Caller { watch: Some(watch.clone()), ..caller };
@@ -36,7 +36,7 @@ pub(crate) fn watched(caller: Caller, call: impl FnOnce(&Caller) -> Reply) -> Re
 fn draw(watch: &Watch, ended: &Receiver<()>) {
     let mut drawn = false;
     while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-        // Nobody may be looking; that is no reason to fail the call.
+        // A failure to draw the bar is no reason to fail the call.
         let _ = write!(std::io::stderr(), "\r{}\x1b[K", line(watch.progress()));
         drawn = true;
     }

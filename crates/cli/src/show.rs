@@ -1,4 +1,4 @@
-//! Replies for people and for programs: results on standard output, everything else on standard error.
+//! Output for people and for programs: results on standard output, everything else on standard error.
 
 use crate::desk::Desk;
 use crate::diff::Layout;
@@ -20,7 +20,7 @@ pub(crate) const RANGE: Style = AnsiColor::Cyan.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 
-/// Names and what is said of each, in two columns: the first as wide as the longest name needs.
+/// Formats names and descriptions in two columns: the first is as wide as the longest name.
 pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Iterator<Item = (N, T)>) -> String {
     let rows: Vec<(N, T)> = rows.collect();
     let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
@@ -28,10 +28,10 @@ pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Ite
     rows.iter().map(line).collect()
 }
 
-/// Settles colours for both streams.
+/// Decides about colours for both streams.
 pub(crate) fn choose_color(when: When) {
     let forced = || std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0");
-    // https://no-color.org goes first; anstream knows the other variables by itself.
+    // https://no-color.org takes precedence; anstream handles the other variables.
     let barred = || std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     match when {
         When::Always => ColorChoice::Always,
@@ -42,16 +42,16 @@ pub(crate) fn choose_color(when: When) {
     .write_global();
 }
 
-/// A stream with or without colours. Text passes through as it is: a file's own escape sequences are content.
+/// A stream with or without colours. Text is passed through unchanged: a file's own escape sequences are content.
 pub(crate) struct Paper<W: Write> {
     out: W,
     color: bool,
-    /// A terminal would obey control characters of the text; it gets pictures of them.
+    /// A terminal would interpret control characters of the text; it gets pictures of them instead.
     terminal: bool,
     layout: Layout,
 }
 
-/// Standard output for people, buffered.
+/// Returns buffered standard output for people.
 pub(crate) fn stdout() -> Paper<BufWriter<io::StdoutLock<'static>>> {
     let out = io::stdout().lock();
     let color = AutoStream::choice(&out) != ColorChoice::Never;
@@ -59,7 +59,7 @@ pub(crate) fn stdout() -> Paper<BufWriter<io::StdoutLock<'static>>> {
     Paper { out: BufWriter::new(out), color, terminal, layout: Layout::default() }
 }
 
-/// Standard error for people, buffered.
+/// Returns buffered standard error for people.
 pub(crate) fn stderr() -> Paper<BufWriter<io::StderrLock<'static>>> {
     let out = io::stderr().lock();
     let color = AutoStream::choice(&out) != ColorChoice::Never;
@@ -68,12 +68,12 @@ pub(crate) fn stderr() -> Paper<BufWriter<io::StderrLock<'static>>> {
 }
 
 impl<W: Write> Paper<W> {
-    /// With diffs laid out like this.
+    /// Sets the layout of diffs.
     pub(crate) fn laid_out(self, layout: Layout) -> Paper<W> {
         Paper { layout, ..self }
     }
 
-    /// How diffs are laid out.
+    /// The layout of diffs.
     pub(crate) fn layout(&self) -> Layout {
         self.layout
     }
@@ -94,12 +94,12 @@ impl<W: Write> Paper<W> {
         self.out.write_all(b"\n")
     }
 
-    /// A line of plain text.
+    /// Writes a line of plain text.
     pub(crate) fn plain(&mut self, text: &str) -> io::Result<()> {
         self.line(PLAIN, text)
     }
 
-    /// A line of our own program, with the colours that it already has.
+    /// Writes a line of our own program, with the colours that it already has.
     pub(crate) fn rendered(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.out, "{line}")
     }
@@ -109,29 +109,29 @@ impl<W: Write> Paper<W> {
         self.color
     }
 
-    /// A heading.
+    /// Writes a heading.
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
         self.line(BOLD, text)
     }
 
-    /// Passes everything on.
+    /// Flushes the stream.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// A label for what follows.
+    /// Writes a label for the following text.
     pub(crate) fn label(&mut self, text: &str) -> io::Result<()> {
         self.line(RANGE, text)
     }
 
-    /// Whether something holds.
+    /// Writes whether a condition holds.
     pub(crate) fn verdict(&mut self, holds: bool, what: &str) -> io::Result<()> {
         let (style, mark) = if holds { (ADDED, "   ✓") } else { (BAD, "   ✗ this should be:") };
         self.put(style, mark)?;
         self.plain(&format!(" {what}"))
     }
 
-    /// What becomes of each file, a line each.
+    /// Writes a summary of each file, one per line.
     fn summaries(&mut self, answer: &Answer) -> io::Result<()> {
         self.notes(&answer.data)?;
         for file in answer.data.get("files").and_then(Value::as_array).into_iter().flatten() {
@@ -141,10 +141,10 @@ impl<W: Write> Paper<W> {
         Ok(())
     }
 
-    /// A reply's answer: what changed as a diff where there is one, else the text.
+    /// Writes a reply's answer: a diff of the changes if there is one, else the text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         let files = answer.data.get("files").and_then(Value::as_array);
-        // Files that were changed have a summary each; those that were searched are in the text.
+        // Changed files have a summary each; searched ones are in the text.
         if let Some(files) = files.filter(|files| files.iter().any(|file| file.get("summary").is_some())) {
             for line in answer.data.get("summary").and_then(Value::as_str).unwrap_or_default().lines() {
                 self.plain(line)?;
@@ -159,7 +159,7 @@ impl<W: Write> Paper<W> {
         if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
     }
 
-    /// The notes of a reply.
+    /// Writes the notes of a reply.
     pub(crate) fn notes(&mut self, data: &Map<String, Value>) -> io::Result<()> {
         for note in data.get("notes").and_then(Value::as_array).into_iter().flatten() {
             self.put(NOTE, "note")?;
@@ -168,7 +168,7 @@ impl<W: Write> Paper<W> {
         Ok(())
     }
 
-    /// What happened to one file.
+    /// Writes the change of one file.
     fn changed(&mut self, data: &Map<String, Value>) -> io::Result<()> {
         let list = |key: &str| data.get(key).and_then(Value::as_array).into_iter().flatten();
         self.plain(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
@@ -181,13 +181,13 @@ impl<W: Write> Paper<W> {
         data.get("diagnostics").map_or(Ok(()), |diagnostics| self.diagnostics(diagnostics))
     }
 
-    /// What language servers say of a file.
+    /// Writes the diagnosis of a file by language servers.
     fn diagnostics(&mut self, diagnostics: &Value) -> io::Result<()> {
         let text = diagnostics["text"].as_str().unwrap_or_default();
         text.lines().try_for_each(|line| self.plain(line))
     }
 
-    /// An error for a person; `advice` is one more line of what to do.
+    /// Writes an error for a person; `advice` is an additional line of advice.
     pub(crate) fn error(&mut self, error: &Error, advice: Option<&str>) -> io::Result<()> {
         self.put(BAD, "error")?;
         self.plain(&format!(": {} [{}]", error.message(), error.code().as_str()))?;
@@ -204,13 +204,13 @@ impl<W: Write> Paper<W> {
 
 #[cfg(test)]
 impl<W: Write> Paper<W> {
-    /// Paper that is no terminal.
+    /// Creates a writer that is not a terminal.
     pub(crate) fn on(out: W, color: bool, layout: Layout) -> Paper<W> {
         Paper { out, color, terminal: false, layout }
     }
 }
 
-/// Control characters as pictures, but for line ends and tabs.
+/// Replaces control characters by pictures, except for line ends and tabs.
 fn harmless(text: &str) -> Cow<'_, str> {
     let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
     if !text.contains(harmful) {
@@ -224,7 +224,7 @@ fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|char| if harmful(char) { picture(char) } else { char }).collect())
 }
 
-/// Shows a reply as the flags ask for, `brief` without diffs; the exit status.
+/// Shows a reply according to the flags, with `brief` without diffs; returns the exit status.
 pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply, brief: bool) -> u8 {
     if desk.global.json {
         return json(reply);
@@ -240,35 +240,35 @@ pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply, brief: bool) -> u8 {
         }
         Err(error) => {
             let mut out = stderr();
-            // There is nowhere left to say that this failed.
+            // There is nowhere left to report this failure.
             let _ = out.error(error, desk.advice(error)).and_then(|()| out.flush());
             reply.exit()
         }
     }
 }
 
-/// What the tool would have said that a call asked to follow.
+/// Returns the output of the tool that a call asked to emulate.
 fn said_by_tool(reply: &Reply) -> Option<&Value> {
     let data = reply.result.as_ref().map_or_else(Error::data, |answer| &answer.data);
     data.get("compat")
 }
 
-/// Shows a reply in the words of another tool; its exit status.
+/// Shows a reply in the words of another tool; returns its exit status.
 fn as_tool(reply: &Reply, said: &Value) -> u8 {
     let text = |stream: &str| said[stream].as_str().unwrap_or_default().as_bytes().to_owned();
-    // There is nowhere left to say that this failed.
+    // There is nowhere left to report this failure.
     let _ = io::stderr().lock().write_all(&text("stderr"));
     let shown = io::stdout().lock().write_all(&text("stdout"));
     let exit = said["exit"].as_u64().and_then(|exit| u8::try_from(exit).ok());
     status(reply, shown, exit.unwrap_or_else(|| reply.exit()))
 }
 
-/// Shows a reply as one JSON object; the exit status.
+/// Shows a reply as one JSON object; returns the exit status.
 pub(crate) fn json(reply: &Reply) -> u8 {
     status(reply, line(&reply.to_json()), reply.exit())
 }
 
-/// The exit status, unless the reply is a success that could not be shown.
+/// Returns the exit status, unless the reply is a success that could not be shown.
 fn status(reply: &Reply, shown: io::Result<()>, exit: u8) -> u8 {
     match shown {
         Err(failure) if reply.result.is_ok() && failure.kind() != io::ErrorKind::BrokenPipe => {
@@ -280,7 +280,7 @@ fn status(reply: &Reply, shown: io::Result<()>, exit: u8) -> u8 {
     }
 }
 
-/// The error for an answer that did not get out: what it tells of is done all the same.
+/// Creates the error for an answer that could not be printed: the reported change is done all the same.
 pub(crate) fn unshown(failure: &io::Error) -> Error {
     Error::new(Code::IoPartial, format!("The call was done, but its answer could not be written: {failure}."))
         .next("Read the file to see its state.")
@@ -317,14 +317,14 @@ pub(crate) fn note(text: &str) {
     let _ = out.put(NOTE, "note").and_then(|()| out.plain(&format!(": {text}"))).and_then(|()| out.flush());
 }
 
-/// Shows what the engine has to say beside its replies.
+/// Shows the notices of the engine.
 pub(crate) fn notices(engine: &Engine) {
     for notice in engine.notices() {
         note(&notice);
     }
 }
 
-/// A reader that went away, as `head` does, is no failure.
+/// Ignores a closed pipe, as with `head`, which is not a failure.
 pub(crate) fn quiet_pipe(result: io::Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(io_error("standard output", &error)),

@@ -1,4 +1,4 @@
-//! `emend stats`: what the counters say.
+//! `emend stats`: tables of the counters.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 use crate::desk::Desk;
@@ -32,7 +32,7 @@ fn by_parser() -> impl TypedValueParser<Value = By> {
     PossibleValuesParser::new(By::ALL.map(By::name)).try_map(named)
 }
 
-/// Prints the tables; the exit status.
+/// Prints the tables; returns the exit status.
 ///
 /// Errors: no state directory; counters that cannot be read.
 pub(crate) fn run(desk: &Desk<'_>, args: &StatsArgs) -> Result<u8> {
@@ -82,12 +82,12 @@ fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
     let mut out = format!("{time}: {} calls, {} succeeded, {} each\n", total.calls, share(&total), mean(&total));
     for table in tables {
         let rows = tally.by(*table);
-        // One row of calls without a model says nothing.
+        // A single row of calls without a model is meaningless.
         if rows.is_empty() || (*table == By::Model && rows.len() == 1 && rows[0].name.is_empty()) {
             continue;
         }
         let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(16);
-        // Of one code, all calls have one outcome.
+        // All calls with one code have the same outcome.
         let share_head = if *table == By::Code { "" } else { "succeeded" };
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -115,12 +115,12 @@ fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
     out
 }
 
-/// The part of the calls that succeeded.
+/// Formats the share of calls that succeeded.
 fn share(row: &Row) -> String {
     row.per_mille().map_or("-".to_owned(), |share| format!("{}.{} %", share / 10, share % 10))
 }
 
-/// The time of one call.
+/// Formats the mean time of a call.
 fn mean(row: &Row) -> String {
     let micros = row.mean();
     if micros < 1000 { format!("{micros} µs") } else { format!("{}.{} ms", micros / 1000, micros % 1000 / 100) }

@@ -6,7 +6,7 @@ use emendate::core::{Code, Error, Result};
 use emendate::{Offer, TOOLS, Tool, describe, tool};
 use serde_json::{Map, Value};
 
-/// A tool under the name and with the fields somebody is offered.
+/// A tool with the name and the fields offered to a client.
 struct Row {
     name: &'static str,
     tool: &'static Tool,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ToolsArgs, json: bool) -> Result<u8> {
     Ok(0)
 }
 
-/// The engine's own description, under the offered name.
+/// Describes a tool under its offered name.
 fn described(row: &Row) -> Value {
     let all = describe();
     let own = all.as_array().into_iter().flatten().find(|one| one["name"] == row.tool.name);

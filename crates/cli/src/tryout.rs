@@ -1,4 +1,4 @@
-//! Starting an MCP server as a client would, and saying hello.
+//! A probe of an MCP server: starts it as a client would, and initializes it.
 
 use emendate_clients::Entry;
 use serde_json::{Value, json};
@@ -8,28 +8,28 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Time for everything.
+/// Time limit for the whole probe.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Time to end, once its input has.
+/// Time limit for ending after the end of its input.
 const PARTING: Duration = Duration::from_secs(2);
-/// Bytes that it may say.
+/// Bytes of its output.
 const MOST: u64 = 8 << 20;
-/// Bytes of complaint that are shown.
+/// Bytes of its error output that are shown.
 const COMPLAINT: u64 = 2000;
 
-/// What a server said of itself.
+/// The properties of a server.
 pub(crate) struct Spoke {
     /// Its version.
     pub(crate) version: String,
-    /// How many tools it has.
+    /// The number of its tools.
     pub(crate) tools: usize,
     /// From the start of the process to the list of tools.
     pub(crate) time: Duration,
 }
 
-/// Starts the server in a folder, asks who it is and for its tools, and lets it end.
+/// Starts the server in a directory, asks for its properties and its tools, and lets it end.
 ///
-/// Errors: what went wrong, in words.
+/// Errors: the failure, in words.
 pub(crate) fn speak(entry: &Entry, folder: &Path) -> Result<Spoke, String> {
     let begun = Instant::now();
     let mut child = Command::new(&entry.command)
@@ -45,7 +45,7 @@ pub(crate) fn speak(entry: &Entry, folder: &Path) -> Result<Spoke, String> {
     else {
         return Err("its streams cannot be used".to_owned());
     };
-    // Readers of their own: neither pipe may fill up, and no wait is without an end.
+    // Separate readers: neither pipe may fill up, and every wait is bounded.
     let (lines, said) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output.take(MOST)).lines().map_while(Result::ok) {
@@ -70,12 +70,12 @@ pub(crate) fn speak(entry: &Entry, folder: &Path) -> Result<Spoke, String> {
     })
 }
 
-/// Both questions. The input ends with this.
+/// Sends both requests, and closes the input.
 fn converse(mut input: ChildStdin, said: &Receiver<String>, begun: Instant) -> Result<Spoke, String> {
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "emend doctor", "version": env!("CARGO_PKG_VERSION") } });
     let mut ask = |messages: &[Value], id: u64| -> Result<Value, String> {
         for message in messages {
-            // One that ended has perhaps said why.
+            // A server that ended may have printed the reason.
             let _ = writeln!(input, "{message}");
         }
         answer(said, id, begun)
@@ -88,7 +88,7 @@ fn converse(mut input: ChildStdin, said: &Receiver<String>, begun: Instant) -> R
     Ok(Spoke { version, tools, time: begun.elapsed() })
 }
 
-/// The result of the request with that id; other messages are passed over.
+/// Returns the result of the request with that id; other messages are ignored.
 fn answer(said: &Receiver<String>, id: u64, begun: Instant) -> Result<Value, String> {
     loop {
         let line = match said.recv_timeout(LIMIT.saturating_sub(begun.elapsed())) {
@@ -107,7 +107,7 @@ fn answer(said: &Receiver<String>, id: u64, begun: Instant) -> Result<Value, Str
     }
 }
 
-/// Lets the process end by itself, then ends it.
+/// Lets the process end by itself, then kills it.
 fn end(child: &mut Child, said: &Receiver<String>) {
     let begun = Instant::now();
     // Its output ends when it does.

@@ -1,4 +1,5 @@
-//! Asking the person behind a client: by a result that asks for input in 2026-07-28, by a request of the server before that.
+//! Approval by the person behind a client: by a result that requests input in 2026-07-28, by a request of the server in
+//! older revisions.
 
 use emendate::{Approval, Reply, question};
 use rmcp::model::{
@@ -12,17 +13,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The name of our one question in a result that asks for input.
+/// The name of our only question in a result that requests input.
 const NAME: &str = "approval";
 /// The fields of the form.
 const APPROVE: &str = "approve";
 const TEXT: &str = "text";
-/// Largest text that is offered for correction in a form, in bytes.
+/// Bytes of a text that a form offers for correction.
 const CORRECTED: usize = 4000;
-/// A person may be at lunch.
+/// Time limit for a person's answer, who may be at lunch.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
-/// What a person is asked, and what the answer will be worth.
+/// A question to a person, with the seal for the answer.
 pub(crate) struct Question {
     seal: String,
     /// The file whose text may be corrected.
@@ -31,7 +32,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// The question of a reply, where it has one and the client can put it to a person.
+    /// Returns the question of a reply, if it has one and the client can ask a person.
     pub(crate) fn of(reply: &Reply, context: &RequestContext<RoleServer>) -> Option<Question> {
         let asked = reply.result.as_ref().err().and_then(question).filter(|_| can_ask(context))?;
         let files = asked["files"].as_array()?;
@@ -49,7 +50,7 @@ impl Question {
         let mut schema = ElicitationSchema::new(fields);
         schema.required = Some(vec![APPROVE.to_owned()]);
         let told = |file: &Value| {
-            // The whole change, also where a reply would sum it up.
+            // The whole change, even if a reply would summarize it.
             let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
             format!("{} (rule `{}` of {})\n{diff}", text(file, "summary"), text(file, "rule"), text(file, "origin"))
         };
@@ -61,7 +62,8 @@ impl Question {
         })
     }
 
-    /// The result that asks for the answer. The seal comes back with it, and only the engine that made it takes it.
+    /// Returns the result that requests the answer. The client returns the seal with it, and only the engine that
+    /// created the seal accepts it.
     pub(crate) fn required(self) -> InputRequiredResult {
         let file = self.file.as_ref().and_then(|file| file.to_str()).unwrap_or_default();
         let state = format!("{} {file}", self.seal);
@@ -69,14 +71,14 @@ impl Question {
         InputRequiredResult::new(Some(asked), Some(state))
     }
 
-    /// Asks, and waits for the answer; nothing where the client cannot ask after all.
+    /// Asks, and waits for the answer; `None` if the client cannot ask after all.
     pub(crate) async fn put(self, context: &RequestContext<RoleServer>) -> Option<Approval> {
         let options = PeerRequestOptions::with_timeout(PATIENCE);
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(self.form));
         let asked = context.peer.send_request_with_option(request, options).await.ok()?;
         let answer = tokio::select! {
             answer = asked.await_response() => answer.ok()?,
-            // Nobody waits for the call any more.
+            // Nothing waits for the call any more.
             () = context.ct.cancelled() => return None,
         };
         let ClientResult::ElicitResult(answer) = answer else { return None };
@@ -84,7 +86,7 @@ impl Question {
     }
 }
 
-/// The answer that comes with a call which is made again.
+/// Returns the answer in a repeated call.
 pub(crate) fn given(request: &CallToolRequestParams) -> Option<Approval> {
     let answer = request.input_responses.as_ref()?.get(NAME)?;
     let answer: ElicitResult = serde_json::from_value(answer.clone()).ok()?;
@@ -92,7 +94,7 @@ pub(crate) fn given(request: &CallToolRequestParams) -> Option<Approval> {
     Some(approval(&answer, seal, Some(file).filter(|file| !file.is_empty()).map(PathBuf::from)))
 }
 
-/// Whatever is not a clear yes is a no.
+/// Converts an answer; anything other than a clear yes is a no.
 fn approval(answer: &ElicitResult, seal: &str, file: Option<PathBuf>) -> Approval {
     let content =
         answer.content.as_ref().filter(|it| answer.action == ElicitationAction::Accept && it[APPROVE] == true);
@@ -101,7 +103,7 @@ fn approval(answer: &ElicitResult, seal: &str, file: Option<PathBuf>) -> Approva
     Approval { texts: file.zip(text).into_iter().collect(), ..Approval::to(seal) }
 }
 
-/// True when the client said that it can show forms to a person.
+/// True when the client declared that it can show forms to a person.
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let shows = |it: &ClientCapabilities| {
         it.elicitation.as_ref().is_some_and(|modes| modes.form.is_some() || modes.url.is_none())

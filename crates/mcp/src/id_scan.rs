@@ -1,13 +1,14 @@
-//! Finds the id of a request in text that cannot be parsed: broken JSON, or a line too long to keep.
+//! Extraction of a request's id from text that cannot be parsed: malformed JSON, or a line that is too long to keep.
 //!
-//! With the id the client learns that its call failed. Without it, it would wait for an answer until it gives up.
+//! With the id the client learns that its call failed; without it, the client would wait for an answer until its
+//! timeout.
 
 use rmcp::model::RequestId;
 
-/// Bytes of an id that are kept; longer ones are not answered to.
+/// Bytes of an id that are kept; longer ones get no answer.
 const LONGEST: usize = 256;
 
-/// Reads a line piece by piece and remembers only the id at its top level.
+/// A scanner of a line that arrives in chunks; it keeps only the id at the top level.
 #[derive(Default)]
 pub(crate) struct IdScan {
     depth: u32,
@@ -20,7 +21,7 @@ pub(crate) struct IdScan {
     id: Option<RequestId>,
 }
 
-/// The id in a line.
+/// Returns the id in a line.
 pub(crate) fn of(line: &[u8]) -> Option<RequestId> {
     let mut scan = IdScan::default();
     scan.feed(line);
@@ -28,12 +29,12 @@ pub(crate) fn of(line: &[u8]) -> Option<RequestId> {
 }
 
 impl IdScan {
-    /// What was found.
+    /// Returns the id that was found.
     pub(crate) fn id(self) -> Option<RequestId> {
         self.id
     }
 
-    /// The next piece of the line.
+    /// Scans the next chunk of the line.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             if self.in_string {
@@ -86,7 +87,7 @@ impl IdScan {
         }
     }
 
-    /// A member of the top level is complete.
+    /// Completes a member of the top level.
     fn member(&mut self) {
         if self.id.is_none() && self.key.trim_ascii() == b"\"id\"" {
             self.id = serde_json::from_slice(self.value.trim_ascii()).ok();

@@ -41,17 +41,17 @@ pub use front::MODEL_KEY;
 pub use http::{Door, Token, serve_http};
 pub use result::DATA_KEY;
 
-/// Calls that may change files at the same time. More gain nothing: they meet at the disk.
+/// Concurrent calls that may change files. More gain nothing, because they wait for the disk.
 const CHANGES: usize = 6;
-/// Calls that may read at the same time even while every change is waiting for something.
+/// Concurrent calls that may read even while every change is waiting for something.
 const READS: usize = 4;
-/// Standard input and output take a thread each where they are not pipes.
+/// Threads for standard input and output, which need one each if they are not pipes.
 const STREAMS: usize = 2;
 
-/// How the server presents itself.
+/// The presentation of the server.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Which tools are offered, under which names.
+    /// The offered tools with their names.
     pub profile: &'static Profile,
     /// Adds structured content to text results.
     pub structured: bool,
@@ -59,7 +59,7 @@ pub struct Options {
 
 /// Serves on standard input and output until the input ends.
 ///
-/// Errors: when the streams cannot be used.
+/// Errors: the streams cannot be used.
 pub fn serve(engine: Engine, caller: Caller, options: Options) -> Result<()> {
     let failed = |error: std::io::Error| {
         Error::new(Code::IoFailed, format!("The MCP server cannot start: {error}."))
@@ -69,10 +69,10 @@ pub fn serve(engine: Engine, caller: Caller, options: Options) -> Result<()> {
         let (input, output) = stdio_pipes();
         speak(Server::new(engine, caller, options), input, output).await
     })
-    // Dropping the runtime waits for calls that are still at work: nothing is ever cut off in the middle.
+    // Dropping the runtime waits for calls in progress: none is ever interrupted.
 }
 
-/// One thread speaks the protocol; calls run on the others, so that no file holds up a message.
+/// Creates the runtime. One thread handles the protocol; calls run on the others, so that no file delays a message.
 fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -81,7 +81,7 @@ fn runtime() -> std::io::Result<Runtime> {
         .build()
 }
 
-/// Speaks the protocol over a pair of streams until the input ends.
+/// Serves the protocol over a pair of streams until the input ends.
 async fn speak<R, W>(server: Server, input: R, output: W) -> Result<()>
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -90,7 +90,7 @@ where
     server.tell_notices();
     let wire = Wire::new(input, output, MAX_INPUT);
     // Not `serve`: that waits for a first message of one era, refuses unknown methods before it with another code, and
-    // ends the process when a notification comes first. Every request says itself what it needs.
+    // ends the process if a notification comes first. Every request is self-contained.
     let running = serve_directly::<RoleServer, _, _, _, _>(server, wire, None);
     match running.waiting().await {
         Ok(_) => Ok(()),

@@ -1,7 +1,7 @@
-//! One line of input: a message, a fault to be answered, or nothing.
+//! One line of input: a message, an error to be answered, or nothing.
 //!
-//! The library's own reader would do for well-formed clients. It leaves a request with a wrong shape unanswered (or
-//! answers without its id), so that the client waits for ever, and copies the text of an edit several times over.
+//! The library's own parser would suffice for well-formed clients. It does not answer a request of the wrong shape (or
+//! answers without its id), so that the client waits forever, and it copies the text of an edit several times.
 
 use crate::id_scan;
 use rmcp::model::{
@@ -10,19 +10,19 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
-/// What a line is.
+/// A parsed line.
 pub(crate) enum Line {
-    /// For the service.
+    /// A message for the service.
     Message(Box<ClientJsonRpcMessage>),
-    /// To be answered with an error, to the request it belongs to if that can be told.
+    /// An error to be answered, with the id of its request if that is known.
     Fault(ErrorData, Option<RequestId>),
-    /// To be passed over.
+    /// Nothing to handle.
     Nothing,
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(crate) fn read(line: &[u8]) -> Line {
-    // RFC 8259 lets readers ignore a byte order mark.
+    // RFC 8259 allows parsers to ignore a byte order mark.
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
     if line.is_empty() {
         return Line::Nothing;
@@ -61,8 +61,8 @@ fn message(object: Map<String, Value>) -> Line {
     }
 }
 
-/// What a client answers to a question of ours, if it is an answer at all. One that cannot be read is passed over: the
-/// question runs out of time.
+/// Parses a client's response to a request of ours, if it is one. A malformed response is ignored: the request then
+/// times out.
 fn answer(object: Map<String, Value>) -> Option<Line> {
     if !object.contains_key("result") && !object.contains_key("error") {
         return None;
@@ -70,7 +70,7 @@ fn answer(object: Map<String, Value>) -> Option<Line> {
     Some(serde_json::from_value(Value::Object(object)).map_or(Line::Nothing, |it| Line::Message(Box::new(it))))
 }
 
-/// Notifications are never answered, not even wrong ones.
+/// Handles a notification, which is never answered, not even an invalid one.
 fn notification(object: Map<String, Value>) -> Line {
     if !object.contains_key("method") {
         return answer(object).unwrap_or_else(|| invalid("A message has a method.", None));
@@ -78,7 +78,7 @@ fn notification(object: Map<String, Value>) -> Line {
     serde_json::from_value(Value::Object(object)).map_or(Line::Nothing, |message| Line::Message(Box::new(message)))
 }
 
-/// A call is taken apart by hand: its texts are moved from the line's JSON to the engine.
+/// Takes a call apart manually: its texts are moved from the line's JSON to the engine.
 fn call(mut object: Map<String, Value>, id: RequestId) -> Line {
     let wrong = |what: &'static str, id| Line::Fault(ErrorData::invalid_params(what, None), Some(id));
     let Some(Value::Object(mut params)) = object.remove("params") else {
@@ -93,7 +93,7 @@ fn call(mut object: Map<String, Value>, id: RequestId) -> Line {
         Some(Value::Object(arguments)) => call = call.with_arguments(arguments),
         Some(_) => return wrong("The arguments of tools/call are an object.", id),
     }
-    // What a person answered to a question of an earlier try.
+    // A person's answer to a question of the previous attempt.
     let given = |key: &'static str, params: &mut Map<String, Value>| params.remove(key).filter(|it| !it.is_null());
     match given("inputResponses", &mut params).map(serde_json::from_value) {
         None => {}

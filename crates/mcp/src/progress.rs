@@ -1,4 +1,4 @@
-//! Progress of a call, told to clients that gave a token for it.
+//! Progress of a call, reported to clients that sent a token for it.
 
 use emendate::{Progress, Step, Watch};
 use rmcp::model::ProgressNotificationParam;
@@ -6,11 +6,11 @@ use rmcp::service::{RequestContext, RoleServer};
 use std::time::Duration;
 use tokio::sync::oneshot::Receiver;
 
-/// How often it is told, while there is something new.
+/// Interval between reports, if there is progress.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// Tells how far the call of `watch` is until `end`, and then once more, so that the last word is there before the answer.
-/// Nothing is told of calls that look at no files one by one.
+/// Reports the progress of the call of `watch` until `end`, and then once more, so that the last report precedes the
+/// answer. Calls without a count of files are not reported.
 pub(crate) async fn tell(context: &RequestContext<RoleServer>, watch: &Watch, mut end: Receiver<()>) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let mut told = 0;
@@ -22,14 +22,14 @@ pub(crate) async fn tell(context: &RequestContext<RoleServer>, watch: &Watch, mu
         };
         let progress = watch.progress();
         let all = progress.before + progress.done;
-        // What is told must rise; and nobody waits for a call that was cancelled.
+        // Reported values must increase; and nothing waits for a call that was cancelled.
         if all > told && !context.ct.is_cancelled() {
             told = all;
             let mut note = ProgressNotificationParam::new(token.clone(), number(all)).with_message(words(progress));
             if progress.of > 0 {
                 note = note.with_total(number(progress.before + progress.of));
             }
-            // A client that does not listen gets its answer all the same, or not.
+            // A failed report does not affect the answer.
             let _ = context.peer.notify_progress(note).await;
         }
         if ended {
@@ -38,7 +38,7 @@ pub(crate) async fn tell(context: &RequestContext<RoleServer>, watch: &Watch, mu
     }
 }
 
-/// As the protocol counts. Files are far fewer than what a double holds exactly.
+/// Converts to the protocol's number type. The number of files is far below the limit of exact doubles.
 #[allow(clippy::cast_precision_loss)]
 fn number(files: usize) -> f64 {
     files as f64

@@ -1,4 +1,4 @@
-//! The history as resources: each operation as a diff, and the files it touched as they were before and after.
+//! The history as resources: each operation as a diff, and its files before and after.
 
 use emendate::core::{Code, Error};
 use emendate::{Answer, Caller, Engine, Entry, Moment, RAW_PATH};
@@ -12,21 +12,21 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// What all of them begin with.
+/// The common prefix of all URIs.
 const HISTORY: &str = "emend://history/";
 const DIFF: &str = "text/x-diff";
 /// Operations on one page of the list.
 const PAGE: usize = 50;
-/// The way to what is left out of an operation.
+/// Advice on how to get the omitted parts of an operation.
 const REST: &str = "The resources ID/before/PATH and ID/after/PATH have the texts of each file.";
-/// The error for a query that is not understood.
+/// The error for an invalid query.
 const QUERY: &str = "Behind the address of a file only ?offset=N&limit=N is understood, in lines.";
-/// What stands for itself in the path of a URI.
+/// The characters that are not escaped in the path of a URI.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 const MOMENTS: [(&str, Moment); 2] = [("before", Moment::Before), ("after", Moment::After)];
 
-/// A page of the operations, the newest first.
+/// Returns a page of the operations, the newest first.
 pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let page = engine.entries(cursor, PAGE).map_err(|error| match error.code() {
         Code::CallInvalid => ErrorData::invalid_params(error.message().to_owned(), None),
@@ -40,7 +40,7 @@ pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResource
     Ok(list)
 }
 
-/// The shapes of all URIs.
+/// Returns the templates of all URIs.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let operation = ResourceTemplate::new(format!("{HISTORY}{{id}}"), "operation")
         .with_title("Operation")
@@ -57,7 +57,7 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(std::iter::once(operation).chain(MOMENTS.map(file)).collect())
 }
 
-/// What a URI names.
+/// Reads the resource of a URI.
 pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let missing = |what: String| ErrorData::resource_not_found(what, Some(json!({ "uri": uri })));
     let failed = |error: Error| match error.code() {
@@ -70,7 +70,7 @@ pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadRe
         let reply = engine.call(caller, "history", json!({ "id": id }));
         let Answer { mut text, data } = reply.result.map_err(failed)?;
         let mut data = linked(id, data);
-        // The addresses make it longer.
+        // The URIs make it longer.
         engine.config().reply_limits().fit(&mut text, &mut data, REST);
         let data = Value::Object(data).to_string();
         let diff = ResourceContents::text(text, uri).with_mime_type(DIFF);
@@ -96,7 +96,7 @@ pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadRe
     }]))
 }
 
-/// The lines that the query of a URI asks for: the first one, and how many.
+/// Parses the lines in the query of a URI: the first one, and their number.
 fn lines(query: &str) -> Option<(usize, usize)> {
     let mut lines = (1, usize::MAX);
     for part in query.split('&') {
@@ -113,7 +113,7 @@ fn internal(error: &Error) -> ErrorData {
     ErrorData::internal_error(error.message().to_owned(), None)
 }
 
-/// The files of an operation with the URIs of what they held.
+/// Returns the files of an operation with the URIs of their contents.
 fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
     let files = data.get_mut("files").and_then(Value::as_array_mut);
     for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -123,7 +123,7 @@ fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
             raw.or_else(|| text(shown).map(|path| path.as_bytes().to_vec()))
         };
         let own = path(RAW_PATH, "filePath").unwrap_or_default();
-        // A file that was moved stood somewhere else before.
+        // A moved file had another path before.
         let old = path("from_b64", "from").unwrap_or_else(|| own.clone());
         for (name, path) in [("before", old), ("after", own)] {
             if file.get(name).is_some_and(Value::is_string) || (name == "before" && file.contains_key("from")) {

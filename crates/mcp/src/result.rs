@@ -1,4 +1,4 @@
-//! A reply as MCP shows it: text for the model, data for programs in `_meta`.
+//! Replies in the form of MCP: text for the model, data for programs in `_meta`.
 
 use crate::list;
 use emendate::core::Error;
@@ -6,14 +6,14 @@ use emendate::{ATTACHMENTS, Answer, Reply, SeedCodes};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::{Map, Value};
 
-/// Where a result's `_meta` keeps the machine data: `{"data": …}` of a success,
-/// `{"code", "seed_code", "next", "retryable", "op"?, "data"?}` of a failure.
+/// The key of a result's `_meta` for the data: `{"data": …}` of a success, `{"code", "seed_code", "next", "retryable",
+/// "op"?, "data"?}` of a failure.
 pub const DATA_KEY: &str = "io.github.emendate/data";
 
-/// Bytes of text from which on a result asks for room by itself.
+/// Bytes of text from which a result itself requests room.
 const LARGE: usize = 25_000;
 
-/// The result of a call. `structured` repeats the whole reply as structured content.
+/// Converts a reply to a result. `structured` repeats the whole reply as structured content.
 pub(crate) fn of(reply: Reply, structured: bool) -> CallToolResult {
     let whole = structured.then(|| reply.to_json());
     let mut attached = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn of(reply: Reply, structured: bool) -> CallToolResult {
     result.with_meta(Some(meta))
 }
 
-/// Images and documents become content of their own; the data keeps what they are, without their bytes.
+/// Converts images and documents to content blocks; the data keeps their descriptions without the bytes.
 fn attachments(data: &mut Map<String, Value>) -> Vec<ContentBlock> {
     let Some(Value::Array(list)) = data.get_mut(ATTACHMENTS) else { return Vec::new() };
     let block = |attachment: &mut Value| {
@@ -47,7 +47,7 @@ fn attachments(data: &mut Map<String, Value>) -> Vec<ContentBlock> {
     list.iter_mut().filter_map(block).collect()
 }
 
-/// What programs are told of an error; its words are in the text.
+/// Returns the data of an error; its text is in the content.
 fn failure(error: &Error, seed: SeedCodes) -> Map<String, Value> {
     let Value::Object(mut fields) = error.to_json() else { return Map::new() };
     fields.retain(|name, _| !matches!(&**name, "message" | "evidence"));

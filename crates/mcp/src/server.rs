@@ -1,4 +1,4 @@
-//! The handler: MCP requests in, calls of the engine, MCP results out.
+//! The request handler: MCP requests in, calls of the engine, MCP results out.
 
 use crate::approval::{self, Question};
 use crate::front;
@@ -18,13 +18,14 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::watch::Sender;
 use tokio::sync::{Semaphore, oneshot};
 
-/// Questions of one call: after each answer the file is looked at again, and may be another one.
+/// Questions of one call: after each answer the call is planned again, and another file may need approval.
 const QUESTIONS: usize = 16;
 
-/// How long clients may keep the list of tools. It is fixed by the command line, so it outlives any conversation.
+/// Lifetime of the list of tools in clients' caches. The list depends only on the command line, so it outlives any
+/// conversation.
 const TTL_MS: u64 = 3_600_000;
 
-/// Methods that are answered here. Their parameters had the wrong shape if they arrive as custom requests.
+/// Methods that are implemented. If one arrives as a custom request, its parameters had the wrong shape.
 const SERVED: &[&str] = &[
     "initialize",
     "server/discover",
@@ -36,16 +37,16 @@ const SERVED: &[&str] = &[
     "resources/read",
 ];
 
-/// The server: an engine and how it is presented. Shared by all requests; nothing in it changes. Clones are the same one.
+/// The server: an engine and its presentation. Shared by all requests and immutable. Clones share the state.
 #[derive(Clone)]
 pub(crate) struct Server {
     engine: Arc<Engine>,
     caller: Arc<Caller>,
     options: Options,
     tools: Arc<OnceLock<Vec<Tool>>>,
-    /// Bounds the calls that change files. Reads are not counted, so they find a thread even when all changes wait.
+    /// Bounds the calls that change files. Reads are not counted, so they get a thread even when all changes wait.
     changes: Arc<Semaphore>,
-    /// How many calls are under way.
+    /// The number of calls in progress.
     running: Sender<usize>,
 }
 
@@ -61,40 +62,40 @@ impl Server {
         }
     }
 
-    /// Waits until no call is under way.
+    /// Waits until no call is in progress.
     #[cfg(feature = "http")]
     pub(crate) async fn idle(&self) {
-        // The sender is here, so there is an end to wait for.
+        // `self` holds the sender, so the channel stays open.
         let _ = self.running.subscribe().wait_for(|calls| *calls == 0).await;
     }
 
-    /// Shows a person what the engine has to say, on standard error.
+    /// Prints the notices of the engine for a person, on standard error.
     pub(crate) fn tell_notices(&self) {
         tell(&self.engine);
     }
 
-    /// The tools are the same for every client; schemas are made when first asked for, not at start.
+    /// Returns the tools, which are the same for every client; schemas are built on first use, not at start.
     fn tools(&self) -> &[Tool] {
         self.tools.get_or_init(|| list::tools(self.options.profile))
     }
 
-    /// The tools as this client is shown them: with schemas of their results where these are structured and its revision of
-    /// the protocol has such schemas.
+    /// Returns the tools for this client: with schemas of their results if these are structured and its revision of the
+    /// protocol supports them.
     fn tools_for(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
         let knows = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2025_06_18);
         if self.options.structured && knows { list::with_outputs(self.options.profile) } else { self.tools().to_vec() }
     }
 }
 
-/// Notices go to standard error: standard output belongs to the protocol.
+/// Prints notices on standard error: standard output belongs to the protocol.
 fn tell(engine: &Engine) {
     for notice in engine.notices() {
-        // Nobody may be listening there; that is no reason to fail a call.
+        // A closed standard error is no reason to fail a call.
         let _ = writeln!(std::io::stderr(), "emend: {notice}");
     }
 }
 
-/// Stops a call that nobody waits for any more; one that has ended does not mind.
+/// Stops a call when its requester is gone; no effect on one that has ended.
 struct Stopping(Watch);
 
 impl Drop for Stopping {
@@ -103,7 +104,7 @@ impl Drop for Stopping {
     }
 }
 
-/// Counts a call for as long as it lives.
+/// Counts a call during its lifetime.
 struct Running<'s>(&'s Sender<usize>);
 
 impl Running<'_> {
@@ -124,7 +125,7 @@ fn modern(context: &RequestContext<RoleServer>) -> bool {
 }
 
 impl Server {
-    /// Calls the engine on a thread of its own.
+    /// Runs a call of the engine on a separate thread.
     async fn work(
         &self,
         offer: &'static Offer,
@@ -139,15 +140,15 @@ impl Server {
             Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
         };
         if context.ct.is_cancelled() {
-            // Nobody waits for it and it has not begun.
+            // Cancelled before it began.
             return Err(internal(&"The call was cancelled before it began."));
         }
         let watch = Watch::default();
-        // However this ends: a call that nobody waits for stops before it writes.
+        // However this ends: an abandoned call stops before it writes.
         let _stop = Stopping(watch.clone());
         let caller = Caller { watch: Some(watch.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
-        // The next change need not wait for what language servers say of this one.
+        // The next change need not wait for the language servers' reports on this one.
         watch.hold(turn);
         let held = watch.clone();
         let (answer, mut work) = oneshot::channel();
@@ -155,9 +156,9 @@ impl Server {
             let reply = offer.call(&engine, &caller, Value::Object(input));
             tell(&engine);
             held.let_go();
-            // Whoever waited may be gone.
+            // The requester may be gone.
             let _ = answer.send(reply);
-            // Beside the answer, which does not wait for it; and by this thread, which is awake.
+            // After sending the answer, and on this thread, which is already running.
             engine.catch_up();
         }));
         let (ended, end) = oneshot::channel();
@@ -167,7 +168,7 @@ impl Server {
                 biased;
                 done = &mut work => done,
                 () = context.ct.cancelled() => {
-                    // It stops before it writes. What it has begun to write is finished, whether anybody waits or not.
+                    // The call stops before it writes. A write that has begun is finished in any case.
                     watch.stop();
                     work.await
                 }
@@ -179,7 +180,7 @@ impl Server {
 }
 
 impl Server {
-    /// Asks the engine on a thread of its own.
+    /// Runs a query of the engine on a separate thread.
     async fn look<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Engine, &Caller) -> Result<T, ErrorData> + Send + 'static,
@@ -204,7 +205,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let info = self.negotiate_initialize(&request)?;
-        // The library shapes later results by the version agreed on, not by the one asked for.
+        // The library shapes later results by the negotiated version, not by the requested one.
         let mut peer = request;
         peer.protocol_version = info.protocol_version.clone();
         context.peer.set_peer_info(peer);
@@ -251,7 +252,7 @@ impl ServerHandler for Server {
             if modern(&context) {
                 return Ok(CallToolResponse::from(question.required()));
             }
-            // Nothing is held while the person thinks: no lock, no turn, no thread.
+            // Nothing is held while the person thinks: no lock, no permit, no thread.
             let Some(answer) = question.put(&context).await else {
                 return Ok(CallToolResponse::from(result::of(reply, self.options.structured)));
             };
@@ -303,7 +304,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The specification of both eras asks for a protocol error here.
+/// Creates a protocol error, as the specification of both eras requires here.
 fn unknown(name: &str, server: &Server) -> ErrorData {
     let names: Vec<&str> = server.options.profile.offers.iter().map(|offer| offer.name).collect();
     ErrorData::invalid_params(format!("Unknown tool: {name}. The tools are: {}.", names.join(", ")), None)

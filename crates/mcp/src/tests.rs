@@ -1,4 +1,4 @@
-//! The server over a pair of in-memory streams, driven by raw lines: what real clients never send can be sent here.
+//! The server over a pair of in-memory streams, driven by raw lines, including ones that real clients never send.
 #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
 use crate::server::Server;
@@ -82,7 +82,7 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// Ends the input; the server must end, too. Lines that still came are returned.
+    /// Ends the input; the server must end, too. Returns the remaining output lines.
     async fn end(mut self) -> Vec<Value> {
         let mut output = self.output.take().unwrap();
         output.shutdown().await.unwrap();
@@ -100,7 +100,7 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-/// Bytes of what a model pays for with every request. In the vocabulary of GPT-4o a token of these texts has 4.34 bytes,
+/// Bytes that a model pays for with every request. In the vocabulary of GPT-4o a token of these texts has 4.34 bytes,
 /// so this is 2,000 tokens (`cargo run --release -p bench -- economy` counts them).
 const SENT: usize = 8680;
 
@@ -242,7 +242,7 @@ async fn failures_are_results_and_unknown_names_are_protocol_errors() {
 #[tokio::test]
 async fn serves_the_old_handshake() {
     let mut client = Client::new("claude", false, None);
-    // A notification first would end the library's own server.
+    // A notification as the first message would end the library's own server.
     client.send(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     for (asked, agreed) in
         [("2025-11-25", "2025-11-25"), ("2025-06-18", "2025-06-18"), ("2026-07-28", "2025-11-25"), ("x", "2025-11-25")]
@@ -308,7 +308,7 @@ async fn no_line_kills_or_blocks_the_server() {
         assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), id), "{shown}");
     }
     assert!(client.ask("ping", json!({})).await["result"].is_object());
-    // The last line needs no end.
+    // The last line needs no line end.
     let output = client.output.as_mut().unwrap();
     output.write_all("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"ping\"}".as_bytes()).await.unwrap();
     assert_eq!(client.end().await, [json!({ "jsonrpc": "2.0", "id": 99, "result": {} })]);
@@ -382,7 +382,7 @@ async fn an_id_that_is_under_way_is_taken() {
     assert_eq!((&first, id(wire.receive().await.unwrap())), (&RequestId::Number(1), RequestId::Number(2)));
     let refused: Value = serde_json::from_str(&answers.next_line().await.unwrap().unwrap()).unwrap();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(1), &json!(-32600)), "{refused}");
-    // The answer frees the id, and so does the end of a request that was cancelled.
+    // The answer frees the id, and so does the end of a cancelled request.
     wire.send(ServerJsonRpcMessage::error(ErrorData::internal_error("x", None), Some(first))).await.unwrap();
     let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n";
     requests.write_all((ping(1) + cancel + &ping(2)).as_bytes()).await.unwrap();

@@ -1,4 +1,5 @@
-//! The transport: one message per line, in both directions. Bad lines are answered here and never reach the service.
+//! The transport: one message per line, in both directions. Invalid lines are answered here and never reach the
+//! service.
 
 use crate::id_scan::IdScan;
 use crate::message::{self, Line};
@@ -12,26 +13,26 @@ use std::sync::{Arc, PoisonError};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
-/// What a pipe of Linux holds.
+/// The capacity of a Linux pipe.
 const PIECE: usize = 64 << 10;
-/// A buffer larger than this is given back after the line it was needed for.
+/// Bytes of a buffer that is kept after a line; a larger one is freed.
 const KEPT: usize = 1 << 20;
 
 type Answer = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// Lines in, lines out.
+/// A transport of lines.
 pub(crate) struct Wire<R, W> {
     input: BufReader<R>,
     output: Arc<Mutex<W>>,
     /// The line so far.
     line: Vec<u8>,
     limit: usize,
-    /// Set while the rest of a line that is too long is passed over.
+    /// Set while the rest of a line that is too long is skipped.
     skipping: Option<IdScan>,
-    /// An answer to a bad line that is being written. It lives here, not in `receive`, which may be dropped at any wait:
-    /// half an answer would spoil the output.
+    /// The pending write of an answer to an invalid line. It is stored here and not in `receive`, which may be dropped
+    /// at any await point: half an answer would corrupt the output.
     answer: Option<Answer>,
-    /// Ids of the requests under way.
+    /// Ids of the requests in progress.
     running: Arc<std::sync::Mutex<HashSet<RequestId>>>,
 }
 
@@ -44,7 +45,7 @@ async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, item: ServerJsonRpc
     output.flush().await
 }
 
-/// What comes next.
+/// The next input.
 enum Next {
     Line,
     TooLong(Option<RequestId>),
@@ -56,7 +57,7 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// A transport that takes lines of up to `limit` bytes.
+    /// Creates a transport for lines of up to `limit` bytes.
     pub(crate) fn new(input: R, output: W, limit: usize) -> Wire<R, W> {
         Wire {
             input: BufReader::with_capacity(PIECE, input),
@@ -69,12 +70,12 @@ where
         }
     }
 
-    /// Reads on until there is a line. May be dropped while it waits: what was read is in `self` already.
+    /// Reads until there is a line. Cancel-safe: the bytes read so far are in `self`.
     async fn next(&mut self) -> Next {
         loop {
             let Ok(piece) = self.input.fill_buf().await else { return Next::End };
             if piece.is_empty() {
-                // The last line counts even if nothing ends it.
+                // The last line counts even without a line end.
                 return if self.line.is_empty() { Next::End } else { Next::Line };
             }
             let end = piece.iter().position(|&byte| byte == b'\n');
@@ -98,7 +99,7 @@ where
         }
     }
 
-    /// Forgets the line, but keeps its buffer if it is small.
+    /// Clears the line, but keeps its buffer if it is small.
     fn forget(&mut self) {
         if self.line.capacity() > KEPT {
             self.line = Vec::new();
@@ -111,8 +112,8 @@ where
         self.answer = Some(Box::pin(write(Arc::clone(&self.output), ServerJsonRpcMessage::error(error, id))));
     }
 
-    /// Notes the request as under way; false when another one with its id is. A cancelled request has no answer, so its
-    /// id is free again.
+    /// Registers the request as in progress; false if another one has the same id. A cancelled request has no answer,
+    /// so its id is free again.
     fn begins(&self, message: &ClientJsonRpcMessage) -> bool {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         match message {
@@ -152,7 +153,7 @@ where
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if let Some(answer) = &mut self.answer {
-                // A client that does not listen is no reason to stop: the end of its input is.
+                // A client that does not read is no reason to stop: the end of its input is.
                 let _ = answer.await;
                 self.answer = None;
             }

@@ -1,4 +1,4 @@
-//! The short way through the arguments, for the commands that are started over and over.
+//! Fast path through the arguments, for the commands that are run most often.
 
 use super::{
     ApplyArgs, CallArgs, Cli, Command, EditArgs, McpArgs, MultiEditArgs, ReadArgs, SearchArgs, ServeArgs, WriteArgs,
@@ -8,16 +8,16 @@ use crate::global::Global;
 use clap::{ArgMatches, Args as _, FromArgMatches as _};
 use std::ffi::OsString;
 
-/// A command that is started over and over, by itself.
+/// A frequently run command by itself.
 struct Often {
     name: &'static str,
     /// Adds its arguments to a definition.
     augment: fn(clap::Command) -> clap::Command,
-    /// What they say.
+    /// Reads its arguments.
     command: fn(&mut ArgMatches) -> Result<Command, clap::Error>,
 }
 
-/// One of them, by the name of its variant and of its arguments.
+/// Creates one of them from the names of its variant and of its arguments.
 macro_rules! often {
     ($name:literal, $variant:ident, $arguments:ty) => {
         Often {
@@ -41,9 +41,9 @@ static OFTEN: [Often; 10] = [
     often!("mcp", Mcp, McpArgs),
 ];
 
-/// Parses by a definition that has only the command that is meant, with the options of every command as its own: to
-/// define all of them, and to hand down what stood before the name, takes longer than the rest of a small edit. Whatever
-/// this does not accept, help included, is left to the whole definition.
+/// Parses with a definition that contains only the given command, with the global options as its own: defining all
+/// commands and propagating the options takes longer than the rest of a small edit. Anything that this does not accept,
+/// help included, is left to the full definition.
 pub(super) fn parse(line: &[OsString]) -> Option<Cli> {
     let bare = Global::augment_args(clap::Command::new("emend").disable_help_flag(true));
     let at = command_at(&bare, line)?;
@@ -54,8 +54,8 @@ pub(super) fn parse(line: &[OsString]) -> Option<Cli> {
     Some(Cli { global, command: (often.command)(&mut matches).ok()? })
 }
 
-/// Where the name of the command stands: behind options that every command knows. None where one of these stands behind the
-/// name as well, which takes its place there, or the name is not found.
+/// Returns the position of the command's name after global options. `None` if such an option also comes after the name,
+/// where it would override the first one, or if the name is not found.
 fn command_at(bare: &clap::Command, line: &[OsString]) -> Option<usize> {
     let mut at = 1;
     let mut before: Vec<&str> = Vec::new();

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 /// The file that the tour works on, and the patch that it applies.
 const FILES: &[(&str, &str)] = &[("shop.py", include_str!("shop.py")), ("fix.patch", include_str!("fix.patch"))];
-/// Directories that are tried as the tour's own.
+/// Directory names that are tried for the tour.
 const DIRECTORIES_MAX: usize = 1000;
 
 /// One command of the tour.
@@ -17,7 +17,7 @@ struct Step {
     title: &'static str,
     about: &'static str,
     args: &'static [&'static str],
-    /// Exit status that the command must have.
+    /// The expected exit status.
     status: i32,
     /// Text that the file must contain afterwards.
     contains: &'static str,
@@ -67,7 +67,7 @@ static STEPS: &[Step] = &[
     },
 ];
 
-/// Runs all commands in a new directory; 1 if one of them did not behave.
+/// Runs all commands in a new directory; returns 1 if one of them failed its check.
 pub(crate) fn run() -> Result<u8> {
     let directory = new_directory()?;
     for (name, text) in FILES {
@@ -80,7 +80,7 @@ pub(crate) fn run() -> Result<u8> {
     Ok(u8::from(failed > 0))
 }
 
-/// Shows every step; returns the number of those that did not behave.
+/// Shows every step; returns the number of those that failed their check.
 fn walk<W: Write>(out: &mut show::Paper<W>, directory: &Path) -> io::Result<usize> {
     out.plain(&format!("Four commands in a new directory: cd {}", directory.display()))?;
     let mut failed = 0;
@@ -120,7 +120,7 @@ fn show_next(directory: &Path) -> [(String, &'static str); 4] {
     ]
 }
 
-/// The step's command. It sees neither the user's configuration nor the user's history.
+/// Creates the step's command. It uses neither the user's configuration nor the user's history.
 fn command(directory: &Path, step: &Step, has_color: bool) -> Command {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("emend"));
     let mut command = Command::new(program);
@@ -142,7 +142,7 @@ fn has_behaved(step: &Step, output: &Output, directory: &Path) -> bool {
     output.status.code() == Some(step.status) && text.contains(step.contains)
 }
 
-/// The arguments as a person would type them.
+/// Formats the arguments as a person would type them.
 fn quoted(args: &[&str]) -> String {
     let word = |arg: &&str| match arg {
         arg if arg.contains('\n') => format!("$'{}'", arg.replace('\n', "\\n")),
@@ -152,9 +152,9 @@ fn quoted(args: &[&str]) -> String {
     args.iter().map(word).collect::<Vec<String>>().join(" ")
 }
 
-/// A new directory with a short name below the one for temporary files.
+/// Creates a directory with a short name below the one for temporary files.
 ///
-/// Errors: it cannot be made.
+/// Errors: it cannot be created.
 fn new_directory() -> Result<PathBuf> {
     let base = std::env::temp_dir();
     for number in 1..=DIRECTORIES_MAX {

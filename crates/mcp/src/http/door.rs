@@ -1,11 +1,11 @@
-//! Where the server listens, and for whom.
+//! The HTTP listener and its access rules.
 
 use super::Token;
 use emendate::core::{Code, Error, Result};
 use hyper::http::uri::Authority;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
-/// A socket that is bound already, who may come in, and by which names it is called.
+/// A bound socket, with the token and the names that are accepted.
 pub struct Door {
     pub(super) listener: TcpListener,
     pub(super) token: Token,
@@ -14,12 +14,12 @@ pub struct Door {
 }
 
 impl Door {
-    /// Binds an address: `PORT` or `:PORT` on this machine only, or `HOST:PORT`. Port 0 is any that is free. `token` is the
-    /// one to be shown, or what makes one; `hosts` are further names that clients call this machine by, `origins` those of
-    /// web pages that may come in.
+    /// Binds an address: `PORT` or `:PORT` on this machine only, or `HOST:PORT`. Port 0 is any free one. `token` is the
+    /// required token, or a generator for one; `hosts` are further names of this machine, `origins` those of web pages
+    /// that are allowed.
     ///
-    /// Errors: `call.invalid` for what is no address, and for one that others can reach where no token was chosen;
-    /// `io.failed` where it cannot be bound.
+    /// Errors: `call.invalid` for an invalid address, and for one that other machines can access without a chosen
+    /// token; `io.failed` if it cannot be bound.
     pub fn open(
         address: &str,
         token: Option<Token>,
@@ -61,7 +61,7 @@ impl Door {
         Ok((Door { listener, token, names, address }, made))
     }
 
-    /// The address for clients.
+    /// The URL for clients.
     pub fn url(&self) -> String {
         let mut address = self.address;
         if address.ip().is_unspecified() {
@@ -71,18 +71,18 @@ impl Door {
     }
 }
 
-/// By which names the server may be called. A page of a hostile site that had its own name lead to this machine (DNS
-/// rebinding) calls it by that name, and says whose page it is.
+/// The accepted host names and origins. A page of a hostile site whose name was made to resolve to this machine (DNS
+/// rebinding) uses that name, and sends its origin.
 pub(super) struct Names {
-    /// Only this machine reaches it.
+    /// Only this machine can access it.
     local: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
 impl Names {
-    /// True for a `Host` that is ours: a number, `localhost` where it is this machine, or a name that was given. Ports may
-    /// differ, as they do behind a tunnel.
+    /// True for a valid `Host`: an IP address, `localhost` on this machine, or a configured name. Ports may differ, as
+    /// they do behind a tunnel.
     pub(super) fn has_host(&self, authority: &str) -> bool {
         let Ok(authority) = authority.parse::<Authority>() else { return false };
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
@@ -95,7 +95,7 @@ impl Names {
         }
     }
 
-    /// True for an `Origin` that was given. Programs send none; a web page has no business here unless somebody says so.
+    /// True for a configured `Origin`. Programs send none; a web page has no access unless it is configured.
     pub(super) fn has_origin(&self, origin: &[u8]) -> bool {
         self.origins.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(origin))
     }

@@ -1,4 +1,4 @@
-//! Who comes in, and with what: everything that is asked of a request before the protocol sees it.
+//! Authentication and admission: all checks of a request before the protocol handles it.
 
 use super::Limits;
 use super::door::Names;
@@ -20,24 +20,24 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Where the server is. What follows it in a request's path names a session.
+/// The path of the server. A suffix of a request's path names a session.
 pub(super) const PATH: &str = "/mcp";
-/// Of the older era.
+/// The session header of the older era.
 const SESSION: &str = "mcp-session-id";
 /// Bytes of a name in the path.
 const NAME: usize = 64;
-/// Bodies larger than this are read a few at a time.
+/// Bytes above which only a few bodies are read at a time.
 const LARGE: u64 = 1 << 20;
-/// How many of them.
+/// The number of them.
 const LARGE_ONES: usize = 4;
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
-/// The answer to a request that goes no further.
+/// The response to a refused request.
 struct Refusal(Box<Answer>);
 
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 
-/// A connection. It is known once it has shown the token, and takes one of the places for those then.
+/// Authentication state of a connection; acquires an authenticated-connection permit when a valid token arrives.
 #[derive(Default)]
 pub(super) struct Guest(OnceLock<OwnedSemaphorePermit>);
 
@@ -51,17 +51,17 @@ impl Guest {
 #[derive(Clone)]
 struct Named(String);
 
-/// The ids of the requests that are answered at this moment, each with its session.
+/// The ids of the requests in progress, each with its session.
 type Running = Arc<Mutex<HashSet<(String, RequestId)>>>;
 
-/// A request while it is answered.
+/// A request in progress.
 struct InFlight {
     running: Running,
     key: (String, RequestId),
 }
 
 impl InFlight {
-    /// Notes a request as under way. `None` where another one with its id is, in the same session.
+    /// Registers a request as in progress. `None` if another one in the same session has the same id.
     fn begin(running: &Running, key: (String, RequestId)) -> Option<InFlight> {
         let new = running.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         new.then(|| InFlight { running: Arc::clone(running), key })
@@ -74,10 +74,10 @@ impl Drop for InFlight {
     }
 }
 
-/// All connections meet here.
+/// The state shared by all connections.
 pub(super) struct Gate {
     service: Service,
-    /// The same with an end of its own, for streams that last as long as their client wants.
+    /// The same service with its own shutdown, for streams that last as long as their client wants.
     standing: Service,
     sessions: Arc<LocalSessionManager>,
     token: Token,
@@ -93,7 +93,7 @@ impl Gate {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(limits.idle);
         let sessions = Arc::new(sessions);
-        // Who may come in is settled here, before the library asks for itself.
+        // Access is checked here, before the library's own checks.
         let config = || {
             let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
             config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
@@ -136,7 +136,7 @@ impl Gate {
         if parts.method != Method::POST {
             let mut answer = self.service.handle(Request::from_parts(parts, body)).await;
             if answer.status() == StatusCode::ACCEPTED {
-                // A session that is ended, is: the clients we know take 202 for a failure.
+                // The session has ended: known clients take 202 for a failure.
                 *answer.status_mut() = StatusCode::NO_CONTENT;
             }
             return answer;
@@ -150,7 +150,7 @@ impl Gate {
             Err(refusal) => return *refusal.0,
         };
         let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
-        // A stream is an answer until it ends.
+        // A stream is in progress until it ends.
         answer.map(|body| {
             let hold = move |frame| {
                 let _held = &in_flight;
@@ -160,7 +160,7 @@ impl Gate {
         })
     }
 
-    /// Notes a request of a session as under way. Without a session, each request is an exchange of its own.
+    /// Registers a request of a session as in progress. Without a session, each request is an exchange of its own.
     fn begin(&self, parts: &Parts, id: Option<RequestId>) -> Result<Option<InFlight>, Refusal> {
         let session = parts.headers.get(SESSION).and_then(|session| session.to_str().ok());
         let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
@@ -171,7 +171,7 @@ impl Gate {
         }
     }
 
-    /// Who it is, and whether it is meant for us.
+    /// Checks the token, the host and the origin.
     fn lets_in(&self, parts: &mut Parts, guest: &Guest) -> Result<(), Refusal> {
         let mut hosts = parts.headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
@@ -197,7 +197,7 @@ impl Gate {
             let Ok(place) = Arc::clone(&self.guests).try_acquire_owned() else {
                 return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections are open."));
             };
-            // Requests of one connection come one after another, so nobody else was quicker.
+            // Requests of one connection are sequential, so there is no race.
             let _ = guest.0.set(place);
         }
         let name = rest.strip_prefix('/').unwrap_or(rest);
@@ -217,7 +217,7 @@ impl Gate {
         Ok(())
     }
 
-    /// The body of a request, whole.
+    /// Reads the whole body of a request.
     async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let most = self.limits.bytes;
         let too_large = || refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."));
@@ -238,8 +238,8 @@ impl Gate {
         }
     }
 
-    /// Answers bodies that are no message, as on standard input: to the request it belongs to, if that can be told. Answers
-    /// with the id of a request.
+    /// Answers bodies that are not messages, as on standard input, with the request's id if it is known. Returns the id
+    /// of a request.
     async fn understood(&self, body: &[u8]) -> Result<Option<RequestId>, Refusal> {
         let message = match message::read(body) {
             Line::Message(message) => message,
@@ -261,7 +261,7 @@ fn body(text: Vec<u8>) -> BoxBody<Bytes, Infallible> {
     Full::new(Bytes::from(text)).boxed()
 }
 
-/// No in words. The connection ends with it, so that nothing more of the request has to be read.
+/// Refuses in plain text and closes the connection, so that the rest of the request need not be read.
 fn refused(status: StatusCode, words: &str) -> Refusal {
     let mut answer = Response::new(body(format!("{words}\n").into_bytes()));
     *answer.status_mut() = status;
@@ -271,7 +271,7 @@ fn refused(status: StatusCode, words: &str) -> Refusal {
     Refusal(Box::new(answer))
 }
 
-/// An error of the protocol.
+/// Creates a protocol error.
 fn fault(error: ErrorData, id: Option<RequestId>) -> Refusal {
     let message = ServerJsonRpcMessage::error(error, id);
     let mut answer = Response::new(body(serde_json::to_vec(&message).unwrap_or_default()));
@@ -280,8 +280,8 @@ fn fault(error: ErrorData, id: Option<RequestId>) -> Refusal {
     Refusal(Box::new(answer))
 }
 
-/// The session whose reads a call counts under: the one that the path names; else one for each session of the older era,
-/// and for each program that speaks the newer one. `None` where the request did not come this way.
+/// Returns the session under which a call's reads count: the one that the path names; else one for each session of the
+/// older era, and for each program that uses the newer one. `None` for requests over other transports.
 pub(crate) fn session(base: &str, context: &RequestContext<RoleServer>) -> Option<String> {
     let parts = context.extensions.get::<Parts>()?;
     if let Some(Named(name)) = parts.extensions.get() {

@@ -1,7 +1,7 @@
 //! The server over HTTP: the Streamable HTTP transport of both eras, for one user and the programs that know the token.
 //!
-//! The protocol's own part (sessions of the older era, event streams, headers) is the library's. What is here keeps the
-//! door: who may come in ([`gate`]), how long anybody may take, and how it is closed without cutting anything off.
+//! The library handles the protocol (sessions of the older era, event streams, headers). This module handles access
+//! ([`gate`]), time limits, and an orderly shutdown.
 
 mod door;
 mod gate;
@@ -31,27 +31,27 @@ pub use door::Door;
 pub(crate) use gate::session;
 pub use token::Token;
 
-/// How much anybody gets.
+/// Limits for clients.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// For a request's head, and between two requests.
+    /// Time for a request's head, and between two requests.
     head: Duration,
-    /// For a request's body.
+    /// Time for a request's body.
     body: Duration,
-    /// For the client to take a piece of an answer.
+    /// Time for the client to take a part of an answer.
     patience: Duration,
-    /// Connections that have shown no token yet. One more ends the oldest of them, so that nobody keeps others out by
-    /// being slow.
+    /// Connections without a valid token so far. One more closes the oldest of them, so that slow clients cannot keep
+    /// others out.
     strangers: usize,
-    /// Connections that have shown it.
+    /// Authenticated connections.
     guests: usize,
     /// Sessions of the older era.
     sessions: usize,
-    /// A session of the older era that is not used for so long is over.
+    /// Idle time after which a session of the older era ends.
     idle: Duration,
     /// Bytes of a request's body.
     bytes: usize,
-    /// For calls to finish, once the server shall end.
+    /// Time for calls to finish during shutdown.
     finish: Duration,
 }
 
@@ -72,15 +72,15 @@ impl Default for Limits {
     }
 }
 
-/// How long the last bytes of answers may take, once everything else has ended.
+/// Time for the last bytes of answers, once everything else has ended.
 const LAST: Duration = Duration::from_secs(1);
-/// After a failure to take a connection (no file handles are left, say).
+/// Delay after a failure to accept a connection (no free file descriptors, for example).
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Serves on a door until SIGTERM or SIGINT. Calls that are under way are finished; a second signal stops those that have not
-/// begun to write.
+/// Serves on a listener until SIGTERM or SIGINT. Calls in progress are finished; a second signal cancels those that
+/// have not begun to write.
 ///
-/// Errors: when the sockets or signals cannot be used.
+/// Errors: the sockets or signals cannot be used.
 pub fn serve_http(engine: Engine, caller: Caller, options: Options, door: Door) -> Result<()> {
     let runtime = runtime().map_err(|error| failed(&error))?;
     runtime.block_on(async {
@@ -92,7 +92,7 @@ pub fn serve_http(engine: Engine, caller: Caller, options: Options, door: Door) 
         server.tell_notices();
         listen(server, door, Limits::default(), stopped).await.map_err(|error| failed(&error))
     })
-    // Dropping the runtime stops calls that nobody waits for and finishes those that write.
+    // Dropping the runtime stops abandoned calls and finishes those that write.
 }
 
 fn failed(error: &std::io::Error) -> Error {
@@ -101,12 +101,12 @@ fn failed(error: &std::io::Error) -> Error {
 
 async fn forward(mut signal: Signal, stop: mpsc::Sender<()>) {
     while signal.recv().await.is_some() {
-        // Two are all that mean anything.
+        // More than two signals have no further effect.
         let _ = stop.try_send(());
     }
 }
 
-/// Takes connections until told to stop, and then sees the others out.
+/// Accepts connections until told to stop, and then drains the others.
 async fn listen(server: Server, door: Door, limits: Limits, mut stop: mpsc::Receiver<()>) -> std::io::Result<()> {
     let listener = TcpListener::from_std(door.listener)?;
     let gate = Arc::new(Gate::new(server.clone(), door.token, door.names, limits));
@@ -154,16 +154,16 @@ async fn listen(server: Server, door: Door, limits: Limits, mut stop: mpsc::Rece
     Ok(())
 }
 
-/// One connection, from its first byte to its last.
+/// Serves one connection, from its first byte to its last.
 async fn serve(stream: TcpStream, gate: Arc<Gate>, guest: Arc<Guest>, mut closing: watch::Receiver<bool>) {
-    // Answers are small and wanted at once.
+    // Answers are small and latency matters.
     let _ = stream.set_nodelay(true);
     let limits = gate.limits();
     let service = service_fn(move |request| {
         let (gate, guest) = (Arc::clone(&gate), Arc::clone(&guest));
         async move { Ok::<_, std::convert::Infallible>(gate.answer(request, &guest).await) }
     });
-    // A client that closes its side has gone: that is how a call is cancelled in the newer era.
+    // A client that closes its side is gone: that cancels a call in the newer era.
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
@@ -173,7 +173,7 @@ async fn serve(stream: TcpStream, gate: Arc<Gate>, guest: Arc<Guest>, mut closin
         .serve_connection(TokioIo::new(Patient::new(stream, limits.patience)), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
-        // Whatever was wrong with it, it is over.
+        // Whatever the error, the connection is over.
         _ = connection.as_mut() => return,
         _ = closing.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
     }

@@ -1,4 +1,4 @@
-//! A connection whose client must take what it is sent, in time.
+//! A stream with a timeout for its client to receive data.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Fails a write that waits for the other side for too long: who asks and never reads must not hold an answer for ever.
+/// Fails a write that waits too long for the client: one that sends requests and never reads must not hold an answer
+/// forever.
 pub(super) struct Patient<S> {
     stream: S,
     patience: Duration,

@@ -1,4 +1,4 @@
-//! The door, tried by hand: raw bytes over real sockets, as no well-meaning client sends them.
+//! The HTTP server, tested with raw bytes over real sockets, as no well-behaved client sends them.
 #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
 use super::{Door, Limits, Token, listen};
@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 const SECRET: &str = "a-token-for-the-tests";
-/// For what must not happen by the clock.
+/// A timeout that must not expire.
 const NEVER: Duration = Duration::from_secs(3600);
-/// For what must.
+/// A timeout that must expire.
 const SOON: Duration = Duration::from_millis(20);
 
 struct Bed {
@@ -49,10 +49,10 @@ impl Bed {
         TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
     }
 
-    /// All that is answered until the server closes.
+    /// Sends bytes and returns everything that is answered until the server closes.
     async fn talk(&self, said: &[u8]) -> String {
         let mut stream = self.connect().await;
-        // The server may have closed before all was said.
+        // The server may have closed before everything was sent.
         let _ = stream.write_all(said).await;
         heard(&mut stream).await
     }
@@ -65,7 +65,7 @@ impl Bed {
         )
     }
 
-    /// A request of the newer era; `swap` changes its text before it is sent.
+    /// Sends a request of the newer era; `swap` changes its text before it is sent.
     async fn ask(&self, method: &str, params: Value, swap: (&str, &str)) -> String {
         self.talk(self.modern(method, params).replace(swap.0, swap.1).as_bytes()).await
     }
@@ -90,7 +90,7 @@ impl Bed {
         self.ask("tools/call", params, ("/mcp", &format!("/mcp{session}"))).await
     }
 
-    /// Somebody who means well is answered.
+    /// Checks that a well-behaved client is served.
     async fn serves(&self) {
         let answer = self.ask("tools/list", json!({}), ("", "")).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("edit_anchors"), "{answer}");
@@ -118,7 +118,7 @@ fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
 }
 
-/// The JSON of an answer's body.
+/// Returns the JSON of an answer's body.
 fn body(answer: &str) -> Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
@@ -177,7 +177,7 @@ async fn there_is_one_place_and_sessions_beneath_it() {
     let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "1" });
     let read = json!({ "file_path": bed.path("a.txt") });
     assert!(bed.call("/ann", "read", read.clone()).await.contains("two"));
-    // What one has read, another has not; and who names no session is a third.
+    // Reads of one session do not count for another; requests without a session have a third one.
     for other in ["/ben", ""] {
         assert!(bed.call(other, "edit", edit.clone()).await.contains("read.required"), "{other}");
     }
@@ -206,10 +206,10 @@ async fn a_body_has_a_limit_however_it_comes() {
 #[tokio::test]
 async fn who_is_slow_is_not_waited_for() {
     let bed = Bed::new(Limits { head: SOON, ..patient() });
-    // The server closes: nothing here would ever end otherwise.
+    // The server closes: otherwise nothing here would ever end.
     assert_eq!(bed.talk(b"").await, "");
     assert!(["", "408"].contains(&status(&bed.talk(b"POST /mcp HTTP/1.1\r\nHost: loc").await)));
-    // On a machine that stands still for a moment, who means well may be too slow as well.
+    // On a machine that pauses for a moment, even a well-behaved client may be too slow.
     while status(&bed.ask("tools/list", json!({}), ("", "")).await) != "200" {}
     bed.stop.send(()).await.unwrap();
     bed.server.await.unwrap().unwrap();
@@ -243,7 +243,7 @@ async fn who_takes_no_answer_gives_his_place_back() {
         .unwrap();
     let read = json!({ "name": "read", "arguments": { "file_path": bed.path("a.txt") } });
     let request = bed.modern("tools/call", read).replace("Connection: close\r\n", "");
-    // More answers than all buffers hold, and nobody reads them.
+    // More answers than all buffers can hold, and the client does not read them.
     let (mut deaf, mut mouth) = bed.connect().await.into_split();
     let talking = tokio::spawn(async move { while mouth.write_all(request.as_bytes()).await.is_ok() {} });
     deaf.read_exact(&mut [0]).await.unwrap();
@@ -344,7 +344,7 @@ async fn what_is_no_http_ends_its_connection_only() {
     for bytes in garbage {
         let mut stream = bed.connect().await;
         let _ = stream.write_all(bytes).await;
-        // Half of the connection is closed: nothing more comes.
+        // Half of the connection is closed: no more data will come.
         let _ = stream.shutdown().await;
         let answer = heard(&mut stream).await;
         assert!(

@@ -1,9 +1,9 @@
-//! The secret that a client must know.
+//! The access token of clients.
 
 use data_encoding::BASE64URL_NOPAD;
 use emendate::core::{Code, Error, Result};
 
-/// Characters that a token has at least. Fewer can be tried out.
+/// Minimum characters of a token; shorter ones could be guessed.
 const LEAST: usize = 16;
 
 /// A bearer token. Only its hash is kept, and hashes are compared in constant time.
@@ -11,9 +11,9 @@ const LEAST: usize = 16;
 pub struct Token(blake3::Hash);
 
 impl Token {
-    /// A token that somebody chose; blanks and line ends around it do not count.
+    /// Creates a chosen token; blanks and line ends around it are ignored.
     ///
-    /// Errors: `call.invalid` for what is too short, or cannot stand in a header.
+    /// Errors: `call.invalid` if it is too short, or invalid in a header.
     pub fn new(text: &str) -> Result<Token> {
         let text = text.trim();
         let wrong = |what: String| {
@@ -29,9 +29,9 @@ impl Token {
         Ok(Token(blake3::hash(text.as_bytes())))
     }
 
-    /// A fresh one, and its text.
+    /// Generates a token; also returns its text.
     ///
-    /// Errors: `io.failed` where the system has no random numbers.
+    /// Errors: `io.failed` if the system has no random numbers.
     pub fn random() -> Result<(Token, String)> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| {
