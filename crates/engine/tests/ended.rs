@@ -1,4 +1,4 @@
-//! A process that ends at any point of a call: what it did is in the log and can be taken back, what it did not do is not.
+//! A process that ends at any point of a call: completed changes are in the log and can be undone, others are neither.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -18,14 +18,14 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watched::Watched;
 
-/// Where the process ends.
+/// The points at which the process ends.
 const POINTS: [&str; 5] =
     ["before staging", "before the log", "before the commit", "after the commit", "after the answer"];
 
-/// What it was about to do.
+/// The calls in progress.
 const CALLS: [&str; 7] = ["edit", "late edit", "batch", "undo", "undo two", "redo", "restore"];
 
-/// What comes before is no part of what is tried.
+/// Setup calls are not part of the test.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
 fn end_at(now: &str, point: &str) {
@@ -34,7 +34,7 @@ fn end_at(now: &str, point: &str) {
     }
 }
 
-/// A root and a state beside it.
+/// A root with a state directory next to it.
 struct Bed(PathBuf);
 
 impl Bed {
@@ -71,7 +71,7 @@ impl Bed {
         engine.call(&caller, tool, input)
     }
 
-    /// Two operations on `a` that were done and settled, and one undone where one is to be redone.
+    /// Two committed operations on `a`, and one undone operation if it is to be redone.
     fn fill(&self, call: &str) {
         fs::create_dir_all(self.root()).unwrap();
         for name in ["a", "b", "c", "d"] {
@@ -109,7 +109,7 @@ impl Bed {
     }
 }
 
-/// What [`whatever_ends_a_process_is_told_and_taken_back`] runs in a process of its own; by itself it has nothing to do.
+/// The process that [`whatever_ends_a_process_is_told_and_taken_back`] starts; run directly, it does nothing.
 #[test]
 fn one_that_ends() {
     let variable = |name: &str| std::env::var(name).ok();
@@ -123,7 +123,7 @@ fn one_that_ends() {
     let disk = Watched { local, reached: Box::new(move |now| end_at(now, &ends)) };
     let engine = Engine::over(Box::new(disk), bed.state(), Config::default()).unwrap();
     if call == "late edit" {
-        // The first operations of a process go another way into the log than later ones.
+        // The first operations of a process are logged in another way than later ones.
         for (old, new) in [("zero", "one"), ("one", "zero")] {
             let input = json!({ "file_path": bed.path("b"), "old_string": old, "new_string": new });
             let caller = Caller { session: "s".to_owned(), ..Caller::default() };
@@ -179,7 +179,7 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
     let engine = bed.engine();
     let now = || {
         let mut now = relative(bed, &bed.tree());
-        // What a dead process left aside goes with the next write.
+        // Temporary files of a dead process are removed by the next write.
         now.retain(|path, _| !path.to_string_lossy().contains('~'));
         now
     };
@@ -203,14 +203,14 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
         assert_eq!(&now(), before, "{why}");
         return;
     }
-    // As if it had never begun: it can be called again, by the same session, and nobody has changed anything meanwhile.
+    // As if it had never begun: the same session can repeat the call, and no other change is in between.
     let reply = bed.call(&engine, call);
     assert!(reply.result.is_ok(), "{why}: {}", reply.text());
     assert!(!reply.text().contains("modified"), "{why}: {}", reply.text());
     assert_eq!(&now(), after, "{why}");
 }
 
-/// Others go on before anybody looks what became of it.
+/// Other processes continue before the outcome is resolved.
 #[test]
 fn what_others_found_tells_what_was_done() {
     for (point, kept) in [("after the commit", "three"), ("before the commit", "two")] {
@@ -225,14 +225,14 @@ fn what_others_found_tells_what_was_done() {
             assert!(engine.call(&other, "edit", edit).result.is_ok());
             let undo = engine.call(&Caller { session: "s".to_owned(), ..Caller::default() }, "undo", json!({}));
             assert!(undo.result.is_ok(), "{point}: {}", undo.text());
-            // Where the late one was not done, the last one that was is of another file.
+            // If the late one was not done, the last completed operation is on another file.
             let left = if kept == "three" || call == "late edit" { "two" } else { "one" };
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("A\n{left}\n"), "{call}, {point}");
         }
     }
 }
 
-/// Somebody changed the file by other means, so that it is neither: it is told, and an undo takes out what it can.
+/// The file was changed by other means to a third state: this is reported, and an undo removes what it can.
 #[test]
 fn what_nobody_can_tell_is_said() {
     for point in ["after the commit", "before the commit"] {

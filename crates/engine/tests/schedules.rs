@@ -28,14 +28,14 @@ use watched::Watched;
 
 const PROCESSES: usize = 3;
 const FILES: [&str; 2] = ["a", "b"];
-/// Begins the lines that a process reports; the test runner prints others.
+/// Prefix of the lines that a process reports; the test runner prints others.
 const MARK: &str = "@@";
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// Goes on to the next point of its call; begins the next call where it has none.
+    /// Continues to the next point of its call, or begins the next call.
     Step(Call),
-    /// The process is killed where it is, and another takes its place.
+    /// Kills the process, and starts another one in its place.
     Kill,
 }
 
@@ -51,7 +51,7 @@ enum Call {
     /// Undoes the operation of that number, whatever it was.
     UndoOne(u64),
     Redo,
-    /// Brings a file back to what it was at the operation of that number.
+    /// Restores a file to its state at the operation of that number.
     Restore(usize, u64),
     Free,
 }
@@ -70,7 +70,7 @@ fn act() -> impl Strategy<Value = (usize, Act)> {
     (0..PROCESSES, prop_oneof![12 => call.prop_map(Act::Step), 1 => Just(Act::Kill)])
 }
 
-/// A root and a state beside it.
+/// A root with a state directory next to it.
 struct Bed(PathBuf);
 
 impl Bed {
@@ -130,7 +130,7 @@ fn report(text: &str) {
     println!("\n{MARK}{text}");
 }
 
-/// Reads the next line of the schedule; ends the process where there is none.
+/// Reads the next line of the schedule; ends the process if there is none.
 fn next_line() -> String {
     let mut line = String::new();
     if std::io::stdin().read_line(&mut line).unwrap_or(0) == 0 {
@@ -219,7 +219,7 @@ fn operations(engine: &Engine) -> Vec<Value> {
     reply["data"]["operations"].as_array().unwrap().clone()
 }
 
-/// Each operation found what the one before it left, each is taken back by at most one, and that is what it says.
+/// Each operation found the result of the one before it, each is undone by at most one, and that is what it reports.
 fn check_log(operations: &[Value], schedule: &str) {
     let mut left: HashMap<String, Value> = HashMap::new();
     let mut taken: HashMap<String, String> = HashMap::new();
@@ -284,7 +284,7 @@ fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, sched
         let reply = engine.call(&person, "undo", json!({}));
         match &reply.result {
             Err(error) if error.code().as_str() == "operation.not_found" => break,
-            // Nothing was left to do for it; the next one goes on.
+            // There was nothing left to do for it; the next one continues.
             Err(error) => assert_eq!(error.code().as_str(), "edit.no_change", "{}\n{schedule}", reply.text()),
             Ok(_) => {}
         }
@@ -302,7 +302,7 @@ fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, sched
     assert!(!Path::new(&bed.0.join("state/sessions.db.damaged")).exists());
 }
 
-/// Two that both chose the same operation, one of which comes second at every point.
+/// Two processes that both selected the same operation, one of which comes second at every point.
 #[test]
 fn two_that_undo_the_same_operation() {
     for first in 0..6 {
@@ -313,8 +313,8 @@ fn two_that_undo_the_same_operation() {
     }
 }
 
-/// Three edits are undone and two of them redone, by two processes at once, one of which is stopped at every point: what is
-/// there at the end is what one call after the other leaves.
+/// Three edits are undone and two of them redone, by two processes at once, one of which is stopped at every point: the
+/// final state is that of one call after the other.
 #[test]
 fn undos_and_redos_at_once_keep_their_order() {
     for first in 1..6 {
@@ -352,7 +352,7 @@ fn undos_and_redos_at_once_keep_their_order() {
     }
 }
 
-/// Each case starts processes: few are played unless more are asked for.
+/// Each case starts processes: only a few are run unless more are requested.
 fn config() -> ProptestConfig {
     let all = ProptestConfig::default();
     let cases = std::env::var_os("PROPTEST_CASES").map_or(16, |_| all.cases);

@@ -1,4 +1,4 @@
-//! History and undo through the library door.
+//! History and undo through the library API.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -21,7 +21,7 @@ struct Bench {
     engine: Option<Engine>,
 }
 
-/// What a tree holds: links by where they lead, files by mode and bytes.
+/// The content of a tree: targets of links, modes and bytes of files.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 fn caller(session: &str) -> Caller {
@@ -115,7 +115,7 @@ fn data(reply: &Reply) -> Value {
     reply.to_json()["data"].clone()
 }
 
-/// The reply of a call that worked.
+/// The reply of a successful call.
 fn ok(reply: Reply) -> Reply {
     assert_eq!(code(&reply), "ok", "{}", reply.text());
     reply
@@ -138,7 +138,7 @@ fn an_edit_is_undone_and_redone_across_processes() {
     assert!(undone.text().contains(&name_of(&edited)), "{}", undone.text());
     assert_eq!(data(&undone)["undone"], json!([name_of(&edited)]));
     assert_eq!(code(&bench.call(&agent, "undo", json!({}))), "operation.not_found");
-    // What the session knew before, it knows again.
+    // The session knows again what it knew before.
     ok(bench.edit(&agent, "f", "three", "3"));
     ok(bench.call(&agent, "undo", json!({})));
     bench.reopen();
@@ -168,7 +168,7 @@ fn a_redo_walks_back_the_way_the_undos_came() {
     assert_eq!(code(&bench.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
     ok(bench.call(&agent, "undo", json!({ "last": 2 })));
     assert_eq!(bench.get("f"), "1");
-    // After another edit there is no way forward.
+    // After another edit there is nothing to redo.
     ok(bench.edit(&agent, "f", "1", "other"));
     assert_eq!(code(&bench.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
 }
@@ -223,7 +223,7 @@ fn links_and_execute_bits_come_back() {
 #[test]
 fn what_others_did_meanwhile_is_kept_or_refused() {
     let bench = Bench::new();
-    // A person's edit of a file that nobody read: the change alone is logged, the file is kept when the answer is out.
+    // A person's edit of an unread file: only the delta is logged, and the file is stored once the answer is out.
     let person = person();
     bench.put("f", "one\ntwo\nthree\nfour\nfive\n");
     ok(bench.edit(&person, "f", "two", "TWO"));
@@ -246,7 +246,7 @@ fn what_others_did_meanwhile_is_kept_or_refused() {
     bench.put("new", "a\nb\n");
     assert_eq!(code(&bench.call(&person, "undo", json!({}))), "operation.conflict");
     assert_eq!(bench.get("new"), "a\nb\n");
-    // Nothing of a batch is undone when one file stands in the way.
+    // Nothing of a batch is undone if one file conflicts.
     bench.put("x.txt", "1\n");
     bench.put("y.txt", "1\n");
     let blocks = |name: &str| format!("{name}\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n");
@@ -340,7 +340,7 @@ fn a_file_becomes_what_it_was() {
     assert!(!path.exists());
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(bench.get("f"), "1\n");
-    // What others wrote meanwhile must be seen first, and can be had again by undo.
+    // Concurrent changes must be seen first, and can be restored by undo.
     bench.put("f", "theirs\n");
     assert_eq!(code(&restore(&second)), "stale.changed");
     bench.read(&agent, "f");
@@ -388,7 +388,7 @@ fn secrets_are_told_but_not_kept() {
     let opened = |config: &Config| {
         Engine::open(std::slice::from_ref(&bench.root), State::Directory(state.clone()), config.clone()).unwrap()
     };
-    // A model that does not say that this is meant is refused before anything is written.
+    // A model that does not declare this intended is refused before anything is written.
     let strict = opened(&config);
     assert!(strict.call(&agent, "read", json!({ "file_path": path })).result.is_ok());
     assert_eq!(code(&strict.call(&agent, "edit", edit.clone())), "operation.irreversible");
@@ -402,7 +402,8 @@ fn secrets_are_told_but_not_kept() {
     let listed = ok(engine.call(&agent, "history", json!({})));
     assert_eq!(data(&listed)["operations"][0]["undoable"], false, "{}", listed.text());
     assert_eq!(code(&engine.call(&agent, "undo", json!({}))), "operation.not_kept");
-    // Other ways to it: by words, cut under a name, in a call with other files, moved, removed, and by another process.
+    // Other ways to do so: by anchors, cut to a register, in a call with other files, moved, removed, and by another
+    // process.
     ok(engine.call(&agent, "read", json!({ "file_path": path, "format": "anchors" })));
     give(&path, "user.hint", b"correcthorse");
     let header = |engine: &Engine, path: &Path| {
@@ -448,7 +449,7 @@ fn what_a_session_cut_is_there_for_its_next_process() {
     let cut = format!("{}\nCUT 2.=3 @part\n", header(&bench, &agent, "f"));
     ok(bench.apply(&agent, &cut));
     bench.reopen();
-    // Not for another session, and not twice different: what is put stays.
+    // Not in another session, and not twice with different results: pasted text remains in the register.
     let put =
         |bench: &Bench, agent: &Caller| bench.apply(agent, &format!("{}\nPUT >1 @part\n", header(bench, agent, "g")));
     let refused = put(&bench, &other);
@@ -458,7 +459,7 @@ fn what_a_session_cut_is_there_for_its_next_process() {
     bench.reopen();
     ok(put(&bench, &agent));
     assert_eq!(bench.get("g"), "g\ntwo\nthree\ntwo\nthree\n");
-    // A dry run and a call that fails leave them as they are.
+    // A dry run and a failed call leave the registers unchanged.
     bench.put("f", "x\ny\n");
     let text = format!("{}\nCUT 1 @part\n", header(&bench, &agent, "f"));
     ok(bench.call(&agent, "apply", json!({ "input": text, "directory": bench.root, "dry_run": true })));
@@ -493,7 +494,7 @@ fn what_was_freed_is_not_claimed() {
     let rows = listed["operations"].as_array().unwrap();
     let undoable: Vec<bool> = rows.iter().map(|row| row["undoable"].as_bool().unwrap()).collect();
     assert!(undoable[0] && undoable.contains(&false), "{undoable:?}");
-    // As far as it says, it goes.
+    // As many operations can be undone as the history claims.
     for undoable in undoable.iter().take_while(|undoable| **undoable) {
         assert_eq!(code(&bench.call(&agent, "undo", json!({}))) == "ok", *undoable);
     }
@@ -504,7 +505,7 @@ fn what_was_freed_is_not_claimed() {
 fn files_of_any_kind_and_size() {
     let bench = Bench::new();
     let agent = caller("a");
-    // Binary, and larger than what is kept.
+    // Binary, and larger than what is stored.
     let binary: Vec<u8> = (0..=255).cycle().take(5000).collect();
     fs::write(bench.path("binary"), &binary).unwrap();
     let person = person();
@@ -517,7 +518,7 @@ fn files_of_any_kind_and_size() {
     ok(bench.edit(&person, "large", "line 500000\n", "changed\n"));
     ok(bench.call(&person, "undo", json!({})));
     assert_eq!(bench.get("large"), large);
-    // Other encodings, marks, line ends.
+    // Other encodings, byte order marks, line ends.
     for (name, bytes) in [
         ("utf16", b"\xFF\xFEa\0\r\0\n\0b\0\r\0\n\0".to_vec()),
         ("bom", b"\xEF\xBB\xBFa\r\nb\n".to_vec()),
@@ -531,8 +532,8 @@ fn files_of_any_kind_and_size() {
     }
 }
 
-/// Larger than what the history keeps of every version: what is removed, moved over or written anew is kept all the same, or
-/// it is told that it is not.
+/// Files larger than the limit on stored versions: a file that is removed, overwritten by a move or rewritten is stored
+/// all the same, or the reply says that it is not.
 #[test]
 fn large_files_that_are_removed_or_written_anew_come_back() {
     let text = |seed: u64| {
@@ -569,7 +570,7 @@ fn large_files_that_are_removed_or_written_anew_come_back() {
     }
 }
 
-/// Where there is no room for it, that is told with the edit, and not when it is too late.
+/// If there is no room for it, the reply to the edit says so, and not only the undo.
 #[test]
 fn what_cannot_be_kept_is_told_at_once() {
     let bench = Bench::new();
@@ -617,7 +618,7 @@ fn several_are_taken_back_together_or_not_at_all() {
     ok(bench.edit(&agent, "d/e/moved", "three", "THREE"));
     let done = bench.tree();
 
-    // Somebody changed one of the lines that the oldest of them wrote.
+    // One of the lines written by the oldest operation was changed by others.
     bench.put("d/e/moved", "1\nTWO\nTHREE\n");
     let between = bench.tree();
     let refused = bench.call(&agent, "undo", json!({ "last": 4 }));
@@ -658,12 +659,12 @@ fn folders_stay_where_others_use_them() {
     assert_eq!(bench.get("a/other"), "theirs");
     ok(bench.call(&agent, "undo", json!({ "redo": true })));
     assert_eq!(bench.get("a/b/c/f"), "1\n");
-    // One that was there before is not made for it.
+    // A directory that existed before was not created for the file.
     fs::create_dir(bench.path("empty")).unwrap();
     ok(bench.call(&agent, "write", json!({ "file_path": bench.path("empty/f"), "content": "1\n" })));
     ok(bench.call(&agent, "undo", json!({})));
     assert!(bench.path("empty").is_dir());
-    // One that somebody removed when it was empty comes back with what was in it.
+    // A directory that was removed when it was empty is recreated with its content.
     bench.read(&agent, "a/b/c/f");
     ok(bench.apply(&agent, "*** Begin Patch\n*** Delete File: a/b/c/f\n*** End Patch\n"));
     fs::remove_dir(bench.path("a/b/c")).unwrap();
@@ -704,7 +705,7 @@ fn owner_and_attributes_of_a_removed_file_come_back() {
     bench.reopen();
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(state(&bench), before);
-    // The same by restore, and through an undo that is undone.
+    // The same by restore, and after a redo.
     ok(bench.call(&agent, "undo", json!({ "redo": true })));
     ok(bench.call(&person(), "restore", json!({ "file_path": bench.path("deleted"), "id": "1^" })));
     assert_eq!(attributes(&bench.path("deleted")), before[0]);
@@ -712,7 +713,7 @@ fn owner_and_attributes_of_a_removed_file_come_back() {
     assert_eq!(state(&bench), before);
 }
 
-/// What a file has: mode, owner, and all extended attributes that are not the kernel's own.
+/// The metadata of a file: mode, owner, and all extended attributes that are not the kernel's own.
 fn attributes(path: &Path) -> (u32, u32, u32, BTreeMap<String, Vec<u8>>) {
     use std::os::unix::fs::MetadataExt as _;
     let found = fs::metadata(path).unwrap();
@@ -737,7 +738,7 @@ fn give(path: &Path, name: &str, value: &[u8]) {
     }
 }
 
-/// An entry of an ACL, as the kernel keeps it.
+/// An entry of an ACL in the kernel's format.
 fn entry(tag: u16, rights: u16, id: u32) -> Vec<u8> {
     [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
 }
@@ -752,7 +753,7 @@ fn eight_at_once_share_one_history() {
             let (bench, start) = (&bench, &start);
             scope.spawn(move || {
                 start.wait();
-                // As eight processes: each has its own engine and connection.
+                // Like eight processes: each has its own engine and connection.
                 let engine = bench.open();
                 let agent = caller(&format!("session {thread}"));
                 let path = bench.path(&format!("file {thread}"));
@@ -811,7 +812,7 @@ fn restore_before_an_operation_brings_what_it_found() {
     bench.put("f.txt", "one\n");
     let first = name_of(&ok(bench.edit(&person(), "f.txt", "one", "two")));
     bench.engine().settle_history();
-    // Somebody else goes on; what the next operation finds is theirs.
+    // Others continue; the next operation finds their content.
     bench.put("f.txt", "two\ntheirs\n");
     fs::set_permissions(bench.path("f.txt"), fs::Permissions::from_mode(0o600)).unwrap();
     let second = name_of(&ok(bench.edit(&person(), "f.txt", "two", "three")));
@@ -853,19 +854,19 @@ fn a_state_directory_that_is_removed_under_an_engine_is_made_anew() {
     ok(bench.edit(&agent, "f", "one", "two"));
     bench.engine().catch_up();
     fs::remove_dir_all(bench.dir.path().join("state")).unwrap();
-    // What was seen went with it.
+    // The records of what was seen are lost with it.
     ok(bench.read(&agent, "f"));
     ok(bench.edit(&agent, "f", "two", "three"));
     ok(bench.edit(&agent, "f", "three", "four"));
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(bench.get("f"), "three\n");
     assert!(bench.engine().notices().iter().any(|it| it.contains("was removed while it was in use")));
-    // So is the journal, which calls of several files need.
+    // So is the journal, which calls with several files need.
     let patch = "*** Begin Patch\n*** Update File: f\n@@\n-three\n+3\n*** Add File: g\n+new\n*** End Patch\n";
     ok(bench.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
     ok(bench.call(&agent, "undo", json!({})));
     assert!(bench.get("f") == "three\n" && !bench.path("g").exists());
-    // It is all in the new one.
+    // Everything is in the new one.
     bench.reopen();
     ok(bench.edit(&agent, "f", "three", "four"));
     ok(bench.call(&agent, "undo", json!({ "last": 2 })));

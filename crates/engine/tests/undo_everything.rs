@@ -1,5 +1,5 @@
-//! Whatever two sessions did while others wrote too: undoing all of it leaves the tree as it would be without them, and
-//! redoing all of it brings it back.
+//! Any sequence of calls by two sessions with concurrent writes: undoing everything leaves the tree as it would be
+//! without them, and redoing everything restores it.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -17,36 +17,36 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Files that come, go and move; `shared` is only ever edited, by everybody.
+/// Files that are created, removed and moved; `shared` is only ever edited, by everybody.
 const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e/f.txt", "n/m/g.txt"];
-/// Symbolic links that come and go.
+/// Symbolic links that are created and removed.
 const LINKS: [&str; 2] = ["link", "n/k/link"];
 
 #[derive(Clone, Debug)]
 enum Step {
     /// A session writes a whole file, new or not.
     Write(usize, u8),
-    /// A session changes one of the lines of `shared` that are the sessions'.
+    /// A session changes one of its own lines of `shared`.
     Edit(usize, u8),
     /// A session changes two files in one call.
     Both(usize, usize),
-    /// A session changes two of the lines that are the sessions' in one call.
+    /// A session changes two of its own lines in one call.
     Several(usize, u8),
     Delete(usize),
     Copy(usize, usize),
-    /// A session makes a link, or removes the one there is.
+    /// A session creates a link, or removes the existing one.
     Link(usize, u8),
-    /// A session brings back what a file was at some operation.
+    /// A session restores a file to its state at some operation.
     Restore(usize, usize, bool),
     Move(usize, usize),
     Execute(usize, bool),
-    /// Somebody else changes one of the other lines of `shared`.
+    /// Another program changes one of the other lines of `shared`.
     Outside(usize, u8),
-    /// Another process goes on.
+    /// Another process continues.
     Reopen,
-    /// The last operations are undone on the way, together.
+    /// The last operations are undone together.
     Undo(usize),
-    /// What was undone last is redone on the way.
+    /// The last undo is redone.
     Redo,
 }
 
@@ -69,7 +69,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Everything below the root: files by mode, bytes and one attribute, links by where they lead, folders by mode.
+/// Everything below the root: mode, bytes and one attribute of files, targets of links, modes of directories.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>, Vec<u8>)>;
 
 fn collect(folder: &Path, tree: &mut Tree) {
@@ -114,7 +114,7 @@ impl World {
         for (name, mode) in [("a.txt", 0o644), ("d/c.txt", 0o751)] {
             fs::write(root.join(name), format!("{name}\r\nsecond\n")).unwrap();
             fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
-            // Where there are none, nothing can be lost.
+            // Without attributes, none can be lost.
             let _ = rustix::fs::setxattr(root.join(name), "user.of", name.as_bytes(), rustix::fs::XattrFlags::empty());
         }
         let mut world = World { base, root, engine: None };
@@ -141,12 +141,12 @@ impl World {
         let _ = self.call(session, "read", json!({ "file_path": self.root.join(name) }));
     }
 
-    /// True when it was done.
+    /// Applies a patch; true if it was applied.
     fn patch(&self, session: usize, text: &str) -> bool {
         self.call(session, "apply", json!({ "input": text })).is_ok()
     }
 
-    /// The number of operations that were added to the log, or taken from those that can be undone.
+    /// Runs a step; counts the operations added to the log, or removed from those that can be undone.
     fn go(&mut self, nth: usize, step: &Step) {
         match *step {
             Step::Write(name, text) => {
@@ -260,7 +260,7 @@ impl World {
         tree
     }
 
-    /// Does it until there is nothing more; how often.
+    /// Repeats a call until there is nothing left to do; returns the number of times.
     fn all(&self, input: &Value) -> usize {
         for times in 0.. {
             match self.call(0, "undo", input.clone()) {
@@ -282,7 +282,7 @@ proptest! {
         for (nth, step) in steps.iter().enumerate() {
             world.go(nth, step);
         }
-        // What only the others did.
+        // Only the changes by others.
         let alone = World::new();
         for step in &steps {
             if let Step::Outside(line, text) = step {
@@ -298,7 +298,7 @@ proptest! {
         assert_eq!(world.tree(), wanted);
         world.reopen();
         let again = world.all(&json!({ "any_session": true, "redo": true }));
-        // Also the undos on the way are taken back, where nothing was done after them.
+        // Undo steps in between are also undone, unless they were followed by another operation.
         assert!(again >= times);
         if !steps.iter().any(|step| matches!(step, Step::Undo(_) | Step::Redo)) {
             assert_eq!((again, world.tree()), (times, done));

@@ -1,4 +1,5 @@
-//! A search and a replacement see every file that a plain walk with the same ignore rules sees, or say what they leave out.
+//! A search and a replacement see every file that a plain walk with the same ignore rules sees, or report what they
+//! skip.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -57,7 +58,7 @@ fn make(root: &Path, all: &[Made]) {
                 (path(root, folder).join(if *git { ".gitignore" } else { ".ignore" }), rules)
             }
         };
-        // What is a file already cannot be a directory, and the other way round.
+        // A path that is already a file cannot become a directory, and vice versa.
         if path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok()) && !path.is_dir() {
             fs::write(path, text).unwrap();
         }
@@ -95,7 +96,7 @@ proptest! {
     }
 }
 
-/// More entries than a listing once had; the text is in the last one.
+/// More entries than a directory listing once returned; the text is in the last one.
 #[test]
 fn a_large_directory_is_searched_to_its_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -121,7 +122,7 @@ fn a_large_directory_is_searched_to_its_end() {
     assert_eq!(found(&root, "search", search), expected);
 }
 
-/// Paths that cannot be named are reported by a search and refused by a replacement, which is all or nothing.
+/// Paths that are too long are reported by a search and refused by a replacement, which is all or nothing.
 #[test]
 fn paths_that_are_too_long_are_never_left_out_in_silence() {
     let dir = tempfile::tempdir().unwrap();
@@ -133,7 +134,7 @@ fn paths_that_are_too_long_are_never_left_out_in_silence() {
         rustix::fs::mkdirat(&folder, &name, Mode::RWXU).unwrap();
         folder = rustix::fs::openat(&folder, &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
     }
-    // Sixteen of these names are the most that fit.
+    // At most sixteen of these names fit.
     let deepest = (0..15).fold(root.clone(), |path, _| path.join(&name));
     let view = engine(&root).call(&person(), "text_editor", json!({ "command": "view", "path": deepest }));
     assert!(view.text().contains("Note: 1 with a path of more than 4095 bytes"), "{}", view.text());

@@ -1,4 +1,4 @@
-//! What a person is asked before it is written, and what their answer is worth.
+//! Questions to a person before a write, and the effect of the answers.
 
 use crate::bench::{Bench, code, ok};
 use emendate::{Approval, Config, question};
@@ -28,7 +28,7 @@ fn the_same_call_with_a_yes_goes_through() {
     );
     assert_eq!(file["structuredPatch"][0]["lines"], json!([" one", "-two", "+2"]));
     bench.caller.approval = Some(Approval::to(question["seal"].as_str().unwrap()));
-    // The yes is to that change alone.
+    // The approval is for that change alone.
     asked(&bench, &bench.edit("a.txt", "two", "3"));
     ok(&bench.edit("a.txt", "two", "2"));
     assert_eq!(bench.get("a.txt"), "one\n2\n");
@@ -44,7 +44,7 @@ fn a_file_that_changed_meanwhile_is_asked_about_again() {
     let reply = bench.edit("a.txt", "two", "2");
     assert_eq!(code(&reply), "access.ask");
     assert_ne!(seal(question(&reply.result.unwrap_err()).unwrap()), seal(&first));
-    // Another engine's seals are worth nothing here.
+    // Seals of another engine are not accepted.
     let mut other = asking();
     other.caller.approval = Some(Approval::to(&seal(&first)));
     asked(&other, &other.edit("a.txt", "two", "2"));
@@ -64,7 +64,7 @@ fn the_person_may_change_the_text() {
     assert_eq!((&data["replaceAll"], &data["originalFile"]), (&json!(false), &json!("one\ntwo\n")));
     assert_eq!(data["structuredPatch"][0]["lines"], json!([" one", "-two", "+TWO"]));
     assert_eq!(bench.get("a.txt"), "one\nTWO\n");
-    // The model knows what stands there: its next edit needs no read.
+    // The model knows the current content: its next edit needs no read.
     bench.caller.approval = None;
     bench.caller.unread = emendate::Unread::Deny;
     asked_about_two(&bench);

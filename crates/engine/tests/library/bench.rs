@@ -1,4 +1,4 @@
-//! An engine over a root of its own, and one caller of it.
+//! A test engine over a root of its own, with one caller.
 
 use emendate::{Caller, Config, Engine, Reply, State, Unread};
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A caller who reads before editing, as models must.
+    /// A caller who must read before editing, like a model.
     pub(crate) fn new() -> Bench {
         Bench::open(Config::default(), |_| State::Memory)
     }
 
-    /// A caller who may edit what was never read, as people may.
+    /// A caller who may edit unread files, like a person.
     pub(crate) fn trusted(config: Config) -> Bench {
         let mut bench = Bench::open(config, |_| State::Memory);
         bench.caller.unread = Unread::Allow;
@@ -29,7 +29,7 @@ impl Bench {
         Bench::in_folder(tempfile::tempdir().unwrap(), config, state)
     }
 
-    /// Over a folder with something in it.
+    /// Over an existing directory.
     pub(crate) fn below(dir: tempfile::TempDir, config: Config) -> Bench {
         Bench::in_folder(dir, config, |_| State::Memory)
     }
@@ -87,7 +87,7 @@ pub(crate) fn code(reply: &Reply) -> &'static str {
     reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
 }
 
-/// The text of a reply that must be good.
+/// The text of a successful reply.
 #[track_caller]
 pub(crate) fn ok(reply: &Reply) -> String {
     assert_eq!(code(reply), "ok", "{}", reply.text());

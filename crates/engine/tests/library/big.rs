@@ -1,4 +1,4 @@
-//! Large files, which are gone through in parts: the same as files that are taken whole, in bytes, replies and errors.
+//! Large files, which are streamed: the same bytes, replies and errors as for files that are loaded whole.
 
 use crate::bench::{Bench, code, ok};
 use emendate::{Config, Reply, Unread};
@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
 
-/// Files of more than `from` bytes are gone through in parts, and those above `whole` are never taken whole.
+/// Files of more than `from` bytes are streamed, and those above `whole` are never loaded whole.
 fn parts(from: u64, whole: u64) -> Bench {
     let text = format!("[policy]\nstream_from = {from}\nmax_whole = {whole}\n");
     Bench::trusted(Config::default().with_file(&text, "test", true).unwrap())
 }
 
-/// A text without the names of operations, which no two histories share. The number neither: a process that another test
-/// starts has our files open for a moment, as anything of ours, and then a call takes a second attempt.
+/// Removes the names of operations, which differ between histories. Also their numbers: a process started by another
+/// test inherits our open files for a moment, and a call then takes a second attempt.
 fn unnamed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (nth, part) in text.split('-').enumerate() {
@@ -28,7 +28,7 @@ fn unnamed(text: &str) -> String {
     out
 }
 
-/// What a reply says, without what names the folder it is in, and without what is never carried along of a large file.
+/// Returns a reply without the name of its directory, and without the parts that are never included for a large file.
 fn said(bench: &Bench, reply: &Reply) -> (String, Value) {
     let here = |text: String| text.replace(&bench.root.display().to_string(), "ROOT");
     let mut data = match &reply.result {
@@ -64,7 +64,7 @@ fn same(text: &[u8], calls: &[(&str, Value)]) -> Result<(), TestCaseError> {
             bench.call(tool, input)
         });
         prop_assert_eq!(code(&replies[0]), code(&replies[1]));
-        // In memory an undo is told by a diff, which may pair lines that repeat in another way than the edit did.
+        // In memory an undo is shown by a diff, which may pair repeated lines in another way than the edit did.
         if *tool != "undo" {
             prop_assert_eq!(said(&whole, &replies[0]), said(&parts, &replies[1]), "{} {}", tool, input);
         }
@@ -74,7 +74,7 @@ fn same(text: &[u8], calls: &[(&str, Value)]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Texts of lines that repeat, with line ends of either kind, long enough that an extract leaves some out.
+/// Texts with repeated lines and line ends of either kind, long enough that a sparse snapshot omits some.
 fn texts() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         4 => "[a-c]{0,6}",
@@ -103,7 +103,7 @@ fn texts() -> impl Strategy<Value = String> {
     )
 }
 
-/// An edit of a piece of the text.
+/// An edit of a part of the text.
 fn edit(reading: &str, (at, len, new, pick): &(prop::sample::Index, usize, String, u8)) -> Value {
     let whole = |at: usize| (0..=at.min(reading.len())).rev().find(|&at| reading.is_char_boundary(at)).unwrap_or(0);
     let from = whole(at.index(reading.len() + 1));
@@ -122,7 +122,7 @@ fn edits() -> impl Strategy<Value = (prop::sample::Index, usize, String, u8)> {
     (any::<prop::sample::Index>(), 1_usize..120, new, 0_u8..9)
 }
 
-/// Deletions side by side come back as insertions of one text at one point, each of which counts.
+/// Adjacent deletions are undone by insertions of the same text at one point, each of which counts.
 #[test]
 fn undo_brings_back_every_one_of_neighbours() {
     let text = "aaaaaaaa aaaa\n\n\n\n\nb\n".repeat(40);
@@ -138,7 +138,7 @@ fn undo_brings_back_every_one_of_neighbours() {
     }
 }
 
-/// A text of edits by line number under the header that a read showed: in either dialect, about lines that are there or not.
+/// Line edits under the header of a read, in either dialect, for existing and missing lines.
 fn hunks(header: &str, seeds: &[Hunk], count: usize, lines: &[&str]) -> String {
     let mut out = format!("{header}\n");
     for (at, len, kind, rows) in seeds {
@@ -164,7 +164,7 @@ fn hunks(header: &str, seeds: &[Hunk], count: usize, lines: &[&str]) -> String {
         out.push_str(&op);
         out.push('\n');
         for row in rows.iter().filter(|_| body) {
-            // A row that restates one of the lines around, or a new one.
+            // A row that repeats one of the neighbouring lines, or a new one.
             let near = row.parse::<usize>().ok().and_then(|off| lines.get((from + off).saturating_sub(4)));
             out.extend(["+", near.unwrap_or(&&**row), "\n"]);
         }
@@ -172,7 +172,7 @@ fn hunks(header: &str, seeds: &[Hunk], count: usize, lines: &[&str]) -> String {
     out
 }
 
-/// A patch of the text: at some lines, so many around and so many replaced by one; its numbers are off by some.
+/// A patch of the text: at some lines, with some context and some lines replaced by one; its numbers have an offset.
 fn patch(text: &str, mut seeds: Vec<(prop::sample::Index, usize, usize, String, i64)>, codex: bool) -> String {
     let lines: Vec<&str> = text.lines().collect();
     seeds.sort_by_key(|seed| seed.0.index(lines.len() + 1));
@@ -205,7 +205,7 @@ fn seeds_of_hunks() -> impl Strategy<Value = Vec<Hunk>> {
     prop::collection::vec((any::<prop::sample::Index>(), len, 0_u8..9, rows), 1..5)
 }
 
-/// Reads lines with a header, edits some of them in both ways, and takes that back.
+/// Reads lines with a header, edits some of them in both ways, and undoes the edits.
 fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk], caller: Unread) {
     let benches = [parts(1 << 30, 1 << 30), parts(0, 1 << 30)].map(|mut bench| {
         bench.caller.unread = caller;
@@ -222,7 +222,7 @@ fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk
                 let (offset, limit) = (shown.0.min(lines.len()).max(1), shown.1);
                 bench.call_on("f", "read", json!({ "format": format, "offset": offset, "limit": limit }))
             }
-            // The second time what was not shown was served; the third is under the header of the reply.
+            // The second attempt follows the lines shown by an error; the third one is under the header of the reply.
             1 | 2 | 4 => bench.apply(&edit),
             _ => bench.call_on("f", "undo", json!({})),
         });
@@ -238,14 +238,14 @@ fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk
     }
 }
 
-/// A caller who reads before editing, of files that are never taken whole.
+/// A caller who reads before editing, with files that are never loaded whole.
 fn never_whole() -> Bench {
     let mut bench = parts(0, 1);
     bench.caller.unread = Unread::Deny;
     bench
 }
 
-/// The header of lines that are read.
+/// The header of a read.
 fn header(bench: &Bench, format: &str) -> String {
     let reply = bench.call_on("f", "read", json!({ "format": format, "offset": 1, "limit": 5 }));
     ok(&reply).lines().next().unwrap().to_owned()
@@ -296,7 +296,7 @@ fn what_a_search_shows_can_be_edited() {
     assert!(told.contains("1 file that could not be read"), "{told}");
 }
 
-/// A file that is seen to change whenever it was searched has no marks, and does not count as read.
+/// A file that changes during every search has no line format, and does not count as read.
 #[test]
 fn a_file_that_changes_while_it_is_searched_has_no_marks() {
     let hook = "touch -d @$(date +%N) f";
@@ -362,10 +362,10 @@ fn a_version_that_is_gone_is_not_written_over() {
     assert_eq!(code(&reply), "stale.changed");
     assert!(reply.text().contains("*3:line 2\n") && reply.text().contains("is not kept"), "{}", reply.text());
     let fresh = reply.result.unwrap_err().data()["header"].as_str().unwrap().to_owned();
-    // The lines were shown by the refusal.
+    // The refusal showed the lines.
     ok(&bench.apply(&format!("{fresh}\nreplace 3..3:\n+x\n")));
     assert!(bench.get("f").starts_with("new\nline 1\nx\nline 3\n"));
-    // What is put at an end does not depend on the version.
+    // Insertions at either end do not depend on the version.
     let told = ok(&bench.apply(&format!("{head}\ninsert tail:\n+the end\n")));
     assert!(told.contains("head or tail") && bench.get("f").ends_with("line 2000\nthe end\n"), "{told}");
     bench.put("f", &text);

@@ -1,4 +1,4 @@
-//! Files that are put into shape by a program when they are edited.
+//! Formatters that run after edits.
 
 use crate::bench::{Bench, ok};
 use emendate::{Config, Reply};
@@ -22,9 +22,9 @@ fn an_edit_is_put_into_shape_and_that_is_told() {
     let reply = bench.edit("a.txt", "two", "2  \n3 ");
     assert!(notes(&reply).contains("sh changed the new text: +2 -2 lines"), "{}", reply.text());
     assert_eq!(bench.get("a.txt"), "one\n2\n3\n");
-    // What the session knows is what stands there.
+    // The session knows the formatted content.
     ok(&bench.edit("a.txt", "2\n3", "4"));
-    // A file of another kind is left alone.
+    // A file of another type is not formatted.
     bench.put("a.md", "x\n");
     ok(&bench.edit("a.md", "x", "y  "));
     assert_eq!(bench.get("a.md"), "y  \n");
@@ -56,7 +56,7 @@ fn a_program_that_writes_in_place_gets_a_copy() {
     let reply = bench.edit("a.txt", "two", "2  ");
     assert!(notes(&reply).contains("sed changed the new text: +1 -1 lines"), "{}", reply.text());
     assert_eq!(bench.get("a.txt"), "one\n2\n");
-    // The name of a file is no word of the command.
+    // The name of a file is not a word of the command.
     ok(&bench.write("{file}.txt", "x  \n"));
     assert_eq!(bench.get("{file}.txt"), "x\n");
 }
@@ -72,7 +72,7 @@ fn a_failure_leaves_the_edit_as_it_was_sent() {
         ("true", "formatted", "would change this file"),
     ];
     for (script, when, why) in scripts {
-        // Only what would not end by itself meets its end by the clock.
+        // Only a script that would not end by itself runs into the time limit.
         let seconds = if script.starts_with("sleep") { 1 } else { 60 };
         let bench = with(script, &format!("seconds = {seconds}\nwhen = '{when}'"));
         bench.put("a.txt", "two\n");

@@ -1,4 +1,4 @@
-//! What the guard knows of a disk: links, identity, and names that JSON cannot carry.
+//! The guard on a real disk: links, identity, and names that JSON cannot represent.
 
 use crate::bench::{Bench, ok};
 use emendate::{Config, Reply, State};
@@ -25,12 +25,12 @@ fn a_link_to_a_guarded_folder_is_that_folder() {
     denied(&bench.write("plain/config", "written\n"));
     denied(&bench.write("plain/hooks/pre-commit", "written\n"));
     denied(&bench.write("file", "written\n"));
-    // Nothing is there yet, so the link is refused as broken; with the folder there, as guarded.
+    // The target does not exist yet, so the link is refused as broken; once the directory exists, as guarded.
     assert!(bench.write("dangling/settings.json", "written\n").result.is_err());
     fs::create_dir(bench.root.join(".vscode")).unwrap();
     denied(&bench.write("dangling/settings.json", "written\n"));
     ok(&bench.read("file"));
-    // The link itself may go: it is no control file.
+    // The link itself may be removed: it is not a control file.
     ok(&bench.apply("*** Begin Patch\n*** Delete File: file\n*** End Patch\n"));
     assert_eq!(fs::read_to_string(bench.root.join(".git/config")).unwrap(), "[core]\n");
 }
@@ -79,7 +79,7 @@ fn a_hard_link_to_a_guarded_file_is_that_file() {
     assert!(
         found.text().contains("src/a.txt") && !found.text().contains("KEY") && !found.text().contains("server.txt")
     );
-    // A link to what is not guarded is none of the guard's business, and the control file may be read by either name.
+    // A link to an unguarded file is allowed, and the control file may be read by either name.
     ok(&bench.write("src/b.txt", "written\n"));
     ok(&bench.read("notes.txt"));
     assert_eq!(fs::read_to_string(bench.root.join(".git/config")).unwrap(), "[core]\n");
@@ -87,8 +87,8 @@ fn a_hard_link_to_a_guarded_file_is_that_file() {
 
 #[test]
 fn another_name_that_was_made_a_moment_ago_is_seen() {
-    // Where the list of a folder answers, and where every name has to be asked for: it is large, or has a name of which
-    // only the kernel knows what it equals.
+    // With a small directory, which is listed, and with one in which every name is looked up: it is large, or has a
+    // name whose equality only the kernel can decide.
     for (crowd, beside) in [(0, "x"), (400, "x"), (0, "caf\u{e9}")] {
         let bench = Bench::trusted(Config::default());
         (0..crowd).for_each(|nth| drop(bench.put(format!("src/crowd-of-files-{nth}"), "")));
@@ -104,7 +104,7 @@ fn another_name_that_was_made_a_moment_ago_is_seen() {
             fs::hard_link(at(".env"), at("notes.txt")).unwrap();
             denied(&bench.write("src/config/settings.json", text));
             denied(&bench.read("src/notes.txt"));
-            // The guarded name leads elsewhere, and only for that moment.
+            // The guarded name points elsewhere, and only for that moment.
             fs::remove_file(at(".vscode")).unwrap();
             fs::remove_file(at(".env")).unwrap();
             symlink("crowd-of-files-1", at(".vscode")).unwrap();
@@ -148,12 +148,12 @@ fn both_ends_of_a_move_are_guarded() {
         ("rename", ".git/config", "config"),
         ("copy", ".env", "env.txt"),
         ("rename", ".x/config", ".git/x"),
-        // A folder is never moved whole, so none becomes a guarded name by it.
+        // A directory is never moved whole, so none gets a guarded name in this way.
         ("rename", "hook", ".claude/settings.json"),
     ] {
         denied(&bench.apply(&git(how, from, to)));
     }
-    // A folder is not moved at all.
+    // A directory is not moved at all.
     assert!(bench.apply(&git("rename", ".x", ".hg")).result.is_err());
     let link = "diff --git a/.git b/.git\nnew file mode 120000\n--- /dev/null\n+++ b/.git\n@@ -0,0 +1 @@\n+.x\n\\ No newline at end of file\n";
     fs::remove_dir_all(bench.root.join(".git")).unwrap();
@@ -204,7 +204,7 @@ fn a_name_that_is_no_utf8_is_edited_by_its_bytes() {
     let edit = bench.call("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" }));
     ok(&edit);
     assert_eq!(edit.to_json()["data"]["path_b64"], raw.as_str());
-    // What a reply showed may stand beside it; another name may not.
+    // The displayed name may be given as well; another name may not.
     let shown = read.to_json()["data"]["filePath"].clone();
     let edits = json!([{ "old_string": "two", "new_string": "three" }]);
     ok(&bench.call("multi_edit", json!({ "file_path": shown, "path_b64": raw, "edits": edits })));
@@ -220,7 +220,7 @@ fn a_name_that_is_no_utf8_is_edited_by_its_bytes() {
     // The guard is the same.
     let guarded = bench.root.join(OsStr::from_bytes(b".git/\xff"));
     denied(&bench.call("write", json!({ "path_b64": base64(guarded.as_os_str().as_bytes()), "content": "" })));
-    // Who only has what it looks like is told its bytes.
+    // A caller that only has the displayed name gets the bytes.
     fs::remove_file(bench.root.join("caf\u{FFFD}.txt")).unwrap();
     let near = bench.read("caf\u{FFFD}x.txt");
     assert_eq!(near.result.unwrap_err().data()["path_b64"], raw.as_str());
@@ -244,7 +244,7 @@ fn names_are_shown_on_one_line_and_as_they_are() {
             let unseen = |char: char| matches!(char, '\u{1b}' | '\u{202E}' | '\u{200B}' | '\r');
             assert!(!said.contains(unseen) && !said.contains("a\nb.txt"), "{name:?}: {said}");
         }
-        // Who has only what a reply shows has its bytes beside it.
+        // A displayed name from a reply is accompanied by its bytes.
         let raw = base64(path.as_os_str().as_bytes());
         let history = bench.call("history", json!({})).to_json();
         ok(&bench.read(name));
@@ -258,7 +258,7 @@ fn names_are_shown_on_one_line_and_as_they_are() {
         ] {
             assert_eq!(reply["path_b64"], raw.as_str(), "{name:?}: {reply}");
         }
-        // A near miss is told what JSON would have to say.
+        // For a similar name, the error shows the JSON to send.
         let near = bench.read(&name.replace("b.txt", "bx.txt").replace("txt.exe", "txt.exf"));
         assert_eq!(near.result.unwrap_err().data()["path_b64"], base64(path.as_os_str().as_bytes()).as_str());
         fs::remove_file(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Edits by line number through the library door: headers, what was shown, what changed since.
+//! Edits by line number through the library: headers, shown lines, later changes.
 
 use crate::bench::{Bench, code, ok};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn whole(bench: &Bench, name: &str) -> String {
     header_of(bench, name, "hashline", (1, 2000))
 }
 
-/// The header that a reply begins with.
+/// The header at the beginning of a reply.
 fn header(text: &str) -> &str {
     text.lines().next().unwrap()
 }
@@ -31,7 +31,7 @@ fn a_chain_of_edits_needs_one_read() {
     assert!(first.contains("\n 1:one\n-2:two\n+2:2\n+3:2b\n 4:three\n"), "{first}");
     let second = ok(&bench.apply(&format!("{}\ndelete 4\n", header(&first))));
     assert_eq!(bench.get("a"), "one\n2\n2b\n");
-    // The other dialect, by name relative to the first root.
+    // The other dialect, with a name relative to the first root.
     let tag = header(&second).rsplit('#').next().unwrap();
     let third = ok(&bench.apply(&format!("[a#{tag}]\nPUT <1:\n+zero\n")));
     assert!(third.starts_with('[') && third.contains("\n1:zero\n2:one\n"), "{third}");
@@ -94,10 +94,10 @@ fn tags_that_name_nothing_or_another_text() {
     assert!(reply.text().contains("not from this session") && reply.text().contains("*1:one\n"), "{}", reply.text());
     let told = ok(&bench.apply("¶a#0000\ninsert tail:\n+end\n"));
     assert!(told.contains("head or tail") && bench.get("a") == "one\ntwo\nend\n", "{told}");
-    // A correct tag that nobody recorded.
+    // A correct tag without a record.
     bench.put("c", "a\nb\nc\nd\ne\n");
     ok(&bench.apply("¶c#25F0\ndelete 3\n"));
-    // Two texts with one tag: what was read is not what is there.
+    // Two texts with the same tag: the one that was read is not the current one.
     bench.put("b", "line one 263\nline two 4471\n");
     let head = whole(&bench, "b");
     bench.put("b", "line one 410\nline two 6970\n");
@@ -134,7 +134,7 @@ fn several_files_registers_moves() {
     ok(&bench.apply(&format!("{a}\nCUT 1.=2 @moved\n{c}\nPUT >1 @moved\nMV e/f\n{d}\nREM\n")));
     assert_eq!((bench.get("a"), bench.get("e/f")), ("three\n".to_owned(), "x\none\ntwo\ny\n".to_owned()));
     assert!(!bench.root.join("b/c").exists() && !bench.root.join("d").exists());
-    // A named register outlives its call, the other does not.
+    // A named register outlives its call, the unnamed one does not.
     let a = header_of(&bench, "a", "hashline_put", (1, 100));
     assert_eq!(code(&bench.apply(&format!("{a}\nPUT >1\n"))), "edit.unparsable");
     ok(&bench.apply(&format!("{a}\nPUT >1 @moved\n")));

@@ -1,4 +1,4 @@
-//! Both dialects of hashline beside the reference, through the engine: the shared cases.
+//! Both dialects of hashline compared with the reference, through the engine: the shared cases.
 #![allow(clippy::panic, reason = "tests")]
 
 use crate::bench::Bench;
@@ -24,7 +24,7 @@ struct Case {
     fallback: Option<String>,
     /// `false`: nothing was read.
     record: Option<bool>,
-    /// `none`: nobody reads the syntax of the file.
+    /// `none`: the syntax of the file is unknown.
     block: Option<String>,
     reference: Reference,
 }
@@ -37,12 +37,12 @@ struct Reference {
     files: Files,
 }
 
-/// A case that is answered otherwise on purpose.
+/// A case whose result differs intentionally.
 #[derive(Deserialize)]
 struct Difference {
     id: String,
     dialect: String,
-    /// What the file holds after; `null`: refused.
+    /// The content of the file afterwards; `null`: refused.
     ours: Option<String>,
     why: String,
 }
@@ -55,7 +55,7 @@ fn cases(text: &str) -> impl Iterator<Item = Case> {
     text.lines().map(|line| {
         let mut case: Case = serde_json::from_str(line).unwrap();
         if case.block.as_deref() == Some("none") {
-            // A language that is not known.
+            // An unknown language.
             let path = case.path.replace(".ts", ".none");
             case.patch = case.patch.replace(&case.path, &path);
             case.path = path;
@@ -64,7 +64,7 @@ fn cases(text: &str) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Plays a case through the engine: every file is read in the marks of the format, then changed, then edited.
+/// Runs a case through the engine: every file is read in the line format, then changed, then edited.
 fn answer(case: &Case) -> Result<Files, Error> {
     let bench = Bench::new();
     let mut files = case.files.clone();
@@ -98,7 +98,7 @@ fn answer(case: &Case) -> Result<Files, Error> {
     result.map(|_| after)
 }
 
-/// Every file below a folder.
+/// All files below a directory.
 fn tree(root: &Path) -> Files {
     let mut out = Files::new();
     let mut folders = vec![root.to_owned()];
@@ -115,7 +115,7 @@ fn tree(root: &Path) -> Files {
     out
 }
 
-/// What the reference did, as files; `None` when it refused. An edit without effect is an error here and none there.
+/// The result of the reference; `None` if it refused. An edit without effect is an error only here.
 fn theirs(case: &Case) -> Option<Files> {
     let mut files = case.files.clone();
     files.insert(case.path.clone(), case.content.clone());

@@ -42,7 +42,7 @@ fn the_documents_messages_are_reached() {
             assert!(error.message().starts_with(message), "{input}: {error}");
             assert_eq!(bench.get("a.txt"), "one\ntwo\nthree\n");
         }
-        // An envelope of another format around it comes off.
+        // The envelope of another format around it is removed.
         let input = format!("*** Begin Patch\n{header}\nreplace 2..2:\n+x\n*** End Patch\n");
         edit.call(&bench.engine, &caller, json!({ "input": input })).result.unwrap();
         assert_eq!(bench.get("a.txt"), "one\nx\nthree\n");

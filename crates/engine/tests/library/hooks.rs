@@ -1,4 +1,4 @@
-//! Programs that have a say before and after files are read and edited.
+//! Hooks before and after reading and editing.
 
 use crate::bench::{Bench, code, ok};
 use emendate::{Approval, Config, Reply, question};
@@ -41,7 +41,7 @@ fn it_is_told_the_bytes_of_a_name_that_cannot_be_shown() {
             assert_eq!((&seen()["event"], &seen()["path_b64"]), (&json!(on), &json!(raw)));
             assert!(!seen()["file_path"].as_str().unwrap().contains(['\n', '\x1b']));
         }
-        // Where the name says it all, nothing else does.
+        // The pattern alone decides.
         ok(&bench.read("a.txt"));
         ok(&edit(&bench));
         assert!(seen().get("path_b64").is_none(), "{}", seen());
@@ -61,7 +61,7 @@ fn a_no_stands_and_has_a_reason() {
             reply.text()
         );
         assert_eq!(bench.get("a.txt"), "one\ntwo\n");
-        // One file of several is enough.
+        // One file of several is sufficient.
         bench.put("b.md", "x\n");
         let patch =
             "*** Begin Patch\n*** Update File: b.md\n@@\n-x\n+y\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch\n";
@@ -91,7 +91,7 @@ fn its_text_is_its_own_step() {
         "{text}"
     );
     assert_eq!(bench.get("a.txt"), "one\n2!\n");
-    // To take it back is not to edit: nothing is rewritten.
+    // An undo is not an edit: nothing is rewritten.
     ok(&bench.call("undo", json!({})));
     assert_eq!(bench.get("a.txt"), "one\ntwo\n");
 }

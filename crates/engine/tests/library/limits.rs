@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 
-/// One limit: tries a call of this size, whole or one above.
+/// One limit: tries a call of this size, at the limit or one above.
 struct Row {
     name: &'static str,
     try_with: fn(&Bench, usize) -> Reply,
@@ -41,7 +41,8 @@ const ROWS: &[Row] = &[
     Row { name: "pages", try_with: pages },
 ];
 
-/// Those that leave something out, those that crates/cli/tests/command/limits.rs tries alone, and the one that has its test in `core`, beside the memory it is about.
+/// Limits that only shorten the reply, those tested in crates/cli/tests/command/limits.rs alone, and one that is tested
+/// in `core`, next to the memory it concerns.
 const ELSEWHERE: &[&str] = &[
     "kept",
     "entries",
@@ -54,7 +55,7 @@ const ELSEWHERE: &[&str] = &[
     "checked",
     "reply text",
     "reply data",
-    // Of machines and of processes of their own: crates/cli/tests/command/parsing.rs.
+    // Of machines and of worker processes: crates/cli/tests/command/parsing.rs.
     "parse time",
     "parse memory",
     #[cfg(not(feature = "pdf"))]
@@ -133,7 +134,7 @@ fn input(bench: &Bench, size: usize) -> Reply {
 }
 
 fn nesting(bench: &Bench, levels: usize) -> Reply {
-    // A field nobody knows is complained about only where the text can be read at all.
+    // An unknown field is reported only if the text can be parsed at all.
     let inside = levels - 1;
     let text = format!("{{\"x\": {}{}}}", "[".repeat(inside), "]".repeat(inside));
     let mut reply = bench.engine.call_json(&bench.caller, "read", &text);
@@ -141,7 +142,7 @@ fn nesting(bench: &Bench, levels: usize) -> Reply {
     reply
 }
 
-/// Takes a refusal that has another reason than the limit for a success.
+/// Counts a refusal for another reason than the limit as success.
 fn forgive(reply: &mut Reply, other: impl Fn(&emendate::core::Error) -> bool) {
     if reply.result.as_ref().is_err_and(other) {
         reply.result = Ok(emendate::Answer::default());
@@ -182,7 +183,7 @@ fn links(bench: &Bench, count: usize) -> Reply {
 
 fn file(_: &Bench, bytes: usize) -> Reply {
     let bench = Bench::trusted(Config::default());
-    // Nothing is stored of it, so it costs nothing; at the limit it is read, and is no text.
+    // The file has no blocks on disk, so it costs nothing; at the limit it is read, and is not text.
     let file = fs::File::create(bench.root.join("large")).unwrap();
     file.set_len(bytes as u64).unwrap();
     let mut reply = bench.read("large");
@@ -198,7 +199,7 @@ fn whole_file(_: &Bench, bytes: usize) -> Reply {
     reply
 }
 
-/// A bench whose files are all too large to be taken whole, with one of this text.
+/// A workspace in which no file may be loaded whole, with one file of this text.
 fn in_parts(text: &str) -> Bench {
     let config = Config::default().with_file("[policy]\nstream_from = 0\nmax_whole = 1\n", "test", true).unwrap();
     let bench = Bench::trusted(config);
@@ -245,7 +246,7 @@ fn files(bench: &Bench, count: usize) -> Reply {
 }
 
 fn replaced_files(bench: &Bench, count: usize) -> Reply {
-    // What an earlier round left is there already.
+    // Files of an earlier round exist already.
     for nth in (0..count).filter(|nth| !bench.path(format!("d{}/r{nth}", nth % 100)).exists()) {
         bench.put(format!("d{}/r{nth}", nth % 100), "old\n");
     }
@@ -270,7 +271,7 @@ fn places(bench: &Bench, count: usize) -> Reply {
 }
 
 fn reply(bench: &Bench, chars: usize) -> Reply {
-    // 100 lines that are shown with seven characters before the text and one after it.
+    // 100 lines, shown with seven characters before the text and one after it.
     let each = chars / 100 - 8;
     let line = format!("{}\n", "x".repeat(each));
     let mut text = line.repeat(99);

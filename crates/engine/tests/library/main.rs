@@ -1,4 +1,4 @@
-//! The engine through its library door: what scenes cannot say.
+//! The engine through its library API: tests that scenes cannot express.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -1,4 +1,4 @@
-//! Many hands on one file, and what a session knows.
+//! Concurrent changes to one file, and the knowledge of sessions.
 
 use crate::bench::{Bench, code};
 use emendate::fs::{Draft, Durability, Expect, Goal, Local, Store};
@@ -85,7 +85,7 @@ fn a_partial_read_does_not_allow_a_whole_write() {
     let write = || bench.call_on("a", "write", json!({ "content": "x\n" }));
     let reply = write();
     assert_eq!((code(&reply), &reply.to_json()["data"]["missing"]), ("read.partial", &json!([[1, 9], [11, 30]])));
-    // Matching by content works; what the reply shows is known then, and the rest still is not.
+    // Matching by content works; the lines shown by the reply are known then, and the rest still is not.
     assert_eq!(code(&bench.edit("a", "line 25", "line 25\nand more")), "ok");
     assert_eq!(write().to_json()["data"]["missing"], json!([[1, 9], [11, 21], [31, 31]]));
     bench.read("a");
@@ -177,7 +177,7 @@ fn an_unusable_state_directory_is_only_a_notice() {
         code(&engine.call(&caller, "edit", json!({ "file_path": path, "old_string": "x", "new_string": "y" }))),
         "ok"
     );
-    // One for what was read, one for the journal.
+    // One for the histories, one for the journal.
     let notices = engine.notices();
     assert!(notices.len() == 2 && notices[0] != notices[1], "{notices:?}");
 }
@@ -224,7 +224,7 @@ fn blocks_for_two_files_land_together_or_not_at_all() {
     assert_eq!(bench.get("b.txt"), "II\n");
     assert_eq!(code(&apply(block("../b.txt", "two", "2"), json!({}))), "path.outside");
     assert_eq!(code(&apply("no blocks".to_owned(), json!({}))), "edit.unparsable");
-    // A bare name that is no path here stands for the one file of that name that was read.
+    // A bare name that is not a path here refers to the only file of that name that was read.
 
     bench.put("deep/c.txt", "three\n");
     bench.read("deep/c.txt");
@@ -232,7 +232,7 @@ fn blocks_for_two_files_land_together_or_not_at_all() {
     assert_eq!(bench.get("deep/c.txt"), "3\n");
 }
 
-/// The next engine on a root puts right what a process that died in the middle of a call left there.
+/// The next engine on a root recovers what a process left that died during a call.
 #[test]
 fn what_a_dead_process_left_is_put_right_at_the_next_start() {
     let name = "many_hands::what_a_dead_process_left_is_put_right_at_the_next_start";
@@ -256,14 +256,14 @@ fn what_a_dead_process_left_is_put_right_at_the_next_start() {
     let open = || Engine::open(&[root.join("work")], State::Directory(root.join("state")), Config::default()).unwrap();
     assert!(open().notices().is_empty(), "nothing had become visible, so there is nothing to tell");
     assert_eq!((count("work"), count("state/journal")), (0, 0));
-    // A state directory that cannot be had is told, and the engine works without.
+    // An unusable state directory is reported, and the engine works without it.
     fs::write(root.join("state/file"), "").unwrap();
     let blocked = State::Directory(root.join("state/file"));
     let engine = Engine::open(&[root.join("work")], blocked, Config::default()).unwrap();
     assert!(engine.notices().iter().any(|notice| notice.contains("not safe against a crash")));
 }
 
-/// Eight processes that read one file and change it: no word is ever given to two lines, and equal reads say equal words.
+/// Eight processes that read and change one file: no word ever names two lines, and equal reads show equal words.
 #[test]
 fn words_of_a_file_that_many_change_name_one_line_each() {
     const ROUNDS: usize = 12;
@@ -271,7 +271,7 @@ fn words_of_a_file_that_many_change_name_one_line_each() {
     let root = dir.path().canonicalize().unwrap().join("root");
     fs::create_dir(&root).unwrap();
     let path = root.join("f");
-    // Texts that would all get one and the same word, each by itself.
+    // Texts that would all get the same word, each by itself.
     let first = |text: &str| emendate::core::words::Words::new(text).unwrap().all()[0].to_string();
     let wanted = first("00000000");
     let mut alike = (0..).map(|number: u32| format!("{number:08}")).filter(|text| first(text) == wanted);
@@ -291,7 +291,7 @@ fn words_of_a_file_that_many_change_name_one_line_each() {
                     let read = engine.call(&caller, "read", json!({ "file_path": path, "format": "anchors" })).text();
                     let lines = read.lines().filter_map(|line| line.split_once(':'));
                     named.extend(lines.map(|(word, line)| (word.to_owned(), line.to_owned())));
-                    // Every line is new and the only one of its text, so a word of two texts names two lines.
+                    // Every line is new and unique, so a word that occurs in two texts names two lines.
                     let (old, new) = (format!("{}\n", texts[round]), format!("{}\n", texts[round + 1]));
                     let edit = json!({ "file_path": path, "old_string": old, "new_string": new });
                     let reply = engine.call(&caller, "edit", edit);

@@ -1,4 +1,4 @@
-//! The law of marks: every mark that a reply prints names its line, whatever tool printed it.
+//! The law of line formats: every mark that a reply prints names its line, whatever tool printed it.
 #![allow(clippy::panic, reason = "tests")]
 
 use crate::bench::Bench;
@@ -27,7 +27,7 @@ fn call(bench: &Bench, tool: &str, input: Value) -> Answer {
     bench.call(tool, input).result.unwrap_or_else(|error| panic!("{tool}: {error}"))
 }
 
-/// Replaces the line of a mark, and says which line that was.
+/// Replaces the line of a mark, and returns its number.
 fn hit(bench: &Bench, header: Option<&str>, mark: &str) -> usize {
     let before = bench.get(FILE);
     let input = match header {
@@ -47,7 +47,7 @@ fn hit(bench: &Bench, header: Option<&str>, mark: &str) -> usize {
     at + 1
 }
 
-/// The rows of a reply: mark and text, in the marks of `format`.
+/// The rows of a reply: mark and text, in the line format `format`.
 fn rows(text: &str, format: &str) -> Vec<(String, String)> {
     let delimiter = if format == "anchors_tab" { '\t' } else { ':' };
     let row = |line: &str| {

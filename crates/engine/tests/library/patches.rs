@@ -1,4 +1,4 @@
-//! Random patches through the tool `apply`: the tree that is meant, or a refusal and the tree as it was.
+//! Random patches through the tool `apply`: the intended tree, or a refusal and an unchanged tree.
 
 use emendate::{Caller, Config, Engine, State};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 type Tree = BTreeMap<String, String>;
 
-/// Applies a patch to a tree: the tree then, and what was said.
+/// Applies a patch to a tree: returns the new tree, and the reply.
 fn applied(before: &Tree, patch: &str) -> (Tree, Result<(), String>) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
@@ -44,7 +44,7 @@ fn tree_of(root: &Path) -> Tree {
     tree
 }
 
-/// What becomes of a line.
+/// The effect of a patch on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -52,7 +52,7 @@ enum Fate {
     Comes,
 }
 
-/// What somebody else did to a line meanwhile.
+/// A concurrent change of a line.
 #[derive(Clone, Copy, Debug)]
 enum Drift {
     None,
@@ -61,7 +61,7 @@ enum Drift {
     OneBefore,
 }
 
-/// A file, a change of it, and what happened to it elsewhere.
+/// A file, a change of it, and concurrent changes.
 #[derive(Clone, Debug)]
 struct Story {
     lines: Vec<(Fate, String)>,
@@ -71,7 +71,7 @@ struct Story {
     open: bool,
 }
 
-/// Few texts, so that blocks occur again; some that occur seldom.
+/// A small set of texts, so that blocks repeat; some of them are rare.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => (0..6_u32).prop_map(|nth| format!("    call_{nth}(value)")),
@@ -93,12 +93,12 @@ fn story() -> impl Strategy<Value = Story> {
     let lines = prop::collection::vec(((fate, text()), drift), 3..50);
     (lines, 1..4_usize, any::<bool>(), any::<bool>()).prop_map(|(lines, context, crlf, open)| {
         let (mut lines, drift): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
-        // As diff writes it: what goes stands above what comes.
+        // As in diff: removed lines come before added ones.
         for run in lines.chunk_by_mut(|a, b| (a.0 == Fate::Stays) == (b.0 == Fate::Stays)) {
             run.sort_by_key(|line| line.0 == Fate::Comes);
         }
         let last = |without: Fate| lines.iter().rfind(|line| line.0 != without);
-        // Where a line that stays loses or gets its line end, diff shows it as changed; an empty last line is an end.
+        // If an unchanged line loses or gets its line end, diff shows it as changed; an empty last line is an end.
         let open = open
             && match (last(Fate::Comes), last(Fate::Goes)) {
                 (Some((old, a)), Some((new, b))) => {
@@ -106,14 +106,14 @@ fn story() -> impl Strategy<Value = Story> {
                 }
                 _ => false,
             };
-        // One line alone shows no line end.
+        // A single line shows no line end.
         let crlf = crlf && lines.iter().filter(|line| line.0 != Fate::Comes).count() > 2;
         Story { lines, drift, context, crlf, open }
     })
 }
 
 impl Story {
-    /// The stretches of lines that hunks show.
+    /// The ranges of lines that hunks show.
     fn hunks(&self) -> Vec<std::ops::Range<usize>> {
         let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
         for at in (0..self.lines.len()).filter(|&at| self.lines[at].0 != Fate::Stays) {
@@ -130,7 +130,7 @@ impl Story {
         self.hunks().iter().any(|hunk| hunk.contains(&at))
     }
 
-    /// The text as it is found, or as it shall be: lines of one fate left out, what others did done.
+    /// The current or the intended text: without the lines of one fate, with or without concurrent changes.
     fn file(&self, without: Fate, drifted: bool) -> String {
         let mut lines: Vec<String> = Vec::new();
         for (at, (fate, text)) in self.lines.iter().enumerate() {
@@ -193,13 +193,13 @@ impl Story {
         out + "*** End Patch\n"
     }
 
-    /// True when lines moved, so that a number may point at another place of the same look.
+    /// True when lines moved, so that a number may point to another place with the same text.
     fn has_moved(&self) -> bool {
         let moves = |at: &usize| matches!(self.drift[*at], Drift::Removed | Drift::OneBefore);
         (0..self.lines.len()).any(|at| moves(&at) && !self.is_shown(at))
     }
 
-    /// True when the old side of every hunk stands in the file once, and the new side does not.
+    /// True when the old side of every hunk occurs once in the file, and the new side does not.
     fn is_clear(&self) -> bool {
         let file = self.file(Fate::Comes, true).replace('\r', "");
         let file: Vec<&str> = file.lines().collect();
@@ -212,7 +212,7 @@ impl Story {
     }
 }
 
-/// Applied as meant, or refused and nothing changed. Returns whether it was applied.
+/// Checks that a patch is applied as intended, or refused without a change. Returns whether it was applied.
 fn meant_or_refused(story: &Story, patch: &str) -> Result<bool, TestCaseError> {
     let before = Tree::from([("f".to_owned(), story.file(Fate::Comes, true))]);
     let (after, said) = applied(&before, patch);
@@ -232,7 +232,7 @@ proptest! {
         prop_assume!(!story.hunks().is_empty());
         prop_assume!(story.file(Fate::Comes, false) != story.file(Fate::Goes, false));
         meant_or_refused(&story, &story.v4a())?;
-        // Numbers choose between places that look the same: right as long as the lines are where they were.
+        // Numbers select between equal places, correctly as long as no lines moved.
         if !story.has_moved() || story.is_clear() {
             meant_or_refused(&story, &story.unified())?;
         }
@@ -253,7 +253,7 @@ proptest! {
 enum Step {
     Add(usize),
     Delete(usize),
-    /// A file, and which of its lines.
+    /// A file, and one of its lines.
     Update(usize, usize),
     Move(usize, usize, Option<usize>),
 }
@@ -271,7 +271,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..7)
 }
 
-/// The files as the steps say, one after another. `None` once a step cannot be done.
+/// The files after the steps in sequence; `None` once a step is impossible.
 struct Model {
     files: Option<BTreeMap<String, Vec<String>>>,
     fresh: usize,
@@ -284,7 +284,7 @@ impl Model {
         format!("this is line number {}", self.fresh)
     }
 
-    /// Replaces a line, and says so in the patch.
+    /// Replaces a line, and adds that to the patch.
     fn replace(&mut self, name: &str, line: usize) {
         let new = self.line();
         let lines = self.files.as_mut().and_then(|files| files.get_mut(name));
@@ -334,7 +334,7 @@ impl Model {
     }
 }
 
-/// A move to where something stands that a later step moves away: the engine takes it out of the way first, as git does.
+/// True for a move to an entry that a later step moves away: the engine moves that one first, like git.
 fn makes_room(steps: &[Step]) -> bool {
     steps.iter().enumerate().any(|(nth, step)| match step {
         Step::Move(_, to, _) => {
@@ -366,7 +366,7 @@ proptest! {
         let (after, said) = applied(&before, &model.patch);
         match (&model.files, &said) {
             (Some(files), Ok(())) => prop_assert_eq!(&after, &texts(files), "{}", model.patch),
-            // Nothing is left of the steps: that is said.
+            // The steps cancel out: that is reported.
             (Some(files), Err(said)) => {
                 prop_assert_eq!(&texts(files), &before, "{}\n{}", model.patch, said);
                 prop_assert_eq!(&after, &before);

@@ -1,4 +1,4 @@
-//! The text of PDF pages, in builds that can read it.
+//! The text of PDF pages, in builds that support it.
 
 use crate::bench::Bench;
 use emendate::Config;

@@ -1,11 +1,12 @@
-//! The advice of errors, in every profile: only tools and fields that the profile publishes, and calls that fit its schemas.
+//! The advice of errors, in every profile: only tools and fields that the profile publishes, and calls that fit its
+//! schemas.
 
 use super::bench::Bench;
 use emendate::{Caller, Offer, PROFILES, Profile, TOOLS, client_tool};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Calls that fail, each of a tool of the table, after the files below were read.
+/// Failing calls, each of a tool of the table, after reading the files below.
 fn failing(root: &str) -> Vec<(&'static str, Value)> {
     let file = |name: &str| format!("{root}/{name}");
     let edit =
@@ -79,7 +80,7 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
     first.into_iter().chain(of_new_text(root)).collect()
 }
 
-/// Calls that fail for their new text or for line numbers.
+/// Calls that fail because of their new text or line numbers.
 fn of_new_text(root: &str) -> Vec<(&'static str, Value)> {
     let file = |name: &str| format!("{root}/{name}");
     let edit =
@@ -103,7 +104,7 @@ fn notebook() -> String {
     .to_string()
 }
 
-/// The input of a tool in the fields of an offer; `None` where it lacks one.
+/// Converts the input of a tool to the fields of a profile's tool; `None` if that lacks one.
 fn offered(offer: &Offer, input: &Value) -> Option<Value> {
     let fields = input.as_object()?;
     let known = |name: &String| offer.published(name);
@@ -111,7 +112,7 @@ fn offered(offer: &Offer, input: &Value) -> Option<Value> {
     named.map(Value::Object)
 }
 
-/// Every name of a field in a schema, at any depth.
+/// Collects the names of fields in a schema, at any depth.
 fn fields(schema: &Value, out: &mut BTreeSet<String>) {
     match schema {
         Value::Object(object) => {
@@ -144,7 +145,7 @@ fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
             format!("use {name}."),
         ];
         let word = |text: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
-        // A name without `_` is a plain word, too: it counts where it is quoted as a field or called as a tool.
+        // A name without `_` may be an ordinary word: it counts if it is quoted as a field or called as a tool.
         if name.contains('_') { word(advice) } else { quoted.iter().any(|form| advice.contains(form)) }
     };
     all.difference(&known).filter(|name| is_named(name)).cloned().collect()

@@ -1,4 +1,4 @@
-//! One replacement in many files: all of them or none, whoever stops it or comes in between.
+//! One replacement in many files: all of them or none, even with cancellation or concurrent changes.
 
 use crate::bench::{Bench, code, ok};
 use emendate::{Config, Progress, Step, Unread, Watch};
@@ -28,7 +28,7 @@ fn a_call_that_is_stopped_writes_nothing() {
     let reply = words(&bench);
     assert_eq!(code(&reply), "call.cancelled", "{}", reply.text());
     assert!((0..100).all(|nth| bench.get(format!("f{nth}")) == "old\n"));
-    // Any other call stops before it writes, too.
+    // Any other call also stops before it writes.
     assert_eq!(code(&bench.edit("f1", "old", "new")), "call.cancelled");
     assert_eq!(bench.get("f1"), "old\n");
     let watch = Watch::default();
@@ -42,7 +42,7 @@ fn a_call_that_is_stopped_writes_nothing() {
 fn a_file_that_cannot_be_written_keeps_all_from_being_written() {
     let bench = Bench::trusted(Config::default());
     (0..40).for_each(|nth| drop(bench.put(format!("f{nth:02}"), "old\n")));
-    // Latin-1 cannot hold the new text.
+    // Latin-1 cannot represent the new text.
     fs::write(bench.path("f20"), b"old caf\xe9\n").unwrap();
     let reply = replace(&bench, json!({ "old_string": "old", "new_string": "→" }));
     assert_eq!(code(&reply), "content.unencodable", "{}", reply.text());
@@ -93,7 +93,7 @@ fn one_undo_takes_many_files_back() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A pattern changes what `str::replace` would, in every file, and a trial says the same numbers.
+    /// A pattern has the effect of `str::replace` in every file, and a dry run reports the same numbers.
     #[test]
     fn files_become_what_plain_replacement_makes_of_them(
         texts in prop::collection::vec("(old|ol|d|é|\n|\r\n| ){0,12}", 1..8),

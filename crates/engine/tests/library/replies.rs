@@ -5,7 +5,7 @@ use emendate::{Caller, Config, REPLY_DATA, REPLY_TEXT, Reply, ReplyLimits};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// The reply as programs get it, once its size was looked at.
+/// The reply as programs get it, after checking its size.
 #[track_caller]
 fn bounded(reply: &Reply) -> Value {
     within(reply, REPLY_TEXT, REPLY_DATA)
@@ -213,7 +213,7 @@ fn limits_are_configured() {
     bench.put("wide", &"x".repeat(1900).lines().map(|line| format!("{line}\n{line}\n")).collect::<String>());
     assert_eq!(bench.read("wide").result.unwrap_err().code().as_str(), "read.too_large");
     within(&bench.call("search", json!({ "path": bench.root, "pattern": "x" })), 1000, 4096);
-    // A person at a terminal is not limited like that.
+    // A person at a terminal has no such limits.
     let person = Caller { person_reads: true, ..bench.caller.clone() };
     assert!(bench.engine.call(&person, "search", json!({ "path": bench.root, "pattern": "x" })).text().len() > 3000);
     // A project can lower the limits, not raise them.

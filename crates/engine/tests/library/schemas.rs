@@ -1,4 +1,4 @@
-//! What a result must be before it is written.
+//! Validation of results before they are written.
 
 use crate::bench::{Bench, code, ok};
 use emendate::{Approval, Config, Unread, question};
@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 const GOOD: &str = "{\n  \"a\": 1\n}\n";
 
-/// A bench whose user's configuration is this.
+/// A workspace with this user configuration.
 fn with(text: &str) -> Bench {
     Bench::trusted(Config::default().with_file(text, "test", true).unwrap())
 }
 
-/// A bench with this project file.
+/// A workspace with this project file.
 fn project(text: &str) -> Bench {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("emend.toml"), text).unwrap();
@@ -58,12 +58,12 @@ fn every_tool_that_changes_files_is_met() {
         assert!(text.contains("is no valid"), "{tool} {text}");
     }
     assert_eq!((bench.get("a.json"), bench.get("b.yaml")), (GOOD.to_owned(), "a: [1]\n".to_owned()));
-    // One tells it, not both.
+    // One of them reports it, not both.
     let text =
         ok(&bench.call_on("a.json", "edit", json!({ "old_string": "1", "new_string": "[", "allow_invalid": true })))
             .clone();
     assert!(text.matches("Note:").count() == 1, "{text}");
-    // To take back is not to edit.
+    // An undo is not validated.
     ok(&bench.call("undo", json!({})));
     ok(&bench.call("undo", json!({ "redo": true })));
     assert_eq!(bench.get("a.json"), "{\n  \"a\": [\n}\n");
@@ -104,7 +104,7 @@ fn how_strict_it_is() {
     }
     let warned = with("[validate]\nsyntax = 'warn'\n");
     assert!(ok(&broken(&warned)).contains("is no valid JSON: line 2, column 9"));
-    // A project can ask for more than its user.
+    // A project can be stricter than its user.
     let strict = Config::default().with_file("[validate]\nsyntax = 'off'\n", "test", true).unwrap();
     let strict = strict.with_file("[validate]\nsyntax = 'refuse'\n", "emend.toml", false).unwrap();
     assert_eq!(code(&broken(&Bench::trusted(strict))), "schema.violation");
@@ -129,7 +129,7 @@ fn what_a_formatter_or_a_hook_makes_of_it_counts() {
     let bench = with(hook);
     bench.put("a.json", GOOD);
     assert!(bench.edit("a.json", "1", "2").text().contains("The hook sh changed the new text"));
-    // It may also put right what was wrong.
+    // A hook may also repair the text.
     let bench = with(&hook.replace("[1,]", "[1]"));
     bench.put("a.json", GOOD);
     ok(&bench.edit("a.json", "1", "1,"));
@@ -140,7 +140,7 @@ fn what_a_formatter_or_a_hook_makes_of_it_counts() {
 fn a_person_has_the_last_word() {
     let mut bench = with("[policy]\nask = ['*.json']\n");
     bench.put("a.json", GOOD);
-    // Nobody is asked about what is refused anyway.
+    // A refused edit needs no approval.
     assert_eq!(code(&bench.edit("a.json", "1", "1,")), "schema.violation");
     let reply = bench.edit("a.json", "1", "2");
     let seal = question(reply.result.as_ref().unwrap_err()).unwrap()["seal"].as_str().unwrap().to_owned();
@@ -174,11 +174,11 @@ fn what_is_no_plain_text_and_what_only_moves() {
     assert!(reply.text().contains("line 2, column 10"), "{}", reply.text());
     assert_eq!(std::fs::read(bench.path("u.json")).unwrap(), utf16);
     ok(&bench.edit("u.json", "1", "2"));
-    // A text that was no JSON under another name is none under this one.
+    // A text that was not JSON under another name is not JSON under this one.
     bench.put("a.txt", "not json\nat all\n");
     let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: a.json\n@@\n-not json\n+no json\n at all\n*** End Patch\n";
     assert!(ok(&bench.apply(patch)).contains("was no valid JSON before"), "{}", bench.get("a.json"));
-    // Blank files are nothing yet, and links and binary files are not text.
+    // Blank files have no syntax yet, and links and binary files are not text.
     ok(&bench.write("blank.json", ""));
     ok(&bench.write("blank.json", "\n"));
     assert_eq!(code(&bench.write("blank.json", "{")), "schema.violation");
@@ -259,7 +259,7 @@ fn schemas_of_a_project_stay_below_its_root() {
         let said = refers(to);
         assert!(said.starts_with("schema.invalid") && !said.contains("SECRETVALUE"), "{to}: {said}");
     }
-    // What a schema says is read anew: the call before may have changed it.
+    // A schema is loaded each time: the previous call may have changed it.
     let bench = project(&rows("s.json"));
     bench.put("s.json", "{\"type\": \"string\"}");
     assert_eq!(code(&bench.write("x/a.json", "1\n")), "schema.violation");
@@ -283,7 +283,7 @@ fn violations_are_listed_and_counted() {
     );
     assert!(reply.text().contains("… and 190 more"), "{}", reply.text());
     assert!(bench.write("x.json", &list(3000)).text().contains("or more more"), "the list itself has an end");
-    // What was wrong before is not counted, wherever it stands now.
+    // Existing violations are not counted, wherever they are now.
     bench.put("x.json", "[1, \"a\"]\n");
     assert!(ok(&bench.edit("x.json", "\"a\"", "\"b\"")).contains("One thing in this file did not fit"));
     ok(&bench.edit("x.json", "[1", "[\"c\", 1"));
@@ -294,10 +294,10 @@ fn violations_are_listed_and_counted() {
         reply.text()
     );
     ok(&bench.edit("x.json", "1,", ""));
-    // A text that could not be read is better off as one that can.
+    // Replacing an unparsable text by a parsable one is an improvement.
     bench.put("x.json", "[1, \"a\"\n");
     assert!(ok(&bench.edit("x.json", "\"a\"", "\"a\"]")).contains("valid JSON again"));
-    // Many at once do no harm.
+    // Several schemas at once.
     for (schema, fits, told) in [
         (json!({ "pattern": "(a+)+$" }), "schema.violation", "does not match"),
         (json!({ "$ref": "#" }), "ok", "updated"),
@@ -335,7 +335,7 @@ fn settings_have_schemas_that_are_shipped() {
         let reply = bench.write("emend.toml", text);
         assert!(code(&reply) == "schema.violation" && reply.text().contains(wrong), "{}", reply.text());
     }
-    // Settings that were wrong may be changed, and put right.
+    // Invalid settings may be changed, and repaired.
     bench.put(".claude/settings.json", "{\"env\": {\"A\": 1}, \"model\": 2}\n");
     ok(&bench.edit(".claude/settings.json", "\"model\": 2", "\"model\": \"opus\""));
 }

@@ -1,4 +1,4 @@
-//! Language servers, through the engine: what a reply to an edit says of problems. The server is `tests/lsp/fake.py`.
+//! Language servers, through the engine: problems in the reply to an edit. The server is `tests/lsp/fake.py`.
 
 use crate::bench::{Bench, code, ok};
 use emendate::{Config, Reply};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// A configuration of the fake with these faults; `more` goes into its table.
+/// A configuration of the fake server with these faults; `more` is added to its table.
 fn configured(faults: &[&str], more: &str) -> String {
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lsp/fake.py").canonicalize().unwrap();
     let words =
@@ -47,9 +47,9 @@ fn the_reply_says_what_is_new_and_how_much_was_there() {
     assert!(reply.text().ends_with("Diagnostics (fake): no new problems; 1 was there before.\n"), "{}", reply.text());
     assert_eq!(data(&reply)["state"], "existing");
     assert_eq!(data(&bench.edit("a.fake", "bad", "good"))["state"], "clean");
-    // It takes everything back, and the reply says what comes with it.
+    // An undo is diagnosed as well.
     assert!(ok(&bench.call("undo", json!({}))).contains("1 new problem:\n  1:1 error: bad thing"));
-    // A file of another kind is nobody's.
+    // A file of another type has no server.
     bench.put("a.txt", "bad\n");
     assert_eq!(data(&bench.edit("a.txt", "bad", "worse")), Value::Null);
 }
@@ -90,7 +90,7 @@ fn no_call_waits_for_the_server_of_another() {
         let tried = json!({ "old_string": "bad", "new_string": "good", "dry_run": true });
         ok(&bench.call_on("a.fake", "edit", tried));
         std::fs::write(&gate, "").unwrap();
-        // Had they waited, its time would be over.
+        // If they had waited, the time would have been up.
         assert_eq!(data(&waiting.join().unwrap())["state"], "new");
     });
 }

@@ -1,5 +1,5 @@
-//! The steps that each tool takes on its worst inputs: within the budget of a call, and hardly more than in proportion to
-//! the input. Steps are counted, not seconds, so the test says the same on every machine.
+//! Work steps of each tool on its worst inputs: within the budget of a call, and nearly proportional to the input.
+//! Steps are counted, not seconds, so the test gives the same result on every machine.
 
 use crate::bench::Bench;
 use emendate::core::work::WORK_MAX;
@@ -7,7 +7,7 @@ use emendate::{Config, Reply, TOOLS, Watch};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// One bad input of a tool: what is prepared for a size, and the call.
+/// One bad input of a tool: the setup for a size, and the call.
 struct Row {
     tool: &'static str,
     /// A name for messages.
@@ -46,7 +46,8 @@ const ROWS: &[Row] = &[
     Row { tool: "history", name: "many places", size: 2_000, input: history },
 ];
 
-/// Steps that a call may take beside those that grow with its input: explanations have an allowance of their own.
+/// Steps that a call may take in addition to those that grow with its input: explanations have an allowance of their
+/// own.
 const BESIDE: u64 = 20_000;
 
 fn numbered(count: usize) -> String {
@@ -101,7 +102,7 @@ fn all_places(bench: &Bench, size: usize) -> Value {
 
 fn edits_in_turn(bench: &Bench, size: usize) -> Value {
     let edit = |nth: usize| json!({ "old_string": format!("line {nth} x\n"), "new_string": format!("line {nth} y\n") });
-    // The work of each is the length of the file, which stays the same.
+    // The work of each is the length of the file, which is constant.
     on(bench, &numbered(2_000), json!({ "edits": (0..size).map(edit).collect::<Vec<Value>>(), "order": "in_turn" }))
 }
 
@@ -191,7 +192,7 @@ fn symbol(bench: &Bench, size: usize) -> Value {
     json!({ "file_path": path, "symbol": "f7", "action": "rename", "text": "g" })
 }
 
-/// Replaces a letter in many places, so that there is something to take back.
+/// Replaces a letter in many places, so that there is something to undo.
 fn changed(bench: &Bench, size: usize) -> Value {
     let path = bench.put("a.txt", &"a b\n".repeat(size));
     let input = json!({ "file_path": path, "old_string": "a", "new_string": "c", "replace_all": true });
@@ -270,7 +271,7 @@ fn a_call_that_is_stopped_ends_within_a_few_steps() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A budget that ends anywhere leaves the file as it was, or changed as a whole.
+/// A budget that ends at any point leaves the file unchanged, or changed completely.
 #[test]
 fn a_budget_that_ends_anywhere_changes_all_or_nothing() {
     for row in ROWS.iter().filter(|row| ["edit", "multi_edit", "apply", "replace_in_files"].contains(&row.tool)) {

@@ -1,4 +1,5 @@
-//! A disk under the engine that reports how far a call is: for tests that end a process there, or let others go on.
+//! A disk under the engine that reports the progress of a call: for tests that end a process there, or let others
+//! continue.
 
 use emendate::core::Result;
 use emendate::fs::{
