@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// What was measured, bench by bench; the page is written from it.
+/// All results, bench by bench; the pages are written from them.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Results {
     pub(crate) runs: Vec<Run>,

@@ -142,8 +142,7 @@ fn one(bytes: usize, rounds: usize) -> Outcome {
     let outcome = race(format!("one edit of {}", size(bytes)), rounds, cases)
         .goal("G1", none, if middle { 1.15 } else { 1.25 })
         .goal("", process, 1.3)
-        .beside("G2", power, SYNCED, if bytes > 1 << 20 { 1.2 } else { 1.1 })
-        .at("commit", bytes);
+        .beside("G2", power, SYNCED, if bytes > 1 << 20 { 1.2 } else { 1.1 });
     if bytes <= 1 << 20 { outcome.beside("G3", power, SYNCED, 0.7) } else { outcome }
 }
 
@@ -157,7 +156,7 @@ fn beside(title: &str, peers: &peers::Peers, bytes: usize, rounds: usize) -> Out
         bed.ours("ours, power", State::Nowhere, Durability::Power),
     ];
     cases.extend(peers.cases(&bed));
-    race(title, rounds, cases).at("commit-processes", bytes)
+    race(title, rounds, cases)
 }
 
 /// What an edit costs more for being remembered.

@@ -23,9 +23,9 @@ pub(crate) fn run(report: &mut Report) {
     for &count in sizes {
         let text = lines(count, OLD);
         let rounds = if count > 100_000 || quick { 5 } else { 21 };
-        report.race("unified diff of a known edit", || known(&text, rounds).at("diff-known", count));
-        report.race("whole-file write with a small change", || rewrite(&text, rounds).at("diff-write", count));
-        report.race("feedback of a one-line edit", || feedback(&text, rounds).at("diff-feedback", count));
+        report.race("unified diff of a known edit", || known(&text, rounds));
+        report.race("whole-file write with a small change", || rewrite(&text, rounds));
+        report.race("feedback of a one-line edit", || feedback(&text, rounds));
     }
     let rounds = if quick { 3 } else { 7 };
     for (name, old, new) in hostile() {

@@ -80,7 +80,7 @@ fn memory(bytes: usize, quick: bool) -> Outcome {
             })
         }),
     ];
-    let outcome = race(format!("exact edit in memory, {}", size(bytes)), rounds, cases).at("exact-memory", bytes);
+    let outcome = race(format!("exact edit in memory, {}", size(bytes)), rounds, cases);
     let ours = "ours: find, unique, splice";
     let outcome = if bytes >= LINES_10_000 { outcome.goal("G5", ours, 3.0) } else { outcome };
     if bytes == 1 << 20 { outcome.beside("G5", ours, STD, 0.1) } else { outcome }
@@ -151,9 +151,11 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
         _ if huge => 1.2,
         _ => 1.25,
     };
-    race(format!("exact edit on disk, no sync, {}", size(bytes)), rounds, cases)
-        .goal("G1", "ours: edit through the engine", most)
-        .at("exact-disk", bytes)
+    race(format!("exact edit on disk, no sync, {}", size(bytes)), rounds, cases).goal(
+        "G1",
+        "ours: edit through the engine",
+        most,
+    )
 }
 
 /// Edits by line number in hashline, each under the header that the reply before has.

@@ -34,7 +34,7 @@ pub(crate) fn run(report: &mut Report) {
         };
         for kind in kinds::main().iter().filter(|kind| kind.tier.is_none_or(|tier| tier.number() > 2)) {
             let title = format!("{}, {count} lines", kind.name);
-            report.race(&title, || beside(&title, &text, kind, rounds).at(&format!("fuzzy-{}", kind.name), count));
+            report.race(&title, || beside(&title, &text, kind, rounds));
         }
     }
     report.missing("sassy", "it is built for AVX2 or AVX-512 alone, and ours for every processor of the architecture");

@@ -1,7 +1,7 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
 //! `cargo run --release -p bench -- NAME [--quick] [--big] [--alone] [--json]`; the names are those of [`BENCHES`], and `economy`.
-//! `all [--only G1,fuzzy]` runs them one after another and writes docs/benchmarks.md; `page` writes it anew from
-//! docs/benchmarks/results.json.
+//! `all [--only G1,fuzzy]` runs them one after another, keeps the results in target/bench and writes docs/benchmarks.md;
+//! `page` writes the pages again from target/bench/results.json.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -14,7 +14,6 @@
 mod all;
 mod anchors;
 mod cascade;
-mod chart;
 mod commit;
 mod diff;
 mod economy;
@@ -37,6 +36,7 @@ mod report;
 mod server;
 mod sessions;
 mod startup;
+mod summary;
 mod text;
 
 use report::{Report, Setting};

@@ -32,7 +32,7 @@ pub(crate) fn run(report: &mut Report) {
                 let outcome = edits(bytes, count, if quick { 7 } else { 21 });
                 let first = *first.get_or_insert(outcome.time("ours"));
                 let limit = first + EACH * u32::try_from(count).unwrap_or(u32::MAX);
-                let outcome = outcome.within("G6", "ours", limit).at(&format!("many-{}", bytes >> 10), count);
+                let outcome = outcome.within("G6", "ours", limit);
                 if bytes == 1 << 20 && count == 100 {
                     outcome.goal("G6", "ours", 0.1).beside("G6", "ours", "one after another", 0.01)
                 } else {

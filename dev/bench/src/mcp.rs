@@ -121,7 +121,7 @@ impl Desk {
         })];
         cases.push(call(Kind::Ours, OURS, self.ours(), file("ours.txt"), our_edit));
         cases.extend(self.theirs().map(|theirs| call(Kind::Peer, PEER, theirs, file("theirs.txt"), peer_edit)));
-        race(title, rounds, cases).goal("G10", OURS, of_write).beside("G10", OURS, PEER, of_peer).at("mcp", count)
+        race(title, rounds, cases).goal("G10", OURS, of_write).beside("G10", OURS, PEER, of_peer)
     }
 }
 

@@ -77,7 +77,7 @@ fn one(title: &str, programs: &Programs, codex: Option<&Codex>, bytes: usize) ->
         };
     }
     let most = if bytes > WHOLE { 8 * MB + 2 * (OLD.len() + NEW.len()) } else { bytes + bytes / 10 };
-    let outcome = outcome.at_most("G4", MORE, as_float(most)).at("memory", bytes);
+    let outcome = outcome.at_most("G4", MORE, as_float(most));
     if bytes > WHOLE {
         outcome.at_most("G4", ROWS, as_float(most)).at_most("G4", SEARCH, as_float(most))
     } else {

@@ -51,8 +51,6 @@ pub(crate) struct Outcome {
     /// The first row is what the others are compared with where nothing else is said.
     pub(crate) rows: Vec<Row>,
     pub(crate) claims: Vec<Claim>,
-    /// The chart that the rows are points of, and where on its horizontal axis they lie.
-    pub(crate) point: Option<(String, f64)>,
     /// Rows are told as so many a second, too.
     rates: bool,
     /// Rounds that were calm, and all rounds; nothing where there were none.
@@ -61,15 +59,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn new(title: impl Into<String>, unit: Unit) -> Outcome {
-        Outcome {
-            title: title.into(),
-            unit,
-            rows: Vec::new(),
-            claims: Vec::new(),
-            point: None,
-            rates: false,
-            clean: None,
-        }
+        Outcome { title: title.into(), unit, rows: Vec::new(), claims: Vec::new(), rates: false, clean: None }
     }
 
     pub(crate) fn rounds(mut self, clean: usize, all: usize) -> Outcome {
@@ -122,13 +112,6 @@ impl Outcome {
         if self.find(row).is_some() {
             self.claims.push(Claim { goal: goal.to_owned(), row: row.to_owned(), of, most });
         }
-        self
-    }
-
-    /// Puts the rows on a chart.
-    #[allow(clippy::cast_precision_loss, reason = "sizes of files and counts of edits")]
-    pub(crate) fn at(mut self, chart: &str, x: usize) -> Outcome {
-        self.point = Some((chart.to_owned(), x as f64));
         self
     }
 
@@ -209,8 +192,8 @@ impl Unit {
         match self {
             Unit::Seconds if value < 1e-6 => format!("{:.0} ns", value * 1e9),
             Unit::Seconds if value < 1e-3 => format!("{:.2} µs", value * 1e6),
-            Unit::Seconds if value < 10.0 => format!("{:.3} ms", value * 1e3),
-            Unit::Seconds => format!("{value:.1} s"),
+            Unit::Seconds if value < 1.0 => format!("{:.3} ms", value * 1e3),
+            Unit::Seconds => format!("{value:.2} s"),
             Unit::Bytes if value < 1024.0 => format!("{value:.0} B"),
             Unit::Bytes if value < 1024.0 * 1024.0 => format!("{:.0} KB", value / 1024.0),
             Unit::Bytes => format!("{:.1} MB", value / 1024.0 / 1024.0),

@@ -1,32 +1,31 @@
-//! `page`: docs/benchmarks.md and its charts, from the results that `all` left.
+//! The full report of all benches, in `target/bench`, from the results that `all` left there.
 
 use crate::all::{Results, Run};
-use crate::chart::{Chart, Look, Series};
-use crate::goals::{Drawn, GOALS, Goal};
+use crate::goals::{GOALS, Goal};
 use crate::outcome::{Claim, Kind, Outcome, Row};
 use crate::profile::Profiles;
 use crate::report::Found;
-use crate::{BENCHES, chart};
+use crate::{BENCHES, summary};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const HEAD: &str = "\
-# Benchmarks
+# Benchmarks: all results
 
-Everything on this page was measured beside what it is compared with, in one run: the cases take turns, round by round, so that noise falls on all alike; a figure is the median of its rounds. Rounds in which the machine was busy
-(`/proc/pressure/cpu`) are set aside where five calm ones remain; a row with fewer is marked *noisy*: its ratio may mean something, its times do not. Goals are ratios, and come from the design. 🟢 is met; 🔴 is a goal that is missed, or a tool of others that is faster.
+The cases of a race run in turn, round by round, so that noise affects all alike. A figure is the median of its rounds. Rounds in which
+the machine was busy (`/proc/pressure/cpu`) are dropped if five calm ones remain; a row with fewer is marked *noisy*. Goals are ratios and
+come from the design. 🟢 is met; 🔴 is a missed goal, or a faster tool of others.
 
-To repeat a row: `cargo run --release -p bench -- NAME`, with the name of its last column; everything: `cargo run --release -p bench -- all`, one goal: `… all --only G8`. The tools of others are installed from their registries into `target/peers` on first use.
-This page is written from [results.json](benchmarks/results.json); `cargo run --release -p bench -- page` writes it anew without measuring.
+`cargo run --release -p bench -- NAME` repeats a row; NAME is in its last column.
 ";
 
-/// Where the results and the charts are.
+/// The directory of the results and of this report.
 pub(crate) fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks")
+    crate::exact::scratch()
 }
 
-/// Writes the page and its charts.
+/// Writes this report and the short page docs/benchmarks.md.
 ///
 /// Errors: no results, or the disk.
 pub(crate) fn write() -> Result<(), String> {
@@ -34,32 +33,17 @@ pub(crate) fn write() -> Result<(), String> {
     if results.runs.is_empty() {
         return Err("nothing was measured yet: `bench all`".to_owned());
     }
-    fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
-    let old = fs::read_dir(folder()).into_iter().flatten().flatten().map(|entry| entry.path());
-    for chart in old.filter(|path| path.extension().is_some_and(|it| it == "svg")) {
-        fs::remove_file(chart).map_err(|error| error.to_string())?;
-    }
-    let mut drawn = Vec::new();
-    for drawing in GOALS.iter().flat_map(|goal| goal.charts) {
-        if let Some(svg) = charted(&results, drawing).and_then(|chart| chart.svg()) {
-            let name = file_name(drawing);
-            fs::write(folder().join(&name), svg).map_err(|error| error.to_string())?;
-            drawn.push(name);
-        }
-    }
-    let page = folder().with_extension("md");
-    fs::write(&page, text(&results, &Profiles::read()?, &drawn)).map_err(|error| error.to_string())?;
-    println!("\nwrote docs/benchmarks.md and {} charts", drawn.len());
+    let report = folder().join("report.md");
+    let short = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks.md");
+    let profiles = Profiles::read()?;
+    let done = fs::create_dir_all(folder()).and_then(|()| fs::write(&report, text(&results, &profiles)));
+    done.and_then(|()| fs::write(short, summary::text(&results))).map_err(|error| error.to_string())?;
+    println!("\nwrote docs/benchmarks.md and target/bench/report.md");
     Ok(())
 }
 
-fn file_name(drawing: &Drawn) -> String {
-    let name = drawing.key.replace(|char: char| !char.is_ascii_alphanumeric(), "-").replace("--", "-");
-    format!("{name}.svg")
-}
-
-/// The whole page, with the charts that were drawn.
-fn text(results: &Results, profiles: &Profiles, drawn: &[String]) -> String {
+/// The whole report.
+fn text(results: &Results, profiles: &Profiles) -> String {
     let mut out = HEAD.to_owned();
     out.push_str(&machines(results));
     out.push_str("\n| goal | | verdict |\n|---|---|---|\n");
@@ -69,7 +53,7 @@ fn text(results: &Results, profiles: &Profiles, drawn: &[String]) -> String {
         let _ = writeln!(out, "| [{name}](#{}) | {title} | {} |", name.to_lowercase(), verdict(results, goal));
     }
     for goal in GOALS {
-        out.push_str(&section(results, profiles, goal, drawn));
+        out.push_str(&section(results, profiles, goal));
     }
     out.push_str(&other_claims(results));
     out.push_str(&slower(results));
@@ -97,7 +81,7 @@ fn machines(results: &Results) -> String {
     all.iter().map(line).collect()
 }
 
-fn outcomes(run: &Run) -> impl Iterator<Item = &Outcome> {
+pub(crate) fn outcomes(run: &Run) -> impl Iterator<Item = &Outcome> {
     run.found.iter().filter_map(|found| match found {
         Found::Outcome(outcome) => Some(outcome),
         Found::Missing { .. } => None,
@@ -112,7 +96,7 @@ fn missing(run: &Run) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Every claim of a goal.
-fn claims<'r>(results: &'r Results, goal: &str) -> Vec<(&'r Run, &'r Outcome, &'r Claim)> {
+pub(crate) fn claims<'r>(results: &'r Results, goal: &str) -> Vec<(&'r Run, &'r Outcome, &'r Claim)> {
     let all = results.runs.iter().flat_map(|run| outcomes(run).map(move |outcome| (run, outcome)));
     let all = all.flat_map(|(run, outcome)| outcome.claims.iter().map(move |claim| (run, outcome, claim)));
     all.filter(|(_, _, claim)| claim.goal == goal).collect()
@@ -128,11 +112,8 @@ fn verdict(results: &Results, goal: &Goal) -> String {
     }
 }
 
-fn section(results: &Results, profiles: &Profiles, goal: &Goal, drawn: &[String]) -> String {
+fn section(results: &Results, profiles: &Profiles, goal: &Goal) -> String {
     let mut out = format!("\n## {}\n\n**{}.** {}\n\n", goal.name, capital(goal.title), goal.text);
-    for drawing in goal.charts.iter().filter(|drawing| drawn.contains(&file_name(drawing))) {
-        let _ = writeln!(out, "![{}](benchmarks/{})\n", drawing.title, file_name(drawing));
-    }
     let claims = claims(results, goal.name);
     if !claims.is_empty() {
         out.push_str(CLAIMS);
@@ -193,7 +174,7 @@ fn ratios(measured: f64, most: f64) -> (String, String) {
     let digits = |value: f64| match value {
         0.0..10.0 => format!("{value:.2}"),
         10.0..100.0 => format!("{value:.1}"),
-        _ => chart::grouped(value),
+        _ => grouped(value),
     };
     if most < 0.5 {
         (format!("{}× faster", digits(1.0 / measured)), format!("≥ {}× faster", trimmed(1.0 / most)))
@@ -202,8 +183,9 @@ fn ratios(measured: f64, most: f64) -> (String, String) {
     }
 }
 
-fn trimmed(value: f64) -> String {
-    let text = if value >= 100.0 { chart::grouped(value) } else { format!("{value:.2}") };
+/// A value with at most two decimals.
+pub(crate) fn trimmed(value: f64) -> String {
+    let text = if value >= 100.0 { grouped(value) } else { format!("{value:.2}") };
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -212,13 +194,13 @@ fn calm(outcome: &Outcome) -> String {
     outcome.clean.map_or_else(|| "once".to_owned(), |(calm, all)| format!("{calm}/{all}{noisy}"))
 }
 
-/// Limits that no goal of the design asks for.
+/// Limits that the project sets itself, beyond the goals of the design.
 fn other_claims(results: &Results) -> String {
     let claims = claims(results, "");
     if claims.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n## Other limits\n\nThat no goal of the design asks for, and that we keep.\n\n{CLAIMS}");
+    let mut out = format!("\n## Other limits\n\nNot asked for by a goal of the design.\n\n{CLAIMS}");
     for (run, outcome, claim) in claims {
         out.push_str(&claimed(run, outcome, claim));
     }
@@ -226,12 +208,12 @@ fn other_claims(results: &Results) -> String {
 }
 
 /// Rows of ours that a tool of others is faster than.
-fn faster<'o>(outcome: &'o Outcome, row: &Row) -> Option<&'o Row> {
+pub(crate) fn faster<'o>(outcome: &'o Outcome, row: &Row) -> Option<&'o Row> {
     outcome.best_peer().filter(|peer| row.kind == Kind::Ours && peer.value < row.value)
 }
 
 fn slower(results: &Results) -> String {
-    let mut out = "\n## Where another tool is faster\n\nIn every race of this page, whether a goal speaks of it or not; the fastest of the others that did the same work.\n\n".to_owned();
+    let mut out = "\n## Where another tool is faster\n\nIn every race, with or without a goal: the fastest of the others that did the same work.\n\n".to_owned();
     let rows = results.runs.iter().flat_map(|run| outcomes(run).map(move |outcome| (run, outcome)));
     let mut found = false;
     for (run, outcome) in rows {
@@ -292,41 +274,21 @@ fn races(results: &Results) -> String {
     out
 }
 
-/// The chart of what was measured; none where nothing was.
-fn charted(results: &Results, drawing: &Drawn) -> Option<Chart> {
-    let mut series: Vec<Series> = Vec::new();
-    let mut counts = [0; 3];
-    let mut unit = None;
-    for outcome in results.runs.iter().flat_map(outcomes) {
-        let Some((_, x)) = outcome.point.as_ref().filter(|(key, _)| key == drawing.key) else { continue };
-        unit = Some(outcome.unit);
-        for row in outcome.rows.iter().filter(|row| row.kind != Kind::Wrong) {
-            // Scaled up from another share of its windows at another size: still the same tool.
-            let name = row.name.split(", 1 of ").next().unwrap_or_default();
-            let missed = outcome.claims.iter().any(|claim| claim.row == row.name && !outcome.met(claim));
-            let point = (*x, row.value, missed || faster(outcome, row).is_some());
-            if let Some(series) = series.iter_mut().find(|series| series.name == name) {
-                series.points.push(point);
-                continue;
-            }
-            let (count, look): (usize, fn(usize) -> Look) = match row.kind {
-                Kind::Ours => (0, Look::Ours),
-                Kind::Floor => (1, Look::Floor),
-                Kind::Peer | Kind::Wrong => (2, Look::Peer),
-            };
-            series.push(Series { name: name.to_owned(), look: look(counts[count]), points: vec![point] });
-            counts[count] += 1;
+/// A whole number with its thousands separated.
+fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut out = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            out.push(',');
         }
+        out.push(digit);
     }
-    for series in &mut series {
-        series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    }
-    let bytes = drawing.across.starts_with("size");
-    Some(Chart { title: drawing.title.to_owned(), across: drawing.across, bytes, unit: unit?, series })
+    out
 }
 
 /// Text for one cell of a table.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|").replace('<', "&lt;")
 }
 
@@ -337,7 +299,7 @@ fn capital(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Drawn, charted, ratios, text};
+    use super::{ratios, text};
     use crate::all::{Results, Run};
     use crate::outcome::{Kind, Outcome, Unit};
     use crate::profile::Profiles;
@@ -347,7 +309,7 @@ mod tests {
         let at = |x: usize| {
             let outcome = Outcome::new(format!("an edit of {x}"), Unit::Seconds).rounds(7, 9);
             let outcome = outcome.value(Kind::Floor, "floor", 1e-3).value(Kind::Ours, "ours", ours);
-            outcome.value(Kind::Peer, "peer", 2e-3).goal("G1", "ours", 1.25).at("exact-disk", x)
+            outcome.value(Kind::Peer, "peer", 2e-3).goal("G1", "ours", 1.25)
         };
         let missing = Found::Missing { what: "another peer".to_owned(), why: "no network".to_owned() };
         let word = |text: &str| text.to_owned();
@@ -363,35 +325,27 @@ mod tests {
         Results { runs: vec![run] }
     }
 
-    const CHART: Drawn = Drawn { key: "exact-disk", title: "edits", across: "size of the file" };
-
     #[test]
     fn what_is_missed_slower_or_absent_is_told() {
-        let page = text(&results(3e-3), &Profiles::read().unwrap(), &["exact-disk.svg".to_owned()]);
+        let page = text(&results(3e-3), &Profiles::read().unwrap());
         for line in [
             "| [G1](#g1) | an exact edit on disk, without a sync | 🔴 **missed in 2 of 2 rows** |",
             "| an edit of 100 | ours | 3.000 ms | floor | 1.000 ms | 3.00× | ≤ 1.25× | 🔴 **missed** | 7/9 | `exact --quick` |",
             "| an edit of 100 | ours | 3.000 ms | peer | 2.000 ms | 🔴 **1.5× slower** | `exact --quick` |",
             "- ⚪ another peer: not measured: no network",
             "| [G2](#g2) | a durable edit beside cp, fsync, rename and fsync of the folder | ⚪ not measured |",
-            "![One exact edit on disk, no sync](benchmarks/exact-disk.svg)",
             "Why it is missed, and what next:",
             "Profile, in instructions (`cargo xtask instructions`): `small`,",
         ] {
             assert!(page.contains(line), "{line}\n{page}");
         }
-        let chart = charted(&results(3e-3), &CHART).unwrap();
-        assert!(chart.series.iter().all(|series| series.points[0].0 < series.points[1].0));
-        assert!(chart.series[1].points.iter().all(|point| point.2), "ours is red");
     }
 
     #[test]
     fn what_is_met_is_not_red() {
-        let page = text(&results(1.2e-3), &Profiles::read().unwrap(), &[]);
+        let page = text(&results(1.2e-3), &Profiles::read().unwrap());
         assert!(page.contains("| 🟢 met, 2 of 2 rows |") && page.contains("Nowhere."), "{page}");
         assert!(!page.contains("🔴 **"), "{page}");
-        let chart = charted(&results(1.2e-3), &CHART).unwrap();
-        assert!(chart.series.iter().flat_map(|series| &series.points).all(|point| !point.2));
     }
 
     #[test]

@@ -169,7 +169,6 @@ fn beside(task: &Task, python: Option<&Path>, count: usize, rounds: usize, limit
         .beside("G12", "ours", "diffy", 0.05)
         .beside("G12", "ours", "mpatch", 0.05)
         .beside("G12", "ours", codex::NAME, 1.0 / 30.0)
-        .at("patches", count)
 }
 
 /// What any way to a new text pays: one copy of it.

@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask test | tidy | docs | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
+//! Repository chores: `cargo xtask test | tidy | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
@@ -14,9 +14,12 @@ mod decisions;
 mod dictionary;
 mod docs;
 mod instructions;
+mod markdown;
 mod mutants;
 mod picture;
+mod program;
 mod repo;
+mod site;
 mod torture;
 
 use repo::Repo;
@@ -26,7 +29,8 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
   test              the fast tier: unit tests, and the scenes through the library; about a minute after the build
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
-  docs              write the generated pages of docs/ from the tables
+  docs              write the generated pages of docs/ from the tables and from runs of emend
+  site              build the documentation site in target/book, and check its generated pages and links (installs mdBook)
   picture           write docs/tour.svg from a run of emend tour
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
   mutants [NAME …]  take each safety step out of a copy of crates/fs, and see that its tests fail
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         Some("test") => test(),
         Some("tidy") => tidy(),
         Some("docs") => docs(),
+        Some("site") => site::site(),
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
         Some("picture") => picture::picture(),
@@ -93,14 +98,14 @@ fn tidy() -> Result<String, String> {
 
 fn docs() -> Result<String, String> {
     let repo = Repo::open()?;
-    for page in docs::PAGES {
-        let path = repo.root.join(page.path);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-        }
-        std::fs::write(path, (page.write)(&repo)).map_err(|error| error.to_string())?;
+    let tables = docs::PAGES.iter().map(|page| (page.path.to_owned(), page.text(&repo)));
+    let pages: Vec<(String, String)> = tables.chain(program::pages(&repo)?).collect();
+    for (path, text) in &pages {
+        let path = repo.root.join(path);
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder.and_then(|()| std::fs::write(path, text)).map_err(|error| error.to_string())?;
     }
-    Ok(format!("wrote {}", docs::PAGES.iter().map(|page| page.path).collect::<Vec<&str>>().join(" and ")))
+    Ok(format!("wrote {}", pages.iter().map(|(path, _)| &**path).collect::<Vec<&str>>().join(", ")))
 }
 
 /// The scenes have their own program, so that this one stays quick to build.

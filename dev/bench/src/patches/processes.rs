@@ -51,9 +51,11 @@ fn beside(emend: &Path, codex: Option<&Codex>, count: usize, rounds: usize) -> O
         assert!(fs::create_dir_all(&folder).is_ok(), "no folder");
         case((kind, name), command, &folder, (&task, patch))
     });
-    race(format!("one hunk by a process, {count} lines, {} KB", text.len() >> 10), rounds, cases.collect())
-        .goal("", "emend apply, store off", 1.0)
-        .at("processes", count)
+    race(format!("one hunk by a process, {count} lines, {} KB", text.len() >> 10), rounds, cases.collect()).goal(
+        "",
+        "emend apply, store off",
+        1.0,
+    )
 }
 
 /// The program on a fresh copy of the file each time.

@@ -10,10 +10,11 @@ pub(super) fn render(results: &Results) -> String {
     let _ = writeln!(
         out,
         "The same edits by Emendate and by other tools. Written by `cargo run -p oracles -- page {}`; the sources of the\n\
-         tables are in `dev/oracles/src/accuracy` and `dev/oracles/src/slips.rs`. The edits are random changes of {} source files of libraries\n\
-         in the versions of `Cargo.lock`; the seed of each kind is made of its name, so a run can be repeated. Every tool gets an\n\
-         edit in the form that it reads: old and new text, a unified diff with the line numbers of what the caller saw, or a V4A\n\
-         patch (`git apply` with `--unidiff-zero`). Tools that work on texts alone get the text; a dash marks what they do not have.\n",
+         tables are in `dev/oracles/src/accuracy` and `dev/oracles/src/slips.rs`. The edits are random changes of {} source\n\
+         files of libraries in the versions of `Cargo.lock`; the seed of each kind is made of its name, so a run can be\n\
+         repeated. Every tool gets an edit in the form that it reads: old and new text, a unified diff with the line numbers\n\
+         that the caller saw, or a V4A patch (`git apply` with `--unidiff-zero`). Tools that work on texts alone get the text;\n\
+         a dash marks what they do not have.\n",
         results.count, results.sources
     );
     let _ = writeln!(
@@ -37,7 +38,8 @@ pub(super) fn render(results: &Results) -> String {
     let _ = writeln!(out, "{}", table(results, &results.refused));
     let _ = writeln!(
         out,
-        "## Bytes beside the edit\n\nOne edit of one line each; ambiguity, staleness and blind overwrite must be refused. A file with a NUL may be taken for a\nbinary one, so a refusal counts as right there.\n"
+        "## Bytes beside the edit\n\nOne edit of one line each; ambiguity, staleness and blind overwrite must be refused. A file with a NUL may be\n\
+         taken for a binary one, so a refusal counts as right there.\n"
     );
     let _ = writeln!(out, "{}", table(results, &results.battery));
     let _ = writeln!(out, "## Handwritten cases\n\n{}", table(results, &results.cases));

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod names;
+mod pages;
 mod sizes;
 mod tables;
 mod words;
@@ -34,4 +35,7 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "conformance", run: conformance::faults },
     Check { name: "decision", run: decisions::faults },
     Check { name: "documentation", run: tables::documentation },
+    Check { name: "line width", run: pages::widths },
+    Check { name: "link", run: pages::targets },
+    Check { name: "book", run: pages::book },
 ];

@@ -61,6 +61,6 @@ pub(super) fn codes(repo: &Repo) -> Vec<String> {
 }
 
 pub(super) fn documentation(repo: &Repo) -> Vec<String> {
-    let stale = docs::PAGES.iter().filter(|page| repo.text(page.path) != Some(&*(page.write)(repo)));
+    let stale = docs::PAGES.iter().filter(|page| repo.text(page.path) != Some(&*page.text(repo)));
     stale.map(|page| format!("{} is not up to date; run `cargo xtask docs`", page.path)).collect()
 }

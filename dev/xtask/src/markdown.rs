@@ -1,0 +1,212 @@
+//! Markdown: wrapped prose, headings as anchors, links. Code blocks and tables stay as they are.
+
+/// The longest line outside tables and code, in characters.
+pub(crate) const WIDTH: usize = 120;
+
+/// The page with longer lines of prose wrapped at [`WIDTH`].
+pub(crate) fn wrapped(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for line in lines(page) {
+        if line.is_prose && line.text.chars().count() > WIDTH {
+            wrap(line.text, &mut out);
+        } else {
+            out.push_str(line.text);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A line of a page.
+#[derive(Debug)]
+pub(crate) struct Line<'p> {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its text without the line end.
+    pub text: &'p str,
+    /// False in code blocks.
+    pub is_text: bool,
+    /// False in code blocks, tables, headings and images.
+    pub is_prose: bool,
+}
+
+/// The lines of a page.
+pub(crate) fn lines(page: &str) -> Vec<Line<'_>> {
+    let mut fence: Option<&str> = None;
+    let mut out = Vec::new();
+    for (number, text) in (1..).zip(page.lines()) {
+        let start = text.trim_start();
+        let marker = ["````", "```", "~~~"].into_iter().find(|marker| start.starts_with(marker));
+        let outside = fence.is_none();
+        match (fence, marker) {
+            (None, Some(marker)) => fence = Some(marker),
+            (Some(open), Some(_)) if start.starts_with(open) => fence = None,
+            _ => {}
+        }
+        let is_text = outside && marker.is_none();
+        let special = ["|", "#", "![", "<!--"].iter().any(|start_of| start.starts_with(start_of));
+        out.push(Line { number, text, is_text, is_prose: is_text && !special });
+    }
+    out
+}
+
+/// Adds a line in rows of at most [`WIDTH`] characters.
+fn wrap(line: &str, out: &mut String) {
+    let indent = line.len() - line.trim_start().len();
+    let (start, body) = line.split_at(indent);
+    let next = match body.split_once(' ') {
+        Some((">", _)) => format!("{start}> "),
+        Some((mark, _)) if is_list_mark(mark) => format!("{start}{}", " ".repeat(mark.len() + 1)),
+        _ => start.to_owned(),
+    };
+    let mut row = start.to_owned();
+    let mut is_empty = true;
+    for word in words(body) {
+        let fits = row.chars().count() + 1 + word.chars().count() <= WIDTH;
+        if !is_empty && !fits && can_begin_a_row(word) {
+            out.push_str(row.trim_end());
+            out.push('\n');
+            row.clone_from(&next);
+            is_empty = true;
+        }
+        if !is_empty {
+            row.push(' ');
+        }
+        row.push_str(word);
+        is_empty = false;
+    }
+    out.push_str(&row);
+    out.push('\n');
+}
+
+/// The words of a line; a code span is one word.
+fn words(line: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let (mut start, mut in_code) = (0, false);
+    for (at, char) in line.char_indices() {
+        match char {
+            '`' => in_code = !in_code,
+            ' ' if !in_code => {
+                out.push(&line[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(&line[start..]);
+    out.retain(|word| !word.is_empty());
+    out
+}
+
+/// False for a word that would begin a list, a heading, a quote or a table.
+fn can_begin_a_row(word: &str) -> bool {
+    !is_list_mark(word) && !word.starts_with(['#', '>', '|', '='])
+}
+
+fn is_list_mark(word: &str) -> bool {
+    matches!(word, "-" | "*" | "+")
+        || word.strip_suffix(['.', ')']).is_some_and(|number| {
+            !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+}
+
+/// The anchors of a page: its headings as GitHub and mdBook name them.
+pub(crate) fn anchors(page: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for line in lines(page).iter().filter(|line| line.is_text) {
+        let hashes = line.text.bytes().take_while(|byte| *byte == b'#').count();
+        if hashes == 0 || !line.text[hashes..].starts_with(' ') {
+            continue;
+        }
+        let slug = slug(line.text[hashes..].trim());
+        let twice = out.iter().filter(|other| **other == slug || other.starts_with(&format!("{slug}-"))).count();
+        let taken = out.contains(&slug);
+        out.push(if taken { format!("{slug}-{twice}") } else { slug });
+    }
+    out
+}
+
+fn slug(heading: &str) -> String {
+    let keep = |char: char| match char {
+        ' ' => Some('-'),
+        '-' | '_' => Some(char),
+        _ => char.is_alphanumeric().then_some(char),
+    };
+    heading.to_lowercase().chars().filter_map(keep).collect()
+}
+
+/// A link of a page.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Link<'p> {
+    /// The number of its line.
+    pub line: usize,
+    /// Its target.
+    pub target: &'p str,
+}
+
+/// The links and images of a page. Code is left out.
+pub(crate) fn links(page: &str) -> Vec<Link<'_>> {
+    let mut out = Vec::new();
+    for line in lines(page).iter().filter(|line| line.is_text) {
+        let in_code = |at: usize| line.text[..at].matches('`').count() % 2 == 1;
+        for (at, _) in line.text.match_indices("](").filter(|(at, _)| !in_code(*at)) {
+            if let Some((target, _)) = line.text[at + 2..].split_once(')') {
+                out.push(Link { line: line.number, target: target.trim_matches(['<', '>']) });
+            }
+        }
+    }
+    out
+}
+
+/// A path relative to the repository: `target` as a file in the directory of `page` names it.
+pub(crate) fn resolve(page: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Link, WIDTH, anchors, links, resolve, wrapped};
+
+    #[test]
+    fn prose_is_wrapped_and_the_rest_stays() {
+        let long = "word ".repeat(40);
+        let page = format!("- {long}\n| {long} |\n```\n{long}\n```\n> {long}\n");
+        let out = wrapped(&page);
+        let rows: Vec<&str> = out.lines().collect();
+        assert!(rows[0].starts_with("- word") && rows[1].starts_with("  word"), "{out}");
+        assert!(out.contains(&format!("| {long} |\n```\n{long}\n```\n")), "{out}");
+        assert!(rows.last().unwrap().starts_with("> word"), "{out}");
+        assert!(rows[..2].iter().all(|row| row.chars().count() <= WIDTH));
+        assert_eq!(wrapped(&out), out);
+    }
+
+    #[test]
+    fn code_spans_stay_whole_and_no_row_becomes_a_list() {
+        let start = "x".repeat(WIDTH - 4);
+        assert_eq!(wrapped(&format!("{start} `a b c` d\n")), format!("{start}\n`a b c` d\n"));
+        assert_eq!(wrapped(&format!("{start} aa - b\n")), format!("{start} aa -\nb\n"));
+    }
+
+    #[test]
+    fn anchors_are_named_like_headings() {
+        let page = "# A `b` c's_d\n```\n# code\n```\n## Two\n## Two\n#no\n";
+        assert_eq!(anchors(page), ["a-b-cs_d", "two", "two-1"]);
+    }
+
+    #[test]
+    fn links_outside_code_are_found() {
+        let page = "[a](b.md#c) `[x](y)` ![i](<z.svg>)\n```\n[d](e)\n```\n";
+        assert_eq!(links(page), [Link { line: 1, target: "b.md#c" }, Link { line: 1, target: "z.svg" }]);
+        assert_eq!(resolve("docs/a/b.md", "../c.md"), "docs/c.md");
+        assert_eq!(resolve("README.md", "./docs/c.md"), "docs/c.md");
+    }
+}
