@@ -77,10 +77,9 @@ impl Excerpt {
     }
 }
 
-/// Prints the lines that an edit changed, as hashline rows. `hunks` have [`AROUND`] lines of context. With the `
-///
-/// ` header: `+N:TEXT` and ` N:TEXT` with new numbers, `-N:TEXT` with old ones; with brackets: new rows only, without a
-/// sign. At most about `most` bytes, cut between runs, with a remark.
+/// Prints the lines that an edit changed, as hashline rows. `hunks` have [`AROUND`] lines of context. With
+/// the `¶` header: `+N:TEXT` and ` N:TEXT` with new numbers, `-N:TEXT` with old ones; with brackets: new rows only,
+/// without a sign. At most about `most` bytes, cut between runs, with a remark.
 pub fn preview(header: Header, hunks: &[Hunk], most: usize) -> DiffText {
     let mut out = DiffText::default();
     let mut last = None;

@@ -1,10 +1,8 @@
 //! Tier 8: line numbers copied with the text.
 //!
 //! Every line of old has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, and one header
-//! line (`
-//!
-//! …`) may precede them. They are removed from new too if all its lines that are not blank have one, and new is used as
-//! it is if none has; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among equal sites.
+//! line (`¶…`) may precede them. They are removed from new too if all its lines that are not blank have one, and new is
+//! used as it is if none has; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among equal sites.
 
 use super::edges;
 use super::windows::{self, RULES};

@@ -1,6 +1,4 @@
-//! Headers: `
-//!
-//! PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
+//! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
 
 use super::token::trimmed;
 use crate::content::{Handle, Header, ShortTag, Tag};

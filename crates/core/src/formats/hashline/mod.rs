@@ -1,7 +1,5 @@
 //! `hashline`: edits by line number against a tagged version, as `read` prints it. Two dialects of one language: the
-//! seed's (`
-//!
-//! PATH#TAG`; `replace`, `delete`, `insert`) and the current one (`[PATH#TAG]`; `PUT`, `CUT`, `MV`, `REM`).
+//! seed's (`¶PATH#TAG`; `replace`, `delete`, `insert`) and the current one (`[PATH#TAG]`; `PUT`, `CUT`, `MV`, `REM`).
 //!
 //! The header determines the dialect of its section. Unambiguous mistakes are repaired with a note; everything else is
 //! refused with the text to send instead.
