@@ -402,9 +402,8 @@ pub(crate) fn warned(warnings: &[String]) -> String {
     format!("\nWarnings:\n{rows}")
 }
 
-/// Quotes the replaced lines, so that a miscount is noticed. With the `
-///
-/// ` header the removed rows are shown above, so single lines are not quoted. The data has all of them.
+/// Quotes the replaced lines, so that a miscount is noticed. With the `¶` header the removed rows are
+/// shown above, so single lines are not quoted. The data has all of them.
 fn echoes(header: Header, replaced: &[Replaced]) -> String {
     let mut out = String::new();
     let mut told = 0;
