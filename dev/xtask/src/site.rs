@@ -87,8 +87,12 @@ static PARTS: &[Part] = &[
 
 /// True for files that the site contains.
 pub(crate) fn is_staged(path: &str) -> bool {
-    let root = !path.contains('/') && (path.ends_with(".md") || path.starts_with("LICENSE"));
+    let root = !path.contains('/') && (is_page(path) || path.starts_with("LICENSE"));
     root || path.starts_with("docs/") || path.starts_with("scenes/")
+}
+
+fn is_page(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|it| it == "md")
 }
 
 /// Every page in the table of contents.
@@ -132,7 +136,7 @@ pub(crate) fn site() -> Result<String, String> {
     if !status.success() {
         return Err("mdbook failed".to_owned());
     }
-    let pages = staged.iter().filter(|file| file.path.ends_with(".md")).count();
+    let pages = staged.iter().filter(|file| is_page(&file.path)).count();
     let broken = broken(&repo.root.join("target/book"))?;
     if broken.is_empty() {
         Ok(format!("site: {pages} pages in target/book, all links lead somewhere"))

@@ -38,4 +38,5 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "line width", run: pages::widths },
     Check { name: "link", run: pages::targets },
     Check { name: "book", run: pages::book },
+    Check { name: "terms", run: pages::architecture },
 ];

@@ -1,4 +1,4 @@
-//! The Markdown pages: short lines, links that lead somewhere, and a place in the book.
+//! The Markdown pages: short lines, links that lead somewhere, a place in the book, and few private terms.
 
 use crate::markdown::{WIDTH, anchors, lines, links, resolve};
 use crate::repo::{File, Repo};
@@ -40,9 +40,32 @@ pub(super) fn book(repo: &Repo) -> Vec<String> {
         .collect()
 }
 
+/// Lines of ARCHITECTURE.md, which is two printed pages.
+const ARCHITECTURE_LINES_MAX: usize = 130;
+/// Terms that ARCHITECTURE.md may explain.
+const TERMS_MAX: usize = 20;
+
+pub(super) fn architecture(repo: &Repo) -> Vec<String> {
+    let text = repo.text("ARCHITECTURE.md").unwrap_or_default();
+    let (lines, terms) = (text.lines().count(), terms(text));
+    let mut out = Vec::new();
+    if lines > ARCHITECTURE_LINES_MAX {
+        out.push(format!("ARCHITECTURE.md has {lines} lines, more than {ARCHITECTURE_LINES_MAX}"));
+    }
+    if terms > TERMS_MAX {
+        out.push(format!("ARCHITECTURE.md explains {terms} terms, more than {TERMS_MAX}"));
+    }
+    out
+}
+
+/// The number of bold words in the section `Terms`.
+fn terms(page: &str) -> usize {
+    page.split_once("\n## Terms\n").map_or(0, |(_, section)| section.matches("**").count() / 2)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{broken_links, wide_lines};
+    use super::{broken_links, terms, wide_lines};
     use crate::repo::{File, Repo};
     use std::path::PathBuf;
 
@@ -65,6 +88,12 @@ mod tests {
                 "docs/a.md:1 links to crates/x.rs, which is not in the book",
             ]
         );
+    }
+
+    #[test]
+    fn terms_are_counted_in_their_section() {
+        assert_eq!(terms("**no**\n## Terms\n\n- **a**, **b**: c\n"), 2);
+        assert_eq!(terms("**no**\n"), 0);
     }
 
     #[test]
