@@ -11,9 +11,7 @@ pub(crate) enum Encoding {
     Utf16,
 }
 
-/// Starts of the lines as the protocol counts them: `
-/// `, `\r
-/// ` and `\r` end one.
+/// Starts of the lines as the protocol counts them: `\n`, `\r\n` and `\r` end one.
 pub(crate) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
