@@ -1,7 +1,7 @@
 //! The context of a command: roots, state, configuration and caller, from the flags and the environment.
 
 use crate::global::Global;
-use crate::{export, io_error, memory, parsing, show};
+use crate::{io_error, memory, parsing, show};
 use emendate::core::{Code, Error, Result};
 use emendate::{Apart, Caller, Config, Engine, Front, State, Unread};
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
@@ -57,9 +57,7 @@ impl Desk<'_> {
     }
 
     fn opened(&self, state: State, apart: Apart) -> Result<Engine> {
-        let mut engine = parsing::apart(Engine::open(&self.roots()?, state, self.config()?)?, apart);
-        export::attach(&mut engine);
-        Ok(engine)
+        Ok(parsing::apart(Engine::open(&self.roots()?, state, self.config()?)?, apart))
     }
 
     /// Returns the context for calls from a terminal.
@@ -68,7 +66,7 @@ impl Desk<'_> {
     }
 
     /// Returns the context for calls through a front end, with its profile if it has one.
-    pub(crate) fn caller_through(&self, door: &'static str, profile: &'static str) -> Caller {
+    pub(crate) fn caller_through(&self, transport: &'static str, profile: &'static str) -> Caller {
         let model = self.global.model.clone().unwrap_or_default();
         // Programs that run commands within a trace pass it in this variable.
         let traceparent = std::env::var("TRACEPARENT").unwrap_or_default();
@@ -82,10 +80,10 @@ impl Desk<'_> {
             marks: None,
             names_from: None,
             watch: None,
-            person_reads: door == "cli" && !self.global.json,
+            person_reads: transport == "cli" && !self.global.json,
             // A person is asked or warned first, a program has to state it explicitly.
             irreversible: Some(false),
-            front: Some(Arc::new(Front { door, profile, model, traceparent, client: String::new() })),
+            front: Some(Arc::new(Front { transport, profile, model, traceparent, client: String::new() })),
         }
     }
 

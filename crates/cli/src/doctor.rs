@@ -3,7 +3,6 @@
 use crate::clients::{Registered, registered};
 use crate::config::installed;
 use crate::desk::Desk;
-use crate::export::Export;
 use crate::show;
 use emendate::core::Result;
 use emendate::fs::{Local, Probe, Store as _};
@@ -24,7 +23,6 @@ struct Findings {
     clients: Vec<Registered>,
     /// Language servers: name, program, whether it exists, and the file that configures it.
     servers: Vec<(String, String, bool, String)>,
-    export: Export,
     notices: Vec<String>,
     problems: Vec<String>,
 }
@@ -75,7 +73,6 @@ fn look(desk: &Desk<'_>) -> Findings {
             found.notices.extend(engine.notices());
             found.problems.extend(engine.config().broken().map(str::to_owned));
             found.servers(&engine);
-            found.export = Export::of(engine.config());
         }
         // A root that cannot be opened has already been reported.
         Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
@@ -183,7 +180,7 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
         "languageServers": found.servers.iter().map(server).collect::<Vec<Value>>(),
         "notices": found.notices,
         "problems": found.problems,
-        "telemetry": found.export.json(),
+        "telemetry": false,
     })
 }
 
@@ -228,7 +225,7 @@ fn print<W: std::io::Write>(out: &mut show::Paper<W>, desk: &Desk<'_>, found: &F
     for (name, program, there, _) in &found.servers {
         out.plain(&format!("server    {} {name} ({program})", if *there { "yes" } else { "no " }))?;
     }
-    out.plain(&format!("telemetry {}", found.export.line()))?;
+    out.plain("telemetry none: emend opens no network connection")?;
     for notice in &found.notices {
         out.plain(&format!("note      {notice}"))?;
     }

@@ -160,7 +160,7 @@ Examples:
 pub(crate) const CALL: &str = "\
 Prints one JSON object, also for failures, and exits with the status of its code:
   {\"ok\": true, \"text\": …, \"data\": {…}}
-  {\"ok\": false, \"code\": \"match.not_found\", \"seed_code\": 8, \"message\": …, \"evidence\": …,
+  {\"ok\": false, \"code\": \"match.not_found\", \"error_code\": 8, \"message\": …, \"evidence\": …,
    \"next\": …, \"retryable\": false}
 A file must have been read in the session before it is edited (--unread allow lifts this).
 
@@ -217,8 +217,8 @@ pub(crate) const STATS: &str = "\
 Every call is counted in the state directory, of all projects and processes together: its tool, the format
 of its input, the tier of matching, the code of the answer, the model where it is known (--model,
 EMEND_MODEL, or what an MCP client says). No contents, no paths; `events.counts = false` in your emend.toml
-switches it off, and nothing leaves the machine. An event for each call, as JSON lines or, in a build with
-the feature otlp, to your OpenTelemetry collector: docs/events.md.
+switches it off, and nothing leaves the machine. An event for each call, as a line of JSON that an
+OpenTelemetry collector can read: docs/events.md.
 
 Examples:
   emend stats                      the last 7 days
@@ -263,14 +263,8 @@ Examples:
   emend man | man -l -
   emend man edit > emend-edit.1";
 
-/// The network access of this build.
-#[cfg(not(feature = "otlp"))]
+/// The network access of emend.
 const TELEMETRY: &str = "There is no telemetry: emend opens no network connection.";
-#[cfg(feature = "otlp")]
-const TELEMETRY: &str = "\
-There is no telemetry, unless you name an OpenTelemetry collector: OTEL_EXPORTER_OTLP_ENDPOINT and the like, or
-events.otlp = true in your own config.toml (docs/events.md). It gets no contents of files, and no paths.";
-
 const EXITS: &str = "\
 Exit status:
    0  done

@@ -18,7 +18,6 @@ mod desk;
 mod diff;
 mod doctor;
 mod ending;
-mod export;
 mod files;
 mod formats;
 mod global;

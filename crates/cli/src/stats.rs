@@ -4,7 +4,7 @@
 use crate::desk::Desk;
 use crate::{io_error, show};
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::tallies::{By, Row, TOKEN_BYTES, Tally};
@@ -19,7 +19,7 @@ pub(crate) struct StatsArgs {
     /// Of so many days
     #[arg(long, value_name = "N", default_value = "7", conflicts_with = "hours")]
     pub(crate) days: u64,
-    /// Of so many hours
+    /// Number of hours instead of days
     #[arg(long, value_name = "N")]
     pub(crate) hours: Option<u64>,
     /// Only this table (repeatable)
@@ -27,9 +27,20 @@ pub(crate) struct StatsArgs {
     pub(crate) by: Vec<By>,
 }
 
+/// The name of the table of transports up to version 0.1, still accepted and written.
+const TRANSPORT_BEFORE: &str = "door";
+
 fn by_parser() -> impl TypedValueParser<Value = By> {
-    let named = |word: String| By::ALL.into_iter().find(|by| by.name() == word).ok_or("there is no such table");
-    PossibleValuesParser::new(By::ALL.map(By::name)).try_map(named)
+    let value = |by: By| {
+        let value = PossibleValue::new(by.name());
+        if by == By::Transport { value.alias(TRANSPORT_BEFORE) } else { value }
+    };
+    PossibleValuesParser::new(By::ALL.map(value)).try_map(|word| by_named(&word))
+}
+
+fn by_named(word: &str) -> std::result::Result<By, &'static str> {
+    let word = if word == TRANSPORT_BEFORE { By::Transport.name() } else { word };
+    By::ALL.into_iter().find(|by| by.name() == word).ok_or("there is no such table")
 }
 
 /// Prints the tables; returns the exit status.
@@ -52,6 +63,9 @@ pub(crate) fn run(desk: &Desk<'_>, args: &StatsArgs) -> Result<u8> {
         let mut data =
             Map::from_iter([("hours".to_owned(), Value::from(hours)), ("total".to_owned(), row_json(&tally.total()))]);
         data.extend(tables.iter().map(table));
+        if let Some(rows) = data.get(By::Transport.name()).cloned() {
+            data.insert(TRANSPORT_BEFORE.to_owned(), rows);
+        }
         show::value(&json!({ "ok": true, "data": data }))?;
         return Ok(0);
     }

@@ -107,16 +107,6 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
             Ok(config) => config,
             Err(error) => without(config, &error, notices),
         };
-        if !trusted && text.contains("allow") {
-            notices.push(format!(
-                "{origin}: a project file cannot allow guarded paths; that part is ignored (see emend trust)."
-            ));
-        }
-        if !trusted && text.contains("skip") {
-            notices.push(format!(
-                "{origin}: a project file cannot leave files unchecked; [validate] skip is ignored there (see emend trust)."
-            ));
-        }
         break;
     }
     if config.imports_claude() {
@@ -167,6 +157,7 @@ impl Engine {
         for root in store.roots() {
             config = project(&*store, &root.canonical, config, &mut notices)?;
         }
+        notices.extend(config.take_ignored());
         let own = match &state {
             State::Directory(directory) => store.admit(directory).ok().map(|place| place.absolute().to_owned()),
             State::Memory | State::Nowhere => None,
@@ -421,11 +412,6 @@ impl Engine {
             Some(declared) => Snapshot::open(snapshot.raw().to_vec(), Some(declared)).map_err(told),
             None => Ok(snapshot),
         }
-    }
-
-    /// Adds a target for the events of this engine.
-    pub fn export(&mut self, export: Box<dyn emendate_events::Export>) {
-        self.events.export(export);
     }
 
     /// The target of events.

@@ -21,7 +21,7 @@ const PATHS: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Front {
     /// The front end: `cli`, `call`, `serve`, `mcp` or `hook`.
-    pub door: &'static str,
+    pub transport: &'static str,
     /// Its profile, if it has one.
     pub profile: &'static str,
     /// The calling program by its own name.
@@ -34,8 +34,8 @@ pub struct Front {
 
 impl Front {
     /// Creates the info for a front end and the model behind it.
-    pub fn new(door: &'static str, model: Option<&str>) -> Arc<Front> {
-        Arc::new(Front { door, model: model.unwrap_or_default().to_owned(), ..Front::default() })
+    pub fn new(transport: &'static str, model: Option<&str>) -> Arc<Front> {
+        Arc::new(Front { transport, model: model.unwrap_or_default().to_owned(), ..Front::default() })
     }
 }
 
@@ -122,7 +122,7 @@ fn event(caller: &Caller, name: &str, asked: Asked, reply: &Reply, (begun, forma
         code: "ok",
         dry_run: caller.dry_run,
         input: asked.bytes,
-        door: front.map_or("library", |front| front.door),
+        transport: front.map_or("library", |front| front.transport),
         profile: front.map_or("", |front| front.profile),
         client: front.map_or(String::new(), |front| front.client.clone()),
         model: front.map_or(String::new(), |front| front.model.clone()),

@@ -75,7 +75,7 @@ impl Reply {
     }
 
     /// Converts to the JSON object of `emend call` and `emend serve`: `{"ok": true, "text", "data"}` or `{"ok": false,
-    /// "code", "seed_code", "message", "evidence", "next", "retryable", "data"?}`.
+    /// "code", "error_code", "message", "evidence", "next", "retryable", "data"?}`.
     pub fn to_json(&self) -> Value {
         match &self.result {
             Ok(answer) => {
@@ -92,7 +92,10 @@ impl Reply {
                 if let Value::Object(fields) = error.to_json() {
                     out.extend(fields);
                 }
-                out.insert("seed_code".to_owned(), self.seed.number(error.code()).into());
+                let number = self.seed.number(error.code());
+                out.insert("error_code".to_owned(), number.into());
+                // The name of this field up to version 0.1.
+                out.insert("seed_code".to_owned(), number.into());
                 Value::Object(out)
             }
         }

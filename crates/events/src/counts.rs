@@ -1,4 +1,4 @@
-//! The file of counters: lines of `hour, tool, format, code, tier, model, door, calls, microseconds, bytes in, bytes
+//! The file of counters: lines of `hour, tool, format, code, tier, model, transport, calls, microseconds, bytes in, bytes
 //! out`, separated by TAB; older lines end before the bytes. Lines that differ only in the numbers at the end mean
 //! their sum, so appending a line counts, and compacting changes nothing but the size.
 
@@ -34,7 +34,7 @@ pub(crate) struct Key {
     pub(crate) code: String,
     pub(crate) tier: String,
     pub(crate) model: String,
-    pub(crate) door: String,
+    pub(crate) transport: String,
 }
 
 /// Number of calls, their total time in microseconds, and bytes of text of their inputs and replies.
@@ -68,7 +68,7 @@ pub(crate) fn lines(events: &[Event]) -> String {
             code: event.code.to_owned(),
             tier: event.tier.map_or(String::new(), |tier| tier.to_string()),
             model: name(&event.model),
-            door: event.door.to_owned(),
+            transport: event.transport.to_owned(),
         };
         let (input, output) = (event.input as u64, event.output as u64);
         counts.entry(key).or_default().add(Count { calls: 1, micros: event.micros, input, output });
@@ -78,12 +78,12 @@ pub(crate) fn lines(events: &[Event]) -> String {
 
 fn shown(counts: &Counts) -> String {
     let mut out = String::new();
-    for (Key { hour, tool, format, code, tier, model, door }, count) in counts {
+    for (Key { hour, tool, format, code, tier, model, transport }, count) in counts {
         let Count { calls, micros, input, output } = count;
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
-            "{hour}\t{tool}\t{format}\t{code}\t{tier}\t{model}\t{door}\t{calls}\t{micros}\t{input}\t{output}"
+            "{hour}\t{tool}\t{format}\t{code}\t{tier}\t{model}\t{transport}\t{calls}\t{micros}\t{input}\t{output}"
         );
     }
     out
@@ -94,7 +94,9 @@ pub(crate) fn read(text: &str) -> Counts {
     let mut out = Counts::new();
     for line in text.lines() {
         let parts: Vec<&str> = line.split('\t').collect();
-        let [hour, tool, format, code, tier, model, door, calls, micros, ref bytes @ ..] = *parts else { continue };
+        let [hour, tool, format, code, tier, model, transport, calls, micros, ref bytes @ ..] = *parts else {
+            continue;
+        };
         let [input, output] = match *bytes {
             [] => [Some(0), Some(0)],
             [input, output] => [input, output].map(|count| count.parse().ok()),
@@ -104,7 +106,7 @@ pub(crate) fn read(text: &str) -> Counts {
         let (Ok(hour), Ok(calls), Ok(micros)) = (hour.parse(), calls.parse(), micros.parse()) else { continue };
         let text = str::to_owned;
         let (tool, format, code) = (text(tool), text(format), text(code));
-        let key = Key { hour, tool, format, code, tier: text(tier), model: text(model), door: text(door) };
+        let key = Key { hour, tool, format, code, tier: text(tier), model: text(model), transport: text(transport) };
         out.entry(key).or_default().add(Count { calls, micros, input, output });
     }
     out

@@ -34,7 +34,7 @@ pub struct Event {
     /// A file that agents read as instructions, such as `CLAUDE.md`, was changed.
     pub instructions: bool,
     /// The front end: `cli`, `call`, `serve`, `mcp`, `hook` or `library`.
-    pub door: &'static str,
+    pub transport: &'static str,
     /// The profile, if the front end has one.
     pub profile: &'static str,
     /// The calling program, as it names itself.
@@ -45,7 +45,7 @@ pub struct Event {
     pub session: String,
     /// The files.
     pub paths: Vec<String>,
-    /// The trace that the call belongs to, as W3C's `traceparent`, if the caller gave it. Not written to the file.
+    /// The trace that the call belongs to, as W3C's `traceparent`, empty if the caller did not name one.
     pub traceparent: String,
 }
 
@@ -80,7 +80,9 @@ impl Event {
         put("files", self.files.into());
         put("lines_added", self.lines.0.into());
         put("lines_removed", self.lines.1.into());
-        put("door", self.door.into());
+        put("transport", self.transport.into());
+        // The name of this field up to version 0.1.
+        put("door", self.transport.into());
         if let Some(tier) = self.tier {
             put("tier", tier.into());
         }
@@ -91,7 +93,11 @@ impl Event {
             put("instructions", true.into());
         }
         let words = [("format", self.format), ("profile", self.profile), ("client", &self.client)];
-        let words = words.into_iter().chain([("model", &*self.model), ("session", &self.session)]);
+        let words = words.into_iter().chain([
+            ("model", &*self.model),
+            ("session", &self.session),
+            ("traceparent", &self.traceparent),
+        ]);
         words.filter(|(_, word)| !word.is_empty()).for_each(|(key, word)| put(key, name(word).into()));
         if paths {
             put("paths", self.paths.clone().into());

@@ -1,6 +1,5 @@
 //! Events and counters of calls, for the owner of the machine: an event per call, as a line of JSON in a file
-//! ([`Sink::file`]), and counters ([`Sink::counters`], [`Tally`]). Nothing leaves the machine unless the sink has an
-//! [`Export`].
+//! ([`Sink::file`]), and counters ([`Sink::counters`], [`Tally`]). Nothing leaves the machine.
 //!
 //! Any number of processes append whole lines to both files, which are bounded: the first is moved aside when it is
 //! full, the other is compacted. An event costs its caller a push to a list; [`Sink::flush`] writes when idle. A
@@ -20,7 +19,6 @@ mod tally;
 pub use event::Event;
 pub use tally::{ASKED, By, Row, TOKEN_BYTES, Tally};
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -34,15 +32,6 @@ const APART: Duration = Duration::from_millis(100);
 /// Pause after a failure.
 const REST: Duration = Duration::from_secs(1);
 
-/// Sends events to another program. Runs during a call, so it must not block.
-pub trait Export: fmt::Debug + Send + Sync {
-    /// Takes an event, to send it when idle.
-    fn take(&self, event: &Event);
-
-    /// True if it sends paths of files.
-    fn wants_paths(&self) -> bool;
-}
-
 /// Destinations of events.
 #[derive(Debug, Default)]
 pub struct Sink {
@@ -50,7 +39,6 @@ pub struct Sink {
     /// Write paths of files.
     paths: bool,
     counters: Option<PathBuf>,
-    export: Option<Box<dyn Export>>,
     waiting: Mutex<Waiting>,
 }
 
@@ -94,27 +82,19 @@ impl Sink {
         self
     }
 
-    /// Also sends events there.
-    pub fn export(&mut self, export: Box<dyn Export>) {
-        self.export = Some(export);
-    }
-
     /// Starts a call; `None` if there is no destination.
     pub fn begin(&self) -> Option<Begun> {
-        let wanted = self.file.is_some() || self.counters.is_some() || self.export.is_some();
+        let wanted = self.file.is_some() || self.counters.is_some();
         wanted.then(|| Begun { at: SystemTime::now(), clock: Instant::now() })
     }
 
     /// True if events should contain paths.
     pub fn wants_paths(&self) -> bool {
-        (self.paths && self.file.is_some()) || self.export.as_deref().is_some_and(Export::wants_paths)
+        self.paths && self.file.is_some()
     }
 
     /// Queues an event. The next [`Sink::flush`] writes it.
     pub fn push(&self, event: Event) {
-        if let Some(export) = &self.export {
-            export.take(&event);
-        }
         if self.file.is_none() && self.counters.is_none() {
             return;
         }

@@ -21,14 +21,14 @@ pub enum By {
     /// The model; empty if unknown.
     Model,
     /// The front end.
-    Door,
+    Transport,
     /// The code of the reply.
     Code,
 }
 
 impl By {
     /// All of them, in the order of display.
-    pub const ALL: [By; 6] = [By::Tool, By::Format, By::Tier, By::Model, By::Door, By::Code];
+    pub const ALL: [By; 6] = [By::Tool, By::Format, By::Tier, By::Model, By::Transport, By::Code];
 
     /// Name of the property.
     pub const fn name(self) -> &'static str {
@@ -37,7 +37,7 @@ impl By {
             By::Format => "format",
             By::Tier => "tier",
             By::Model => "model",
-            By::Door => "door",
+            By::Transport => "transport",
             By::Code => "code",
         }
     }
@@ -129,7 +129,7 @@ impl Tally {
                 By::Format => &key.format,
                 By::Tier => &key.tier,
                 By::Model => &key.model,
-                By::Door => &key.door,
+                By::Transport => &key.transport,
                 By::Code => &key.code,
             };
             if name.is_empty() && matches!(by, By::Format | By::Tier) {

@@ -18,7 +18,7 @@ fn event(tool: &'static str, code: &'static str, at: u64) -> Event {
         format,
         code,
         tier,
-        door: "cli",
+        transport: "cli",
         model,
         session,
         paths: vec!["/a".into()],

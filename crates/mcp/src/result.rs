@@ -6,7 +6,7 @@ use emendate::{ATTACHMENTS, Answer, Reply, SeedCodes};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::{Map, Value};
 
-/// The key of a result's `_meta` for the data: `{"data": …}` of a success, `{"code", "seed_code", "next", "retryable",
+/// The key of a result's `_meta` for the data: `{"data": …}` of a success, `{"code", "error_code", "next", "retryable",
 /// "op"?, "data"?}` of a failure.
 pub const DATA_KEY: &str = "io.github.emendate/data";
 
@@ -51,6 +51,9 @@ fn attachments(data: &mut Map<String, Value>) -> Vec<ContentBlock> {
 fn failure(error: &Error, seed: SeedCodes) -> Map<String, Value> {
     let Value::Object(mut fields) = error.to_json() else { return Map::new() };
     fields.retain(|name, _| !matches!(&**name, "message" | "evidence"));
-    fields.insert("seed_code".to_owned(), seed.number(error.code()).into());
+    let number = seed.number(error.code());
+    fields.insert("error_code".to_owned(), number.into());
+    // The name of this field up to version 0.1.
+    fields.insert("seed_code".to_owned(), number.into());
     fields
 }

@@ -215,7 +215,7 @@ async fn failures_are_results_and_unknown_names_are_protocol_errors() {
     let failed = client.call("edit", json!({ "file_path": path, "old_string": "a", "new_string": "b" })).await;
     assert_eq!(failed["isError"], true);
     assert_eq!(failed["_meta"][DATA_KEY]["code"], "file.not_found");
-    assert_eq!(failed["_meta"][DATA_KEY]["seed_code"], 4);
+    assert_eq!(failed["_meta"][DATA_KEY]["error_code"], 4);
     assert!(failed["_meta"][DATA_KEY]["next"].is_string() && failed["_meta"][DATA_KEY]["retryable"].is_boolean());
     assert!(failed["_meta"][DATA_KEY].get("message").is_none());
     assert_eq!(failed["structuredContent"]["ok"], false);

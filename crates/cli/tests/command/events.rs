@@ -40,7 +40,8 @@ fn calls_are_counted() {
     let blocks = data["format"].as_array().unwrap().iter().find(|row| row["name"] == "search_replace").unwrap();
     assert!(blocks["mean_tokens_in"].as_u64() >= Some(12), "{data}");
     assert!(blocks["mean_tokens_out"].as_u64() > Some(5), "{data}");
-    assert_eq!((row("code", "match.not_found"), row("door", "call")), (Some((1, 0)), Some((1, 0))));
+    assert_eq!((row("code", "match.not_found"), row("transport", "call")), (Some((1, 0)), Some((1, 0))));
+    assert_eq!(row("door", "call"), row("transport", "call"), "the name up to version 0.1");
     assert_eq!(row("tier", "0"), Some((2, 2)), "what failed has no tier");
     let page = bed.run(&["stats", "--by", "tool", "--hours", "2"]).exits(0).out;
     assert!(
@@ -79,7 +80,11 @@ fn events_tell_of_calls_and_of_no_content() {
     let edit = &found[1];
     assert!(edit["tool"] == "edit" && edit["format"] == "replace" && edit["ok"] == true && edit["tier"] == 0, "{edit}");
     assert!(
-        edit["files"] == 1 && edit["lines_added"] == 1 && edit["door"] == "cli" && edit["session"] == "s1",
+        edit["files"] == 1
+            && edit["lines_added"] == 1
+            && edit["transport"] == "cli"
+            && edit["door"] == "cli"
+            && edit["session"] == "s1",
         "{edit}"
     );
     assert!(
@@ -135,12 +140,73 @@ fn servers_tell_who_calls() {
     let line = json!({ "id": 1, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
     bed.feed(&["serve", "--ndjson", "--events", &events], format!("{line}\n")).exits(0);
     let found = lines(&bed.beside("events.jsonl"));
-    let told =
-        |nth: usize| ["door", "profile", "client", "model"].map(|key| found[nth][key].as_str().unwrap_or_default());
+    let told = |nth: usize| {
+        ["transport", "profile", "client", "model"].map(|key| found[nth][key].as_str().unwrap_or_default())
+    };
     assert_eq!(told(0), ["mcp", "claude", "agent 3", "model-9"], "{found:?}");
     assert_eq!(told(1), ["mcp", "claude", "old agent 1", "other"]);
     assert_eq!(told(2), ["serve", "", "", ""]);
     assert_eq!(found[0]["tool"], "edit", "by the name of the tool, whatever the profile calls it");
+}
+
+/// The configuration of the collector in docs/events.md: the lines of its YAML block, without indentation.
+fn collector_lines() -> Vec<&'static str> {
+    let page = include_str!("../../../../docs/events.md");
+    let block = page.split_once("```yaml\n").unwrap().1.split_once("```").unwrap().0;
+    block.lines().map(|line| line.trim().trim_start_matches("- ")).collect()
+}
+
+#[test]
+fn a_collector_finds_what_the_documented_configuration_reads() {
+    let bed = Bed::with("a\n");
+    let file = bed.beside("events.jsonl");
+    let mut command = bed.command(&["read", "a.txt", "--events", file.to_str().unwrap()]);
+    command.env("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    feed(command, b"").exits(0);
+    let event = lines(&file).remove(0);
+    let wanted = collector_lines();
+    let values = |key: &str| wanted.iter().filter_map(move |line| line.strip_prefix(key)).collect::<Vec<_>>();
+
+    // A field is in every event, or the collector has a default for it.
+    let optional = wanted.windows(2).filter(|pair| pair[1].starts_with("default_value:"));
+    let optional: Vec<_> = optional.filter_map(|pair| pair[0].strip_prefix("key: ")).collect();
+    let counted = values("key: ");
+    assert!(counted.len() >= 5 && optional == ["format", "model"], "{wanted:?}");
+    assert!(counted.iter().all(|key| optional.contains(key) || event[*key].is_string()), "{event}");
+
+    // Go's reference time in the shape of ours.
+    let layout = values("layout: ")[0].trim_matches('"');
+    let shape = |time: &str| time.replace(|char: char| char.is_ascii_digit(), "0");
+    assert_eq!(shape(layout), shape(event["time"].as_str().unwrap()));
+
+    let pattern = values("regex: ")[0].trim_matches('"');
+    let found = regex::Regex::new(pattern).unwrap();
+    let found = found.captures(event["traceparent"].as_str().unwrap()).unwrap();
+    assert_eq!((&found["trace_id"], &found["span_id"]), ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"));
+}
+
+#[test]
+fn settings_of_the_exporter_that_is_gone_cause_a_notice() {
+    let bed = Bed::with("a\n");
+    config(&bed, "[events]\notlp = true\n");
+    let ran = bed.run(&["read", "a.txt"]).exits(0);
+    assert!(ran.err.contains("events.otlp has no effect") && ran.err.contains("docs/events.md"), "{ran:?}");
+    let page = bed.run(&["doctor"]).exits(0).out;
+    assert!(page.contains("telemetry none: emend opens no network connection"), "{page}");
+}
+
+#[test]
+fn a_project_is_warned_of_ignored_settings_not_of_words_in_comments() {
+    let bed = Bed::with("a\n");
+    bed.put("emend.toml", "# This does not allow or skip anything.\n[policy]\ndeny = ['b.txt']\n");
+    let ran = bed.run(&["read", "a.txt"]).exits(0);
+    assert!(ran.err.is_empty(), "{ran:?}");
+    bed.put("emend.toml", "[policy]\nallow = ['.git']\n[validate]\nskip = ['x']\n");
+    let ran = bed.run(&["read", "a.txt"]).exits(0);
+    assert!(
+        ran.err.contains("cannot allow guarded paths") && ran.err.contains("cannot leave files unchecked"),
+        "{ran:?}"
+    );
 }
 
 #[test]

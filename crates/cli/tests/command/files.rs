@@ -157,7 +157,10 @@ fn json_is_what_call_prints() {
     let called =
         bed.call("edit", &json!({ "file_path": bed.path("a.txt"), "old_string": "q", "new_string": "r" })).exits(10);
     assert_eq!(typed.out, called.out);
-    assert_eq!((typed.json()["code"].as_str(), typed.json()["seed_code"].as_u64()), (Some("match.not_found"), Some(8)));
+    assert_eq!(
+        (typed.json()["code"].as_str(), typed.json()["error_code"].as_u64()),
+        (Some("match.not_found"), Some(8))
+    );
     assert_eq!(bed.run(&["--json", "edit", "a.txt", "--old-file", "gone", "--new", ""]).exits(2).json()["ok"], false);
 }
 

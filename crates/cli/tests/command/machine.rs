@@ -12,7 +12,7 @@ fn call_prints_one_object() {
     let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "a", "new_string": "A" });
     let denied = bed.call("edit", &edit).exits(14).json();
     assert_eq!(
-        (&denied["ok"], &denied["code"], &denied["seed_code"]),
+        (&denied["ok"], &denied["code"], &denied["error_code"]),
         (&json!(false), &json!("read.required"), &json!(6))
     );
     for key in ["message", "evidence", "next", "retryable"] {

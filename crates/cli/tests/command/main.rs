@@ -15,7 +15,6 @@ mod clients;
 mod damage;
 mod dying;
 mod events;
-mod export;
 mod files;
 mod hook;
 mod hostile;

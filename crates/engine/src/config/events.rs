@@ -1,22 +1,20 @@
-//! Settings for events about calls.
+//! Settings of the event file and the counters.
 
 use super::file;
 use super::{Config, Source};
 
-/// The recorded events.
+/// Where events are written, and whether calls are counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
     pub(crate) file: Option<String>,
     pub(crate) megabytes: u64,
     pub(crate) paths: bool,
     pub(crate) counts: bool,
-    pub(crate) otlp: Option<bool>,
-    pub(crate) otlp_paths: bool,
 }
 
 impl Default for Events {
     fn default() -> Events {
-        Events { file: None, megabytes: 10, paths: false, counts: true, otlp: None, otlp_paths: false }
+        Events { file: None, megabytes: 10, paths: false, counts: true }
     }
 }
 
@@ -31,19 +29,20 @@ impl Config {
             self.came_from("events.megabytes", source);
         }
         let events = &mut self.events;
-        events.otlp = said.otlp.or(events.otlp);
-        let slots = [
-            ("events.paths", said.paths, &mut events.paths),
-            ("events.counts", said.counts, &mut events.counts),
-            ("events.otlp_paths", said.otlp_paths, &mut events.otlp_paths),
-        ];
+        let slots =
+            [("events.paths", said.paths, &mut events.paths), ("events.counts", said.counts, &mut events.counts)];
         let set = slots.into_iter().filter_map(|(key, said, slot)| {
             *slot = said?;
             Some(key)
         });
-        let set: Vec<&'static str> = set.chain(said.otlp.map(|_| "events.otlp")).collect();
+        let set: Vec<&'static str> = set.collect();
         for key in set {
             self.came_from(key, source);
+        }
+        if said.otlp == Some(true) || said.otlp_paths == Some(true) {
+            let what =
+                "events.otlp has no effect: emend opens no connection, let an OpenTelemetry collector read events.file";
+            self.ignored.push(format!("{}: {what} (docs/events.md).", source.origin));
         }
     }
 
@@ -53,10 +52,5 @@ impl Config {
         self.events.file = Some(file.to_owned()).filter(|file| file != "none");
         self.origins.insert("events.file", origin.to_owned());
         self
-    }
-
-    /// Whether the user enabled or disabled sending events to a collector, and whether they include paths.
-    pub fn otlp(&self) -> (Option<bool>, bool) {
-        (self.events.otlp, self.events.otlp_paths)
     }
 }

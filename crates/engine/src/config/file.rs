@@ -140,11 +140,11 @@ pub(super) struct Events {
     pub(super) paths: Option<bool>,
     /// Calls are counted by tool, format, code, tier and model, for `emend stats`.
     pub(super) counts: Option<bool>,
-    /// Whether a build with the feature `otlp` sends events to an OpenTelemetry collector: true, to the address that the
-    /// variables of OpenTelemetry name, else to this machine's; false, never. If nothing is said, where
-    /// `OTEL_EXPORTER_OTLP_ENDPOINT` names an address.
+    /// No effect: versions up to 0.1 could send events themselves. Let a collector read `file` instead.
+    #[schemars(skip)]
     pub(super) otlp: Option<bool>,
-    /// What is sent there names the files that a call was about. It never holds contents.
+    /// No effect, as `otlp`.
+    #[schemars(skip)]
     pub(super) otlp_paths: Option<bool>,
 }
 

@@ -130,6 +130,8 @@ pub struct Config {
     trusted: Vec<(PathBuf, String)>,
     /// Origins of settings that are not the built-in ones.
     origins: BTreeMap<&'static str, String>,
+    /// Settings of files read so far that have no effect, as sentences for a person.
+    ignored: Vec<String>,
 }
 
 impl Default for Config {
@@ -166,6 +168,7 @@ impl Default for Config {
             encodings: Vec::new(),
             home: None,
             trusted: Vec::new(),
+            ignored: Vec::new(),
             origins: BTreeMap::new(),
         }
     }
@@ -239,6 +242,10 @@ impl Config {
                 self.add(list, text, source)?;
             }
         }
+        if !source.trusted && !policy.allow.is_empty() {
+            let what = "a project file cannot allow guarded paths; that part is ignored (see emend trust)";
+            self.ignored.push(format!("{}: {what}.", source.origin));
+        }
         for (key, text) in [("policy.default", &policy.default), ("policy.documentation", &policy.documentation)] {
             let Some(text) = text else { continue };
             let said: Mode = word(source, key, text)?;
@@ -297,6 +304,11 @@ impl Config {
             if source.trusted {
                 self.unchecked.push(rule);
             }
+        }
+        if !source.trusted && !file.validate.skip.is_empty() {
+            let what =
+                "a project file cannot leave files unchecked; [validate] skip is ignored there (see emend trust)";
+            self.ignored.push(format!("{}: {what}.", source.origin));
         }
         for row in &file.schemas {
             self.schemas.push(Schema::new(row, source)?);
@@ -418,6 +430,11 @@ impl Config {
         self
     }
 
+    /// Takes the sentences about settings that have no effect.
+    pub(crate) fn take_ignored(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.ignored)
+    }
+
     /// The user's home directory.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()
@@ -476,8 +493,6 @@ impl Config {
         put("events.megabytes", self.events.megabytes.into());
         put("events.paths", self.events.paths.into());
         put("events.counts", self.events.counts.into());
-        put("events.otlp", self.events.otlp.into());
-        put("events.otlp_paths", self.events.otlp_paths.into());
         out.extend(
             self.unchecked.iter().map(|it| json!({ "key": "validate.skip", "value": it.text, "origin": it.origin })),
         );

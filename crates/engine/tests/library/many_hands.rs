@@ -28,7 +28,7 @@ fn a_conflict_shows_the_text_and_the_next_call_works() {
     bench.put("a", "one\nTWO!\nthree\nfour\n");
     let reply = bench.edit("a", "two", "2");
     assert_eq!(code(&reply), "stale.changed");
-    assert_eq!(reply.to_json()["seed_code"], 7);
+    assert_eq!(reply.to_json()["error_code"], 7);
     assert!(reply.text().contains("+TWO!"), "{}", reply.text());
     assert_eq!(code(&bench.edit("a", "TWO!", "2")), "ok");
     assert_eq!(bench.get("a"), "one\n2\nthree\nfour\n");
@@ -102,7 +102,7 @@ fn a_write_is_not_merged_unless_asked() {
     let write =
         |on_stale: Value| bench.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n", "on_stale": on_stale }));
     let reply = bench.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n" }));
-    assert_eq!((code(&reply), &reply.to_json()["seed_code"]), ("stale.changed", &json!(3)));
+    assert_eq!((code(&reply), &reply.to_json()["error_code"]), ("stale.changed", &json!(3)));
     // The refusal has shown the new lines, so the session now knows this version.
     assert_eq!(code(&write(json!("merge"))), "ok");
     assert_eq!(bench.get("a"), "1\ntwo\nthree\n");

@@ -91,7 +91,7 @@ impl Reply {
         if object.get("retryable").and_then(Value::as_bool) != Some(row.code.retryable()) {
             return Err(format!("retryable is missing or wrong in {object}"));
         }
-        let seed = object.get("seed_code").ok_or_else(|| format!("no seed_code in {object}"))?.as_u64();
+        let seed = object.get("error_code").ok_or_else(|| format!("no error_code in {object}"))?.as_u64();
         let mut data = data(object);
         if let (Some(data), Some(op)) = (data.as_object_mut(), object.get("op")) {
             data.insert("op".to_owned(), op.clone());

@@ -11,13 +11,12 @@ const MAY: &[(&str, &[&str])] = &[
     ("history", &["core", "fs"]),
     ("lsp", &["core", "run"]),
     ("media", &["core"]),
-    ("otlp", &["events"]),
     ("run", &["core"]),
     ("schema", &[]),
     ("syntax", &["core"]),
     ("engine", &["core", "events", "fs", "history", "lsp", "media", "run", "schema", "syntax"]),
     ("mcp", &["engine"]),
-    ("cli", &["clients", "engine", "mcp", "otlp"]),
+    ("cli", &["clients", "engine", "mcp"]),
 ];
 
 /// Folder of a crate by its package name.
