@@ -1,12 +1,13 @@
 """A language server that does as it is told, for tests: `fake.py FAULT…`.
 
 It finds a problem in every line with `bad` (an error), `ugly` (a warning) or `odd` (a hint); with `between`, also in every
-line `needs X` as long as no open text has the line `has X`. Without a fault it answers to
+line `needs X` as long as no open text has the line `has X`. With `references` it finds a word in the files beside a text. Without a fault it answers to
 `textDocument/diagnostic`; what it does otherwise is said by the words of the command line, see `main`.
 """
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -107,6 +108,20 @@ def publish(uri, document):
     tell("textDocument/publishDiagnostics", params)
 
 
+def references(params, text):
+    """Every line of the files beside a text that holds the word at a position."""
+    at, path = params["position"], params["textDocument"]["uri"].removeprefix("file://")
+    word = re.match(r"\w+", text.split("\n")[at["line"]][at["character"]:]).group()
+    found = []
+    for name in sorted(os.listdir(os.path.dirname(path))):
+        beside = os.path.join(os.path.dirname(path), name)
+        for number, line in enumerate(open(beside).read().split("\n") if name.endswith(".py") else []):
+            if re.search(rf"\b{word}\b", line):
+                start = {"line": number, "character": line.index(word)}
+                found.append({"uri": "file://" + beside, "range": {"start": start, "end": start}})
+    return found
+
+
 def log(method, params):
     """Writes down what was heard, where a test wants to know it."""
     if path := os.environ.get("FAKE_LOG"):
@@ -146,6 +161,8 @@ def main():
             abilities = {"textDocumentSync": sync}
             if "push" not in FAULTS:
                 abilities["diagnosticProvider"] = {"interFileDependencies": "between" in FAULTS, "workspaceDiagnostics": False}
+            if "references" in FAULTS:
+                abilities["referencesProvider"] = True
             send({"id": message["id"], "result": {"capabilities": abilities}})
         elif method == "initialized":
             if "loads" in FAULTS:
@@ -192,6 +209,9 @@ def main():
                 tell("experimental/serverStatus", {"health": "ok", "quiescent": True})
                 continue
             send({"id": message["id"], "result": {"kind": "full", "items": found}})
+        elif method == "textDocument/references" and "references" in FAULTS:
+            text = documents[params["textDocument"]["uri"]]["text"]
+            send({"id": message["id"], "result": references(params, text)})
         elif method == "shutdown":
             if "never-stops" in FAULTS:
                 continue

@@ -287,6 +287,9 @@ pub(crate) struct EditArgs {
     /// Replace exactly N occurrences, refuse if there are more or fewer
     #[arg(long, value_name = "N")]
     pub(crate) expect: Option<u64>,
+    /// Of several places, the one with this id, as a refused edit lists them
+    #[arg(long, value_name = "ID")]
+    pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) matching: Matching,
     #[command(flatten)]

@@ -83,6 +83,7 @@ impl Desk<'_> {
             person_reads: transport == "cli" && !self.global.json,
             // A person is asked or warned first, a program has to state it explicitly.
             irreversible: Some(false),
+            texts: None,
             front: Some(Arc::new(Front { transport, profile, model, traceparent, client: String::new() })),
         }
     }
@@ -188,19 +189,12 @@ impl Desk<'_> {
         })
     }
 
-    /// Returns advice on an error in terms of the command line: the error itself refers to the fields of calls.
+    /// Returns advice on an error for the command line, beyond the next step that the error names.
     pub(crate) fn advice(&self, error: &Error) -> Option<&'static str> {
         Some(match error.code() {
             Code::PathOutside if self.named_roots().is_empty() => "Or add --root with a folder that contains the file.",
-            Code::MatchAmbiguous => "On the command line: --all for every occurrence, --expect N for just so many.",
-            Code::ContentUnencodable | Code::ContentUndecodable => "On the command line: --encoding LABEL.",
-            Code::IoNoSpace => {
-                "On the command line: emend gc --days 7 frees what the history holds, if it is on that disk."
-            }
-            Code::SchemaViolation if error.data().contains_key("syntax") => {
-                "On the command line: --allow-invalid writes what is meant to be invalid."
-            }
-            Code::ReadRequired => "On the command line: emend read, in the same --session; or --unread allow.",
+            Code::IoNoSpace => "`emend gc --days 7` frees what the history holds, if it is on that disk.",
+            Code::ReadRequired => "A read counts in the same --session; --unread allow needs none.",
             _ => return None,
         })
     }

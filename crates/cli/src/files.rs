@@ -5,9 +5,10 @@ use crate::args::{
     WriteArgs,
 };
 use crate::desk::Desk;
+use crate::flags::Flags;
 use crate::{approval, ending, input, progress, show};
 use emendate::core::formats::malformed;
-use emendate::core::{Code, Error, Result};
+use emendate::core::{Code, Error, Result, Vocabulary};
 use emendate::fs::shown;
 use emendate::{Caller, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
@@ -25,6 +26,8 @@ pub(crate) struct Ask {
     long: bool,
     /// Exit status 1 if the reply reports problems, or unknown results.
     finds: bool,
+    /// The edit came as JSON.
+    as_json: bool,
     /// The file for rejected edits.
     reject_file: Option<PathBuf>,
 }
@@ -36,7 +39,7 @@ impl Ask {
 
     /// Creates a call whose path may be omitted.
     pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: Fields) -> Ask {
-        Ask { tool, path, fields: fields.0, brief: false, long: false, finds: false, reject_file: None }
+        Ask { tool, path, fields: fields.0, brief: false, long: false, finds: false, as_json: false, reject_file: None }
     }
 }
 
@@ -55,7 +58,10 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
     ending::watch(&engine, !ask.long);
-    let call = |caller: &Caller| engine.call(caller, ask.tool, input.clone());
+    // A program that reads JSON also writes it: its advice stays in the fields of calls.
+    let flags = (!desk.global.json).then(|| Flags::of(ask.tool, ask.as_json));
+    let names = flags.as_ref().map(|flags| -> &dyn Vocabulary { flags });
+    let call = |caller: &Caller| engine.call_as(caller, ask.tool, input.clone(), names);
     let watched = |caller: &Caller| if ask.long { progress::watched(caller.clone(), call) } else { call(caller) };
     let reply = approval::call(desk, watched);
     let rejected = ask.reject_file.map_or(Ok(()), |file| keep_rejected(&file, &reply));
@@ -225,16 +231,17 @@ fn range(path: &Path) -> Result<(PathBuf, Option<Lines>)> {
 
 /// Builds the input of `edit`.
 pub(crate) fn edit(args: &EditArgs) -> Result<Ask> {
-    let fields = match (old(args)?, new(args)?) {
-        (Some(old), Some(new)) => Fields(Map::new()).put("old_string", Some(old)).put("new_string", Some(new)),
-        _ => Fields(object(&input::stdin("a JSON object with old_string and new_string")?)?),
+    let (fields, as_json) = match (old(args)?, new(args)?) {
+        (Some(old), Some(new)) => (Fields(Map::new()).put("old_string", Some(old)).put("new_string", Some(new)), false),
+        _ => (Fields(object(&input::stdin("a JSON object with old_string and new_string")?)?), true),
     };
     let fields = fields
+        .put("at", args.at.clone())
         .put("replace_all", args.all.then_some(true))
         .put("expected_replacements", args.expect)
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
-    Ok(Ask::new("edit", "file_path", args.path.clone(), fields))
+    Ok(Ask { as_json, ..Ask::new("edit", "file_path", args.path.clone(), fields) })
 }
 
 fn old(args: &EditArgs) -> Result<Option<String>> {

@@ -19,6 +19,7 @@ mod diff;
 mod doctor;
 mod ending;
 mod files;
+mod flags;
 mod formats;
 mod global;
 mod gone;

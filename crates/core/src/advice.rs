@@ -1,7 +1,6 @@
 //! The next step of an error as a value. Tools and fields are referred to by their names in the table and printed with
 //! the names that the client's tools have. A client that cannot follow one form gets the next one.
 
-use core::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// A part of an advice.
@@ -13,12 +12,16 @@ pub enum Phrase {
     Tool(&'static str),
     /// A field of the called tool.
     Field(&'static str),
+    /// A field of the tool that was called, quoted where a client writes fields so.
+    Quoted(&'static str),
     /// A field of another tool.
     FieldOf(&'static str, &'static str),
     /// A field of the called tool, with its value.
     Set(&'static str, Value),
     /// `; no new read is needed`, for clients where lines shown by an error count as read.
     CountsAsRead,
+    /// A field of the tool that was called, to be set to true.
+    On(&'static str),
     /// A complete call of a tool.
     Call(&'static str, Value),
 }
@@ -31,8 +34,24 @@ pub trait Vocabulary {
     fn field(&self, name: &str) -> Option<String>;
     /// Returns the name of a field of any tool.
     fn field_of(&self, tool: &str, name: &str) -> Option<String>;
-    /// Returns a call: the name of the tool and its arguments.
-    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)>;
+    /// Returns the name of a field of the called tool, as a call writes it.
+    fn quoted(&self, name: &str) -> Option<String> {
+        Some(format!("\"{}\"", self.field(name)?))
+    }
+    /// Returns a field of the called tool with its value.
+    fn set(&self, name: &str, value: &Value) -> Option<String> {
+        Some(format!("\"{}\": {value}", self.field(name)?))
+    }
+    /// Returns the words that set a field of the tool that was called to true.
+    fn switch_on(&self, name: &str) -> Option<String> {
+        Some(format!("set {} to true", self.field(name)?))
+    }
+    /// Returns a complete call of a tool.
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String>;
+    /// Returns the clause that the call did not ask for all places; empty where no call can.
+    fn not_all(&self) -> String {
+        self.field("replace_all").map_or_else(String::new, |name| format!("{name} is false"))
+    }
     /// True when lines that an error shows count as read.
     fn counts_as_read(&self) -> bool {
         true
@@ -55,8 +74,8 @@ impl Vocabulary for OwnNames {
         Some(name.to_owned())
     }
 
-    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)> {
-        Some((tool.to_owned(), Value::Object(fields.clone())))
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+        Some(json_call(tool, fields))
     }
 }
 
@@ -111,6 +130,11 @@ impl Advice {
     }
 }
 
+/// A call of a tool with arguments in JSON.
+pub fn json_call(tool: &str, fields: &Map<String, Value>) -> String {
+    format!("{tool} with {}", Value::Object(fields.clone()))
+}
+
 fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
     let mut out = String::new();
     for part in form {
@@ -118,17 +142,14 @@ fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
             Phrase::Text(text) => out.push_str(text),
             Phrase::Tool(name) => out.push_str(&names.tool(name)?),
             Phrase::Field(name) => out.push_str(&names.field(name)?),
+            Phrase::Quoted(name) => out.push_str(&names.quoted(name)?),
             Phrase::FieldOf(tool, name) => out.push_str(&names.field_of(tool, name)?),
             Phrase::CountsAsRead if names.counts_as_read() => out.push_str("; no new read is needed"),
             Phrase::CountsAsRead => return None,
-            // Writing to a String cannot fail.
-            Phrase::Set(name, value) => {
-                let _ = write!(out, "\"{}\": {value}", names.field(name)?);
-            }
+            Phrase::Set(name, value) => out.push_str(&names.set(name, value)?),
+            Phrase::On(name) => out.push_str(&names.switch_on(name)?),
             Phrase::Call(tool, fields) => {
-                let none = Map::new();
-                let (tool, fields) = names.call(tool, fields.as_object().unwrap_or(&none))?;
-                let _ = write!(out, "{tool} with {fields}");
+                out.push_str(&names.call(tool, fields.as_object().unwrap_or(&Map::new()))?);
             }
         }
     }
@@ -195,8 +216,8 @@ mod tests {
             None
         }
 
-        fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)> {
-            Some((self.tool(tool)?, Value::Object(fields.clone())))
+        fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+            Some(super::json_call(&self.tool(tool)?, fields))
         }
     }
 

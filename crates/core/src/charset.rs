@@ -2,7 +2,7 @@
 //! decoding and encoding are not inverse in legacy encodings.
 
 use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -190,7 +190,7 @@ impl Codec {
     /// Errors: [`Code::ContentUnencodable`] with the characters, if they cannot be represented or the encoding was only
     /// guessed.
     pub fn encode(self, text: &str) -> Result<Vec<u8>> {
-        let refuse = |chars: Vec<char>, why: String, next: String| {
+        let refuse = |chars: Vec<char>, why: String, next: Advice| {
             let shown: Vec<String> = chars.iter().map(|ch| format!("{ch:?} (U+{:04X})", u32::from(*ch))).collect();
             Error::new(Code::ContentUnencodable, why)
                 .evidence(format!("Characters: {}", shown.join(", ")))
@@ -201,7 +201,7 @@ impl Codec {
             return Err(refuse(
                 vec!['\0'],
                 "The new text has a NUL character, which would make the file binary.".to_owned(),
-                "Leave it out, or write it as an escape of the language.".to_owned(),
+                "Leave it out, or write it as an escape of the language.".into(),
             ));
         }
         if self.settled == Settled::Guessed && !text.is_ascii() {
@@ -211,9 +211,12 @@ impl Codec {
                 format!(
                     "The file is not UTF-8 and its encoding was not declared (it reads like {name}), so new non-ASCII text cannot be written safely."
                 ),
-                format!(
-                    "Repeat the call with \"encoding\": \"{name}\" if that is right, declare it in .editorconfig (charset) or emend.toml ([encoding]), or use ASCII text only."
-                ),
+                advice![
+                    "Repeat the call with ",
+                    Phrase::Set("encoding", name.into()),
+                    " if that is right, declare it in .editorconfig (charset) or emend.toml ([encoding]), or use ASCII text only."
+                ]
+                .or("Use ASCII text only, or have a person declare the encoding in .editorconfig (charset)."),
             ));
         }
         self.charset.encode(text).map_err(|chars| {
@@ -221,7 +224,7 @@ impl Codec {
             refuse(
                 chars,
                 format!("The file is in {name}, which has no place for some of the new characters."),
-                format!("Use characters that {name} has, or convert the file to UTF-8 first."),
+                format!("Use characters that {name} has, or convert the file to UTF-8 first.").into(),
             )
         })
     }
@@ -263,9 +266,9 @@ fn by_mark(raw: &[u8]) -> Result<Option<Codec>> {
 fn binary(why: &str) -> Error {
     Error::new(Code::ContentBinary, format!("The file is binary: {why}. Text edits would damage it.")).next(
         advice![
-            "Use a program that understands this file type. If it really is text, name its encoding with \"",
-            Phrase::Field("encoding"),
-            "\"."
+            "Use a program that understands this file type. If it really is text, name its encoding with ",
+            Phrase::Quoted("encoding"),
+            "."
         ]
         .or("Use a program that understands this file type."),
     )

@@ -49,7 +49,7 @@ pub use lines::LineIndex;
 pub use merge::merge_with_markers;
 pub use op::{
     Anchors, Ask, BinaryChange, BinaryHow, FileMode, FileRequest, Find, Hunk, HunkLine, LineKind, Locator, Matching,
-    NewFile, Op, Order, Pick, Request, Settings, reading_of,
+    NewFile, Op, Order, Pick, Request, Settings, TextNames, reading_of,
 };
 pub use resolve::{Outcome, Resolved, not_blank, resolve, resolve_texts};
 pub use scan::{MOST_STANDS, Scan, Scanned, Stand, Unfit};

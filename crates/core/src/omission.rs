@@ -16,7 +16,8 @@ use std::sync::LazyLock;
 
 /// Refuses new text with a placeholder that the old text does not have, unless the call declares it literal.
 pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
-    let Some(line) = fresh(&find.old, new).filter(|_| !settings.omissions) else { return Ok(()) };
+    let line = fresh(&find.old, new).or_else(|| dots_for_lines(&find.old, new));
+    let Some(line) = line.filter(|_| !settings.omissions) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "The new text has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
         .next(Advice::from("Write the text out in full, or replace only the part that changes.").and(&if_meant()))
@@ -41,10 +42,40 @@ pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     (found.len() > placeholders(old).len()).then_some(first.1)
 }
 
+/// The first comment of nothing but dots that takes the place of lines of `old`. Bare dots are code in some languages.
+fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+    if !may_omit(new) {
+        return None;
+    }
+    dots::placeholders(old, new).into_iter().map(|(_, line)| line).find(|line| line.trim() != "...")
+}
+
 /// Marks and words, one of which every placeholder has.
-const WORDS: [&str; 21] = [
-    "...", "…", "nchanged", "NCHANGED", "rest of", "Rest of", "mitted", "revity", "same as", "Same as", "emain",
-    "xisting", "lipped", "rimmed", "runcated", "Rest Of", "SAME", "REST", "nip", "the rest", "the same",
+const WORDS: [&str; 24] = [
+    "...",
+    "…",
+    "nchanged",
+    "NCHANGED",
+    "rest of",
+    "Rest of",
+    "mitted",
+    "revity",
+    "same as",
+    "Same as",
+    "emain",
+    "xisting",
+    "lipped",
+    "rimmed",
+    "runcated",
+    "Rest Of",
+    "SAME",
+    "REST",
+    "nip",
+    "the rest",
+    "the same",
+    "revious",
+    "o changes",
+    "ontinues",
 ];
 /// A searcher for all of them in one pass; `None` if the processor lacks the instructions.
 static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(WORDS));
@@ -160,13 +191,25 @@ pub(crate) fn is_elision(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, WORDS, fresh, may_omit, shrunk};
+    use super::{Verdict, WORDS, dots_for_lines, fresh, may_omit, shrunk};
     use proptest::prelude::*;
 
     #[test]
     fn a_text_that_shrinks() {
         let old: String = (1..=40).map(|number| format!("line {number}\n")).collect();
-        for line in ["// ... rest of the code unchanged", "# ... existing code ...", "(unchanged)", "same as before"] {
+        for line in [
+            "// ... rest of the code unchanged",
+            "# ... existing code ...",
+            "(unchanged)",
+            "same as before",
+            "-- snip --",
+            "# existing code here",
+            "// [previous code]",
+            "# code continues here",
+            "# No changes below this line",
+            "#### REST OF FILE ####",
+            "... (same as original)",
+        ] {
             for new in [format!("line 1\n{line}\n"), format!("{old}{line}\n")] {
                 let Verdict::Refuse(error) = shrunk(&old, &new, false) else { panic!("{line}") };
                 assert!(error.evidence_text().contains(line), "{error}");
@@ -205,5 +248,17 @@ mod tests {
         assert_eq!(fresh("a\n", "b\n// ... existing code ...\n"), Some("// ... existing code ..."));
         assert_eq!(fresh("// ... existing code ...\n", "b\n// ... other code unchanged\n"), None);
         assert_eq!(fresh("a\n", "b\n"), None);
+    }
+
+    #[test]
+    fn a_comment_of_dots_for_lines_is_a_placeholder_in_an_edit() {
+        let old = "def one():\n    return 1\n\ndef two():\n    return 2\n";
+        for dots in ["# ...", "/* ... */", "…"] {
+            let new = format!("def one():\n    return 11\n{dots}\n");
+            assert_eq!(dots_for_lines(old, &new), Some(dots));
+            assert_eq!(dots_for_lines(old, &format!("{old}{dots}\n")), None);
+        }
+        // The body of a stub.
+        assert_eq!(dots_for_lines("def one():\n    return 1\n", "def one():\n    ...\n"), None);
     }
 }

@@ -1,10 +1,12 @@
 //! Operations: a caller's edits as plain data. Parsed without a file, resolved against one snapshot.
 
+use crate::advice::Vocabulary;
 use crate::content::Handle;
 use crate::notebook::CellEdit;
 use crate::rows::Rows;
 use crate::span::Span;
 use crate::words::Worded;
+use std::borrow::Cow;
 
 /// The number of occurrences that a [`Find`] accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,64 @@ pub enum Pick {
     All,
     /// Exactly this many.
     Exactly(usize),
+}
+
+/// Names of the old and the new text of a replacement, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextNames {
+    /// The name of the text to look for.
+    pub old: Cow<'static, str>,
+    /// The name of the text to put there.
+    pub new: Cow<'static, str>,
+    /// The clause that a call for one place did not ask for all; empty where no call can.
+    pub not_all: Cow<'static, str>,
+    /// True for fields of a call, which advice can name and set.
+    pub are_fields: bool,
+    /// True where a call can name one of several places by its id.
+    pub have_ids: bool,
+}
+
+impl TextNames {
+    /// The fields of a replacement.
+    pub const FIELDS: TextNames = TextNames::fields("old_string", "new_string");
+    /// The fields of the text editor tool.
+    pub const EDITOR: TextNames = TextNames::fields("old_str", "new_str");
+    /// The parts of a block between markers.
+    pub const BLOCK: TextNames = TextNames::parts("the SEARCH part", "the REPLACE part", false);
+    /// The lines between which an edit by line anchors replaces.
+    pub const LINES: TextNames = TextNames::parts("the lines of the call", "the new text", true);
+    /// The parts of a block in tags.
+    pub const TAGS: TextNames = TextNames::parts("the old text", "the new text", false);
+    /// The lines of a hunk.
+    pub const HUNK: TextNames = TextNames::parts("the hunk", "the new lines of the hunk", false);
+
+    /// The names that a client has for the fields of a replacement; `None` where its tool has no such fields.
+    pub fn of(names: &dyn Vocabulary) -> Option<TextNames> {
+        let field = |name: &str| names.field(name).map(Cow::Owned);
+        let (old, new) = (field("old_string")?, field("new_string")?);
+        let have_ids = names.field("at").is_some();
+        Some(TextNames { old, new, not_all: names.not_all().into(), are_fields: true, have_ids })
+    }
+
+    const fn fields(old: &'static str, new: &'static str) -> TextNames {
+        TextNames {
+            old: Cow::Borrowed(old),
+            new: Cow::Borrowed(new),
+            not_all: Cow::Borrowed("replace_all is false"),
+            are_fields: true,
+            have_ids: true,
+        }
+    }
+
+    const fn parts(old: &'static str, new: &'static str, have_ids: bool) -> TextNames {
+        TextNames {
+            old: Cow::Borrowed(old),
+            new: Cow::Borrowed(new),
+            not_all: Cow::Borrowed(""),
+            are_fields: false,
+            have_ids,
+        }
+    }
 }
 
 /// Text to search for, with `\n` line ends and without a byte order mark (see [`Find::new`]).
@@ -30,12 +90,14 @@ pub struct Find {
     pub at: Option<String>,
     /// Whole lines only: an occurrence begins and ends with a line.
     pub lines: bool,
+    /// Names of the texts in messages.
+    pub names: TextNames,
 }
 
 impl Find {
     /// Normalizes the text: `\n` line ends, no byte order mark.
     pub fn new(old: &str, pick: Pick) -> Find {
-        Find { old: reading_of(old), pick, line: None, at: None, lines: false }
+        Find { old: reading_of(old), pick, line: None, at: None, lines: false, names: TextNames::FIELDS }
     }
 }
 
@@ -162,6 +224,17 @@ pub struct Op {
     pub text: String,
 }
 
+impl Op {
+    /// The operation with other names for its texts, where it is a replacement by fields.
+    fn name_fields(&mut self, names: &TextNames) {
+        if let Locator::Find(find) = &mut self.at
+            && find.names.are_fields
+        {
+            find.names = names.clone();
+        }
+    }
+}
+
 /// Relation between the operations on one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
@@ -285,6 +358,19 @@ pub struct Request {
     pub files: Vec<FileRequest>,
     /// Notes for the caller about how its text was parsed.
     pub notes: Vec<String>,
+}
+
+impl Request {
+    /// Gives the texts of replacements the names that the caller's own fields have.
+    pub fn name_fields(&mut self, names: &TextNames) {
+        for file in &mut self.files {
+            if let Ask::Edit { ops, .. } = &mut file.ask {
+                for op in ops {
+                    op.name_fields(names);
+                }
+            }
+        }
+    }
 }
 
 /// Tolerance of the matching cascade.

@@ -419,7 +419,11 @@ fn lowered(base: &Snapshot, found: Found, nth: u32) -> Result<Placed> {
 pub fn not_blank(base: &Snapshot) -> Error {
     let lines = base.lines().count(base.text());
     Error::new(Code::FileExists, "Cannot create new file - file already exists.")
-        .evidence(format!("It has {lines} lines:\n{}", marks::excerpt(base, 1, 5)))
+        .evidence(format!(
+            "It has {lines} {}:\n{}",
+            if lines == 1 { "line" } else { "lines" },
+            marks::excerpt(base, 1, 5)
+        ))
         .next(
             advice![
                 "Give the text to replace as ",
@@ -456,8 +460,8 @@ pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice
             .evidence(format!("Line {}, byte offset {at}.", base.lines().line_of(base.text(), base.to_text(at))))
             .next(
                 advice![
-                    "Repeat the call with \"", Phrase::Field("encoding"),
-                    format!("\" set to the file's encoding (it reads like {}).", base.codec().charset.name()),
+                    "Repeat the call with ", Phrase::Quoted("encoding"),
+                    format!(" set to the file's encoding (it reads like {}).", base.codec().charset.name()),
                 ]
                 .or(format!("Ask a person to convert the file to UTF-8 (it reads like {}), or replace whole lines.", base.codec().charset.name())),
             ));

@@ -9,7 +9,7 @@ use crate::reply::{Answer, Reply, SeedCodes};
 use crate::tools::{MAX_INPUT, TOOLS, Tool, tool};
 use crate::watch::Watch;
 use emendate_core::work::Meter;
-use emendate_core::{Code, Error, Result, Vocabulary, formats};
+use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -49,6 +49,8 @@ impl Engine {
                 .next(format!("Use one of: {}.", names.join(", ")));
             return Reply::refusal(error, SeedCodes::None);
         };
+        let named = names.and_then(TextNames::of).map(|texts| Caller { texts: Some(texts), ..caller.clone() });
+        let caller = named.as_ref().unwrap_or(caller);
         let run = std::panic::AssertUnwindSafe(|| self.metered(caller, || tool.answer(self, caller, input)));
         let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
             Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))

@@ -3,6 +3,7 @@
 use crate::approval::Approval;
 use crate::events::Front;
 use crate::watch::{NEVER, Step, Watch};
+use emendate_core::TextNames;
 use emendate_core::marks::Marks;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
@@ -113,6 +114,8 @@ pub struct Caller {
     pub person_reads: bool,
     /// Whether changes that cannot be undone are allowed. `None`: if unread files may be edited.
     pub irreversible: Option<bool>,
+    /// Names of the texts of a replacement in messages; `None`: those of the table.
+    pub texts: Option<TextNames>,
 }
 
 impl Caller {
@@ -173,6 +176,7 @@ impl Default for Caller {
             front: None,
             person_reads: false,
             irreversible: None,
+            texts: None,
         }
     }
 }

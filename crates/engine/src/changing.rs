@@ -6,6 +6,7 @@ use crate::options::Options;
 use crate::raw_path;
 use crate::receipt::{Receipt, noted};
 use crate::reply::Answer;
+use emendate_core::formats::replace::same_texts;
 use emendate_core::formats::{Format, Input};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
@@ -24,7 +25,13 @@ pub(crate) fn change(
     options.cause.format = format.spec().name;
     caller.reads_as(options.cause.format);
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-    let mut request = format.parse(Input::Json(input))?;
+    let mut request = format.parse(Input::Json(input)).map_err(|error| match &caller.texts {
+        Some(names) if error.code() == Code::EditNoChange && options.cause.format == "replace" => same_texts(names),
+        _ => error,
+    })?;
+    if let Some(names) = &caller.texts {
+        request.name_fields(names);
+    }
     if let Some(file) = request.files.first_mut() {
         file.raw = raw.map(|path| path.into_os_string().into_vec());
     }

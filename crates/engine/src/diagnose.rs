@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Files of a call that a server is asked about.
 pub(crate) const MOST_ASKED: usize = 50;
 /// Bytes of a text that is sent to a server.
-const LARGEST: usize = 2 << 20;
+pub(crate) const LARGEST: usize = 2 << 20;
 /// Problems that the text of a reply lists for all its files.
 const LISTED: usize = 30;
 /// Problems that it lists for one file that was not written.
@@ -144,7 +144,7 @@ impl Engine {
 
     /// Returns the project directory of a file for a server: the nearest one above the file with the most significant
     /// marker, or the root.
-    fn project(&self, server: &Server, place: &Place) -> PathBuf {
+    pub(crate) fn project(&self, server: &Server, place: &Place) -> PathBuf {
         let root = self.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
         let above = || place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
         let has = |folder: &&Path, marker: &String| {

@@ -66,7 +66,7 @@ impl Engine {
     }
 
     /// Calls a tool with advice in the names of a client.
-    pub(crate) fn call_as(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
+    pub fn call_as(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
         let Some(begun) = self.events().begin() else { return self.answered(caller, name, input, names) };
         let asked = Asked::of(&input, self.events().wants_paths());
         // The format becomes known during the call, and an error does not tell it.

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::log::Cause;
 use crate::plan::{Becomes, Now, Plan};
 use crate::shelves::key;
-use emendate_core::{Code, ContentId, Error, Outcome, Result, Snapshot, Splice};
+use emendate_core::{Code, ContentId, Error, Outcome, Phrase, Result, Snapshot, Splice, advice};
 use emendate_history::{Filter, OperationId, Role};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -117,8 +117,12 @@ impl Engine {
 fn done_already(what: &str) -> Error {
     Error::new(Code::EditNoChange, what)
         .next(
-            "Nothing is left to do. If it is meant once more, send the call with \"repeat\": true, or with old text that \
-             contains what is there already.",
+            advice![
+                "Nothing is left to do. If it is meant once more, send the call with ",
+                Phrase::Set("repeat", true.into()),
+                ", or with old text that contains what is there already."
+            ]
+            .or("Nothing is left to do. If it is meant once more, send old text that contains what is there already."),
         )
         .fact("already_applied", true)
 }

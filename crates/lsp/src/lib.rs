@@ -13,12 +13,14 @@ mod live;
 mod message;
 mod position;
 mod problem;
+mod references;
 mod servers;
 mod sorted;
 mod spec;
 
 pub use around::{Elsewhere, StandsStill};
 pub use problem::{Problem, Severity};
+pub use references::Reference;
 pub use servers::{Basis, Found, Job, Servers, Text, Unknown, Why};
 pub use sorted::Edit;
 pub use spec::{KNOWN, Known, Spec, known_as};

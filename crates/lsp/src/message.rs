@@ -57,6 +57,8 @@ pub(crate) struct Abilities {
     /// It wants the text in save notifications.
     pub(crate) saves_text: bool,
     pub(crate) pull: bool,
+    /// It knows where names are used.
+    pub(crate) references: bool,
     /// Problems of one file may depend on another, according to the server.
     pub(crate) between_files: bool,
     /// Its `tsserver` can be asked.
@@ -87,6 +89,7 @@ impl Abilities {
             saves: save == true || save.is_object(),
             saves_text: save["includeText"] == true,
             pull: all["diagnosticProvider"].is_object(),
+            references: all["referencesProvider"] == true || all["referencesProvider"].is_object(),
             between_files: all["diagnosticProvider"]["interFileDependencies"] == true,
             tsserver: commands.is_some_and(|all| all.iter().any(|command| command == TSSERVER)),
         }
@@ -109,6 +112,7 @@ pub(crate) fn initialize(spec: &Spec, root: &Path) -> Value {
                 "synchronization": { "didSave": true },
                 "publishDiagnostics": { "versionSupport": true },
                 "diagnostic": {},
+                "references": {},
             },
             "workspace": { "configuration": true, "workspaceFolders": true, "didChangeConfiguration": {} },
             "window": { "workDoneProgress": true },

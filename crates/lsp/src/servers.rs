@@ -225,7 +225,7 @@ impl Servers {
     }
 
     /// Returns the server, starting it if needed.
-    fn live(&self, spec: &Arc<Spec>, root: &Path) -> Result<Arc<Live>, Unknown> {
+    pub(crate) fn live(&self, spec: &Arc<Spec>, root: &Path) -> Result<Arc<Live>, Unknown> {
         let mut slots = self.slots();
         slots.uses += 1;
         let uses = slots.uses;

@@ -18,7 +18,7 @@ use super::{Found, Hit, Tier, candidates, failure, omission};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::error::{Error, Result};
-use crate::op::{Anchors, Find, Pick, Settings};
+use crate::op::{Anchors, Find, Pick, Settings, TextNames};
 use crate::resolve;
 
 /// Cells (new lines × lines of the file) for all places together.
@@ -43,7 +43,8 @@ struct Stretch {
 /// Errors: `match.not_found`, `match.ambiguous`, `edit.would_misindent`, `edit.omission`.
 pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings: Settings) -> Result<Found> {
     let old = format!("{}\n{}", anchors.first, anchors.last);
-    let find = Find { line: anchors.line, at: anchors.at.clone(), ..Find::new(&old, Pick::Unique) };
+    let find =
+        Find { line: anchors.line, at: anchors.at.clone(), names: TextNames::LINES, ..Find::new(&old, Pick::Unique) };
     omission::check(&find, new, settings)?;
     let bare =
         if settings.deletes_literally() { None } else { copied::of_replacement(index.base, &anchors.first, new)? };
@@ -182,7 +183,7 @@ fn kept(search: &Search<'_>, start: usize, end: usize) -> f64 {
 fn unvouched(search: &Search<'_>, stretch: &Stretch, places: &[Place<'_>]) -> Error {
     let percent = stretch.kept * 100.0;
     let why = format!(
-        "Between the anchors lie lines {} to {}, of which new_text has only {percent:.0} % again.",
+        "Between the anchors lie lines {} to {}, of which the new text has only {percent:.0} % again.",
         stretch.first + 2,
         stretch.last
     );

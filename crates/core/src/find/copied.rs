@@ -5,6 +5,8 @@
 
 use super::search::split;
 use super::tier::numbers::{self, Numbered};
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::marks;
@@ -59,7 +61,7 @@ fn decided(
     (new, lines): (&str, &Numbered<'_>),
     place: Option<usize>,
     suspicious: bool,
-    field: &str,
+    field: &'static str,
 ) -> Result<Option<String>> {
     let in_table = ['\t', '→'].contains(&lines.sign);
     let padded = in_table && split(new).iter().all(|line| is_padded(line));
@@ -74,12 +76,18 @@ fn decided(
     if !suspicious || !in_table || lines.rests.len() < 2 {
         return Ok(None);
     }
-    Err(Error::new(Code::CallInvalid, format!("Every line of {field} begins with a line number."))
+    Err(Error::new(Code::CallInvalid, "Every line of the new text begins with a line number.")
         .evidence(new.lines().take(3).map(|line| marks::clipped(line).into_owned()).collect::<Vec<String>>().join("\n"))
-        .next(format!(
-            "Send {field} without the numbers and the tabs behind them; if they belong to the text, repeat the call with \
-             \"match\": \"exact\"."
-        ))
+        .next(
+            advice![
+                "Send ",
+                Phrase::Field(field),
+                " without the numbers and the tabs behind them; if they belong to the text, repeat the call with ",
+                Phrase::Set("match", "exact".into()),
+                "."
+            ]
+            .or("Send the text without the numbers and the tabs behind them."),
+        )
         .fact("reason", "line_numbers"))
 }
 

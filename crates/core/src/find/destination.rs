@@ -19,10 +19,10 @@ pub(super) const NOTE: &str =
     "Found at another indentation; the new text already has the file's indentation and was written as it is.";
 /// The note about literal text on an indented line whose new text repeats that indentation.
 pub(super) const DOUBLED: &str =
-    "new_string begins with the indentation that its line in the file already has; it was not written twice.";
+    "The new text begins with the indentation that its line in the file already has; it was not written twice.";
 /// The reason for refusing ambiguous new text.
 pub(super) const UNCLEAR: &str = "The text is there at another indentation, and some lines of the new text have the indentation of the file \
-     while others have that of old_string, so its depth is not clear.";
+     while others have that of the old text, so its depth is not clear.";
 
 /// A line of the caller's old text and the matching line of the file.
 #[derive(Clone, Copy)]

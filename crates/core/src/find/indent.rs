@@ -77,7 +77,7 @@ impl IndentMap {
             IndentMap::Verbatim => Ok(indent.to_owned()),
             IndentMap::Add(add) => Ok(format!("{add}{indent}")),
             IndentMap::Remove(take) => indent.strip_prefix(&**take).map(str::to_owned).ok_or_else(|| {
-                misindent("a line of the new text is less deep than the indentation that old_string has too much")
+                misindent("a line of the new text is less deep than the indentation that the old text has too much")
             }),
             IndentMap::Widths(widths) => widths.depth(indent),
             IndentMap::FirstLine { first: own, .. } if first => Ok(own.clone()),
@@ -104,7 +104,7 @@ impl Widths {
             return Ok(file.clone());
         }
         self.extrapolated(indent)
-            .ok_or_else(|| misindent("the new text has a depth that nothing in old_string maps onto the file"))
+            .ok_or_else(|| misindent("the new text has a depth that nothing in the old text maps onto the file"))
     }
 
     fn extrapolated(&self, indent: &str) -> Option<String> {

@@ -54,9 +54,9 @@ pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
     if let (Some(a), Some(b)) = (defined(old), defined(file))
         && a != b
     {
-        return Some(format!("`{a}` is defined there in old_string, and `{b}` in the file"));
+        return Some(format!("`{a}` is defined there in the old text, and `{b}` in the file"));
     }
-    has_another_number(old, file).then(|| format!("a number differs: `{old}` in old_string, `{file}` in the file"))
+    has_another_number(old, file).then(|| format!("a number differs: `{old}` in the old text, `{file}` in the file"))
 }
 
 /// True when a line is the file's with a typo: one letter, or two adjacent letters swapped. In the name of a definition

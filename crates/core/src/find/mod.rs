@@ -175,7 +175,7 @@ static ROWS: [Row; 13] = [
         name: "blank_edges",
         run: tier::edges::run,
         substance: 6,
-        note: "Found without the blank lines at the edges of old_string; the file's blank lines were kept.",
+        note: "Found without the blank lines at the edges of the old text; the file's blank lines were kept.",
     },
     Row {
         tier: Tier::LineNumbers,
@@ -203,14 +203,14 @@ static ROWS: [Row; 13] = [
         name: "drift",
         run: tier::drift::run,
         substance: 6,
-        note: "Context lines of old_string differ from the file; only the change was written, the file's context was kept.",
+        note: "Context lines of the old text differ from the file; only the change was written, the file's context was kept.",
     },
     Row {
         tier: Tier::Block,
         name: "block",
         run: tier::block::run,
         substance: 12,
-        note: "Found by the first and last line of old_string; lines between differ from it in part, and the whole block was replaced.",
+        note: "Found by the first and last line of the old text; lines between differ from it in part, and the whole block was replaced.",
     },
 ];
 

@@ -61,7 +61,7 @@ impl<'s, 'a> Window<'s, 'a> {
             Some(at) => Err(Refusal::new(
                 Reason::UnseenLines,
                 format!(
-                    "Line {} of the file, which old_string does not have, lies where the change would be written.",
+                    "Line {} of the file, which the old text does not have, lies where the change would be written.",
                     at + 1
                 ),
             )

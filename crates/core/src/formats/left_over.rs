@@ -18,7 +18,7 @@ pub(super) fn check(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -
         return None;
     }
     let lines = outside(text, claimed);
-    let mut at = lines.iter().position(|line| begins(line)).or_else(|| json(&lines));
+    let mut at = lines.iter().position(|line| begins(line)).or_else(|| json(&lines)).or_else(|| pair(&lines));
     // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
@@ -66,6 +66,23 @@ fn begins(line: &str) -> bool {
 fn is_tag(rest: &str) -> bool {
     let name = rest.strip_prefix("parameter name=\"").unwrap_or(rest);
     SURE.iter().any(|field| name.strip_prefix(field).is_some_and(|rest| rest.starts_with(['>', '"'])))
+}
+
+/// The line on which the old text of an edit begins between words or tags that no format has.
+fn pair(lines: &[&str]) -> Option<usize> {
+    const WORDS: [(&str, &str); 3] = [("SEARCH:", "REPLACE:"), ("FIND:", "REPLACE:"), ("OLD:", "NEW:")];
+    const TAGS: [(&str, &str); 3] = [("search", "replace"), ("find", "replace"), ("old", "new")];
+    let is = |line: &&str, word: &str| line.trim() == word;
+    let words = WORDS.iter().filter_map(|(old, new)| {
+        let at = lines.iter().position(|line| is(line, old))?;
+        lines[at..].iter().any(|line| is(line, new)).then_some(at)
+    });
+    let tags = TAGS.iter().filter_map(|(old, new)| {
+        let at = lines.iter().position(|line| line.contains(&format!("<{old}>")))?;
+        let mut parts = [format!("</{old}>"), format!("<{new}>"), format!("</{new}>")].into_iter();
+        parts.all(|part| lines[at..].iter().any(|line| line.contains(&part))).then_some(at)
+    });
+    words.chain(tags).min()
 }
 
 /// Returns the line on which JSON for an edit begins.
@@ -148,6 +165,8 @@ mod tests {
             "b.rs\n<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
             "b.rs\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> main\n",
             "b.rs\n<<<< SEARCH\nx\n====\ny\n>>>> REPLACE\n",
+            "b.rs\nSEARCH:\nx\nREPLACE:\ny\n",
+            "<edit file=\"b.rs\"><search>x</search><replace>y</replace></edit>\n",
             "  b.rs\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",
             "{\"file_path\": \"b.rs\", \"old_string\": \"x\", \"new_string\": \"y\"}\n",
             "```json\n[{\"path\": \"b.rs\",\n  \"search\": \"x\", \"replace\": \"y\"}]\n```\n",

@@ -8,6 +8,7 @@ use super::unified_diff::UnifiedDiff;
 use super::whole_file::WholeFile;
 use super::whole_file::elided::Elided;
 use super::{Format, Input, left_over, literal, nearly, textual};
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
@@ -193,13 +194,16 @@ fn ambiguous(text: &str, claims: &[Claims]) -> Error {
         let line: String = text.lines().nth(first).unwrap_or_default().chars().take(120).collect();
         format!("{}: from line {} ({line})", name(claim), first + 1)
     });
-    let either: Vec<String> = names.iter().map(|name| format!("\"format\": \"{name}\"")).collect();
+    let apart = "Send each in a call of its own";
+    let mut named = vec![format!("{apart}; or, if one of them is only text, name the format that is meant: ").into()];
+    for (nth, name) in names.iter().enumerate() {
+        named.extend((nth > 0).then(|| Phrase::from(" or ")));
+        named.push(Phrase::Set("format", (*name).into()));
+    }
+    named.push(".".into());
     Error::new(Code::EditUnparsable, format!("The text is in several formats: {}.", names.join(" and ")))
         .evidence(lines.collect::<Vec<String>>().join("\n"))
-        .next(format!(
-            "Send each in a call of its own; or, if one of them is only text, name the format that is meant: {}.",
-            either.join(" or ")
-        ))
+        .next(Advice::new(named).or(format!("{apart}.")))
         .fact("formats", names)
 }
 

@@ -1,9 +1,11 @@
 //! `replace`: one exact replacement, the Edit tool of the seed documents 000 and 001.
 
 use super::{Format, Input, Spec};
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, reading_of};
+use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, TextNames, reading_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,18 +40,22 @@ impl Replacement {
     /// Errors: [`Code::EditNoChange`] if old and new are equal, [`Code::CallInvalid`] if the counts contradict each
     /// other.
     pub fn to_op(&self) -> Result<Op> {
+        self.to_op_of(&TextNames::FIELDS)
+    }
+
+    /// [`Replacement::to_op`] with other names for its texts in messages.
+    ///
+    /// Errors: as [`Replacement::to_op`].
+    pub fn to_op_of(&self, names: &TextNames) -> Result<Op> {
         let text = reading_of(&self.new_string);
         let pick = self.pick()?;
         if self.at.is_some() && pick != Pick::Unique {
             return Err(contradiction("at names one place"));
         }
-        let find = Find { at: self.at.clone(), line: self.line, ..Find::new(&self.old_string, pick) };
+        let find =
+            Find { at: self.at.clone(), line: self.line, names: names.clone(), ..Find::new(&self.old_string, pick) };
         if find.old == text {
-            return Err(Error::new(
-                Code::EditNoChange,
-                "No changes to make: old_string and new_string are exactly the same.",
-            )
-            .next("Send a new_string that differs from old_string, or nothing if the file is as wanted."));
+            return Err(same_texts(names));
         }
         let at = if find.old.is_empty() { Locator::Blank } else { Locator::Find(find) };
         Ok(Op { at, text })
@@ -69,9 +75,29 @@ impl Replacement {
     }
 }
 
+/// The error for an old and a new text that are the same, in the words of a client (code 1 of the Edit tool).
+pub fn same_texts(names: &TextNames) -> Error {
+    let what = format!("No changes to make: {} and {} are exactly the same.", names.old, names.new);
+    Error::new(Code::EditNoChange, what).next(advice![
+        "Send a ",
+        Phrase::Field("new_string"),
+        " that differs from ",
+        Phrase::Field("old_string"),
+        ", or nothing if the file is as wanted."
+    ])
+}
+
 fn contradiction(what: &str) -> Error {
-    Error::new(Code::CallInvalid, format!("The counts contradict each other: {what}."))
-        .next("Give replace_all for any number of places, or expected_replacements for an exact number.")
+    Error::new(Code::CallInvalid, format!("The counts contradict each other: {what}.")).next(
+        advice![
+            "Give ",
+            Phrase::Field("replace_all"),
+            " for any number of places, or ",
+            Phrase::Field("expected_replacements"),
+            " for an exact number."
+        ]
+        .or("Say either that all places are meant, or how many."),
+    )
 }
 
 impl Format for Replace {

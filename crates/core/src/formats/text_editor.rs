@@ -5,7 +5,7 @@ use super::replace::Replacement;
 use super::{Format, Input, Spec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, reading_of};
+use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, TextNames, reading_of};
 use crate::rows::{Ends, RowPlace, Rows};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -89,7 +89,10 @@ impl Format for TextEditor {
             Command::StrReplace => {
                 let old_string = given("str_replace", "old_str", old_str)?;
                 let new_string = new_str.unwrap_or_default();
-                edit(Replacement { old_string, new_string, replace_all, ..Replacement::default() }.to_op()?)
+                edit(
+                    Replacement { old_string, new_string, replace_all, ..Replacement::default() }
+                        .to_op_of(&TextNames::EDITOR)?,
+                )
             }
             Command::Insert => {
                 // The first version of the tool had `new_str` here.

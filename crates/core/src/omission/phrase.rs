@@ -90,10 +90,51 @@ const NOUNS: [&str; 56] = [
     "response",
 ];
 /// Filler words.
-const FILL: [&str; 42] = [
-    "the", "of", "all", "any", "your", "this", "that", "a", "is", "are", "as", "it", "here", "in", "from", "for", "to",
-    "and", "with", "above", "below", "its", "be", "exactly", "just", "only", "still", "stay", "stays", "goes", "go",
-    "before", "was", "were", "more", "not", "shown", "changes", "changed", "no", "else", "again",
+const FILL: [&str; 44] = [
+    "the",
+    "of",
+    "all",
+    "any",
+    "your",
+    "this",
+    "that",
+    "a",
+    "is",
+    "are",
+    "as",
+    "it",
+    "here",
+    "in",
+    "from",
+    "for",
+    "to",
+    "and",
+    "with",
+    "above",
+    "below",
+    "its",
+    "be",
+    "exactly",
+    "just",
+    "only",
+    "still",
+    "stay",
+    "stays",
+    "goes",
+    "go",
+    "before",
+    "was",
+    "were",
+    "more",
+    "not",
+    "shown",
+    "changes",
+    "changed",
+    "no",
+    "else",
+    "again",
+    "original",
+    "continues",
 ];
 /// Words of a phrase.
 const LONGEST: usize = 14;
@@ -132,7 +173,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if bare.text.is_empty() {
         return line.starts_with("{{") && line.ends_with("}}");
     }
-    let separators = |ch: char| ch.is_whitespace() || ",.:;!~-–—'’".contains(ch);
+    let separators = |ch: char| ch.is_whitespace() || ",.:;!~-–—'’#=*".contains(ch);
     let words: Vec<&str> = lower.split(separators).filter(|word| !word.is_empty()).collect();
     if words.len() > LONGEST || bare.spread && !bare.commented && !bare.dotted.1 {
         return false;
@@ -162,7 +203,8 @@ fn says(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
     let pair = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
     let stays = (has("remains") || has("remain") || has("stays") || has("stay") || has("is") || has("are"))
         && (has("same") || SURE.iter().any(|word| has(word)))
-        || pair("same", "as") && (has("before") || has("above") || has("previous") || has("existing"))
+        || pair("same", "as")
+            && (has("before") || has("above") || has("previous") || has("existing") || has("original"))
         || has("brevity")
         || pair("no", "changes")
         || pair("not", "shown");
@@ -175,7 +217,13 @@ fn says(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
         return stays || sure || keep || rest || existing || has("keep") && noun || has("snip");
     }
     if commented {
-        return stays || sure && (noun || words.len() == 1) || keep || rest && words.len() <= 6;
+        let named = existing && (has("here") || words == ["existing", "code"]) || has("continues") && noun;
+        return stays
+            || sure && (noun || words.len() == 1)
+            || keep
+            || rest && words.len() <= 6
+            || named
+            || words == ["snip"];
     }
     // Without any punctuation, the phrase must name both the text and what happens to it.
     stays && words.len() >= 3 || sure && noun && (rest || existing || has("code")) || keep && noun && words.len() >= 3

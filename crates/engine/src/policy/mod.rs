@@ -395,8 +395,8 @@ pub(crate) fn created(config: &Config, place: &Place) -> Result<Option<Hit>> {
     }
 }
 
-const NO_DOCUMENTATION: &str = "Write code, not documentation, unless the person asks for it; they can allow it with documentation = \"allow\" \
-    or a rule as Write(**/*.md) under [policy] in emend.toml.";
+const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requires explicit user request. Focus on code implementation unless specifically asked \
+    for docs; a person can allow it with documentation = \"allow\" or a rule as Write(**/*.md) under [policy] in emend.toml.";
 
 /// Applies the rules about creating documentation (seed 000): `None` if the file is not documentation, or a rule allows
 /// it.

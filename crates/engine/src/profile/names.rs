@@ -2,6 +2,7 @@
 
 use super::{CELLS, NOTEBOOK, NOTEBOOK_PATH, Offer, Profile, all_profiles};
 use emendate_core::Vocabulary;
+use emendate_core::advice::json_call;
 use serde_json::{Map, Value, json};
 
 /// The names of a profile, for calls of one of its tools.
@@ -71,10 +72,10 @@ impl Vocabulary for OfferNames {
         self.offer_of(tool)?.published(name)
     }
 
-    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)> {
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
         let Some(offer) = self.offer_of(tool) else {
             let editor = self.editor().filter(|_| tool == "read")?;
-            return Some((editor.name.to_owned(), viewed(fields)?));
+            return Some(json_call(editor.name, &viewed(fields)?));
         };
         let by_cells = tool == NOTEBOOK && offer.tool != NOTEBOOK;
         let mut out = Map::new();
@@ -83,7 +84,7 @@ impl Vocabulary for OfferNames {
             let known = !by_cells || field == "file_path" || CELLS.contains(&field);
             out.insert(offer.published(field).filter(|_| known)?, value.clone());
         }
-        Some((offer.name.to_owned(), Value::Object(out)))
+        Some(json_call(offer.name, &out))
     }
 
     fn counts_as_read(&self) -> bool {
@@ -92,14 +93,15 @@ impl Vocabulary for OfferNames {
 }
 
 /// Converts a read to the command `view` of a text editor.
-fn viewed(fields: &Map<String, Value>) -> Option<Value> {
-    let mut out = json!({ "command": "view", "path": fields.get("file_path")? });
+fn viewed(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let path = fields.get("file_path")?.clone();
+    let mut out = Map::from_iter([("command".to_owned(), "view".into()), ("path".to_owned(), path)]);
     let number = |name: &str| fields.get(name).and_then(Value::as_u64);
     if fields.keys().any(|name| !["file_path", "offset", "limit"].contains(&&**name)) {
         return None;
     }
     if let (Some(from), Some(count)) = (number("offset"), number("limit")) {
-        out["view_range"] = json!([from, from + count.max(1) - 1]);
+        out.insert("view_range".to_owned(), json!([from, from + count.max(1) - 1]));
     }
     Some(out)
 }

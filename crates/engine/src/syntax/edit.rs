@@ -1,6 +1,7 @@
 //! The tool `edit_symbol`.
 
 use super::Named;
+use super::references::References;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::Options;
@@ -37,6 +38,18 @@ pub(crate) struct Args {
     line: Option<usize>,
 }
 
+impl Args {
+    /// The symbol, as the grammars look it up.
+    pub(super) fn named(&self) -> Named<'_> {
+        Named { path: &self.symbol, line: self.line }
+    }
+
+    /// The new text, in the form of a reading.
+    pub(super) fn new_text(&self) -> String {
+        reading_of(self.text.as_deref().unwrap_or_default())
+    }
+}
+
 impl Engine {
     /// Runs the tool `edit_symbol`.
     pub(crate) fn edit_symbol(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
@@ -53,9 +66,11 @@ impl Engine {
                 .next("Give text: the new definition, or for rename the new name."));
         }
         let place = self.admit(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+        // Before the file is held: a server may take its time.
+        let known = if action == Action::Rename { self.references_elsewhere(caller, &place, &args) } else { None };
         let turns = self.turns(once(place.absolute()));
         let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
-            self.plan_symbol(caller, &place, (&args, action), &options).map(|plan| vec![plan])
+            self.plan_symbol(caller, &place, (&args, action, known.as_ref()), &options).map(|plan| vec![plan])
         })?;
         drop(turns);
         Ok(self.answer_of_one(receipts, false))
@@ -65,10 +80,10 @@ impl Engine {
         &self,
         caller: &Caller,
         place: &Place,
-        (args, action): (&Args, Action),
+        (args, action, known): (&Args, Action, Option<&References>),
         options: &Options,
     ) -> Result<Plan> {
-        let text = reading_of(args.text.as_deref().unwrap_or_default());
+        let text = args.new_text();
         let Some(now) = self.snapshot(place, options.declared, &text)? else {
             return Err(self.missing(place, caller));
         };
@@ -77,8 +92,7 @@ impl Engine {
             let next = |it: &Symbol| {
                 format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
             };
-            let named = Named { path: &args.symbol, line: args.line };
-            let splices = self.grammars(caller).splices(place, base.text(), (named, action, &text), next)?;
+            let splices = self.grammars(caller).splices(place, base.text(), (args.named(), action, &text), next)?;
             notes = splices.notes;
             let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
             Ok(Cow::Owned(ops.collect()))
@@ -87,7 +101,10 @@ impl Engine {
         plan.notes.extend(notes);
         if action == Action::Rename {
             let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
-            let elsewhere = self.used_elsewhere(caller, place, (plan.before.text(), old.trim(), text.trim()));
+            let elsewhere = match known {
+                Some(known) => known.note(old.trim(), text.trim()),
+                None => self.used_elsewhere(caller, place, (plan.before.text(), old.trim(), text.trim())),
+            };
             plan.notes.extend(elsewhere);
         }
         Ok(plan)

@@ -17,14 +17,14 @@ const FILES_MAX: usize = 5_000;
 const FILE_BYTES: usize = 1 << 20;
 const BYTES_MAX: usize = 64 << 20;
 /// Files that a note lists.
-const NAMED_MAX: usize = 10;
+pub(super) const NAMED_MAX: usize = 10;
 /// Keywords of lines that import names from other files.
 const IMPORTS: [&str; 8] = ["import", "from", "use", "using", "require", "include", "export", "extern"];
 
 /// A file that uses a name of another one.
-struct Use {
-    path: PathBuf,
-    line: usize,
+pub(super) struct Use {
+    pub(super) path: PathBuf,
+    pub(super) line: usize,
 }
 
 /// A search for a name.
@@ -107,32 +107,42 @@ impl Look<'_> {
     }
 
     fn note(self, root: &Path, new: &str) -> Option<String> {
-        let shown = |it: &Use| format!("{} (line {})", it.path.display(), it.line);
-        let files: Vec<String> = self.uses.iter().map(shown).collect();
-        let more = self.count - self.uses.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let mut call = json!({
-            "path": root.to_string_lossy(),
-            "pattern": format!("\\b{}\\b", self.name),
-            "regex": true,
-            "new_string": new,
-            "dry_run": true,
-        });
-        let names = self.uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
-        let plain = |name: &String| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#']);
-        // In other files the name may belong to something else.
-        if let Some(names) = names.collect::<Option<Vec<String>>>().filter(|names| names.iter().all(plain)) {
-            call["glob"] = names.into();
-        }
-        (!files.is_empty()).then(|| {
+        let heard = format!("Other files import `{}`", self.name);
+        advised(&heard, (&self.uses, self.count), root, (self.name, new))
+    }
+}
+
+/// A note of files that use a name, with the call that renames it there; `None` where there are none.
+pub(super) fn advised(
+    heard: &str,
+    (uses, count): (&[Use], usize),
+    root: &Path,
+    (old, new): (&str, &str),
+) -> Option<String> {
+    let shown = |it: &Use| format!("{} (line {})", it.path.display(), it.line);
+    let files: Vec<String> = uses.iter().map(shown).collect();
+    let more = count - uses.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let mut call = json!({
+        "path": root.to_string_lossy(),
+        "pattern": format!("\\b{old}\\b"),
+        "regex": true,
+        "new_string": new,
+        "dry_run": true,
+    });
+    let names = uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
+    let plain = |name: &String| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#']);
+    // In other files the name may be that of something else.
+    if let Some(names) = names.collect::<Option<Vec<String>>>().filter(|names| names.iter().all(plain)) {
+        call["glob"] = names.into();
+    }
+    (!files.is_empty()).then(|| {
             format!(
-                "Only this file was changed. Other files import `{}`: {}{more}. To rename it there, call replace_in_files with {call}, look at \
+                "Only this file was changed. {heard}: {}{more}. To rename it there, call replace_in_files with {call}, look at \
                  what it would change, and send it without dry_run.",
-                self.name,
                 files.join(", "),
             )
         })
-    }
 }
 
 fn is_word(ch: char) -> bool {

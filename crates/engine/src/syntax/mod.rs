@@ -7,6 +7,7 @@ mod elsewhere;
 mod mend;
 mod outline;
 mod parsers;
+mod references;
 
 pub(crate) use edit::Args as EditArgs;
 pub(crate) use outline::Args as OutlineArgs;

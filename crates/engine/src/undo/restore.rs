@@ -15,7 +15,7 @@ use crate::seen::Base;
 use crate::shelves::key;
 use crate::stale;
 use emendate_core::formats::{self, Input};
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{Attributes, Place};
 use emendate_history::{Filter, Kind, Logged, Side};
 use schemars::JsonSchema;
@@ -171,7 +171,14 @@ impl Engine {
         first.ok_or_else(|| {
             Error::new(Code::OperationMissing, "No operation of the history touched this file.")
                 .evidence(place.shown())
-                .next("Call history with its file_path to see what is known of it.")
+                .next(
+                    advice![
+                        "Call ",
+                        Phrase::Call("history", raw_path::call(place.absolute(), Value::Null)),
+                        " to see what is known of it."
+                    ]
+                    .or("Nothing of it can be put back."),
+                )
         })
     }
 }

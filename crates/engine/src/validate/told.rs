@@ -56,29 +56,37 @@ pub(super) fn new(text: &str, source: &Source, violations: &[&Violation]) -> Str
     format!("This does not fit {} in {} places, first {first}.", source.name(), violations.len())
 }
 
+/// The next step where settings of Claude Code would not be valid any more.
+const CORRECT_SETTINGS: &str = "Correct that in the new text and send the call again. Do not update the env unless explicitly instructed to do so.";
+
 /// Creates the error for a text with invalid syntax.
 pub(super) fn broken(case: &Case<'_>, fault: &Fault) -> Error {
     let at = schema::Place::of(case.after, fault.at);
     let name = case.kind.name();
-    let what = match case.sources.iter().any(|source| matches!(source, Source::Claude)) {
-        true => {
+    let is_claude = case.sources.iter().any(|source| matches!(source, Source::Claude));
+    let what = match () {
+        () if is_claude => {
             "Claude Code settings.json validation failed after edit: it would not be valid JSON. Nothing was written."
                 .to_owned()
         }
-        false if case.before.trim().is_empty() => {
+        () if case.before.trim().is_empty() => {
             format!("The new file would not be valid {name}; nothing was written.")
         }
-        false => format!("The file is valid {name} and would not be any more; nothing was written."),
+        () => format!("The file is valid {name} and would not be any more; nothing was written."),
     };
     let right = "Send the call again with new text that is right there.";
-    let next = if case.sources.is_empty() {
+    let next = if is_claude {
+        Advice::from(CORRECT_SETTINGS)
+    } else if case.sources.is_empty() {
         advice![right, " If it is meant to be invalid, add ", Phrase::Set("allow_invalid", true.into()), "."].or(right)
     } else {
         Advice::from(right)
     };
-    with_others(case, Error::new(Code::SchemaViolation, what))
+    let error = with_others(case, Error::new(Code::SchemaViolation, what))
         .evidence(format!("{}, after the edit: {}", case.place.shown(), self::fault(case.after, fault)))
-        .evidence(around(case.after, at.line))
+        .evidence(around(case.after, at.line));
+    let error = if is_claude { error.evidence(settings_schema()) } else { error };
+    error
         .next(next)
         .fact("syntax", name)
         .fact("violations", json!([{ "line": at.line, "column": at.column, "message": fault.what }]))
@@ -127,26 +135,22 @@ fn message(source: &Source) -> String {
 
 fn finished(error: Error, source: &Source) -> Error {
     let next = match source {
-        Source::Claude => {
-            "Correct that in the new text and send the call again. Do not update the env unless explicitly instructed to do so."
-        }
+        Source::Claude => CORRECT_SETTINGS,
         _ => "Correct that in the new text and send the call again.",
     };
     let name = source.name();
-    // Seed 001 prints the schema with the failure.
-    let schema = match source {
-        Source::Claude => serde_json::from_str::<serde_json::Value>(emendate_schema::SETTINGS).ok(),
-        _ => None,
-    };
-    let error = match &schema {
-        Some(schema) => error.evidence(format!("Full schema:\n{schema}")),
-        None => error,
-    };
+    let error = if matches!(source, Source::Claude) { error.evidence(settings_schema()) } else { error };
     error
         .evidence(format!("It has to fit {name}, says {}.", source.origin()))
         .next(next)
         .fact("schema", name.trim_start_matches("the schema ").to_owned())
         .fact("origin", source.origin())
+}
+
+/// The schema of Claude Code's settings, which seed 001 prints with every failure.
+fn settings_schema() -> String {
+    let schema = serde_json::from_str::<Value>(emendate_schema::SETTINGS).unwrap_or_default();
+    format!("Full schema:\n{schema}")
 }
 
 /// Adds that the text is not only the caller's.

@@ -77,7 +77,33 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ("undo", json!({"id": "99"})),
         ("read", json!({"file_path": file("a.txt"), "offset": 99})),
     ];
-    first.into_iter().chain(of_new_text(root)).collect()
+    first.into_iter().chain(of_new_text(root)).chain(of_other_names(root)).collect()
+}
+
+/// Calls whose texts have other names than the fields of an edit.
+fn of_other_names(root: &str) -> Vec<(&'static str, Value)> {
+    let file = |name: &str| format!("{root}/{name}");
+    let edit =
+        |name: &str, old: &str, new: &str| json!({"file_path": file(name), "old_string": old, "new_string": new});
+    vec![
+        ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first lime of the file\n=======\nx\n>>>>>>> REPLACE\n"})),
+        ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\n2\ttwicee\n=======\nx\n>>>>>>> REPLACE\n"})),
+        (
+            "apply",
+            json!({"input": "a.txt\n<<<<<<< SEARCH\nthe zeroth line\ntwice\n=======\nthe first line of the file\ntwice\n>>>>>>> REPLACE\n"}),
+        ),
+        ("apply", json!({"input": "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-the first lime of the file\n+x\n"})),
+        ("apply", json!({"input": "--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-\ttwice\n+x\n"})),
+        (
+            "edit",
+            json!({"file_path": file("a.txt"), "start_line_text": "the first lime", "end_line_text": "twice", "new_text": "x"}),
+        ),
+        ("edit", edit("a.txt", "the first line of the file", "the first line of the file")),
+        (
+            "text_editor",
+            json!({"command": "str_replace", "path": file("a.txt"), "old_str": "the first lime of the file", "new_str": "x"}),
+        ),
+    ]
 }
 
 /// Calls that fail because of their new text or line numbers.
@@ -151,6 +177,15 @@ fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
     all.difference(&known).filter(|name| is_named(name)).cloned().collect()
 }
 
+/// The first name of a text to replace that an error has, and neither the call nor its tool.
+fn unsent<'n>(error: &str, sent: &str, offer: &Offer) -> Option<&'n str> {
+    let names = ["old_string", "new_string", "oldString", "newString", "old_str", "new_str", "replace_all"];
+    let word =
+        |text: &str, name: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
+    let own: Vec<String> = names.iter().filter_map(|field| offer.published(field)).collect();
+    names.into_iter().find(|name| word(error, name) && !word(sent, name) && !own.iter().any(|own| own == name))
+}
+
 /// Calls in advice: `NAME with {…}`.
 fn calls(advice: &str, offers: &'static [Offer]) -> Vec<(&'static Offer, Value)> {
     let mut out = Vec::new();
@@ -198,6 +233,8 @@ fn check(name: &str, offers: &'static [Offer]) -> usize {
                 "{name} {} {input}: {error}",
                 offer.name
             );
+            let sent = input.to_string();
+            assert_eq!(unsent(&error.to_string(), &sent, offer), None, "{name} {} {input}: {error}", offer.name);
             let helped = !error.next_step().contains("ask a person");
             assert!(helped || !["default", "claude", "full"].contains(&name), "{name} {} {input}: {error}", offer.name);
             for (offer, call) in calls(&advice, offers) {

@@ -185,3 +185,29 @@ fn positions_are_those_of_the_file_whatever_its_encoding() {
     bench.put("b.fake", "\u{feff}bad\nfine\n");
     assert!(ok(&bench.edit("b.fake", "fine", "ugly")).contains("1 was there before:\n  2:1 warning"));
 }
+
+#[test]
+fn a_rename_names_the_files_that_a_server_knows() {
+    let renamed = |faults: &[&str]| {
+        let config = configured(faults, "").replace("'*.fake' = 'fake'", "'*.py' = 'python'");
+        let bench = Bench::trusted(Config::default().with_file(&config, "test", true).unwrap());
+        bench.put("a.py", "# é\r\ndef first(x):\r\n    return x\r\n");
+        // It imports nothing, so its text alone does not show what the name is.
+        bench.put("b.py", "\nglobals()['m'].first(1)\n");
+        bench.put("c.py", "firsts = 1\n");
+        ok(&bench.read("a.py"));
+        let rename = json!({ "symbol": "first", "action": "rename", "text": "second" });
+        let text =
+            ok(&bench.call_on("a.py", "edit_symbol", rename)).replace(&bench.root.display().to_string(), "$ROOT");
+        assert_eq!(bench.get("a.py"), "# é\r\ndef second(x):\r\n    return x\r\n");
+        text
+    };
+    let text = renamed(&["references"]);
+    assert!(
+        text.contains("Other files refer to `first`, says fake: $ROOT/b.py (line 2). To rename it there"),
+        "{text}"
+    );
+    assert!(text.contains(r#""glob":["b.py"]"#) && !text.contains("c.py"), "{text}");
+    // A server that does not know references leaves it to the look for imports.
+    assert!(!renamed(&[]).contains("Other files"));
+}

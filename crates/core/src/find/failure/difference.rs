@@ -33,29 +33,36 @@ pub(in crate::find) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<D
     };
     let at = nearest.lines.start + to.start + 1;
     Some(match (old[from].first(), file[to].first()) {
-        (Some(old), Some(file)) => lines(old, file, at),
+        (Some(old), Some(file)) => lines(old, file, at, &search.find.names.old),
         (Some(old), None) => Difference {
             class: if is_blank(old) { "blank line" } else { "extra line" },
             words: format!("First difference: the file has no such line before line {at}: {}", cut(old.trim())),
         },
         (None, Some(file)) => Difference {
             class: if is_blank(file) { "blank line" } else { "missing line" },
-            words: format!("First difference: old_string leaves out line {at}: {}", cut(file.trim())),
+            words: format!("First difference: {} leaves out line {at}: {}", search.find.names.old, cut(file.trim())),
         },
         (None, None) => return None,
     })
 }
 
-/// Describes how two lines differ.
-fn lines(old: &str, file: &str, at: usize) -> Difference {
-    let (class, what) = class(old, file);
+/// Describes how two lines differ; `name` is that of the old text.
+fn lines(old: &str, file: &str, at: usize, name: &str) -> Difference {
+    let (class, what) = class(old, file, name);
     let mut words = format!("First difference, line {at}: {what}.");
     let blanks = ["tabs and blanks", "indentation", "trailing blanks", "blanks"].contains(&class);
     if blanks {
-        let _ = write!(words, "\n  old_string: {}\n  file:       {}", visible(&cut(old)), visible(&cut(file)));
+        let _ = write!(
+            words,
+            "\n  {name}: {}\n  {:width$} {}",
+            visible(&cut(old)),
+            "file:",
+            visible(&cut(file)),
+            width = name.len() + 1
+        );
     } else {
-        let _ = write!(words, "\n  [-old_string-]{{+file+}}: {}", marked(&cut(old), &cut(file)));
-        let odd = code_points(old, file);
+        let _ = write!(words, "\n  [-{name}-]{{+file+}}: {}", marked(&cut(old), &cut(file)));
+        let odd = code_points(old, file, name);
         if !odd.is_empty() {
             let _ = write!(words, "\n  Characters: {odd}");
         }
@@ -64,7 +71,7 @@ fn lines(old: &str, file: &str, at: usize) -> Difference {
 }
 
 /// Returns the class of a difference, and a phrase that describes it.
-fn class(old: &str, file: &str) -> (&'static str, String) {
+fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
     let say = |class: &'static str, what: &str| (class, what.to_owned());
     let trimmed = |line: &'_ str| line.trim_matches(BLANKS).to_owned();
     if old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS) {
@@ -74,8 +81,10 @@ fn class(old: &str, file: &str) -> (&'static str, String) {
         let tabs = |line: &str| indent_of(line).contains('\t');
         return match tabs(old) == tabs(file) {
             true => say("indentation", "the depth of indentation differs"),
-            false if tabs(file) => say("tabs and blanks", "the file is indented with tabs, old_string with blanks"),
-            false => say("tabs and blanks", "the file is indented with blanks, old_string with tabs"),
+            false if tabs(file) => {
+                say("tabs and blanks", &format!("the file is indented with tabs, {name} with blanks"))
+            }
+            false => say("tabs and blanks", &format!("the file is indented with blanks, {name} with tabs")),
         };
     }
     if fold::alike(old, file, Look::Trimmed) {
@@ -94,9 +103,9 @@ fn class(old: &str, file: &str) -> (&'static str, String) {
     if let Some((a, b)) = one_token(old, file) {
         let digits = |token: &str| token.chars().all(|ch| ch.is_ascii_digit());
         if digits(a) && digits(b) {
-            return ("number", format!("a number differs ({a} in old_string, {b} in the file)"));
+            return ("number", format!("a number differs ({a} in {name}, {b} in the file)"));
         }
-        return ("one word", format!("one word differs (`{a}` in old_string, `{b}` in the file)"));
+        return ("one word", format!("one word differs (`{a}` in {name}, `{b}` in the file)"));
     }
     if line_likeness(old, file) > 0.5 {
         say("words", "several words differ")
@@ -167,7 +176,7 @@ fn swapped(marked: &str) -> String {
 }
 
 /// Lists the non-ASCII characters that only one of the lines has.
-fn code_points(old: &str, file: &str) -> String {
+fn code_points(old: &str, file: &str, name: &str) -> String {
     let only = |line: &str, other: &str, name: &str| {
         let mut seen: Vec<char> = Vec::new();
         for ch in line.chars().filter(|ch| !ch.is_ascii() && !other.contains(*ch)).take(20) {
@@ -177,7 +186,7 @@ fn code_points(old: &str, file: &str) -> String {
         }
         seen.iter().map(|ch| format!("{ch} U+{:04X} in {name}", u32::from(*ch))).collect::<Vec<String>>()
     };
-    [only(old, file, "old_string"), only(file, old, "the file")].concat().join(", ")
+    [only(old, file, name), only(file, old, "the file")].concat().join(", ")
 }
 
 /// Shows tabs as arrows and blanks as dots.

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::find::tokens::{similarity, tokens};
 use crate::lines::{line_start, line_stop};
 use crate::marks;
-use crate::op::Pick;
+use crate::op::{Pick, TextNames};
 use crate::work;
 use core::ops::Range;
 use nearest::{Nearest, Sought};
@@ -76,12 +76,8 @@ pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, 
     let error = Error::new(refusal.reason.code(), NOT_FOUND)
         .evidence(&refusal.why)
         .next(
-            advice![
-                "Repeat the call with \"",
-                Phrase::Field("at"),
-                "\" set to one of the places shown, or without it."
-            ]
-            .or("Send the text with more lines around it."),
+            advice!["Repeat the call with ", Phrase::Quoted("at"), " set to one of the places shown, or without it."]
+                .or("Send the text with more lines around it."),
         )
         .fact("reason", refusal.reason.name())
         .fact("tier", tier.number());
@@ -128,7 +124,8 @@ pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], riva
     .fact("reason", "rivals")
     .fact("tier", tier.number())
     .fact("rival", json!({ "from": rival.start + 1, "to": rival.end }))
-    .next(
+    .next(in_fields(
+        search,
         advice![
             format!("To edit {found}, repeat the call with "),
             Phrase::Set("at", id.into()),
@@ -136,9 +133,13 @@ pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], riva
             Phrase::Field("old_string"),
             "."
         ]
-        .or(advice!["Copy the lines that are meant from the file as ", Phrase::Field("old_string"), ", exactly."])
-        .or("Copy the lines that are meant from the file, exactly."),
-    );
+        .or(advice![
+            "Copy the lines that are meant from the file as ",
+            Phrase::Field("old_string"),
+            ", exactly."
+        ]),
+        "Copy the lines that are meant from the file, exactly.".into(),
+    ));
     places::listed(search, error, places).evidence(format!(
         "{other}:\n{}",
         marks::excerpt(search.base, rival.start + 1, rival.end.min(rival.start + SHOWN))
@@ -163,24 +164,40 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
         )
         .next(match (apart, crossing) {
             // Overlapping occurrences cannot be distinguished by their number.
-            (1, crossing) if !crossing.is_empty() => {
-                advice!["Give a longer ", Phrase::Field("old_string"), ", so that no occurrence begins inside another."]
-                    .or("Give more of the lines around the text, so that no occurrence begins inside another.")
-            }
+            (1, crossing) if !crossing.is_empty() => in_fields(
+                search,
+                advice![
+                    "Give a longer ",
+                    Phrase::Field("old_string"),
+                    ", so that no occurrence begins inside another."
+                ],
+                "Give more of the lines around the text, so that no occurrence begins inside another.".into(),
+            ),
             _ => {
                 let set = format!(" to {count} if all of them are meant, or give a longer ");
-                advice!["Set ", Phrase::Field("expected_replacements"), set, Phrase::Field("old_string"), "."]
-                    .or("Give more of the lines around the text.")
+                in_fields(
+                    search,
+                    advice!["Set ", Phrase::Field("expected_replacements"), set, Phrase::Field("old_string"), "."],
+                    "Give more of the lines around the text.".into(),
+                )
             }
         }),
         _ => Error::new(
             Code::MatchAmbiguous,
-            format!("Found {more}{count} matches of the string to replace{crossing}, but replace_all is false."),
+            format!("Found {more}{count} matches of the string to replace{crossing}{}.", but_not_all(search)),
         )
         .next(one_of_several(search, tier, places)),
     };
     let reason = if error.code() == Code::MatchCount { "count" } else { "ambiguous" };
     places::listed(search, error.fact("reason", reason).fact("tier", tier.number()).fact("count", count), places)
+}
+
+/// The clause that a call for one place did not ask for all.
+fn but_not_all(search: &Search<'_>) -> String {
+    match &*search.find.names.not_all {
+        "" => String::new(),
+        clause => format!(", but {clause}"),
+    }
 }
 
 fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Advice {
@@ -189,20 +206,23 @@ fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Advi
         if tier > Tier::IndentWidths {
             return Vec::new();
         }
-        vec!["To replace all occurrences, set ".into(), Phrase::Field("replace_all"), " to true. ".into()]
+        vec!["To replace all occurrences, ".into(), Phrase::On("replace_all"), ". ".into()]
     };
     let unique = || {
         let context = Phrase::Field("old_string");
         vec![" lines of context in ".into(), context, " so that it is unique.".into()]
     };
     let form = |middle: Vec<Phrase>| Advice::new([all(), middle, unique()].concat());
-    form(vec![
-        "To replace only one occurrence, repeat the call with ".into(),
-        Phrase::Set("at", id.into()),
-        " (or another id shown above), or with more".into(),
-    ])
-    .or(form(vec!["To replace only one occurrence, repeat the call with more".into()]))
-    .or("Repeat the call with more lines of context, so that the place is unique.")
+    in_fields(
+        search,
+        form(vec![
+            "To replace only one occurrence, repeat the call with ".into(),
+            Phrase::Set("at", id.into()),
+            " (or another id shown above), or with more".into(),
+        ])
+        .or(form(vec!["To replace only one occurrence, repeat the call with more".into()])),
+        "Repeat the call with more lines of context, so that the place is unique.".into(),
+    )
 }
 
 /// Begins a failure: the searched text, and everything known without a search.
@@ -212,8 +232,9 @@ fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
         .fact("tier", tier.number())
         .next("Read the file again and copy the text to replace from the reply, without line numbers.");
     if let Some(text) = numbers::suggestion(search) {
-        error =
-            error.evidence("old_string appears to contain line number prefix. Remove the number and tab at the start.");
+        let name = capitalized(&search.find.names);
+        error = error
+            .evidence(format!("{name} appears to contain line number prefix. Remove the number and tab at the start."));
         error = unnumbered(search, error, text);
     }
     error
@@ -224,7 +245,7 @@ fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
     if memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some() {
         let next = advice!["Repeat the call with ", old_string(&text)];
         return error
-            .next(next.or(format!("Send the text as it is in the file: {}", offered(&text))))
+            .next(in_fields(search, next, format!("Send the text as it is in the file: {}", offered(&text))))
             .fact("suggestion", text);
     }
     let Some(lines) = numbers::lines_named(search).filter(|lines| lines.len() <= SHOWN) else { return error };
@@ -236,7 +257,7 @@ fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
     error
         .evidence(format!("Without it the text is not in the file. The file has at {name}:"))
         .evidence(marks::excerpt(search.base, lines.start + 1, lines.end))
-        .next(next.or(format!("{meant}send the text as it is in the file: {}", offered(&real))))
+        .next(in_fields(search, next, format!("{meant}send the text as it is in the file: {}", offered(&real))))
         .fact("suggestion", real)
 }
 
@@ -290,7 +311,7 @@ fn already_applied(search: &Search<'_>, sought: &Sought) -> Option<usize> {
 fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
     if let Some(line) = already_applied(search, &sought) {
         error = error
-            .evidence(format!("The file seems to contain new_string already at line {line}."))
+            .evidence(format!("The file seems to contain {} already at line {line}.", search.find.names.new))
             .next(format!("Nothing is left to do if line {line} is as wanted; else read the file again."))
             .fact("already_applied", true)
             .fact("already_at", line);
@@ -322,15 +343,15 @@ fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
     if !shown {
         let same = search.find.old == text;
         error = error.next(if text.len() <= OFFERED && !same {
-            advice!["If these lines are meant, repeat the call with ", old_string(&text)]
-                .or(format!("If these lines are meant, send them as they are in the file: {}", offered(&text)))
+            let next = advice!["If these lines are meant, repeat the call with ", old_string(&text)];
+            in_fields(
+                search,
+                next,
+                format!("If these lines are meant, send them as they are in the file: {}", offered(&text)),
+            )
         } else {
-            advice![
-                format!("If these lines are meant, read {} again and copy them as ", named(from, to)),
-                Phrase::Field("old_string"),
-                "."
-            ]
-            .or(format!("If these lines are meant, read {} again and copy them.", named(from, to)))
+            let read = format!("If these lines are meant, read {} again and copy them", named(from, to));
+            in_fields(search, advice![format!("{read} as "), Phrase::Field("old_string"), "."], format!("{read}."))
         });
     }
     let likeness = (likeness * 1000.0).round() / 1000.0;
@@ -340,6 +361,20 @@ fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
 /// Formats a range of lines.
 fn named(from: usize, to: usize) -> String {
     if from == to { format!("line {from}") } else { format!("lines {from}-{to}") }
+}
+
+/// Advice that names fields where the texts are some, and else the same without.
+fn in_fields(search: &Search<'_>, fields: Advice, plain: String) -> Advice {
+    if search.find.names.are_fields { fields.or(plain) } else { plain.into() }
+}
+
+/// The name of the old text at the start of a sentence; fields stay as they are.
+fn capitalized(names: &TextNames) -> String {
+    let mut chars = names.old.chars();
+    match chars.next() {
+        Some(first) if !names.are_fields => first.to_uppercase().chain(chars).collect(),
+        _ => names.old.to_string(),
+    }
 }
 
 fn old_string(text: &str) -> Phrase {

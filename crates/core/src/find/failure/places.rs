@@ -29,7 +29,8 @@ pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]
         });
         let shown = marks::excerpt(search.base, line.saturating_sub(1).max(1), last.min(line + HEIGHT - 1) + 1);
         let header = if shown.contains(&header) { String::new() } else { header };
-        error = error.evidence(format!("{id}:\n{header}{shown}"));
+        let name = if search.find.names.have_ids { id.clone() } else { format!("line {line}") };
+        error = error.evidence(format!("{name}:\n{header}{shown}"));
         list.push(json!({ "id": id, "line": line }));
     }
     if places.len() > SHOWN {

@@ -12,7 +12,7 @@ use crate::find::search::{Index, Search};
 use crate::find::tier::numbers;
 use crate::find::{Tier, fold};
 use crate::marks;
-use crate::op::{Find, Hunk, LineKind, Pick};
+use crate::op::{Find, Hunk, LineKind, Pick, TextNames};
 use core::ops::Range;
 use memchr::memmem;
 use serde_json::json;
@@ -42,7 +42,7 @@ pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
         [line] => error.evidence(format!("Without it the hunk fits at line {line} alone.")),
         lines => error.evidence(format!("Without it the hunk fits in {} places: lines {}.", lines.len(), few(lines))),
     };
-    let find = Find { lines: true, ..Find::new(anchor, Pick::Unique) };
+    let find = Find { lines: true, names: TextNames::HUNK, ..Find::new(anchor, Pick::Unique) };
     let search = Search::new(index, &find, "");
     let nearest::Sought::Place(nearest) = bounded(|| nearest::nearest(&search)) else { return error };
     if nearest.likeness < LIKE {
@@ -56,7 +56,7 @@ pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
 
 /// Returns the 1-based lines at which the old side occurs literally.
 fn lines_of_old(index: &Index<'_>, hunk: &Hunk) -> Vec<usize> {
-    let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
+    let find = Find { lines: true, names: TextNames::HUNK, ..Find::new(&hunk.old_text(), Pick::Unique) };
     if find.old.is_empty() {
         return Vec::new();
     }
@@ -105,9 +105,7 @@ pub(super) fn already(hunk: &Hunk, line: usize) -> Error {
 /// Creates the error for a place that was found and is not edited.
 pub(super) fn refused(index: &Index<'_>, hunk: &Hunk, tier: Tier, refusal: &Refusal) -> Error {
     let code = if refusal.reason == Reason::TargetDiffers { Code::MatchNotFound } else { refusal.reason.code() };
-    let mut error = Error::new(code, refusal.why.replace("old_string", "the hunk"))
-        .fact("reason", refusal.reason.name())
-        .fact("tier", tier.number());
+    let mut error = Error::new(code, &refusal.why).fact("reason", refusal.reason.name()).fact("tier", tier.number());
     if let Some((from, to)) = refusal.lines {
         error = error.evidence(marks::excerpt(index.base, from + 1, to.min(from + HEIGHT)));
         return ready(error, index, hunk, from..to);
@@ -207,8 +205,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
         .evidence(format!("Most similar (lines {}-{to}, {:.0} % alike):", from + 1, nearest.likeness * 100.0))
         .evidence(marks::excerpt(index.base, from + 1, to.min(from + HEIGHT)));
     if let Some(difference) = difference::first(search, &nearest) {
-        let words = difference.words.replace("old_string", "the hunk");
-        error = error.evidence(words).fact("difference", difference.class);
+        error = error.evidence(difference.words).fact("difference", difference.class);
     }
     let text: String = (from..to).map(|at| format!("{}\n", index.line(at))).collect();
     let likeness = (nearest.likeness * 1000.0).round() / 1000.0;
@@ -260,7 +257,7 @@ pub(super) fn applied(seeker: &Seeker<'_>) -> Option<usize> {
     if !certain || new.is_empty() {
         return None;
     }
-    let find = Find { lines: true, ..Find::new(new, Pick::Unique) };
+    let find = Find { lines: true, names: TextNames::HUNK, ..Find::new(new, Pick::Unique) };
     let search = Search::new(seeker.index, &find, "");
     let starts = super::seek::literal(&search, false).into_iter().map(|place| search.lines().at(place.span.start()));
     let pointer = Pointer::new(seeker.index, seeker.hunk);

@@ -8,7 +8,7 @@ use crate::find::search::{Index, Search};
 
 use crate::find::{ROWS, Row, Tier, fold, omission, tier};
 use crate::omission::is_elision;
-use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
+use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings, TextNames};
 use crate::span::Span;
 use crate::work;
 use memchr::memmem;
@@ -47,7 +47,7 @@ type Old<'o> = (&'o Find, Option<&'o [Span]>);
 
 /// Returns the lines that a hunk expects.
 pub(super) fn old_side(hunk: &Hunk) -> Find {
-    Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) }
+    Find { lines: true, names: TextNames::HUNK, ..Find::new(&hunk.old_text(), Pick::Unique) }
 }
 
 pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, old: Old<'_>, settings: Settings, many: bool) -> Result<Sought> {
@@ -249,11 +249,7 @@ impl Seeker<'_> {
 
 /// Returns the note of a tier, worded for a hunk.
 fn notes(row: &Row) -> Vec<String> {
-    Some(row.note)
-        .filter(|note| !note.is_empty())
-        .map(|note| note.replace("old_string", "the hunk"))
-        .into_iter()
-        .collect()
+    Some(row.note).filter(|note| !note.is_empty()).map(str::to_owned).into_iter().collect()
 }
 
 /// Creates a candidate from a site.

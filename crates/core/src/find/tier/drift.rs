@@ -358,7 +358,7 @@ impl<'s, 'a> Target<'s, 'a> {
         let weighty = |&old: &usize| self.weights[old] >= DISTINCTIVE;
         if let Some(&old) = best.missing.iter().filter(|old| weighty(old)).find(|&&old| self.count(old) > 0) {
             let line = self.search.wanted.old[self.at[old]].trim();
-            return unlike(&format!("a line of old_string stands elsewhere in the file: {line}"));
+            return unlike(&format!("a line of the old text is elsewhere in the file: {line}"));
         }
         if let Some(why) = self.mistaken(best) {
             return unlike(&why);
@@ -444,7 +444,7 @@ impl<'s, 'a> Target<'s, 'a> {
         let depths = indent::pairs(pairs.iter().map(|&(old, line)| (wanted.old[self.at[old]], search.line(line))));
         let indent =
             IndentMap::shift(&depths).or_else(|| widths::map(search, wanted, &depths, 0)).ok_or_else(|| {
-                Refusal::new(Reason::Misindent, "A similar place has indentation that old_string does not map onto.")
+                Refusal::new(Reason::Misindent, "A similar place has indentation that the old text does not map onto.")
             })?;
         let window = Window { search, wanted, lines: lines.clone(), partner };
         transplant::write(&window, &indent, false)

@@ -21,12 +21,12 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     }
     if !new.iter().filter(|line| is_elision(line)).map(|line| line.trim()).eq(marks) {
         return Err(refused(
-            "the elision lines of old_string have no partners in new_string, so unseen lines would be deleted",
+            "the elision lines of the old text have no partners in the new text, so unseen lines would be deleted",
         ));
     }
     let (old, new) = (pieces(old), pieces(new));
     if old.first().is_none_or(Vec::is_empty) || old.last().is_none_or(Vec::is_empty) {
-        return Err(refused("old_string begins or ends with an elision line"));
+        return Err(refused("the old text begins or ends with an elision line"));
     }
     let mut edits = Vec::new();
     let (mut from, mut first) = (0, None);
@@ -46,7 +46,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
 }
 
 fn refused(why: &str) -> Refusal {
-    Refusal::new(Reason::Elision, format!("Lines were left out of old_string with `...`, but {why}."))
+    Refusal::new(Reason::Elision, format!("Lines were left out of the old text with `...`, but {why}."))
 }
 
 fn unique(search: &Search<'_>, wanted: &Rc<Wanted<'_>>) -> Result<usize, Refusal> {

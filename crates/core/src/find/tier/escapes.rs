@@ -58,7 +58,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
             }
             if let Some(other) = code.classes(search.new).difference(&seen).next() {
                 let why = format!(
-                    "old_string is there with its {} decoded, but new_string also has `{}{other}`, which old_string gives no evidence for.",
+                    "The old text is there with its {} decoded, but the new text also has `{}{other}`, for which the old text gives no evidence.",
                     code.name, code.lead
                 );
                 return Err(Refusal::new(Reason::Unrepaired, why));

@@ -54,7 +54,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     Ok(Trial::default())
 }
 
-const MIXED: &str = "old_string is there without its line numbers, but new_string has numbers on some lines only.";
+const MIXED: &str = "The old text is there without its line numbers, but the new text has numbers on some lines only.";
 
 /// Returns the text without the numbers, if every line has one: for the failure report.
 pub(in crate::find) fn suggestion(search: &Search<'_>) -> Option<String> {

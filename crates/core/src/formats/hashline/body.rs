@@ -108,6 +108,11 @@ fn no_body(dialect: &Dialect, open: &Open, row: &Row) -> Error {
             format!("`{}` does not take body rows. Remove the body, or use `{}`.", dialect.delete, dialect.replace),
             format!("To replace the lines: `{}` above these rows.", dialect.replacing(from, to)),
         ),
+        (Kind::Take, _) if dialect.header == Header::Pilcrow => (
+            "`delete block N` does not take body rows. Remove the body, or use `replace block N:` to replace the block."
+                .to_owned(),
+            "Remove the body rows, or write the operation that replaces.".to_owned(),
+        ),
         (Kind::Take, _) => (
             format!("`{}` does not take body rows. Remove the body, or replace the block.", open.said),
             "Remove the body rows, or write the operation that replaces.".to_owned(),
@@ -137,7 +142,8 @@ fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Re
             "`{}` needs at least one `+TEXT` body row. To delete a block, use `{}` with the block's line range.",
             open.said, dialect.delete
         ),
-        _ => format!("`{}` needs at least one `+TEXT` body row: `insert` promises them.", open.said),
+        _ if newer => format!("`{}` needs at least one `+TEXT` body row: `insert` promises them.", open.said),
+        _ => "`insert` needs at least one `+TEXT` body row.".to_owned(),
     };
     Err(broken(open.at, &what, &open.said).next(dialect.shape()))
 }

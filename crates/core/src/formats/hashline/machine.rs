@@ -282,9 +282,8 @@ impl Reader {
             section.comment.get_or_insert((at, text.to_owned()));
             return;
         }
-        let (at, text, sort) =
-            section.comment.take().map_or((at, text.to_owned(), sort), |(at, text)| (at, text, Sort::Bare));
-        self.fail(stray::orphan(dialect, &text, at, sort == Sort::Plus));
+        let (at, text) = section.comment.take().unwrap_or_else(|| (at, text.to_owned()));
+        self.fail(stray::orphan(dialect, &text, at));
     }
 
     fn begin(&mut self, op: OpLine, line: &str, out: &mut Vec<Event>) {
@@ -324,7 +323,7 @@ impl Reader {
         self.close(out, false);
         let Some(section) = self.sections.last_mut() else { return };
         if let Some((at, text)) = section.comment.take() {
-            let error = stray::orphan(section.dialect, &text, at, false);
+            let error = stray::orphan(section.dialect, &text, at);
             self.fail(error);
             return;
         }

@@ -30,7 +30,7 @@ pub(super) fn foreign(dialect: &Dialect, row: &str, at: usize) -> Option<Error> 
         format!(
             "hunk headers need a verb. Use `{}` to replace, or `{}` to delete.",
             dialect.replacing(range.from, range.from),
-            dialect.deleting(range.from, range.from)
+            dialect.deleting(range.from, range.from).split(dialect.between).next().unwrap_or_default()
         )
     } else {
         format!(
@@ -97,9 +97,12 @@ fn short(text: &str) -> String {
 }
 
 /// Creates the error for a row without an open operation.
-pub(super) fn orphan(dialect: &Dialect, row: &str, at: usize, plus: bool) -> Error {
-    let above = if plus { String::new() } else { format!(" Use {} above the body.", dialect.above) };
-    let what = format!("payload line has no preceding hunk header.{above} Got {:?}.", short(row));
+pub(super) fn orphan(dialect: &Dialect, row: &str, at: usize) -> Error {
+    let what = format!(
+        "payload line has no preceding hunk header. Use {} above the body. Got {:?}.",
+        dialect.above,
+        short(row)
+    );
     broken(at, &what, row).next(hint(dialect, trimmed(row)).unwrap_or_else(|| dialect.shape()))
 }
 

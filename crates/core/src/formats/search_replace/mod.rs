@@ -16,7 +16,7 @@ use super::stream::{self, Event, Machine, Manner};
 use super::{Format, Input, Spec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, reading_of};
+use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, TextNames, reading_of};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -54,7 +54,8 @@ impl Block {
     /// Errors: [`Code::EditNoChange`] if both parts are equal.
     fn to_op(&self) -> Result<Op> {
         let text = reading_of(&self.replace);
-        let find = Find { line: self.hint, lines: self.lines, ..Find::new(&self.search, Pick::Unique) };
+        let names = if self.lines { TextNames::BLOCK } else { TextNames::TAGS };
+        let find = Find { line: self.hint, lines: self.lines, names, ..Find::new(&self.search, Pick::Unique) };
         if find.old == text {
             let what = format!("Line {} of the request: the block's two parts are exactly the same.", self.at);
             return Err(Error::new(Code::EditNoChange, what)

@@ -1,0 +1,184 @@
+//! Advice of errors in the words of the command line: its commands and their options.
+
+use crate::args::Cli;
+use clap::{Command, CommandFactory as _};
+use emendate::core::Vocabulary;
+use serde_json::{Map, Value};
+use std::sync::LazyLock;
+
+/// Tools whose command has another name.
+const COMMANDS: [(&str, &str); 1] = [("replace_in_files", "replace")];
+
+/// Fields whose option has another name than the field: tool, field, option.
+const OPTIONS: [(&str, &str, &str); 9] = [
+    ("edit", "old_string", "old"),
+    ("edit", "new_string", "new"),
+    ("edit", "replace_all", "all"),
+    ("edit", "expected_replacements", "expect"),
+    ("notebook_edit", "cell_id", "cell"),
+    ("notebook_edit", "cell_number", "number"),
+    ("notebook_edit", "edit_mode", "mode"),
+    ("notebook_edit", "cell_type", "type"),
+    ("notebook_edit", "new_source", "source"),
+];
+
+/// Fields of one edit of a list, which the command line takes as JSON.
+const OF_ENTRIES: [&str; 6] = ["old_string", "new_string", "replace_all", "expected_replacements", "at", "line"];
+
+/// Fields that hold the path, which a command takes without an option.
+const PATHS: [&str; 3] = ["file_path", "path", "notebook_path"];
+
+static CLI: LazyLock<Command> = LazyLock::new(|| {
+    let mut command = Cli::command();
+    command.build();
+    command
+});
+
+/// The commands and options of the command line, for calls of one tool.
+pub(crate) struct Flags {
+    tool: &'static str,
+    /// The edit itself came as JSON.
+    as_json: bool,
+}
+
+impl Flags {
+    /// The options of the command behind a tool; `as_json` for an edit that came as JSON.
+    pub(crate) fn of(tool: &'static str, as_json: bool) -> Flags {
+        Flags { tool, as_json: as_json || tool == "multi_edit" }
+    }
+}
+
+/// The command behind a tool.
+fn command(tool: &str) -> Option<&'static Command> {
+    let renamed = COMMANDS.iter().find(|(name, _)| *name == tool).map(|(_, command)| (*command).to_owned());
+    CLI.find_subcommand(renamed.unwrap_or_else(|| tool.replace('_', "-")))
+}
+
+/// The option behind a field of a tool.
+fn option(tool: &str, field: &str) -> Option<String> {
+    if let Some((_, _, option)) = OPTIONS.iter().find(|(name, own, _)| (*name, *own) == (tool, field)) {
+        return Some(format!("--{option}"));
+    }
+    let long = field.replace('_', "-");
+    let is_there = command(tool)?.get_arguments().any(|arg| arg.get_long() == Some(&long));
+    is_there.then(|| format!("--{long}"))
+}
+
+/// An option with its value.
+fn with_value(tool: &str, field: &str, value: &Value) -> Option<String> {
+    match (field, value.as_str()) {
+        ("order", Some("in_turn")) => return option(tool, "in_turn"),
+        ("order", Some("together")) => return option(tool, "in_turn").map(|option| format!("no {option}")),
+        _ => {}
+    }
+    let option = option(tool, field)?;
+    match value {
+        Value::Bool(true) => Some(option),
+        Value::String(text) => Some(format!("{option} {}", quoted(text))),
+        Value::Number(number) => Some(format!("{option} {number}")),
+        _ => None,
+    }
+}
+
+/// A text as a shell takes it.
+fn quoted(text: &str) -> String {
+    let is_plain = |ch: char| ch.is_ascii_alphanumeric() || "_-./@:,+=".contains(ch);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+impl Vocabulary for Flags {
+    fn tool(&self, name: &str) -> Option<String> {
+        command(name).map(|command| format!("emend {}", command.get_name()))
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        if self.as_json && OF_ENTRIES.contains(&name) {
+            return Some(name.to_owned());
+        }
+        option(self.tool, name)
+    }
+
+    fn field_of(&self, tool: &str, name: &str) -> Option<String> {
+        option(tool, name)
+    }
+
+    fn quoted(&self, name: &str) -> Option<String> {
+        let field = self.field(name)?;
+        Some(if field.starts_with('-') { field } else { format!("\"{field}\"") })
+    }
+
+    fn set(&self, name: &str, value: &Value) -> Option<String> {
+        if self.as_json && OF_ENTRIES.contains(&name) {
+            return Some(format!("\"{name}\": {value}"));
+        }
+        with_value(self.tool, name, value)
+    }
+
+    fn switch_on(&self, name: &str) -> Option<String> {
+        let field = self.field(name)?;
+        Some(if field.starts_with('-') { format!("give {field}") } else { format!("set {field} to true") })
+    }
+
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+        let mut words = vec![self.tool(tool)?];
+        let path = fields.iter().find(|(name, _)| PATHS.contains(&name.as_str()));
+        let path = path.map(|(_, path)| path.as_str()).unwrap_or_default();
+        match (tool, path, fields.get("id").and_then(Value::as_str)) {
+            ("restore", Some(path), Some(id)) => words.push(quoted(&format!("{path}@{id}"))),
+            (_, path, None) => words.extend(path.map(quoted)),
+            _ => return None,
+        }
+        let rest = fields.iter().filter(|(name, _)| !PATHS.contains(&name.as_str()) && *name != "id");
+        for (name, value) in rest {
+            words.push(with_value(tool, name, value)?);
+        }
+        Some(words.join(" "))
+    }
+
+    fn not_all(&self) -> String {
+        match self.field("replace_all") {
+            Some(name) if name.starts_with('-') => format!("{name} is not given"),
+            Some(name) => format!("{name} is false"),
+            None => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flags, OPTIONS, command};
+    use emendate::core::Vocabulary as _;
+    use serde_json::{Map, Value, json};
+
+    #[test]
+    fn every_named_option_exists() {
+        for (tool, field, option) in OPTIONS {
+            let arguments = || command(tool).unwrap().get_arguments();
+            assert!(arguments().any(|arg| arg.get_long() == Some(option)), "{tool} --{option}");
+            assert!(format!("{:?}", emendate::tool(tool).unwrap().schema()).contains(field), "{tool} {field}");
+        }
+    }
+
+    #[test]
+    fn fields_and_calls_are_options_and_commands() {
+        let edit = Flags::of("edit", false);
+        assert_eq!(edit.set("old_string", &json!("it's")).unwrap(), r"--old 'it'\''s'");
+        assert_eq!(edit.set("replace_all", &json!(true)).unwrap(), "--all");
+        assert_eq!(edit.field("allow_invalid").unwrap(), "--allow-invalid");
+        assert_eq!(edit.field("overwrite"), None);
+        let call = json!({"file_path": "/a b.txt", "offset": 3, "limit": 1});
+        let none = Map::new();
+        let fields = call.as_object().unwrap_or(&none);
+        assert_eq!(edit.call("read", fields).unwrap(), "emend read '/a b.txt' --offset 3 --limit 1");
+        assert_eq!(edit.call("edit_symbol", fields), None);
+        let restore = json!({"file_path": "/a.txt", "id": "3-ab^"});
+        assert_eq!(edit.call("restore", restore.as_object().unwrap()).unwrap(), "emend restore '/a.txt@3-ab^'");
+        let json = Flags::of("edit", true);
+        assert_eq!(json.set("at", &Value::from("3@ab")).unwrap(), r#""at": "3@ab""#);
+        let several = Flags::of("multi_edit", false);
+        assert_eq!(several.set("order", &"in_turn".into()).unwrap(), "--in-turn");
+    }
+}
