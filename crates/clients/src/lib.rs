@@ -31,7 +31,7 @@ pub const SERVER: &str = "emend";
 /// Environment variable of an entry that names the built-in tools that were denied along with it.
 pub const REPLACES: &str = "EMEND_REPLACES";
 
-/// How a client starts a server.
+/// The command with which a client starts a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The program.

@@ -20,7 +20,7 @@ pub enum Scope {
     Project,
 }
 
-/// How a server learns the directory it should work in.
+/// Mechanism by which a server learns the directory it should work in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Roots {
     /// It is started there.
@@ -52,7 +52,7 @@ pub struct Client {
     pub key: &'static str,
     /// Fields that every entry has with the same value.
     pub shape: &'static [(&'static str, &'static str)],
-    /// How the server learns its directory.
+    /// Mechanism by which the server learns its directory.
     pub roots: Roots,
     /// The settings that can deny built-in tools: the user's and the project's.
     pub settings: Option<(&'static str, &'static str)>,

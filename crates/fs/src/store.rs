@@ -212,7 +212,7 @@ pub struct Draft<'a> {
     pub goal: Goal<'a>,
 }
 
-/// How the new content became visible.
+/// Method by which new content became visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// The file is new.
@@ -245,7 +245,7 @@ impl Method {
 pub struct Written {
     /// Metadata of the file after publishing, or of the removed file.
     pub stamp: Stamp,
-    /// How it was published.
+    /// Publishing method.
     pub method: Method,
     /// Notes for the user, one sentence each: why it was written in place, what could not be kept.
     pub notes: Vec<String>,
@@ -328,7 +328,8 @@ pub trait Store: Send + Sync {
     /// Removes the directory at `place` if it is empty; returns false otherwise. Fails with `io.*`.
     fn remove_folder(&self, place: &Place) -> Result<bool>;
 
-    /// What is in the folder at `place`, sorted by name, at most 100 000 entries; `None` when no folder is there. `io.*`.
+    /// Lists the directory at `place`, sorted by name; `None` if it is not a directory. Fails with `call.too_large` for
+    /// more than 500,000 entries, or `io.*`.
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>>;
 
     /// Looks up names in a directory below a root; `None` for a name that does not exist or cannot be examined. Only

@@ -157,7 +157,7 @@ pub struct Operation {
     pub digest: [u8; 16],
     /// Additional information; may be empty.
     pub note: String,
-    /// Whether it undoes another operation.
+    /// Relation to another operation.
     pub role: Role,
     /// Older operations that it undoes as well, the newest first.
     pub also: Vec<OperationId>,

@@ -29,7 +29,7 @@ pub struct Record {
     pub racy: bool,
     /// The lines that the session was shown.
     pub lines: Lines,
-    /// How the session learned of them.
+    /// The way in which the session learned of them.
     pub how: How,
     /// The first requested line, if the read named one.
     pub offset: Option<u64>,

@@ -38,7 +38,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-/// How a server wants changes of a text.
+/// Form in which a server wants changes of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sync {
     #[default]

@@ -20,7 +20,7 @@ fn meanwhile(bed: &Bed, local: &Local, work: impl FnOnce(&std::path::Path)) -> e
     staged.commit().map(drop)
 }
 
-/// Where names can be exchanged, the check of the displaced file detects such a save as well.
+/// If names can be exchanged, the check of the displaced file detects such a save as well.
 #[test]
 fn the_last_comparison_stands_alone_where_a_name_can_only_be_renamed_over() {
     let lacks = [(0, Wrong::NoExchange), (0, Wrong::NoLinks)];
