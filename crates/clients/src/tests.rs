@@ -23,7 +23,7 @@ fn round(client: &Client, text: &str) -> (String, String) {
 }
 
 #[test]
-fn every_client_has_its_shape() {
+fn every_client_has_its_entry_format() {
     let shapes = [
         (
             "claude-code",
@@ -115,7 +115,7 @@ const KEPT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_is_around_stays() {
+fn surrounding_text_is_preserved() {
     for client in CLIENTS.iter().filter(|client| client.format == Format::Json) {
         for (text, wanted) in KEPT {
             let text = text.replace("KEY", client.key);
@@ -144,7 +144,7 @@ fn what_is_around_stays() {
 }
 
 #[test]
-fn taking_out_leaves_the_others() {
+fn uninstalling_leaves_other_servers() {
     for (text, wanted) in [
         (
             "{\"mcpServers\": {\"a\": {}, \"emend\": {\"command\": \"x\"}, \"b\": {}}}",
@@ -167,7 +167,7 @@ fn taking_out_leaves_the_others() {
 }
 
 #[test]
-fn an_entry_keeps_what_its_owner_added() {
+fn entry_keeps_fields_of_its_owner() {
     let text = "{\n  \"mcpServers\": {\n    \"emend\": {\n      \"command\": \"/old/emend\", // old\n      \"args\": [\"mcp\"],\n      \"env\": {\"A\": \"1\"},\n      \"timeout\": 5\n    }\n  }\n}\n";
     let with = of("cursor").install(text, &entry(), "f").unwrap();
     assert_eq!(
@@ -188,7 +188,7 @@ fn an_entry_keeps_what_its_owner_added() {
 }
 
 #[test]
-fn toml_keeps_what_is_around() {
+fn toml_preserves_surrounding_text() {
     for (text, appended) in [
         ("# c\nmodel = \"x\"  # y\n", "\n"),
         ("model = 'x'", "\n\n"),
@@ -214,7 +214,7 @@ fn toml_keeps_what_is_around() {
 }
 
 #[test]
-fn broken_files_are_refused_with_the_place() {
+fn invalid_files_are_refused_with_the_position() {
     for (name, text, place) in [
         ("cursor", "{\n  \"a\": 1,,\n}", "f:2:10: "),
         ("cursor", "{\n  \"a\": [1\n", "f:"),
@@ -239,7 +239,7 @@ fn broken_files_are_refused_with_the_place() {
 }
 
 #[test]
-fn denials_are_added_once_and_taken_back() {
+fn denials_are_added_once_and_removed() {
     let text =
         "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
     let (with, fresh) = deny(text, BUILTINS, "f").unwrap();

@@ -37,7 +37,7 @@ fn events(path: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn a_line_tells_of_a_call_and_of_no_file() {
+fn line_describes_a_call_without_files() {
     let (_folder, path) = folder();
     let sink = Sink::default().file(path.clone(), 1 << 20, false);
     sink.push(event("edit", "ok", 1_700_000_000_000_000));
@@ -55,7 +55,7 @@ fn a_line_tells_of_a_call_and_of_no_file() {
 }
 
 #[test]
-fn a_full_file_is_moved_aside() {
+fn full_file_is_rotated() {
     let (_folder, path) = folder();
     let old = path.with_file_name("counts.1");
     for round in 0..200 {
@@ -69,7 +69,7 @@ fn a_full_file_is_moved_aside() {
 }
 
 #[test]
-fn counters_are_summed_up_and_not_changed_by_it() {
+fn compacting_keeps_the_counts() {
     let (_folder, path) = folder();
     let sink = Sink::default().counters(path.clone());
     let now = 20_000 * 24 * HOUR;
@@ -137,7 +137,7 @@ fn several_writers_lose_nothing() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_once_and_kept_for_a_while() {
+fn write_failure_is_reported_once_and_events_are_kept_for_a_while() {
     let (folder, path) = folder();
     fs::write(folder.path().join("below"), "a file").unwrap();
     let sink = Sink::default().counters(path.clone());
@@ -164,7 +164,7 @@ fn what_cannot_be_written_is_told_once_and_kept_for_a_while() {
 }
 
 #[test]
-fn a_burst_is_written_together() {
+fn burst_is_written_together() {
     let (_folder, path) = folder();
     let sink = Sink::default().counters(path.clone());
     let calls = || Tally::since(&path, 0).unwrap().total().calls;
@@ -183,7 +183,7 @@ fn a_burst_is_written_together() {
 }
 
 #[test]
-fn without_a_file_nothing_is_asked_of_a_call() {
+fn without_a_file_calls_are_not_timed() {
     assert!(Sink::default().begin().is_none());
     let (_folder, path) = folder();
     assert!(Sink::default().counters(path).begin().is_some());

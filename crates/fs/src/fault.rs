@@ -280,7 +280,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn names_are_shown_on_one_line() {
+    fn names_are_escaped_onto_one_line() {
         assert_eq!(show(OsStr::from_bytes(b"a\nb\xff\x1b[0m \xc3\xa9")), "a\\nb\\xFF\\u{1b}[0m é");
         assert_eq!(
             show("a\u{202E}txt.\u{2066}b\u{200B}\u{85}\u{2028}"),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_finds_its_code() {
+    fn every_errno_has_a_code() {
         let rows = [
             (Errno::NOSPC, Code::IoNoSpace),
             (Errno::DQUOT, Code::IoNoSpace),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_a_person_reads() {
+    fn sizes_are_readable() {
         for (bytes, shown) in
             [(0, "0 bytes"), (999, "999 bytes"), (1_000, "1.0 KB"), (12_345_678, "12.3 MB"), (5_000_000_000, "5.0 GB")]
         {

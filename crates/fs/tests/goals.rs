@@ -195,7 +195,7 @@ fn modes_and_moves() {
 }
 
 #[test]
-fn all_or_nothing_with_every_goal() {
+fn transactions_with_every_kind_of_change_are_atomic() {
     let all = [
         ("made/new", To::Text("new")),
         ("made/link", To::Link("x")),
@@ -248,7 +248,7 @@ fn all_or_nothing_with_every_goal() {
 /// The last draft is another name of the second one's inode: it passes the first comparison and fails when all others
 /// are visible, so that everything must be rolled back.
 #[test]
-fn what_was_already_visible_is_put_back() {
+fn published_files_are_rolled_back() {
     for level in LEVELS {
         let rig = Rig::new();
         for name in ["edited", "moved", "linked"] {
@@ -290,7 +290,7 @@ fn what_was_already_visible_is_put_back() {
 }
 
 #[test]
-fn nothing_is_removed_that_somebody_else_saved() {
+fn concurrent_save_is_never_removed() {
     type Foreign = fn(&Path);
     let cases: [(&str, Foreign); 4] = [
         ("changed", |path| std::fs::write(path, "theirs").unwrap()),
@@ -341,7 +341,7 @@ fn nothing_is_removed_that_somebody_else_saved() {
 }
 
 #[test]
-fn a_removed_file_is_still_refused_or_kept_where_the_caller_has_no_say() {
+fn removal_and_move_respect_permissions_and_owners() {
     let rig = Rig::new();
     rig.put("locked", "old");
     rig.mode("locked", 0o444);
@@ -372,7 +372,7 @@ fn a_removed_file_is_still_refused_or_kept_where_the_caller_has_no_say() {
 }
 
 #[test]
-fn a_folder_in_the_way_is_refused() {
+fn directory_at_the_target_is_refused() {
     on_both(|store, root| {
         put(store, root, &[("d/f", "x"), ("e", "e")]);
         for to in [To::Text("x"), To::Link("x")] {
@@ -397,7 +397,7 @@ fn a_folder_in_the_way_is_refused() {
 }
 
 #[test]
-fn a_move_keeps_attributes_and_set_id_bits_of_its_owner() {
+fn move_keeps_attributes_and_set_id_bits_of_the_owner() {
     let rig = Rig::new();
     let path = rig.put("a", "old");
     let attribute = rustix::fs::setxattr(&path, "user.one", b"1", rustix::fs::XattrFlags::empty()).is_ok();
@@ -427,7 +427,7 @@ fn a_move_keeps_attributes_and_set_id_bits_of_its_owner() {
 }
 
 #[test]
-fn exact_bits_whatever_the_umask_says() {
+fn explicit_mode_ignores_the_umask() {
     on_both(|store, root| {
         put(store, root, &[("old", "x")]);
         for (name, mode) in [("new", 0o666), ("d/new", 0o600), ("old", 0o751), ("old", 0o4640)] {

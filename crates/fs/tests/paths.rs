@@ -17,7 +17,7 @@ fn admit(rig: &Rig, path: impl AsRef<Path>) -> emendate_core::Result<Place> {
 }
 
 #[test]
-fn a_plain_path_resolves_to_itself() {
+fn plain_path_resolves_to_itself() {
     let rig = Rig::new();
     let path = rig.put("a/b/c.txt", "x");
     let place = admit(&rig, &path).unwrap();
@@ -32,7 +32,7 @@ fn a_plain_path_resolves_to_itself() {
 }
 
 #[test]
-fn what_is_no_path_beneath_a_root_is_refused() {
+fn path_outside_the_roots_is_refused() {
     let rig = Rig::new();
     rig.put("a.txt", "x");
     let text = refused(admit(&rig, "a.txt"), Code::PathInvalid);
@@ -60,7 +60,7 @@ fn what_is_no_path_beneath_a_root_is_refused() {
 }
 
 #[test]
-fn nothing_is_decoded_or_trimmed() {
+fn paths_are_neither_decoded_nor_trimmed() {
     let rig = Rig::new();
     for name in ["a%20b", "%2e%2e", " lead", "trail ", "~", "\"q\"", "a\nb", "-n", "*"] {
         assert_eq!(admit(&rig, rig.path(name)).unwrap().relative(), Path::new(name));
@@ -77,7 +77,7 @@ fn nothing_is_decoded_or_trimmed() {
 }
 
 #[test]
-fn links_are_followed_inside_the_roots_only() {
+fn links_are_followed_within_the_roots_only() {
     let rig = Rig::new();
     rig.put("real/f.txt", "x");
     let outside = rig.outer.path().join("secret");
@@ -141,7 +141,7 @@ fn links_of_procfs_are_never_followed() {
 }
 
 #[test]
-fn several_roots_and_a_root_that_is_a_link() {
+fn several_roots_and_a_root_behind_a_link() {
     let rig = Rig::new();
     let other = rig.outer.path().canonicalize().unwrap().join("other");
     std::fs::create_dir_all(rig.path("inner")).unwrap();
@@ -170,7 +170,7 @@ fn several_roots_and_a_root_that_is_a_link() {
 }
 
 #[test]
-fn what_is_admitted_is_where_the_system_says_it_is() {
+fn resolution_agrees_with_the_operating_system() {
     use proptest::prelude::*;
     let rig = Rig::new();
     rig.put("a/b/f", "x");

@@ -94,7 +94,7 @@ impl Drop for StopOnDrop<'_> {
 }
 
 #[test]
-fn a_swapped_link_never_leads_outside() {
+fn swapped_link_never_leads_outside() {
     let rig = Rig::new();
     let outside = rig.outer.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
@@ -139,7 +139,7 @@ fn a_swapped_link_never_leads_outside() {
 }
 
 #[test]
-fn a_user_who_saves_by_rename_loses_nothing() {
+fn user_saving_by_rename_loses_nothing() {
     let rig = Rig::new();
     let path = rig.put("f", "user 0");
     let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -177,7 +177,7 @@ fn a_user_who_saves_by_rename_loses_nothing() {
 /// With leases only a program that is delayed between resolving the name and opening the file can: 1 of 60,000 so far,
 /// so a few are tolerated. The file is never a mix of two saves.
 #[test]
-fn a_user_who_saves_in_place_loses_next_to_nothing() {
+fn user_saving_in_place_loses_almost_nothing() {
     let rig = Rig::new();
     let path = rig.put("f", "user 0000");
     let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));

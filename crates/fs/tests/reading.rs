@@ -12,7 +12,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 #[test]
-fn a_file_is_read_as_it_is() {
+fn file_is_read_unchanged() {
     let rig = Rig::new();
     let store = &rig.store;
     rig.put("a", "hello\r\n\0");
@@ -41,7 +41,7 @@ fn a_file_is_read_as_it_is() {
 }
 
 #[test]
-fn an_old_file_is_not_racy() {
+fn old_file_is_not_racy() {
     let rig = Rig::new();
     rig.put("a", "x");
     std::thread::sleep(std::time::Duration::from_millis(30));
@@ -62,7 +62,7 @@ fn fine_kernel() -> bool {
 }
 
 #[test]
-fn the_limit_is_told_with_its_number() {
+fn size_limit_error_names_the_limit() {
     let rig = Rig::new();
     rig.put("a", "0123456789");
     let place = rig.place("a");
@@ -81,7 +81,7 @@ fn the_limit_is_told_with_its_number() {
 }
 
 #[test]
-fn only_regular_files_and_never_a_wait() {
+fn only_regular_files_are_read_without_blocking() {
     ends(|| {
         let rig = Rig::new();
         std::fs::create_dir(rig.path("folder")).unwrap();
@@ -117,7 +117,7 @@ fn only_regular_files_and_never_a_wait() {
 }
 
 #[test]
-fn the_probe_leaves_nothing() {
+fn probe_leaves_no_files() {
     let rig = Rig::new();
     let probe = rig.store.probe(0).unwrap();
     assert!(probe.writable && !probe.file_system.is_empty(), "{probe:?}");

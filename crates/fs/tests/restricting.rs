@@ -9,7 +9,7 @@ use rig::{Rig, replace};
 use std::io::ErrorKind;
 
 #[test]
-fn the_kernel_refuses_what_is_outside() {
+fn kernel_refuses_access_outside_the_directories() {
     let rig = Rig::new();
     let inside = rig.put("d/f", "old");
     let outside = rig.outer.path().join("outside");
@@ -49,7 +49,7 @@ fn the_kernel_refuses_what_is_outside() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_no_wall() {
+fn missing_directory_cannot_be_restricted_to() {
     let rig = Rig::new();
     let told = std::thread::scope(|scope| scope.spawn(|| restrict([rig.path("none").as_path()])).join().unwrap());
     let error = told.unwrap_err();

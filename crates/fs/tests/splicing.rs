@@ -83,7 +83,7 @@ proptest! {
 const ALL_BUT_ONE: [Piece<'static>; 2] = [Piece::New(b"A"), Piece::Kept { at: 1, len: 2 }];
 
 #[test]
-fn the_new_file_is_like_the_old_one() {
+fn spliced_file_keeps_metadata() {
     let rig = Rig::new();
     rig.put("f", "abc");
     rig.mode("f", 0o640);
@@ -94,7 +94,7 @@ fn the_new_file_is_like_the_old_one() {
 }
 
 #[test]
-fn what_changed_meanwhile_stays() {
+fn concurrent_change_stays() {
     type Change = fn(&Rig);
     let changes: [(&str, Change); 5] = [
         ("written", |rig| std::fs::write(rig.path("f"), "xyz").unwrap()),
@@ -144,7 +144,7 @@ fn what_changed_meanwhile_stays() {
 }
 
 #[test]
-fn what_changed_before_it_was_held_stays() {
+fn change_before_the_lease_stays() {
     for level in rig::LEVELS {
         let rig = Rig::new();
         rig.put("f", "abc");
@@ -169,7 +169,7 @@ fn leases(rig: &Rig) -> String {
 }
 
 #[test]
-fn what_must_be_written_in_place_is_refused() {
+fn splice_that_needs_an_in_place_write_is_refused() {
     let rig = Rig::new();
     rig.put("f", "abc");
     std::fs::hard_link(rig.path("f"), rig.path("g")).unwrap();
@@ -196,7 +196,7 @@ fn what_must_be_written_in_place_is_refused() {
 }
 
 #[test]
-fn a_source_that_became_shorter_is_told() {
+fn truncated_source_is_reported() {
     let rig = Rig::new();
     rig.put("f", &"x".repeat(5000));
     // A writer has the file open, so no lease blocks it.

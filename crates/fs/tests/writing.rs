@@ -20,7 +20,7 @@ fn chmod(path: &Path, mode: u32) {
 }
 
 #[test]
-fn every_level_writes_and_tells_the_stamp() {
+fn every_durability_level_writes_and_returns_metadata() {
     let rig = Rig::new();
     for level in LEVELS {
         let name = level.as_str();
@@ -44,7 +44,7 @@ fn every_level_writes_and_tells_the_stamp() {
 }
 
 #[test]
-fn mode_and_attributes_are_kept() {
+fn mode_and_attributes_are_preserved() {
     let rig = Rig::new();
     for bits in [0o600, 0o755, 0o640, 0o4755, 0o666] {
         let path = rig.put("a", "old");
@@ -75,7 +75,7 @@ fn mode_and_attributes_are_kept() {
 }
 
 #[test]
-fn a_default_acl_of_the_folder_does_not_leak_into_the_file() {
+fn default_acl_of_the_directory_does_not_leak_into_the_file() {
     let rig = Rig::new();
     let path = rig.put("a", "old");
     chmod(&path, 0o600);
@@ -95,7 +95,7 @@ fn a_default_acl_of_the_folder_does_not_leak_into_the_file() {
 }
 
 #[test]
-fn the_owner_is_kept() {
+fn owner_is_preserved() {
     let rig = Rig::new();
     let path = rig.put("a", "old");
     if std::os::unix::fs::chown(&path, Some(1234), Some(4321)).is_err() {
@@ -124,7 +124,7 @@ fn hard_links_stay_one_file() {
 }
 
 #[test]
-fn a_read_only_file_is_refused_even_for_root() {
+fn read_only_file_is_refused_even_for_root() {
     let rig = Rig::new();
     let path = rig.put("a", "old");
     chmod(&path, 0o444);
@@ -135,7 +135,7 @@ fn a_read_only_file_is_refused_even_for_root() {
 }
 
 #[test]
-fn a_new_file_obeys_the_umask_and_gets_its_folders() {
+fn new_file_obeys_the_umask_and_gets_parent_directories() {
     let rig = Rig::new();
     std::fs::File::create(rig.path("plain")).unwrap();
     rig.edit("x/y/z/new", "text").unwrap();
@@ -160,7 +160,7 @@ fn a_new_file_obeys_the_umask_and_gets_its_folders() {
 }
 
 #[test]
-fn nothing_is_published_over_somebody_elses_save() {
+fn concurrent_save_is_never_replaced() {
     type Foreign = fn(&Path);
     let cases: [(&str, Foreign); 6] = [
         ("changed", |path| std::fs::write(path, "xld").unwrap()),
@@ -212,7 +212,7 @@ fn nothing_is_published_over_somebody_elses_save() {
 }
 
 #[test]
-fn a_name_that_was_taken_meanwhile_stays_with_its_owner() {
+fn name_taken_meanwhile_keeps_its_file() {
     for level in LEVELS {
         let rig = Rig::new();
         let place = rig.place("x/new");
@@ -233,7 +233,7 @@ fn a_name_that_was_taken_meanwhile_stays_with_its_owner() {
 }
 
 #[test]
-fn a_batch_is_all_or_nothing() {
+fn batch_is_atomic() {
     for level in LEVELS {
         let rig = Rig::new();
         let text: &[&[u8]] = &[b"new ", b"text"];
@@ -268,7 +268,7 @@ fn a_batch_is_all_or_nothing() {
 }
 
 #[test]
-fn a_large_batch_needs_few_descriptors() {
+fn large_batch_needs_few_descriptors() {
     let rig = Rig::new();
     let places: Vec<_> = (0..300).map(|number| rig.place(&format!("d{}/{number}", number % 3))).collect();
     for round in ["one", "two"] {
@@ -287,7 +287,7 @@ fn a_large_batch_needs_few_descriptors() {
 }
 
 #[test]
-fn of_many_drafts_the_first_that_cannot_be_written_is_told_and_nothing_is_left() {
+fn first_failing_draft_is_reported_and_nothing_is_left() {
     let rig = Rig::new();
     let places: Vec<_> = (0..100)
         .map(|number| {
@@ -311,7 +311,7 @@ fn of_many_drafts_the_first_that_cannot_be_written_is_told_and_nothing_is_left()
 }
 
 #[test]
-fn two_drafts_of_one_file_are_a_bug() {
+fn two_drafts_of_one_file_are_an_internal_bug() {
     let rig = Rig::new();
     let place = rig.place("a");
     let draft = Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) };
@@ -321,7 +321,7 @@ fn two_drafts_of_one_file_are_a_bug() {
 }
 
 #[test]
-fn a_lock_held_elsewhere_ends_in_a_timeout() {
+fn lock_held_elsewhere_times_out() {
     let rig = Rig::new();
     rig.put("f/a", "old");
     let folder = std::fs::File::open(rig.path("f")).unwrap();
@@ -338,7 +338,7 @@ fn a_lock_held_elsewhere_ends_in_a_timeout() {
 }
 
 #[test]
-fn a_name_of_255_bytes_can_be_edited() {
+fn file_with_a_name_of_255_bytes_can_be_edited() {
     let rig = Rig::new();
     let name = "n".repeat(255);
     rig.edit(&name, "one").unwrap();
@@ -348,7 +348,7 @@ fn a_name_of_255_bytes_can_be_edited() {
 }
 
 #[test]
-fn what_the_caller_may_not_write_is_refused_and_what_cannot_be_replaced_is_written_in_place() {
+fn forbidden_files_are_refused_and_irreplaceable_ones_written_in_place() {
     let rig = Rig::new();
     let own = |name: &str| {
         let _ = std::os::unix::fs::chown(rig.path(name), Some(1234), Some(1234));

@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn applying_is_splicing(base in vec(any::<u8>(), 0..60), cuts in vec((0_usize..60, vec(any::<u8>(), 0..5)), 0..8)) {
+        fn applying_a_delta_splices(base in vec(any::<u8>(), 0..60), cuts in vec((0_usize..60, vec(any::<u8>(), 0..5)), 0..8)) {
             let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.0.min(base.len())).collect();
             ends.sort_unstable();
             let texts = cuts.iter().map(|cut| &cut.1[..]);

@@ -114,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_of_lines(added in vec((0_u64..24, 0_u64..24), 0..8), more in vec((0_u64..24, 0_u64..24), 0..8)) {
+        fn line_set_behaves_like_a_set(added in vec((0_u64..24, 0_u64..24), 0..8), more in vec((0_u64..24, 0_u64..24), 0..8)) {
             let build = |ranges: &[(u64, u64)]| {
                 let (mut lines, mut set) = (Lines::none(), BTreeSet::new());
                 for &(from, to) in ranges {

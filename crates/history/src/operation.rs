@@ -399,7 +399,7 @@ mod tests {
     use super::{OperationId, OperationName};
 
     #[test]
-    fn names_come_back() {
+    fn operation_names_round_trip() {
         let id = OperationId::new(17, 1_790_000_000_000_000);
         let name: OperationName = id.to_string().parse().unwrap();
         assert!(name.names(id) && "17".parse::<OperationName>().unwrap().names(id));

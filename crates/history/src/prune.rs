@@ -68,7 +68,7 @@ mod tests {
     use emendate_core::ContentId;
 
     #[test]
-    fn the_oldest_go_but_never_a_base_that_is_needed() {
+    fn oldest_versions_are_evicted_but_no_needed_base() {
         let id = |number: u8| ContentId::of(&[number]);
         let weight = |number: u8, base: Option<u8>, depth, stored, at| Weight {
             content: id(number),

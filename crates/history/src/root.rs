@@ -32,7 +32,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn keys_are_plain_names_that_tell_roots_apart() {
+    fn root_keys_are_plain_and_distinct() {
         let long = format!("/{}", "é".repeat(90));
         let odd =
             [&b"/"[..], b"/home/me/my project", b"/x/.config", b"/x/-rf", b"/a\xff", b"/a\xfe", b"", long.as_bytes()];

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_two_contents_names_none() {
+    fn contested_id_names_no_content() {
         let (mut shelf, limits) = (Shelves::default(), Limits::default());
         let raw = vec![b'a'; 900];
         let content = ContentId::of(&raw);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impostor_of_what_is_not_stored_is_known_by_its_hash_or_size() {
+    fn impostor_of_unstored_content_is_detected_by_hash_or_size() {
         let (mut shelf, limits) = (Shelves::default(), Limits { blob: 100, ..Limits::default() });
         let large = vec![b'a'; 101];
         let content = ContentId::of(&large);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impostor_of_a_change_is_found_by_rebuilding_it() {
+    fn impostor_of_a_delta_is_detected_by_rebuilding() {
         let (mut shelf, limits) = (Shelves::default(), Limits::default());
         let raw = vec![b'a'; 900];
         let mut child = raw.clone();

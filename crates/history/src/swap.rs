@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(base in vec(any::<u8>(), 0..60), cuts in vec((0_usize..60, vec(any::<u8>(), 0..5)), 0..8)) {
+        fn replacements_apply_in_both_directions(base in vec(any::<u8>(), 0..60), cuts in vec((0_usize..60, vec(any::<u8>(), 0..5)), 0..8)) {
             let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.0.min(base.len())).collect();
             ends.sort_unstable();
             let pairs = ends.chunks_exact(2).zip(&cuts);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_order_cannot_be_kept() {
+    fn unsorted_replacements_are_rejected() {
         let swap = |at, old| Swap { at, old, new: b"x" };
         assert!(encode(&[swap(4, b"ab"), swap(5, b"c")]).is_none());
         assert!(encode(&[swap(4, b"ab"), swap(6, b"c")]).is_some());

@@ -32,7 +32,7 @@ mod tests {
     use super::{put, take};
 
     #[test]
-    fn numbers_come_back_and_damage_does_not() {
+    fn varints_round_trip_and_damage_is_rejected() {
         for number in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut out = Vec::new();
             put(&mut out, number);

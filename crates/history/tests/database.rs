@@ -36,7 +36,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn it_outlives_the_process_and_is_the_owners_alone() {
+fn database_outlives_the_process_and_is_private() {
     let temp = tempdir().unwrap();
     let dir = temp.path().join("a/b");
     let one = record(b"one", &[(1, 2), (5, 8)]);
@@ -56,7 +56,7 @@ fn it_outlives_the_process_and_is_the_owners_alone() {
 }
 
 #[test]
-fn eight_at_once_lose_nothing() {
+fn eight_concurrent_sessions_lose_nothing() {
     let temp = tempdir().unwrap();
     let start = std::sync::Barrier::new(8);
     std::thread::scope(|scope| {
@@ -99,7 +99,7 @@ fn eight_at_once_lose_nothing() {
 
 /// As on a network file system, where there is no shared memory for a write-ahead log.
 #[test]
-fn eight_at_once_log_everything_once_with_a_plain_journal() {
+fn eight_concurrent_writers_log_once_with_a_rollback_journal() {
     let temp = tempdir().unwrap();
     drop(open(temp.path()));
     execute(temp.path(), "PRAGMA journal_mode=TRUNCATE");
@@ -108,7 +108,7 @@ fn eight_at_once_log_everything_once_with_a_plain_journal() {
 }
 
 #[test]
-fn eight_at_once_log_everything_once() {
+fn eight_concurrent_writers_log_once() {
     eight_log(tempdir().unwrap().path());
 }
 
@@ -151,7 +151,7 @@ const WITHOUT_MORE: &str = "ALTER TABLE operations DROP COLUMN pending; ALTER TA
 
 /// Schema version 3: operations logged with it count as committed.
 #[test]
-fn a_database_from_before_what_is_pending_gets_it() {
+fn schema_3_is_migrated() {
     let temp = used();
     let store = open(temp.path());
     let id = edit(&store, "s", PATH, b"one", b"two").id;
@@ -166,7 +166,7 @@ fn a_database_from_before_what_is_pending_gets_it() {
 
 /// Schema version 2: the words are added, and nothing is lost.
 #[test]
-fn a_database_from_before_the_words_gets_them() {
+fn schema_2_is_migrated() {
     let temp = used();
     let known = open(temp.path()).latest("s", PATH).unwrap();
     assert!(known.is_some());
@@ -179,7 +179,7 @@ fn a_database_from_before_the_words_gets_them() {
 
 /// Schema version 1: the log is added, and nothing is lost.
 #[test]
-fn a_database_from_before_the_log_gets_one() {
+fn schema_1_is_migrated() {
     let temp = used();
     let known = open(temp.path()).latest("s", PATH).unwrap();
     let without_log = "DROP TABLE operations; DROP TABLE touched; DROP TABLE changes; PRAGMA user_version=1";
@@ -231,7 +231,7 @@ fn execute(dir: &Path, sql: &str) {
 }
 
 #[test]
-fn what_cannot_be_used_is_set_aside() {
+fn unusable_file_is_set_aside() {
     type Harm<'a> = &'a dyn Fn(&Path);
     let cases: [(&str, Harm<'_>); 7] = [
         ("damaged", &|file| fs::write(file, noise(50_000, 1)).unwrap()),
@@ -254,7 +254,7 @@ fn what_cannot_be_used_is_set_aside() {
 }
 
 #[test]
-fn an_empty_file_is_a_new_database() {
+fn empty_file_becomes_a_database() {
     let temp = tempdir().unwrap();
     fs::write(temp.path().join("sessions.db"), b"").unwrap();
     let store = open(temp.path());
@@ -263,7 +263,7 @@ fn an_empty_file_is_a_new_database() {
 }
 
 #[test]
-fn all_who_find_the_damage_set_it_aside_once() {
+fn damage_found_concurrently_is_set_aside_once() {
     let temp = used();
     fs::write(temp.path().join("sessions.db"), noise(50_000, 1)).unwrap();
     let start = std::sync::Barrier::new(8);
@@ -280,9 +280,9 @@ fn all_who_find_the_damage_set_it_aside_once() {
     assert_eq!((notices, names(temp.path(), "sessions.db.set-aside-").len()), (1, 1));
 }
 
-/// The child process of [`several_processes_and_some_that_are_killed`]; does nothing by itself.
+/// The child process of [`several_processes_of_which_some_are_killed`]; does nothing by itself.
 #[test]
-fn one_of_several_processes() {
+fn child_of_several_processes() {
     let (Some(dir), Ok(name)) = (std::env::var_os("HISTORY_TEST_DIR"), std::env::var("HISTORY_TEST_NAME")) else {
         return;
     };
@@ -297,11 +297,11 @@ fn one_of_several_processes() {
 }
 
 #[test]
-fn several_processes_and_some_that_are_killed() {
+fn several_processes_of_which_some_are_killed() {
     let temp = tempdir().unwrap();
     let start = |name: &str| {
         std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "one_of_several_processes"])
+            .args(["--exact", "child_of_several_processes"])
             .envs([("HISTORY_TEST_DIR", temp.path().as_os_str()), ("HISTORY_TEST_NAME", name.as_ref())])
             .stdout(std::process::Stdio::null())
             .spawn()
@@ -327,7 +327,7 @@ fn several_processes_and_some_that_are_killed() {
 
 /// A connection to a file that was set aside under it must not touch the log of the new one.
 #[test]
-fn whoever_still_holds_the_old_file_does_the_new_one_no_harm() {
+fn connection_to_a_set_aside_file_does_not_harm_the_new_one() {
     let temp = used();
     let old = open(temp.path());
     execute(temp.path(), "PRAGMA user_version=99");
@@ -347,7 +347,7 @@ fn whoever_still_holds_the_old_file_does_the_new_one_no_harm() {
 
 /// The header is intact, the pages after it are not.
 #[test]
-fn damage_found_while_working_costs_one_call() {
+fn damage_found_during_a_call_fails_that_call_only() {
     let temp = used();
     let file = temp.path().join("sessions.db");
     let mut bytes = fs::read(&file).unwrap();
@@ -367,7 +367,7 @@ fn damage_found_while_working_costs_one_call() {
 }
 
 #[test]
-fn tables_that_are_not_ours_are_damage() {
+fn foreign_tables_count_as_damage() {
     let temp = used();
     execute(temp.path(), "DROP TABLE seen; CREATE TABLE seen(other)");
     let store = open(temp.path());
@@ -379,7 +379,7 @@ fn tables_that_are_not_ours_are_damage() {
 }
 
 #[test]
-fn damaged_bytes_are_not_handed_out() {
+fn damaged_bytes_are_not_returned() {
     let temp = used();
     let body = noise(20_000, 39);
     execute(temp.path(), "UPDATE bodies SET data=x'0102'");
@@ -391,7 +391,7 @@ fn damaged_bytes_are_not_handed_out() {
 }
 
 #[test]
-fn where_no_directory_can_be_there_is_an_error() {
+fn impossible_directory_is_an_error() {
     let temp = tempdir().unwrap();
     let file = temp.path().join("file");
     fs::write(&file, b"").unwrap();
@@ -402,7 +402,7 @@ fn where_no_directory_can_be_there_is_an_error() {
 }
 
 #[test]
-fn another_ones_transaction_is_waited_for() {
+fn concurrent_transaction_is_waited_for() {
     let temp = used();
     let store = open(temp.path());
     let other = Connection::open(store.path()).unwrap();
@@ -418,7 +418,7 @@ fn another_ones_transaction_is_waited_for() {
 }
 
 #[test]
-fn an_id_of_two_contents_names_none_and_lines_are_not_merged() {
+fn contested_id_names_no_content_and_lines_are_not_merged() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let one = record(b"one", &[(1, 1)]);
@@ -431,7 +431,7 @@ fn an_id_of_two_contents_names_none_and_lines_are_not_merged() {
 }
 
 #[test]
-fn the_file_stays_bounded_and_old_records_go() {
+fn file_stays_bounded_and_old_records_are_dropped() {
     let temp = tempdir().unwrap();
     let total = 1 << 20;
     let limits = Limits { total, ..Limits::default() };

@@ -56,7 +56,7 @@ fn some(store: &Database, count: u64) -> Vec<Entered> {
 }
 
 #[test]
-fn others_find_what_is_in_the_spool() {
+fn other_processes_see_entries_of_the_spool() {
     let temp = tempdir().unwrap();
     let (one, other) = (open(temp.path()), open(temp.path()));
     let entered = some(&one, 5);
@@ -78,7 +78,7 @@ fn others_find_what_is_in_the_spool() {
 }
 
 #[test]
-fn numbers_rise_whoever_logs_and_wherever() {
+fn operation_numbers_increase_across_stores() {
     let temp = tempdir().unwrap();
     let (one, other) = (open(temp.path()), open(temp.path()));
     let mut ids = Vec::new();
@@ -96,7 +96,7 @@ fn numbers_rise_whoever_logs_and_wherever() {
 
 /// A process's cache of a session is never older than the changes of another process.
 #[test]
-fn what_is_at_hand_is_what_the_database_says() {
+fn cache_agrees_with_the_database() {
     let temp = tempdir().unwrap();
     let (one, other) = (open(temp.path()), open(temp.path()));
     let content = |store: &Database| store.latest("s", PATH).unwrap().map(|record| record.content);
@@ -131,7 +131,7 @@ fn what_is_at_hand_is_what_the_database_says() {
 
 /// The process died when everything was in the database but the spool was not cleared yet.
 #[test]
-fn what_is_brought_in_twice_is_there_once() {
+fn entries_applied_twice_are_stored_once() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let entered = some(&store, 6);
@@ -151,7 +151,7 @@ fn what_is_brought_in_twice_is_there_once() {
 }
 
 #[test]
-fn an_entry_that_was_cut_short_costs_only_itself() {
+fn truncated_entry_loses_only_itself() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let entered = some(&store, 4);
@@ -173,7 +173,7 @@ fn an_entry_that_was_cut_short_costs_only_itself() {
 
 /// The entries of a lost spool are missing. Every check for gaps reports them until no older operation is left.
 #[test]
-fn a_spool_that_was_lost_leaves_a_gap() {
+fn lost_spool_leaves_a_gap() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     some(&store, 4);
@@ -200,7 +200,7 @@ fn a_spool_that_was_lost_leaves_a_gap() {
 }
 
 #[test]
-fn a_new_store_and_one_that_was_cleaned_have_no_gap() {
+fn new_or_cleaned_store_has_no_gap() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     assert_eq!(store.gaps().unwrap(), []);
@@ -212,7 +212,7 @@ fn a_new_store_and_one_that_was_cleaned_have_no_gap() {
 }
 
 #[test]
-fn a_database_that_is_set_aside_takes_nothing_along_that_is_not_in_it() {
+fn set_aside_database_takes_no_spool_entries_along() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let entered = some(&store, 4);
@@ -231,7 +231,7 @@ fn a_database_that_is_set_aside_takes_nothing_along_that_is_not_in_it() {
 
 /// A program that does not know the spool took the number meanwhile: nothing is lost.
 #[test]
-fn a_number_that_is_taken_is_given_anew() {
+fn taken_number_is_replaced() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     some(&store, 3);
@@ -245,7 +245,7 @@ fn a_number_that_is_taken_is_given_anew() {
 }
 
 #[test]
-fn what_takes_back_or_must_not_be_kept_goes_into_the_database_at_once() {
+fn undo_and_secrets_bypass_the_spool() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let first = some(&store, 2)[1].id;
@@ -275,7 +275,7 @@ fn what_takes_back_or_must_not_be_kept_goes_into_the_database_at_once() {
 
 /// The child process of the next test: logs until it is killed, and prints what it has logged.
 #[test]
-fn one_that_logs_until_it_is_killed() {
+fn child_that_logs_until_it_is_killed() {
     let Some(dir) = std::env::var_os("HISTORY_TEST_SPOOL") else { return };
     let store = open(Path::new(&dir));
     let session = std::process::id().to_string();
@@ -289,14 +289,14 @@ fn one_that_logs_until_it_is_killed() {
 }
 
 #[test]
-fn what_was_logged_is_there_whoever_is_killed() {
+fn logged_operations_survive_kills() {
     let temp = tempdir().unwrap();
     let mut said = Vec::new();
     for round in 0..4 {
         let mut killed: Vec<_> = (0..3)
             .map(|_| {
                 std::process::Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "--nocapture", "one_that_logs_until_it_is_killed"])
+                    .args(["--exact", "--nocapture", "child_that_logs_until_it_is_killed"])
                     .env("HISTORY_TEST_SPOOL", temp.path())
                     .stdout(std::process::Stdio::piped())
                     .spawn()

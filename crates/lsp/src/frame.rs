@@ -74,7 +74,7 @@ mod tests {
     use std::io::BufReader;
 
     #[test]
-    fn what_is_framed_is_read() {
+    fn framing_round_trips() {
         let message = json!({ "text": "grüße\r\n\r\n" });
         let bytes = [framed(&message), framed(&json!(1))].concat();
         let mut pipe = BufReader::with_capacity(3, &*bytes);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_told() {
+    fn invalid_messages_are_reported() {
         let long = "x".repeat(5000);
         let many = "a: b\n".repeat(50);
         for (bytes, part) in [
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_come_to_an_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_terminate(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut pipe = &*bytes;
             while let Ok(Some(_)) = read(&mut pipe) {}
         }

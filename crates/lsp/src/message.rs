@@ -180,7 +180,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn addresses_of_any_escaping() {
+    fn uris_of_any_escaping() {
         assert_eq!(uri(Path::new("/a b/ä.rs")), "file:///a%20b/%C3%A4.rs");
         assert_eq!(path("file:///a%20b/%c3%a4.rs"), Some(PathBuf::from("/a b/ä.rs")));
         assert_eq!(path("file:///a@b"), path("file:///a%40b"));
@@ -210,13 +210,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_leads_back(bytes in proptest::collection::vec(1u8..=255, 0..20)) {
+        fn uris_round_trip(bytes in proptest::collection::vec(1u8..=255, 0..20)) {
             let whole = PathBuf::from(OsString::from_vec([b"/", &*bytes].concat()));
             prop_assert_eq!(path(&uri(&whole)), Some(whole));
         }
 
         #[test]
-        fn no_address_is_too_strange(uri in "\\PC{0,20}") {
+        fn any_uri_is_handled(uri in "\\PC{0,20}") {
             path(&format!("file:///{uri}"));
         }
     }

@@ -115,7 +115,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn positions_of_either_encoding() {
+    fn positions_in_both_encodings() {
         let text = "a\r\nä😀b\rc\n";
         let lines = Lines::new(text);
         assert_eq!(lines.offset(1, 3, Encoding::Utf16), text.find('b').unwrap());
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn places_count_lines_as_reads_do() {
+    fn line_columns_count_lines_as_reads_do() {
         let text = "a\r\nä😀b\rc\n";
         let places = Places::new(text);
         let of = |what: char| places.of(text.find(what).unwrap());
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_position_leads_back(text in "[a\r\nä😀]{0,12}", at in any::<proptest::sample::Index>()) {
+        fn positions_round_trip(text in "[a\r\nä😀]{0,12}", at in any::<proptest::sample::Index>()) {
             let lines = Lines::new(&text);
             let borders: Vec<usize> = (0..=text.len()).filter(|at| super::is_border(&text, *at)).collect();
             let offset = borders[at.index(borders.len())];
@@ -152,14 +152,14 @@ mod tests {
         }
 
         #[test]
-        fn any_position_is_a_border(text in "[a\r\nä😀]{0,12}", line in 0usize..9, character in 0usize..9) {
+        fn any_position_maps_to_a_character_boundary(text in "[a\r\nä😀]{0,12}", line in 0usize..9, character in 0usize..9) {
             let offset = Lines::new(&text).offset(line, character, Encoding::Utf16);
             prop_assert!(text.is_char_boundary(offset));
             Places::new(&text).of(offset);
         }
 
         #[test]
-        fn what_is_common_stays(old in "[ab\r\nä😀é]{0,9}", new in "[ab\r\nä😀é]{0,9}") {
+        fn common_ends_are_preserved(old in "[ab\r\nä😀é]{0,9}", new in "[ab\r\nä😀é]{0,9}") {
             let (head, tail) = common_ends(&old, &new);
             let changed = format!("{}{}{}", &old[..head], &new[head..new.len() - tail], &old[old.len() - tail..]);
             prop_assert_eq!(changed, new);

@@ -151,7 +151,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn places_are_those_of_the_text() {
+    fn positions_match_the_text() {
         let text = "one\n  ä😀 = x\n";
         let item = json!({ "range": { "start": { "line": 1, "character": 8 }, "end": { "line": 1, "character": 9 } },
             "message": "x is\n  not\u{1b}[31m defined", "severity": 2, "code": 7, "source": "it" });

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_with_its_text_was_there_before() {
+    fn moved_problem_is_existing() {
         let before = [problem(10, 12, "a"), problem(30, 32, "b")];
         let after = [problem(10, 12, "a"), problem(35, 37, "b"), problem(21, 22, "c")];
         assert_eq!(new(&before, &after, &[edit(20, 20, 5)]), (vec!["c".to_owned()], 2));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_in_replaced_text_may_still_be_there() {
+    fn problem_in_replaced_text_may_still_exist() {
         let before = [problem(10, 12, "a")];
         assert_eq!(new(&before, &[problem(14, 15, "a")], &[edit(8, 20, 9)]).1, 1);
         assert_eq!(new(&before, &[problem(14, 15, "b")], &[edit(8, 20, 9)]), (vec!["b".to_owned()], 0));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_in_messages_may_change_where_the_place_does_not() {
+    fn numbers_in_messages_may_change_at_the_same_position() {
         let before = [problem(10, 12, "declared on line 12")];
         assert_eq!(new(&before, &[problem(10, 12, "declared on line 3")], &[]).1, 1);
         assert_eq!(new(&before, &[problem(11, 12, "declared on line 3")], &[]).1, 0);
@@ -140,14 +140,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_new_after_no_change(starts in proptest::collection::vec((0usize..50, 0usize..3), 0..8)) {
+        fn unchanged_text_has_no_new_problems(starts in proptest::collection::vec((0usize..50, 0usize..3), 0..8)) {
             let all: Vec<Problem> = starts.iter().map(|(at, name)| problem(*at, at + 1, &"m".repeat(*name))).collect();
             prop_assert_eq!(parted(&all, all.clone(), &[]), (vec![], all.len()));
         }
 
         /// No problem is lost, and no more count as existing than existed before.
         #[test]
-        fn all_are_counted(
+        fn all_problems_are_counted(
             before in proptest::collection::vec((0usize..40, 0usize..2), 0..6),
             after in proptest::collection::vec((0usize..40, 0usize..2), 0..6),
             spans in proptest::collection::vec((0usize..10, 0usize..6, 0usize..6), 0..4),

@@ -109,7 +109,7 @@ mod tests {
     use super::KNOWN;
 
     #[test]
-    fn the_table_is_in_order_and_can_be_read() {
+    fn builtin_servers_are_sorted_and_valid() {
         assert!(KNOWN.is_sorted_by(|a, b| a.name < b.name));
         for known in KNOWN {
             assert!(!known.words.is_empty() && !known.files.is_empty(), "{}", known.name);

@@ -113,7 +113,7 @@ impl Bench {
 }
 
 #[test]
-fn new_problems_are_told_apart_in_every_way_of_speaking() {
+fn new_problems_are_separated_in_every_protocol_variant() {
     for (faults, basis) in [
         (&[][..], Basis::Asked),
         (&["full"], Basis::Asked),
@@ -131,7 +131,7 @@ fn new_problems_are_told_apart_in_every_way_of_speaking() {
 }
 
 #[test]
-fn what_is_about_another_text_or_file_does_not_count() {
+fn diagnostics_of_other_texts_are_ignored() {
     for faults in [&["push", "wrong-version"][..], &["push", "other-file"]] {
         let bench = Bench::new(faults);
         bench.started();
@@ -140,7 +140,7 @@ fn what_is_about_another_text_or_file_does_not_count() {
 }
 
 #[test]
-fn a_server_that_does_not_say_what_it_speaks_of_is_not_believed() {
+fn diagnostics_without_a_version_are_ignored() {
     for faults in [&["push", "unversioned"][..], &["push", "unversioned", "stale"]] {
         assert_eq!(Bench::new(faults).unknown(LONG).why, Why::Version, "{faults:?}");
     }
@@ -152,7 +152,7 @@ fn a_server_that_does_not_say_what_it_speaks_of_is_not_believed() {
 }
 
 #[test]
-fn who_has_not_loaded_the_project_is_not_believed() {
+fn answers_before_loading_are_ignored() {
     // Its first answer reports no problems.
     for (faults, basis) in [(&["loads"][..], Basis::Asked), (&["loads", "push"], Basis::Version)] {
         // If it publishes unasked, the silence must be long enough for a slow machine.
@@ -164,7 +164,7 @@ fn who_has_not_loaded_the_project_is_not_believed() {
 }
 
 #[test]
-fn who_is_late_costs_no_more_than_the_time_and_is_heard_the_next_time() {
+fn late_server_costs_only_the_time_limit_and_is_used_next_time() {
     let gate = Gate::new();
     let bench = Bench::new(&[&gate.fault("start-gate")]);
     assert_eq!(bench.unknown(SHORT).why, Why::Starting);
@@ -184,7 +184,7 @@ fn who_is_late_costs_no_more_than_the_time_and_is_heard_the_next_time() {
 }
 
 #[test]
-fn who_says_nothing_is_not_waited_for_longer() {
+fn silent_server_costs_only_the_time_limit() {
     for faults in [&["mute"][..], &["hangs"]] {
         let bench = Bench::new(faults);
         let begun = Instant::now();
@@ -196,7 +196,7 @@ fn who_says_nothing_is_not_waited_for_longer() {
 }
 
 #[test]
-fn what_is_no_message_ends_it() {
+fn invalid_message_ends_the_server() {
     for (faults, part) in [
         (&["garbage"][..], "wrote `Hello"),
         (&["huge-header"], "wrote `XXX"),
@@ -211,7 +211,7 @@ fn what_is_no_message_ends_it() {
 }
 
 #[test]
-fn one_that_crashed_is_started_again_after_a_while() {
+fn crashed_server_is_restarted_after_a_pause() {
     let bench = Bench::new(&["dies-of-bad"]);
     assert_eq!(bench.found("fine\n", "fine\nugly\n").0, [(2, 1)]);
     assert_eq!(bench.ask("fine\n", "bad\n", LONG).unwrap_err().why, Why::Crashed);
@@ -225,14 +225,14 @@ fn one_that_crashed_is_started_again_after_a_while() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told() {
+fn missing_program_is_reported() {
     let words = vec!["no-such-language-server".to_owned()];
     let unknown = Bench::of(Arc::new(Spec { words, ..(*spec(&[])).clone() })).unknown(LONG);
     assert_eq!((unknown.why, unknown.detail.contains("no-such-language-server")), (Why::Missing, true));
 }
 
 #[test]
-fn files_that_come_and_go() {
+fn created_and_removed_files_are_reported() {
     let bench = Bench::new(&[]);
     let (file, moved) = (bench.file(), bench.dir.path().join("moved.fake"));
     let ask = |path: &Path, before: Option<Text<'_>>, after: Option<&str>| {
@@ -278,7 +278,7 @@ fn alive(pids: &Path) -> Vec<String> {
 }
 
 #[test]
-fn none_is_left_over() {
+fn no_server_process_is_left_over() {
     let stubborn = &["refuses", "never-stops", "deaf-to-signals"][..];
     for faults in [&[][..], &["never-stops", "deaf-to-signals"], stubborn, &["mute"], &["push", "gate=/never"]] {
         let dir = tempfile::tempdir().unwrap();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_refused() {
+    fn truncated_images_are_refused() {
         let whole = png(1, 1);
         for length in 8..whole.len() {
             assert!(image(&whole[..length]).is_err(), "{length}");

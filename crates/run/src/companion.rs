@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_differs_from_an_end_from_outside() {
+    fn failure_differs_from_being_ended_from_outside() {
         assert_eq!(ask(&mut companion("kill -SEGV $$"), b"", 60), Err(Silence::Failed));
         assert_eq!(ask(&mut companion("kill -ABRT $$"), b"", 60), Err(Silence::Failed));
         assert_eq!(ask(&mut companion("exit 1"), b"", 60), Err(Silence::Failed));

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_file_holds_is_the_answer() {
+    fn content_of_the_copy_is_the_output() {
         let file = "f=${1#--file=};";
         let run = |script: &str| on_copy(&format!("{file} {script}"));
         assert_eq!(run("echo nothing of this; printf two >> \"$f\""), Ok((Some(0), "one\ntwo".to_owned())));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_end_it_and_what_it_started() {
+    fn limits_kill_the_command_and_its_children() {
         let (mut held, holds) = std::io::pipe().unwrap();
         let writer = format!("/proc/{}/fd/{}", std::process::id(), holds.as_raw_fd());
         let script = format!("sleep 600 3>{writer} & wait");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_it_said_before_its_end_is_heard() {
+    fn output_before_the_exit_is_complete() {
         // More standard error than a pipe buffer blocks nobody, and a child process keeps the pipe open.
         let said = shell("yes | head -c 200000 >&2; echo done; (yes >&2 & sleep 1) & exit 4", "", 20).unwrap();
         assert_eq!((said.status, &*said.output, said.complaint.len()), (Some(4), &b"done\n"[..], COMPLAINT - 1));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_it_is_told_to() {
+    fn command_is_killed_on_request() {
         let words = ["sh", "-c", "echo begun; exec sleep 600"].map(str::to_owned);
         let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(600), most: 10 };
         assert_eq!(run_until(job, &AtomicBool::new(true)).unwrap_err().code(), Code::CallCancelled);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_started_is_told() {
+    fn program_that_cannot_be_started_is_reported() {
         let words = ["no-such-program-here".to_owned()];
         let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(5), most: 10 };
         assert!(run(job).unwrap_err().message().contains("no-such-program-here"));

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_is() {
+    fn json_syntax() {
         for text in [
             "",
             " \n",
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_jsonc_is() {
+    fn jsonc_syntax() {
         for text in ["// a\n{/* b */\"a\": [1, 2,], // c\n}", "/**/1//", "[1,/* x */]"] {
             assert_eq!(fault(text, Dialect::Comments), None, "{text}");
         }
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_has_a_bound() {
+    fn depth_is_limited() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert_eq!(fault(&deep(128), Dialect::Strict), None);
         assert!(read(&deep(129), Dialect::Strict).unwrap_err().beyond);

@@ -146,7 +146,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn names_say_what_a_file_is() {
+    fn format_is_detected_by_name() {
         for (path, kind) in [
             ("/a/package.json", Some(Kind::Json)),
             ("/a/TSConfig.Build.JSON", Some(Kind::Jsonc)),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_are_known_by_their_marks() {
+    fn templates_are_detected_by_their_marks() {
         for text in ["a: {{ .Values.x }}", "{{- if .a }}", "{% if x %}", "x: <%= y %>", "{{#each a}}"] {
             assert!(looks_like_a_template(text), "{text}");
         }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_and_aliases_are_small() {
+    fn merges_and_aliases_do_not_expand() {
         let document = read("a: &x {b: 1, d: 1}\nc:\n  <<: *x\n  d: 2\n").unwrap();
         let Value::Object(root) = document.value(document.roots[0]) else { panic!() };
         let Value::Object(c) = document.value(root.get("c").unwrap().value) else { panic!() };

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn states_that_do_not_fit_are_not_parsed() {
+    fn scanner_overflows_are_detected() {
         assert!(python(&lines(400, |nth| format!("{}if x:\n", " ".repeat(nth)))));
         assert!(python(&lines(400, |nth| format!("{}\x0c{}if x:\n", " ".repeat(400 - nth), "\t".repeat(nth)))));
         assert!(ruby(&format!("x = <<{}\n", "A".repeat(300))));

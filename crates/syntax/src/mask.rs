@@ -36,7 +36,7 @@ mod tests {
     use super::bash;
 
     #[test]
-    fn only_what_the_scanner_reads_as_a_digit_is_masked() {
+    fn only_characters_that_the_scanner_misreads_are_masked() {
         for (text, expected) in [
             ("echo {a,é}", "echo {a,é}"),
             ("echo {é}", "echo {é}"),

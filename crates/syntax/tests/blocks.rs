@@ -174,7 +174,7 @@ const TABLE: &[Row] = &[
 ];
 
 #[test]
-fn blocks_are_one_thing() {
+fn blocks_are_single_items() {
     let mut wrong = Vec::new();
     for (name, text, lines) in TABLE {
         let Some(language) = Language::named(name) else { continue };
@@ -200,7 +200,7 @@ fn every_language_has_a_row() {
 }
 
 #[test]
-fn what_stands_above_belongs_to_the_block() {
+fn comments_above_belong_to_the_block() {
     let text = "use a;\n\n// about f\n/// doc\n#[test]\nfn f() {}\nlet x = 1; // behind\nfn g() {}\n";
     let language = Language::named("rust").unwrap();
     let parsed = parse(text, language, Limits::ASKED).unwrap();

@@ -43,7 +43,7 @@ impl P {
 ";
 
 #[test]
-fn replacing_keeps_what_stands_above_unless_the_text_has_its_own() {
+fn replacing_keeps_comments_above_unless_the_text_has_its_own() {
     let (after, notes) = edit("rust", RUST, ("f", Action::Replace), "fn f() {}").unwrap();
     assert_eq!(after, RUST.replace("fn f() {\n    g();\n}", "fn f() {}"));
     assert_eq!(notes, ["What stands above it was kept: lines 3-4."]);
@@ -64,7 +64,7 @@ fn replacing_keeps_what_stands_above_unless_the_text_has_its_own() {
 }
 
 #[test]
-fn insertions_keep_the_distance_of_the_neighbours() {
+fn insertions_keep_the_spacing() {
     let after = text("rust", RUST, ("f", Action::InsertBefore), "fn e() {}\n");
     assert_eq!(after, RUST.replace("/// about f", "fn e() {}\n\n/// about f"));
     let after = text("rust", RUST, ("P.m", Action::InsertAfter), "fn k(&self) {\n    1;\n}");
@@ -80,7 +80,7 @@ fn insertions_keep_the_distance_of_the_neighbours() {
 }
 
 #[test]
-fn deletions_take_what_belongs_to_it_and_one_gap() {
+fn deletions_include_comments_and_one_gap() {
     let (after, notes) = edit("rust", RUST, ("f", Action::Delete), "").unwrap();
     assert_eq!(after, RUST.replace("/// about f\n#[inline]\nfn f() {\n    g();\n}\n\n", ""));
     assert_eq!(notes, ["What stood above it went with it: lines 3-4."]);
@@ -96,7 +96,7 @@ fn deletions_take_what_belongs_to_it_and_one_gap() {
 }
 
 #[test]
-fn commas_stand_between_the_keys_of_json() {
+fn commas_separate_json_keys() {
     let json = "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": 2\n  }\n}\n";
     assert_eq!(text("json", json, ("b", Action::Delete), ""), "{\n  \"a\": 1\n}\n");
     assert_eq!(text("json", json, ("a", Action::Delete), ""), json.replace("  \"a\": 1,\n", ""));
@@ -112,7 +112,7 @@ fn commas_stand_between_the_keys_of_json() {
 }
 
 #[test]
-fn replacing_by_what_does_not_parse_is_refused() {
+fn replacement_that_does_not_parse_is_refused() {
     assert_eq!(edit("rust", RUST, ("f", Action::Replace), "fn f() {").unwrap_err(), Code::SyntaxBroken);
     assert_eq!(edit("rust", RUST, ("P.n", Action::Replace), "fn n(&self) {}").unwrap_err(), Code::EditNoChange);
     // A text with syntax errors may keep them.
@@ -120,7 +120,7 @@ fn replacing_by_what_does_not_parse_is_refused() {
 }
 
 #[test]
-fn names_change_where_they_mean_the_symbol() {
+fn uses_of_the_symbol_are_renamed() {
     let (after, notes) = edit("rust", RUST, ("f", Action::Rename), "h").unwrap();
     assert_eq!(after, RUST.replace("fn f()", "fn h()"));
     assert_eq!(notes, ["Comments and strings with the word were left: lines 3."]);
@@ -164,7 +164,7 @@ fn names_change_where_they_mean_the_symbol() {
 }
 
 #[test]
-fn a_name_that_may_mean_two_things_is_not_changed() {
+fn ambiguous_name_is_not_renamed() {
     let refused = |language: &str, text: &str, new: &str| edit(language, text, ("f", Action::Rename), new).unwrap_err();
     assert_eq!(refused("rust", "fn f() {}\nfn g() {}\n", "g"), Code::SymbolEntangled);
     assert_eq!(refused("rust", "fn f() {}\n", "match"), Code::SymbolEntangled);
@@ -177,7 +177,7 @@ fn a_name_that_may_mean_two_things_is_not_changed() {
 }
 
 #[test]
-fn every_query_of_names_is_one() {
+fn every_scope_query_is_valid() {
     for (language, text, path) in [
         ("rust", "fn f() {}", "f"),
         ("c", "int f(void) {}", "f"),
@@ -193,7 +193,7 @@ fn every_query_of_names_is_one() {
 }
 
 #[test]
-fn what_parsed_and_does_not_any_more_is_found() {
+fn new_syntax_error_is_found() {
     let rust = Language::named("rust").unwrap();
     let error = fails_after("fn f() {\n    a();\n}\n", "fn f() {\n    a(;\n}\n", rust, Limits::CHECK).unwrap();
     assert_eq!(error.line, 2);

@@ -13,7 +13,7 @@ fn parsed<'t>(name: &str, text: &'t str) -> Option<Parsed<'t>> {
 const TABLE: &str = include_str!("outlines.txt");
 
 #[test]
-fn outlines_show_what_has_a_name() {
+fn outlines_list_named_declarations() {
     let mut wrong = Vec::new();
     for row in TABLE.split("=== ").skip(1) {
         let (name, rest) = row.split_once('\n').unwrap();
@@ -31,7 +31,7 @@ fn outlines_show_what_has_a_name() {
 }
 
 #[test]
-fn a_path_leads_to_one_symbol_or_says_which_there_are() {
+fn symbol_path_finds_one_symbol_or_lists_several() {
     let text = "fn new() {}\nstruct A;\nimpl A {\n    fn new() {}\n    fn x() {}\n}\nimpl B {\n    fn new() {}\n    fn x() {}\n}\n";
     let parsed = parsed("rust", text).unwrap();
     let one = |path: &str| match parsed.definition(path, None) {
@@ -47,7 +47,7 @@ fn a_path_leads_to_one_symbol_or_says_which_there_are() {
 }
 
 #[test]
-fn files_are_known_by_name_and_by_first_line() {
+fn language_is_detected_by_name_and_first_line() {
     let of = |path: &str, line: &str| Language::of(path.as_ref(), line).map(Language::name);
     assert_eq!(of("/a/b.RS", ""), Some("rust"));
     assert_eq!(of("/a/b.tsx", ""), Some("tsx"));

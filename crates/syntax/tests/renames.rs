@@ -114,7 +114,7 @@ const CASES: &[(&str, usize, &str)] = &[
 ];
 
 #[test]
-fn a_name_is_changed_where_it_means_the_symbol() {
+fn name_is_changed_where_it_refers_to_the_symbol() {
     let mut wrong = Vec::new();
     for (name, line, marked) in CASES {
         let text = marked.replace('@', "");

@@ -10,7 +10,7 @@ use emendate_syntax::Language;
 const TEXTS: u64 = 12;
 
 #[test]
-fn no_sequence_of_tokens_harms_a_grammar() {
+fn random_tokens_do_not_crash_a_grammar() {
     for language in Language::all() {
         for seed in 0..TEXTS {
             tokens::ask(language, &tokens::text(language, seed, 200));

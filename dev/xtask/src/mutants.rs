@@ -29,27 +29,23 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "data-sync",
         ("stage.rs", "if self.durability.syncs() {\n            let files", "if false {\n            let files"),
-        ("lib", "a_power_cut_leaves_the_old_or_the_new"),
+        ("lib", "power_cut_leaves_old_or_new_state"),
     ),
     mutant(
         "sync-before-publishing",
         ("publish.rs", "            self.sync(0)?;\n", ""),
-        ("lib", "a_power_cut_leaves_the_old_or_the_new"),
+        ("lib", "power_cut_leaves_old_or_new_state"),
     ),
-    mutant(
-        "folder-sync",
-        ("publish.rs", "sys::fsync(&folder.fd)?;", ""),
-        ("lib", "a_power_cut_leaves_the_old_or_the_new"),
-    ),
+    mutant("folder-sync", ("publish.rs", "sys::fsync(&folder.fd)?;", ""), ("lib", "power_cut_leaves_old_or_new_state")),
     mutant(
         "made-folder-sync",
         ("publish.rs", "self.made.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;", ""),
-        ("lib", "a_power_cut_leaves_the_old_or_the_new"),
+        ("lib", "power_cut_leaves_old_or_new_state"),
     ),
     mutant(
         "in-place-sync",
         ("publish.rs", "if sync { sys::fdatasync(file) } else { Ok(()) }", "let _ = sync;\n    Ok(())"),
-        ("lib", "a_power_cut_leaves_the_old_or_the_new"),
+        ("lib", "power_cut_leaves_old_or_new_state"),
     ),
     mutant(
         "re-hash",
@@ -58,7 +54,7 @@ const MUTANTS: &[Mutant] = &[
             "if now.size == bytes.len() as u64 => same_bytes(file, bytes),",
             "if now.size == bytes.len() as u64 => Ok(std::mem::size_of_val(file) > 0),",
         ),
-        ("lib", "the_last_comparison_stands_alone"),
+        ("lib", "last_comparison_protects_plain_renames"),
     ),
     mutant(
         "spliced-look",
@@ -67,7 +63,7 @@ const MUTANTS: &[Mutant] = &[
             "file.vouches(now, source.stamp(), content)",
             "file.vouches(now, source.stamp(), content).map(|_| true)",
         ),
-        ("splicing", "what_changed_before_it_was_held_stays"),
+        ("splicing", "change_before_the_lease_stays"),
     ),
     mutant(
         "spliced-lease",
@@ -76,12 +72,12 @@ const MUTANTS: &[Mutant] = &[
             "&& source.leased().is_some_and(splice::Leased::is_wanted)",
             "&& source.stamp().size > u64::MAX - 1",
         ),
-        ("splicing", "what_changed_meanwhile_stays"),
+        ("splicing", "concurrent_change_stays"),
     ),
     mutant(
         "identity",
         ("held.rs", "if !now.same_file(stamp) {", "if false {"),
-        ("writing", "nothing_is_published_over_somebody_elses_save"),
+        ("writing", "concurrent_save_is_never_replaced"),
     ),
     mutant(
         "exchange-together",
@@ -90,7 +86,7 @@ const MUTANTS: &[Mutant] = &[
             "kernel::exchange(here, &temp.name, entry.name).is_err()",
             "sys::rename(here, &temp.name, entry.name, rustix::fs::RenameFlags::empty()).is_err()",
         ),
-        ("lib", "a_save_that_slips_in_before_the_exchange_is_put_back"),
+        ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "together-put-back",
@@ -99,7 +95,7 @@ const MUTANTS: &[Mutant] = &[
             "if let Err(error) = self.exchange_together() {\n            return Err(rollback::undo(&mut self, error));",
             "if let Err(error) = self.exchange_together() {\n            return Err(error);",
         ),
-        ("lib", "a_failure_in_one_of_several_threads_takes_all_back"),
+        ("lib", "failure_in_one_thread_rolls_everything_back"),
     ),
     mutant(
         "exchange",
@@ -108,32 +104,32 @@ const MUTANTS: &[Mutant] = &[
             "kernel::exchange(folder, &temp.name, entry.name) {",
             "sys::rename(folder, &temp.name, entry.name, RenameFlags::empty()) {",
         ),
-        ("lib", "a_save_that_slips_in_before_the_exchange_is_put_back"),
+        ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "exchange-check",
         ("held.rs", "            (Some(file), Expect::Version { bytes, .. }) => same_bytes(file, bytes),\n", ""),
-        ("lib", "a_save_that_slips_in_before_the_exchange_is_put_back"),
+        ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "exchange-identity",
         ("held.rs", "if identity_at(folder, temp)? != (self.stamp.dev, self.stamp.ino) {", "if false {"),
-        ("lib", "a_save_that_slips_in_before_the_exchange_is_put_back"),
+        ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "second-name",
         ("publish.rs", "Ok(()) => second.live = true,", "Ok(()) => {}"),
-        ("lib", "a_save_that_slips_in_before_the_exchange_is_put_back"),
+        ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "lease",
         ("held.rs", "let leases = look == Look::Hold &&", "let leases = look != look &&"),
-        ("lib", "a_writer_in_place_finds_the_old_file_at_its_name"),
+        ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
     mutant(
         "lease-check",
         ("held.rs", "        if self.is_wanted() {\n            return Ok(false);\n        }\n", ""),
-        ("lib", "a_writer_in_place_finds_the_old_file_at_its_name"),
+        ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
     mutant(
         "lease-to-the-end",
@@ -142,42 +138,42 @@ const MUTANTS: &[Mutant] = &[
             "if let Some(entry) = self.entries.iter().find(wanted) {",
             "if let Some(entry) = self.entries.iter().find(wanted).filter(|_| false) {",
         ),
-        ("lib", "a_writer_in_place_finds_the_old_file_at_its_name"),
+        ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
     mutant(
         "open-writer",
         ("publish.rs", "if old.is_open_elsewhere() {", "if false {"),
-        ("lib", "a_file_that_another_program_keeps_open_is_written_in_place"),
+        ("lib", "file_kept_open_by_a_writer_is_written_in_place"),
     ),
     mutant(
         "record",
         ("publish.rs", "self.book.note(&Frame::Commit(self.entries.iter().map(Entry::step).collect()))?;", ""),
-        ("lib", "a_death_at_any_call_leaves_the_old_or_the_new"),
+        ("lib", "death_at_any_call_leaves_old_or_new_state"),
     ),
     mutant(
         "record-of-bytes",
         ("publish.rs", "            self.book.note(&entry.bytes(index))?;\n", "            let _ = (index, entry);\n"),
-        ("lib", "a_death_at_any_call_leaves_the_old_or_the_new"),
+        ("lib", "death_at_any_call_leaves_old_or_new_state"),
     ),
     mutant(
         "record-sync",
         ("journal.rs", "sys::fdatasync(&record.file).inspect_err(|_| record.lost = true).map_err(failed)?;", ""),
-        ("lib", "a_power_cut_leaves_the_old_or_the_new"),
+        ("lib", "power_cut_leaves_old_or_new_state"),
     ),
     mutant(
         "failed-sync",
         ("journal.rs", "if record.lost {", "if record.lost && false {"),
-        ("lib", "whatever_fails_the_answer_is_true"),
+        ("lib", "reply_is_true_after_any_failure"),
     ),
     mutant(
         "record-lock",
         ("journal.rs", "Err(Errno::WOULDBLOCK) => return Ok(None),\n            other", "other"),
-        ("lib", "the_living_and_the_foreign_are_left_alone"),
+        ("lib", "records_of_live_processes_and_other_roots_are_left_alone"),
     ),
     mutant(
         "abort",
         ("journal.rs", "if self.is_committed() && !self.aborted {", "if self.is_committed() && false {"),
-        ("lib", "whatever_fails_the_answer_is_true"),
+        ("lib", "reply_is_true_after_any_failure"),
     ),
     mutant(
         "beneath",
@@ -186,23 +182,27 @@ const MUTANTS: &[Mutant] = &[
             "ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;",
             "ResolveFlags::empty();",
         ),
-        ("paths", "links_are_followed_inside_the_roots_only"),
+        ("paths", "links_are_followed_within_the_roots_only"),
     ),
-    mutant("nonblock", ("look.rs", ".union(OFlags::NONBLOCK)", ""), ("reading", "only_regular_files_and_never_a_wait")),
+    mutant(
+        "nonblock",
+        ("look.rs", ".union(OFlags::NONBLOCK)", ""),
+        ("reading", "only_regular_files_are_read_without_blocking"),
+    ),
     mutant(
         "regular-only",
         ("look.rs", "FileType::RegularFile => Ok(stamp_of(&stat)),", "_ => Ok(stamp_of(&stat)),"),
-        ("reading", "only_regular_files_and_never_a_wait"),
+        ("reading", "only_regular_files_are_read_without_blocking"),
     ),
     mutant(
         "mode-copy",
         ("aside.rs", ".and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))", ""),
-        ("writing", "mode_and_attributes_are_kept"),
+        ("writing", "mode_and_attributes_are_preserved"),
     ),
     mutant(
         "attributes",
         ("aside.rs", "attributes::copy(model, fd, &mut entry.notes)", "attributes::copy(fd, fd, &mut entry.notes)"),
-        ("writing", "mode_and_attributes_are_kept"),
+        ("writing", "mode_and_attributes_are_preserved"),
     ),
     mutant(
         "owner",
@@ -211,7 +211,7 @@ const MUTANTS: &[Mutant] = &[
             "let given = sys::fchown(fd, uid, gid);",
             "let given = { let _ = (uid, gid); rustix::io::Result::Ok(()) };",
         ),
-        ("writing", "the_owner_is_kept"),
+        ("writing", "owner_is_preserved"),
     ),
     mutant(
         "private",
@@ -220,12 +220,12 @@ const MUTANTS: &[Mutant] = &[
             "Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), batch) {",
             "Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o666), batch) {",
         ),
-        ("lib", "no_file_is_ever_more_readable_than_the_old_one"),
+        ("lib", "temporary_file_is_never_more_readable_than_the_old_one"),
     ),
     mutant(
         "permission",
         ("aside.rs", "    permitted(folder, entry, &stamp)?;\n", ""),
-        ("writing", "what_the_caller_may_not_write_is_refused"),
+        ("writing", "forbidden_files_are_refused_and_irreplaceable_ones_written_in_place"),
     ),
     mutant(
         "hard-links",
@@ -235,7 +235,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "lock",
         ("publish.rs", "folder::lock_all(self.local, &self.folders)?;", ""),
-        ("writing", "a_lock_held_elsewhere_ends_in_a_timeout"),
+        ("writing", "lock_held_elsewhere_times_out"),
     ),
     mutant(
         "new-name",
@@ -244,17 +244,17 @@ const MUTANTS: &[Mutant] = &[
             "match kernel::rename_new(folder, from, to) {",
             "match sys::rename(folder, from, to, RenameFlags::empty()) {",
         ),
-        ("lib", "a_file_that_comes_into_being_before_ours_gets_its_name_stays"),
+        ("lib", "file_created_before_ours_is_published_stays"),
     ),
     mutant(
         "read-back",
         ("stage.rs", "if kept { Ok(()) }", "if kept || !kept { Ok(()) }"),
-        ("lib", "a_file_system_that_forgets_what_it_was_given_is_found_out"),
+        ("lib", "file_system_that_loses_writes_is_detected"),
     ),
     mutant(
         "sweep",
         ("stage.rs", "sweep::sweep(self.local, &folder);", "let _ = sweep::sweep;"),
-        ("lib", "left_over_files_go_with_the_next_write_and_others_stay"),
+        ("lib", "next_write_sweeps_orphaned_temporary_files_only"),
     ),
 ];
 

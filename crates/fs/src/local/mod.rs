@@ -405,7 +405,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_is_beneath_a_root_is_what_the_parts_of_its_path_say() {
+    fn beneath_agrees_with_comparison_by_component() {
         let parts = ["/", "a", "/a", "a/", "//", ".", "..", "./", "b", ".b", "b.", "\u{e9}", ""];
         for nth in 0..parts.len().pow(3) {
             let part = |digit: u32| parts[nth / parts.len().pow(digit) % parts.len()];

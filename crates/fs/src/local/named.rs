@@ -233,7 +233,7 @@ mod tests {
     ];
 
     #[test]
-    fn many_names_at_once_are_found_as_one_by_one() {
+    fn batch_lookup_agrees_with_single_lookups() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let local = Local::open(&[root.to_owned()]).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn names_in_a_large_folder_are_found_wherever_they_stand() {
+    fn names_in_a_large_directory_are_found_at_any_position() {
         let folder = tempfile::tempdir().unwrap();
         let local = Local::open(&[folder.path().to_owned()]).unwrap();
         for nth in 0..1500 {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_folder_ends_with_its_first_change() {
+    fn cached_listing_is_invalidated_by_the_first_change() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let local = Local::open(&[root.to_owned()]).unwrap();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_large_once_is_known_like_any_other() {
+    fn directory_that_once_was_large_is_cached() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let local = Local::open(&[root.to_owned()]).unwrap();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_met_along_a_path_is_what_is_found_by_asking_for_each() {
+    fn lookup_along_a_path_agrees_with_single_lookups() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("a/.vscode")).unwrap();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_looked_into_early_is_asked_again_after_its_first_change() {
+    fn listing_cached_with_a_recent_stamp_is_invalidated_by_the_first_change() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let local = Local::open(&[root.to_owned()]).unwrap();

@@ -489,7 +489,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_save_that_slips_in_before_the_exchange_is_put_back() {
+    fn save_right_before_the_exchange_is_put_back() {
         for (slip, goal) in SLIPS.into_iter().flat_map(|slip| [(slip, NEW), (slip, Goal::Gone)]) {
             for lacks in LACKS.into_iter().take(2) {
                 let (folder, path, result) = run(lacks, || slip_in(goal, slip)).result;
@@ -504,7 +504,7 @@ mod tests {
         [&[], &[(0, Wrong::NoExchange)], &[(0, Wrong::NoExchange), (0, Wrong::NoLinks)]];
 
     #[test]
-    fn a_file_that_comes_into_being_before_ours_gets_its_name_stays() {
+    fn file_created_before_ours_is_published_stays() {
         for lacks in LACKS {
             let (folder, path, local) = bed();
             std::fs::remove_file(&path).unwrap();
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn where_names_cannot_be_exchanged_a_second_name_or_a_rename_will_do() {
+    fn without_exchange_a_second_name_or_a_rename_is_used() {
         for (lacks, method) in LACKS.into_iter().zip([Method::Exchanged, Method::Exchanged, Method::Renamed]) {
             let (folder, path, result) = run(lacks, || slip_in(NEW, |_| {})).result;
             assert_eq!(result.unwrap(), method);
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_in_place_finds_the_old_file_at_its_name() {
+    fn blocked_writer_finds_the_old_file_at_its_name() {
         if !bed().2.probe(0).unwrap().leases {
             // Some sandboxes have no leases.
             return;
@@ -595,7 +595,7 @@ mod tests {
 
     /// A program that keeps the file open must continue in the file that has the name.
     #[test]
-    fn a_file_that_another_program_keeps_open_is_written_in_place() {
+    fn file_kept_open_by_a_writer_is_written_in_place() {
         let (folder, path, local) = bed();
         if !local.probe(0).unwrap().leases {
             return;
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_replaced_is_freed_when_there_is_time_or_by_the_next_edit() {
+    fn replaced_file_is_freed_when_idle_or_by_the_next_edit() {
         let (_folder, path, local) = bed();
         let place = local.admit(&path).unwrap();
         let held = || local.spent.lock().unwrap().len();
@@ -641,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_goes_away_before_the_exchange_stays_away() {
+    fn file_removed_before_the_exchange_stays_removed() {
         for goal in [NEW, Goal::Gone] {
             let (folder, _, result) = slip_in(goal, |path| std::fs::remove_file(path).unwrap());
             assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_back_as_far_as_it_is_whole() {
+    fn record_is_decoded_up_to_the_first_incomplete_frame() {
         let (all, bytes) = record();
         assert_eq!(frames(&bytes), Some((all.clone(), bytes.len())));
         for end in 0..bytes.len() {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_ends_the_record_there() {
+    fn flipped_bit_ends_the_record() {
         let (all, bytes) = record();
         for at in HEADER.len()..bytes.len() {
             let mut bytes = bytes.clone();

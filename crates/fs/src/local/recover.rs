@@ -484,7 +484,7 @@ mod tests {
     use super::is_torn;
 
     #[test]
-    fn what_a_crash_leaves_of_a_file_that_is_overwritten() {
+    fn torn_contents_are_recognized() {
         let (long, short) = (&b"old text"[..], &b"new"[..]);
         for found in [
             &b"old text"[..],

@@ -213,7 +213,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn the_newest_foreign_content_ends_at_the_name() {
+    fn newest_foreign_content_gets_the_name() {
         // State of the name when "first" is put back: our file, a newer save, nothing.
         for (at_name, ends) in [(Some("ours"), "first"), (Some("newer"), "newer"), (None, "first")] {
             let folder = tempfile::tempdir().unwrap();

@@ -87,7 +87,7 @@ mod tests {
     use super::{MANY, Room, divide};
 
     #[test]
-    fn less_is_open_at_once_where_less_may_be() {
+    fn descriptor_budget_shrinks_with_the_limit() {
         let room = |part, late, keeps| Some(Room { part, late, keeps });
         // More than any batch can use.
         assert_eq!(divide(MANY, MANY, usize::MAX, usize::MAX), room(usize::MAX / 8, true, true));

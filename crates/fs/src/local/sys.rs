@@ -501,7 +501,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn each_of_many_files_has_its_own_answer() {
+    fn each_synced_file_has_its_own_result() {
         let files: Vec<_> = (0..40).map(|_| tempfile::tempfile().unwrap()).collect();
         let open: Vec<_> = files.iter().map(AsFd::as_fd).collect();
         let ran = run(&[(7, Wrong::Once(Errno::IO))], || fdatasync_all(&open));
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_many_names_has_its_own_answer() {
+    fn each_removed_name_has_its_own_result() {
         let folder = tempfile::tempdir().unwrap();
         let fd = std::fs::File::open(folder.path()).unwrap();
         let name = |nth: usize| format!("f{nth:02}");

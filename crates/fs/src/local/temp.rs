@@ -211,7 +211,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn names_stay_short_and_valid() {
+    fn temporary_names_are_short_and_valid() {
         let (single, batch) = (name(OsStr::new("a"), None, 0x1f), name(OsStr::new("a"), Some(0xab), u64::MAX));
         assert_eq!(
             (single.to_str(), batch.to_str()),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn more_pieces_than_one_call_takes_are_written_in_order() {
+    fn more_chunks_than_one_call_accepts_are_written_in_order() {
         let file = tempfile::tempfile().unwrap();
         let numbers: Vec<String> = (0..5000).map(|number| format!("{number},")).collect();
         let mut pieces: Vec<&[u8]> = numbers.iter().map(String::as_bytes).collect();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_in_one_of_several_threads_takes_all_back() {
+    fn failure_in_one_thread_rolls_everything_back() {
         for (level, name) in [(Durability::Process, "process"), (Durability::Power, "power")] {
             let bed = Bed::new(&format!("in-threads-{name}"), 64);
             // One check before the first exchange, and one right before its own.
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_is_told_and_where_contents_are_kept_before_it() {
+    fn first_error_is_reported_after_those_that_locate_contents() {
         let plain = |name: &str| fault::os("open", Path::new(name), Errno::IO);
         let partial = |name: &str, what: &str| fault::partial(&plain(name), what);
         assert!(told(Vec::new()).is_none());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_kept_open_is_waited_for_once() {
+    fn file_kept_open_is_waited_for_once() {
         let bed = Bed::new("waited", 2);
         if !bed.local.probe(0).unwrap().leases {
             // Some sandboxes have no leases.

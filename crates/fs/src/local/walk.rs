@@ -223,7 +223,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     #[test]
-    fn all_works_without_openat2() {
+    fn works_without_openat2() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b/f");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -42,7 +42,7 @@ mod tests {
     use emendate_fs::Attributes;
 
     #[test]
-    fn they_come_back_and_damage_is_told() {
+    fn encoding_round_trips_and_damage_is_detected() {
         let named = vec![(b"user.a".to_vec(), b"\0\xff".to_vec()), (b"user.b".to_vec(), vec![7; 300])];
         let whole = Attributes { uid: 0, gid: u32::MAX, named };
         let packed = pack(&whole);

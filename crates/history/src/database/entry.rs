@@ -186,7 +186,7 @@ mod tests {
     use emendate_fs::Stamp;
 
     #[test]
-    fn they_come_back_and_damage_is_told() {
+    fn encoding_round_trips_and_damage_is_detected() {
         let [old, new] = [b"old", b"new"].map(|bytes| ContentId::of(bytes));
         let side = |content, kind| Some(Side { content, mode: 0o4755, kind });
         let touched = |path: &[u8], before, after| Touched {

@@ -74,7 +74,7 @@ mod tests {
     use super::{Code, is_damage, of_io, of_sql};
 
     #[test]
-    fn every_failure_has_its_code() {
+    fn every_failure_has_a_code() {
         // SQLite's primary result codes.
         let codes = [
             (3, Code::IoPermission),

@@ -76,7 +76,7 @@ mod tests {
     use crate::Gap;
 
     #[test]
-    fn a_gap_is_what_the_spool_knows_and_the_database_does_not() {
+    fn gap_is_between_the_database_and_the_spool() {
         assert_eq!(between(0, 0), None);
         assert_eq!(between(0, 1), None);
         assert_eq!(between(7, 8), None);

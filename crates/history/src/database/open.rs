@@ -348,7 +348,7 @@ mod tests {
     /// Wherever the database was created, it has a WAL on a local file system and a rollback journal on a network one,
     /// and nothing is lost in the change.
     #[test]
-    fn on_a_network_file_system_there_is_a_plain_journal() {
+    fn network_file_system_gets_a_rollback_journal() {
         for made_there in [false, true] {
             let temp = tempfile::tempdir().unwrap();
             let path = temp.path().join("sessions.db");

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_back_until_they_are_cleared() {
+    fn entries_are_returned_until_they_are_cleared() {
         let (temp, spool) = filled(&[b"one", b"", b"three"]);
         let mut other = Spool::open(&temp.path().join("x.db")).unwrap();
         let before = other.look().unwrap();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_anywhere_is_noticed_and_costs_no_earlier_entry() {
+    fn damage_is_detected_and_costs_no_earlier_entry() {
         let (_temp, mut spool) = filled(&[b"one", b"two"]);
         let size = spool.file.metadata().unwrap().len();
         for at in 0..size {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_was_cut_short_never_was() {
+    fn interrupted_write_leaves_no_entry() {
         let (_temp, mut spool) = filled(&[b"one"]);
         let (mut locked, _) = spool.lock().unwrap();
         let head = locked.head;
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_a_file_that_was_removed_is_not_written_to() {
+    fn append_log_is_bounded_and_recreated_after_removal() {
         let (temp, mut spool) = filled(&[]);
         let (mut locked, _) = spool.lock().unwrap();
         let entry = vec![0; super::ENTRY];

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_wrong_once_does_not_cost_the_younger_past() {
+    fn wrong_clock_does_not_drop_younger_operations() {
         assert_eq!(left(&[50, 40, 3, 2]), [3, 4]);
         assert_eq!(left(&[50, 3, 9000, 2]), [2, 3, 4]);
         assert_eq!(left(&[3, 2, 9000]), [1, 2, 3]);

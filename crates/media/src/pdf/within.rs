@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_and_ruins_are_refused() {
+    fn bombs_and_damaged_files_are_refused() {
         let bomb = "x".repeat(50 << 20);
         let pdf = Inside::open(&document(&[&[&bomb]], true)).unwrap();
         let error = pdf.text(1).unwrap_err();
@@ -233,7 +233,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
-        fn damage_is_no_panic(
+        fn damage_does_not_panic(
             which in 0usize..2,
             hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
             cut in any::<prop::sample::Index>(),

@@ -105,7 +105,7 @@ mod tests {
     use super::Pattern;
 
     #[test]
-    fn patterns_of_javascript() {
+    fn javascript_patterns() {
         for (pattern, text, fits) in [
             ("^[a-z]+$", "abc", Some(true)),
             ("^\\d+$", "١", Some(false)),

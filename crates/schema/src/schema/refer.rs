@@ -84,7 +84,7 @@ mod tests {
     use super::{decoded, has_scheme, joined};
 
     #[test]
-    fn addresses_are_joined() {
+    fn uris_are_joined() {
         for (base, address, whole) in [
             ("https://a.b/c/d.json", "e.json", "https://a.b/c/e.json"),
             ("https://a.b/c/d.json", "/e.json", "https://a.b/e.json"),

@@ -25,7 +25,7 @@ fn broken(schema: &str) -> String {
 }
 
 #[test]
-fn violations_have_places_and_words() {
+fn violations_have_positions_and_messages() {
     let schema = r#"{"type": "object", "required": ["name"], "additionalProperties": false, "properties": {
         "name": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"}, "level": {"enum": ["debug", "info", "warn"]},
         "port": {"type": "integer", "minimum": 1, "maximum": 65535}, "tags": {"items": {"type": "string"}, "uniqueItems": true},
@@ -49,7 +49,7 @@ fn violations_have_places_and_words() {
 }
 
 #[test]
-fn alternatives_tell_the_nearest() {
+fn closest_alternative_is_explained() {
     let schema = r#"{"oneOf": [{"type": "string"}, {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
         {"type": "object", "required": ["b", "c", "d"]}]}"#;
     assert_eq!(
@@ -62,7 +62,7 @@ fn alternatives_tell_the_nearest() {
 }
 
 #[test]
-fn drafts_differ_where_they_do() {
+fn drafts_differ() {
     let four = r#"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x/y", "maximum": 3, "exclusiveMaximum": true}"#;
     assert_eq!(wrong(four, "3"), ["0  3 is not less than 3"]);
     assert_eq!(wrong(r#"{"exclusiveMaximum": 3}"#, "3"), ["0  3 is not less than 3"]);
@@ -82,7 +82,7 @@ fn drafts_differ_where_they_do() {
 }
 
 #[test]
-fn what_is_left_unlooked_at() {
+fn unevaluated_parts() {
     let schema = r##"{"allOf": [{"$ref": "#/$defs/a"}], "properties": {"b": true}, "unevaluatedProperties": false,
         "$defs": {"a": {"properties": {"a": true}, "patternProperties": {"^x-": {"type": "string"}}}}}"##;
     assert_eq!(wrong(schema, r#"{"a": 1, "b": 2, "x-c": ""}"#), [""; 0]);
@@ -96,7 +96,7 @@ fn what_is_left_unlooked_at() {
 }
 
 #[test]
-fn references_stay_beside_the_file() {
+fn references_are_resolved_beside_the_file() {
     let mut asked = Vec::new();
     let schema = r##"{"$id": "https://example.com/schemas/root.json", "properties": {"a": {"$ref": "../common/b.json#/$defs/n"},
         "c": {"$ref": "#c"}, "d": {"$ref": "https://example.com/schemas/d"}, "e": {"$ref": "#/properties/a"}},
@@ -114,7 +114,7 @@ fn references_stay_beside_the_file() {
 }
 
 #[test]
-fn broken_schemas_say_where() {
+fn invalid_schemas_are_reported_with_the_position() {
     for (schema, said) in [
         ("{", "1:1 it is no JSON: this object is never closed"),
         ("[]", "it is no object"),
@@ -136,7 +136,7 @@ fn broken_schemas_say_where() {
 
 /// A validator that evaluates alternatives naively takes hours for these.
 #[test]
-fn no_schema_makes_much_work() {
+fn no_schema_takes_many_steps() {
     let chain = |levels: usize, rule: &dyn Fn(&str) -> String| {
         let defs: Vec<String> = (0..levels)
             .map(|nth| format!("\"a{nth}\": {}", rule(&format!("{{\"$ref\": \"#/$defs/a{}\"}}", nth + 1))))
@@ -172,14 +172,14 @@ fn no_schema_makes_much_work() {
 }
 
 #[test]
-fn patterns_that_cannot_be_tried_count_as_fitting() {
+fn patterns_that_cannot_be_evaluated_count_as_matching() {
     let schema = r#"{"properties": {"a": {"pattern": "^(?!x)"}}, "patternProperties": {"(?=y)": true}, "additionalProperties": false}"#;
     let checked = check_as(Kind::Json, schema, r#"{"a": "x", "b": 1}"#);
     assert_eq!((checked.violations.len(), checked.untried.len()), (0, 2));
 }
 
 #[test]
-fn yaml_and_toml_have_values_of_their_own() {
+fn yaml_and_toml_specific_values() {
     let schema = r#"{"properties": {"on": true, "debug": {"type": "boolean"}, "name": {"type": "string"}, "at": {"type": "string"},
         "port": {"type": "integer"}, "key": {"enum": ["no"]}, "ref": {"type": "integer"}}, "additionalProperties": false}"#;
     let yaml = "on: push\ndebug: yes\nname: no\nport: 0x50\nkey: no\nref: !Ref a\n";
@@ -196,7 +196,7 @@ fn yaml_and_toml_have_values_of_their_own() {
 }
 
 #[test]
-fn what_is_new_is_told_apart() {
+fn new_violations_are_separated() {
     let schema = r#"{"items": {"type": "object", "required": ["a"], "properties": {"b": {"type": "string"}}}}"#;
     let violations = |text: &str| check_as(Kind::Json, schema, text).violations;
     let new = |old: &str, new: &str| {
@@ -210,7 +210,7 @@ fn what_is_new_is_told_apart() {
 }
 
 #[test]
-fn the_settings_of_claude_code() {
+fn settings_of_claude_code() {
     let schema = Schema::compile(crate::SETTINGS, Kind::Json, &mut none).unwrap();
     let wrong = |text: &str| -> Vec<String> {
         let checked = schema.check(&read(Kind::Json, text).unwrap());

@@ -27,7 +27,7 @@ mod tests {
     use crate::grammars::GRAMMARS;
 
     #[test]
-    fn the_grammars_of_the_full_build_have_these_extensions() {
+    fn extensions_of_the_full_build_are_current() {
         for grammar in GRAMMARS {
             if let Some((_, extensions)) = OF_FULL.iter().find(|(name, _)| *name == grammar.name) {
                 assert_eq!(*extensions, grammar.extensions, "{}", grammar.name);

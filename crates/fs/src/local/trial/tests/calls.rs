@@ -25,7 +25,7 @@ fn edit(local: &Local, path: &Path, wanted: &Wanted, durability: Durability) -> 
 
 /// One more call is not forbidden. But every edit pays for it, so it should provide a guarantee that nothing else does.
 #[test]
-fn an_edit_makes_these_system_calls_and_no_others() {
+fn edit_makes_exactly_these_system_calls() {
     let bed = Bed::new();
     let (folder, path) = (bed.root.join("deep/in"), bed.root.join("deep/in/f"));
     std::fs::create_dir_all(&folder).unwrap();

@@ -59,7 +59,7 @@ fn whole(bed: &Bed, course: &Course, why: &str) {
 }
 
 #[test]
-fn a_death_at_any_call_leaves_the_old_or_the_new() {
+fn death_at_any_call_leaves_old_or_new_state() {
     for level in [Durability::Process, Durability::Power] {
         for (death, course) in deaths(level) {
             let (mut olds, mut news) = (0, 0);
@@ -84,7 +84,7 @@ fn a_death_at_any_call_leaves_the_old_or_the_new() {
 }
 
 #[test]
-fn a_death_at_any_call_of_a_recovery_changes_nothing() {
+fn death_during_recovery_does_not_change_its_result() {
     for (death, course) in
         deaths(Durability::Power).filter(|(death, _)| death.operation.1.len() > 1 || death.operation.0 == "in place")
     {

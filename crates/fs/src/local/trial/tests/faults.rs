@@ -11,7 +11,7 @@ const ERRORS: [Errno; 7] =
     [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::INTR, Errno::ACCESS, Errno::ROFS, Errno::MFILE];
 
 #[test]
-fn whatever_fails_the_answer_is_true() {
+fn reply_is_true_after_any_failure() {
     for operation in OPERATIONS {
         let Course { before, after, calls, .. } = course(operation, Durability::Power);
         let once = ERRORS.map(Wrong::Once);

@@ -38,7 +38,7 @@ fn rest(tree: &Tree, names: &[&str]) -> Tree {
 }
 
 #[test]
-fn a_save_after_the_crash_stays_and_the_rest_is_all_or_nothing() {
+fn save_after_the_crash_stays_and_the_rest_is_atomic() {
     let Course { before, after, calls, .. } = course(BATCH, Durability::Power);
     for name in ["a", "moved", "d/target", "l", "d/gone", "mode"] {
         let mut told = 0;
@@ -57,7 +57,7 @@ fn a_save_after_the_crash_stays_and_the_rest_is_all_or_nothing() {
 /// If one file was done and the other was not, and both were saved since, the batch is whole in neither direction: the
 /// intended contents are kept beside.
 #[test]
-fn what_can_go_neither_way_is_kept_beside() {
+fn unrecoverable_contents_are_kept_beside() {
     let calls = course(BATCH, Durability::Power).calls;
     let mut kept = 0;
     for call in 0..calls {
@@ -72,7 +72,7 @@ fn what_can_go_neither_way_is_kept_beside() {
 }
 
 #[test]
-fn the_living_and_the_foreign_are_left_alone() {
+fn records_of_live_processes_and_other_roots_are_left_alone() {
     let bed = Bed::new();
     let local = bed.open();
     let places = ["one", "two"].map(|name| local.admit(&bed.root.join(name)).unwrap());
@@ -107,7 +107,7 @@ fn the_living_and_the_foreign_are_left_alone() {
 }
 
 #[test]
-fn left_over_files_go_with_the_next_write_and_others_stay() {
+fn next_write_sweeps_orphaned_temporary_files_only() {
     let bed = Bed::new();
     let put = |name: &str| std::fs::write(bed.root.join(name), "x").unwrap();
     let (left, others) = (".a.0123456789abcdef.tmp~", ["a~", ".a.tmp~", ".a.0123456789ABCDEF.tmp~", ".x.swp"]);

@@ -242,7 +242,7 @@ fn cut(operation: Operation, keep: impl FnMut(&Event) -> bool) -> (usize, Vec<St
 }
 
 #[test]
-fn a_power_cut_leaves_the_old_or_the_new() {
+fn power_cut_leaves_old_or_new_state() {
     for operation in OPERATIONS {
         let (states, wrong) = cut(operation, |_| true);
         assert!(states > 2, "{}: {states} states", operation.0);

@@ -22,7 +22,7 @@ fn meanwhile(bed: &Bed, local: &Local, work: impl FnOnce(&std::path::Path)) -> e
 
 /// If names can be exchanged, the check of the displaced file detects such a save as well.
 #[test]
-fn the_last_comparison_stands_alone_where_a_name_can_only_be_renamed_over() {
+fn last_comparison_protects_plain_renames() {
     let lacks = [(0, Wrong::NoExchange), (0, Wrong::NoLinks)];
     for length in [9, 2] {
         let bed = Bed::new();
@@ -35,7 +35,7 @@ fn the_last_comparison_stands_alone_where_a_name_can_only_be_renamed_over() {
 }
 
 #[test]
-fn a_file_system_that_forgets_what_it_was_given_is_found_out() {
+fn file_system_that_loses_writes_is_detected() {
     for (plain, found_out) in [(false, true), (true, false)] {
         let bed = Bed::new();
         let mut local = bed.open();
@@ -48,7 +48,7 @@ fn a_file_system_that_forgets_what_it_was_given_is_found_out() {
 }
 
 #[test]
-fn no_file_is_ever_more_readable_than_the_old_one() {
+fn temporary_file_is_never_more_readable_than_the_old_one() {
     for mode in [0o600, 0o620] {
         let bed = Bed::new();
         std::fs::set_permissions(bed.root.join("a"), std::fs::Permissions::from_mode(mode)).unwrap();
