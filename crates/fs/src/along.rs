@@ -59,7 +59,7 @@ pub struct Met {
 }
 
 /// Implements [`Store::along`] with one lookup per name, for stores in which lookups are cheap.
-pub(crate) fn one_by_one(store: &(impl Store + ?Sized), root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
+pub(crate) fn one_by_one<S: Store + ?Sized>(store: &S, root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
     let (mut met, mut folder) = (Vec::new(), PathBuf::new());
     for part in path {
         let own = store.named(root, &folder, &[part])?.pop().flatten();
@@ -71,8 +71,8 @@ pub(crate) fn one_by_one(store: &(impl Store + ?Sized), root: usize, path: &Path
 }
 
 /// Looks up the wanted names in one directory.
-pub(crate) fn beside(
-    store: &(impl Store + ?Sized),
+pub(crate) fn beside<S: Store + ?Sized>(
+    store: &S,
     root: usize,
     folder: &Path,
     wanted: &Wanted,

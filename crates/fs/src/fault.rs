@@ -86,18 +86,31 @@ pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
         .fact("errno", errno.raw_os_error())
 }
 
-/// A batch needs more directories open at once than the process may hold: it may have `most` files open, `fit` of them
-/// directories of a batch.
-pub(crate) fn too_many_folders(folders: usize, (most, fit): (usize, usize), enough: usize) -> Error {
+/// Directories that a batch must keep open, compared with the limits of the process.
+#[derive(Clone, Copy)]
+pub(crate) struct FdShortage {
+    /// Directories of the batch.
+    pub(crate) directories: usize,
+    /// Files that the process may have open.
+    pub(crate) limit: usize,
+    /// Directories that fit into the limit.
+    pub(crate) fit: usize,
+    /// A limit that would be sufficient.
+    pub(crate) enough: usize,
+}
+
+/// A batch needs more directories open at once than the process may hold.
+pub(crate) fn too_many_folders(shortage: FdShortage) -> Error {
+    let FdShortage { directories, limit, fit, enough } = shortage;
     let what = format!(
-        "The change is in {folders} folders that have to stay open and locked; with the {most} files that this process may have open, \
+        "The change is in {directories} folders that have to stay open and locked; with the {limit} files that this process may have open, \
          {fit} can. Nothing was written."
     );
     let next = format!(
         "Send it in parts of at most {fit} folders each, or have the process started where more may be open \
          (`ulimit -n {enough}`)."
     );
-    Error::new(Code::CallTooLarge, what).next(next).fact("folders", folders).fact("limit", fit)
+    Error::new(Code::CallTooLarge, what).next(next).fact("folders", directories).fact("limit", fit)
 }
 
 /// The path is outside all roots.
@@ -135,12 +148,12 @@ pub(crate) fn listed(place: &Place, entries: Option<Vec<Entry>>) -> Result<Optio
 /// Checks a path without touching the disk: not empty, no NUL, absolute, not too long.
 pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> {
     let bytes = asked.as_os_str().as_bytes();
-    let beneath = |name: &Path| match roots.first() {
-        Some(root) => show(root.given.join(name)),
-        None => show(Path::new("/").join(name)),
-    };
     if bytes.is_empty() {
-        return Err(invalid(asked, "is empty", format!("Name a file, e.g. {}.", beneath(Path::new("file.txt")))));
+        return Err(invalid(
+            asked,
+            "is empty",
+            format!("Name a file, e.g. {}.", example(roots, Path::new("file.txt"))),
+        ));
     }
     if bytes.len() > MAX_PATH || bytes.split(|byte| *byte == b'/').any(|name| name.len() > MAX_NAME) {
         return Err(os("name a file by", asked, Errno::NAMETOOLONG));
@@ -152,14 +165,20 @@ pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> 
         let next = if asked.starts_with("~") {
             format!(
                 "Write the home directory out; `~` is not expanded. A path here is {}.",
-                beneath(Path::new("file.txt"))
+                example(roots, Path::new("file.txt"))
             )
         } else {
-            format!("Use the absolute path: {}", beneath(asked))
+            format!("Use the absolute path: {}", example(roots, asked))
         };
         return Err(invalid(asked, "is not absolute", next));
     }
     Ok(())
+}
+
+/// Returns a path beneath the first root, as an example for a message.
+fn example(roots: &[RootInfo], name: &Path) -> String {
+    let root = roots.first().map_or(Path::new("/"), |root| &root.given);
+    show(root.join(name))
 }
 
 /// A symbolic link that must not be followed; `why` completes the sentence "The symbolic link A → B …".

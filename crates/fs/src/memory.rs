@@ -147,14 +147,36 @@ impl State {
         Ok(Some((Body::File(bytes), mode)))
     }
 
+    /// Predicts the metadata of a draft's file after the commit.
+    fn predicted(&self, draft: &Draft<'_>) -> Stamp {
+        let before = self.nodes.get(draft.place.relative()).map(|node| node.stamp).unwrap_or_default();
+        match self.made(draft) {
+            Ok(Some((_, mode))) => Stamp { mode, size: draft.goal.length(), ..before },
+            _ => before,
+        }
+    }
+
+    /// Publishes a draft with the result of [`State::made`].
+    fn publish(&mut self, draft: &Draft<'_>, made: Option<(Body, u32)>, syncs: bool) -> Result<Written> {
+        let relative = draft.place.relative();
+        let method = match (draft.expect, syncs) {
+            (Expect::Missing, _) => Method::Created,
+            (_, _) if made.is_none() => Method::Removed,
+            (_, false) => Method::Renamed,
+            (_, true) => Method::Exchanged,
+        };
+        let stamp = if let Some((body, mode)) = made {
+            self.put(relative, body, mode, true)
+        } else {
+            let gone = self.nodes.remove(relative).map(|node| node.stamp);
+            gone.ok_or_else(|| fault::raced(draft.place.absolute(), "was removed"))?
+        };
+        Ok(Written { stamp, method, notes: Vec::new() })
+    }
+
     /// Resolves links in `path`, relative to the root; the last component only with `follow`. Returns the resolved path
     /// and the first link met.
-    fn resolve(
-        &self,
-        (asked, root): (&Path, &RootInfo),
-        path: &Path,
-        follow: bool,
-    ) -> Result<(PathBuf, Option<PathBuf>)> {
+    fn resolve(&self, asked: &Path, root: &RootInfo, path: &Path, follow: bool) -> Result<(PathBuf, Option<PathBuf>)> {
         let outside = || fault::outside(asked, std::slice::from_ref(root));
         let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
         let (mut relative, mut via, mut hops) = (PathBuf::new(), None, 0);
@@ -272,7 +294,7 @@ impl Memory {
             return Err(fault::outside(path, &self.infos));
         };
         let state = self.state();
-        let (relative, via) = state.resolve((path, self.root()), inside, follow)?;
+        let (relative, via) = state.resolve(path, self.root(), inside, follow)?;
         if let Some(file) = state.in_the_way(&relative) {
             let file = fault::show(canonical.join(file));
             return Err(fault::invalid(path, &format!("goes through {file}, which is no folder"), "Check the path."));
@@ -280,7 +302,15 @@ impl Memory {
         if path.as_os_str().as_bytes().ends_with(b"/") && !state.is_folder(&relative) {
             return Err(fault::invalid(path, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
         }
-        Ok(Place::new((0, canonical), relative, path, via))
+        Ok(Place::new(0, canonical, relative, path, via))
+    }
+
+    /// Looks up a path below a root; see [`Store::named`].
+    fn look_up(&self, root: usize, path: &Path) -> Option<Named> {
+        let stamp = self.state().nodes.get(path).map(|node| node.stamp)?;
+        let leads_to = stamp.is_link().then(|| self.admit(&self.infos[root].canonical.join(path)));
+        let leads_to = leads_to.and_then(Result::ok).and_then(|place| self.stamp(&place).ok().flatten());
+        Some(Named { stamp, leads_to })
     }
 
     fn relative<'p>(&self, path: &'p Path) -> Option<&'p Path> {
@@ -370,14 +400,8 @@ impl Store for Memory {
     }
 
     fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
-        let one = |name: &&OsStr| {
-            let stamp = self.state().nodes.get(&folder.join(name)).map(|node| node.stamp)?;
-            let leads_to = stamp.is_link().then(|| self.admit(&self.infos[root].canonical.join(folder).join(name)));
-            let leads_to = leads_to.and_then(Result::ok).and_then(|place| self.stamp(&place).ok().flatten());
-            Some(Named { stamp, leads_to })
-        };
         // A directory has only one name here, so aliases need no handling.
-        Ok(names.iter().map(one).collect())
+        Ok(names.iter().map(|name| self.look_up(root, &folder.join(name))).collect())
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
@@ -406,13 +430,6 @@ struct Pending<'a> {
 impl Transaction for Pending<'_> {
     fn ahead(&self) -> Ahead {
         let state = self.memory.state();
-        let stamp = |draft: &Draft<'_>| {
-            let before = state.nodes.get(draft.place.relative()).map(|node| node.stamp).unwrap_or_default();
-            match state.made(draft) {
-                Ok(Some((_, mode))) => Stamp { mode, size: draft.goal.length(), ..before },
-                _ => before,
-            }
-        };
         let mut made: Vec<PathBuf> = Vec::new();
         for folder in self.drafts.iter().flat_map(|draft| draft.place.relative().ancestors().skip(1)) {
             if !state.is_folder(folder) {
@@ -421,11 +438,11 @@ impl Transaction for Pending<'_> {
         }
         made.sort_unstable();
         made.dedup();
-        let made_of = |draft: &Draft<'_>| match draft.goal {
-            Goal::Spliced { source, pieces } => spliced(source, pieces).ok().map(|bytes| ContentId::of(&bytes)),
+        let spliced = self.drafts.first().and_then(|draft| match draft.goal {
+            Goal::Spliced { source, pieces } => Some(ContentId::of(&spliced(source, pieces).ok()?)),
             _ => None,
-        };
-        Ahead { stamps: self.drafts.iter().map(stamp).collect(), made, spliced: self.drafts.first().and_then(made_of) }
+        });
+        Ahead { stamps: self.drafts.iter().map(|draft| state.predicted(draft)).collect(), made, spliced }
     }
 
     fn commit(self: Box<Self>) -> Result<Vec<Written>> {
@@ -442,22 +459,7 @@ impl Transaction for Pending<'_> {
         }
         // Everything that may fail, or reads the old state, happens before the first change.
         let made = self.drafts.iter().map(|draft| state.made(draft)).collect::<Result<Vec<_>>>()?;
-        let publish = |(draft, made): (&Draft<'_>, Option<(Body, u32)>)| {
-            let relative = draft.place.relative();
-            let method = match (draft.expect, self.durability.syncs()) {
-                (Expect::Missing, _) => Method::Created,
-                (_, _) if made.is_none() => Method::Removed,
-                (_, false) => Method::Renamed,
-                (_, true) => Method::Exchanged,
-            };
-            let stamp = if let Some((body, mode)) = made {
-                state.put(relative, body, mode, true)
-            } else {
-                let gone = state.nodes.remove(relative).map(|node| node.stamp);
-                gone.ok_or_else(|| fault::raced(draft.place.absolute(), "was removed"))?
-            };
-            Ok(Written { stamp, method, notes: Vec::new() })
-        };
-        self.drafts.iter().zip(made).map(publish).collect()
+        let syncs = self.durability.syncs();
+        self.drafts.iter().zip(made).map(|(draft, made)| state.publish(draft, made, syncs)).collect()
     }
 }

@@ -14,7 +14,8 @@ pub struct Place {
 
 impl Place {
     pub(crate) fn new(
-        (root, canonical): (usize, &Path),
+        root: usize,
+        canonical: &Path,
         relative: PathBuf,
         asked: &Path,
         via_link: Option<PathBuf>,

@@ -29,12 +29,19 @@ const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 /// Returns the files whose code this process runs: the program, the loader and the libraries.
 fn running() -> BTreeSet<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    // `7f…-7f… r-xp 00026000 fd:00 1234    /usr/lib/libc.so.6`
-    let of = |line: &str| {
-        let runs = line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
-        line.find('/').filter(|_| runs).map(|at| PathBuf::from(&line[at..]))
-    };
-    maps.lines().filter_map(of).chain([PathBuf::from("/proc/self/exe")]).collect()
+    maps.lines().filter_map(mapped_code).chain([PathBuf::from("/proc/self/exe")]).collect()
+}
+
+/// Returns the file of an executable mapping: `7f…-7f… r-xp 00026000 fd:00 1234    /usr/lib/libc.so.6`.
+fn mapped_code(line: &str) -> Option<PathBuf> {
+    let runs = line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
+    line.find('/').filter(|_| runs).map(|at| PathBuf::from(&line[at..]))
+}
+
+/// The error for a refusal of the kernel.
+fn refused(error: RulesetError) -> Error {
+    Error::new(Code::IoFailed, format!("The kernel does not restrict this process: {error}."))
+        .next("Start without --restrict, or ask a person.")
 }
 
 /// Restricts this thread, and every one it starts, for good: it can open, create, rename and remove files beneath these
@@ -43,10 +50,6 @@ fn running() -> BTreeSet<PathBuf> {
 ///
 /// Fails with `file.not_found` or `io.*` if a directory cannot be opened, `io.failed` if the kernel refuses.
 pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Option<String>> {
-    let refused = |error: RulesetError| {
-        Error::new(Code::IoFailed, format!("The kernel does not restrict this process: {error}."))
-            .next("Start without --restrict, or ask a person.")
-    };
     let mut rules =
         Ruleset::default().handle_access(AccessFs::from_all(RIGHTS)).and_then(Ruleset::create).map_err(refused)?;
     for folder in folders {

@@ -217,7 +217,7 @@ const MUTANTS: &[Mutant] = &[
         "private",
         (
             "aside.rs",
-            "Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), batch) {",
+            "Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), options.batch) {",
             "Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o666), batch) {",
         ),
         ("lib", "temporary_file_is_never_more_readable_than_the_old_one"),

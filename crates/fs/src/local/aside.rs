@@ -14,14 +14,18 @@ use super::temp::{self, Temp};
 use super::{Local, attributes, splice, sys};
 use crate::{Expect, Goal, Piece, Source, Stamp, fault};
 
-/// Writes the temporary file of one entry. `batch` is the transaction's number, if any; with `flush` the disk starts
-/// writing early.
-pub(super) fn aside(
-    local: &Local,
-    folder: &Folder<'_>,
-    entry: &mut Entry<'_>,
-    (batch, flush): (Option<u32>, bool),
-) -> Result<()> {
+/// Options that the temporary files of a transaction share.
+#[derive(Clone, Copy)]
+pub(super) struct TempOptions {
+    /// Number of the transaction, if it has one.
+    pub(super) batch: Option<u32>,
+    /// Write-back starts early.
+    pub(super) flush: bool,
+}
+
+/// Writes the temporary file of one entry.
+pub(super) fn aside(local: &Local, folder: &Folder<'_>, entry: &mut Entry<'_>, options: TempOptions) -> Result<()> {
+    let batch = options.batch;
     let (path, name) = (entry.draft.place.absolute(), entry.name);
     let there = standing(folder, entry)?;
     entry.before = there.as_ref().map(|there| there.stamp);
@@ -44,30 +48,30 @@ pub(super) fn aside(
         (Goal::File { like: Some(like), .. }, _) => {
             let (source, stamp) =
                 local.open_regular(like, LOOK)?.ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
-            beside(folder, entry, &source, &stamp, (batch, flush))
+            beside(folder, entry, &source, &stamp, options)
         }
         (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
-            add_existing(folder, entry, &source, &stamp, (batch, flush))
+            add_existing(folder, entry, &source, &stamp, options)
         }
         (Goal::Spliced { .. }, Some(Standing { file: Some(model), stamp })) => {
             if let Some(why) = in_place(folder, &stamp) {
                 return Err(splice::only_aside(path, stamp.size, &why));
             }
-            beside(folder, entry, &model, &stamp, (batch, flush))
+            beside(folder, entry, &model, &stamp, options)
         }
         (Goal::Spliced { .. }, _) => Err(fault::raced(path, "is no file any more")),
-        (Goal::File { .. }, _) => add_new(folder, entry, (batch, flush)),
+        (Goal::File { .. }, _) => add_new(folder, entry, options),
     }
 }
 
-fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, (batch, flush): (Option<u32>, bool)) -> Result<()> {
+fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, options: TempOptions) -> Result<()> {
     if folder.fixed {
         // Files in an append-only directory cannot be removed, so neither could a temporary file.
         return Err(fault::os("create", entry.path(), Errno::PERM));
     }
     // The kernel applies the umask and the directory's default ACL, as for any new file.
     let mode = Mode::from_raw_mode(entry.draft.goal.mode(0o666));
-    let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, batch)
+    let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, options.batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
     let fd = entry.temp.insert(temp).fd.as_ref();
     if let (Goal::File { attributes: Some(wanted), .. }, Some(fd)) = (entry.draft.goal, fd) {
@@ -80,7 +84,7 @@ fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, (batch, flush): (Option<u
         rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
             .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
     }
-    fill(folder, entry, flush)
+    fill(folder, entry, options.flush)
 }
 
 /// Writes the new content. With `flush`, asks the kernel to start writing it to disk.
@@ -102,7 +106,8 @@ fn fill(folder: &Folder<'_>, entry: &Entry<'_>, flush: bool) -> Result<()> {
 fn fill_spliced(
     folder: &Folder<'_>,
     entry: &mut Entry<'_>,
-    (source, pieces): (&Source, &[Piece<'_>]),
+    source: &Source,
+    pieces: &[Piece<'_>],
     flush: bool,
 ) -> Result<()> {
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
@@ -161,13 +166,13 @@ fn add_existing(
     entry: &mut Entry<'_>,
     source: &OwnedFd,
     stamp: &Stamp,
-    batch: (Option<u32>, bool),
+    options: TempOptions,
 ) -> Result<()> {
     if let Some(why) = in_place(folder, stamp) {
         entry.notes.push(format!("written in place: {why}"));
         return Ok(());
     }
-    beside(folder, entry, source, stamp, batch)
+    beside(folder, entry, source, stamp, options)
 }
 
 /// Returns why a file must be written in place instead of being replaced, if it must.
@@ -209,12 +214,12 @@ fn beside(
     entry: &mut Entry<'_>,
     model: &OwnedFd,
     stamp: &Stamp,
-    (batch, flush): (Option<u32>, bool),
+    options: TempOptions,
 ) -> Result<()> {
     let overwrites = entry.overwrites();
     let spliced = matches!(entry.draft.goal, Goal::Spliced { .. });
     // Private until it has its final mode: the content may be a secret.
-    let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), batch) {
+    let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), options.batch) {
         Ok(temp) => temp,
         Err(Errno::ACCESS | Errno::PERM) if overwrites => {
             entry.notes.push("written in place: no file can be created in the folder".to_owned());
@@ -252,8 +257,8 @@ fn beside(
         }
     }
     match entry.draft.goal {
-        Goal::Spliced { source, pieces } => fill_spliced(folder, entry, (source, pieces), flush)?,
-        _ => fill(folder, entry, flush)?,
+        Goal::Spliced { source, pieces } => fill_spliced(folder, entry, source, pieces, options.flush)?,
+        _ => fill(folder, entry, options.flush)?,
     }
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());

@@ -16,13 +16,20 @@ use crate::{Place, fault};
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// A directory as a path beneath a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct DirKey<'a> {
+    pub(super) root: usize,
+    pub(super) path: &'a Path,
+}
+
 /// An open parent directory.
 pub(super) struct Folder<'a> {
     pub(super) fd: OwnedFd,
     /// Device and inode.
     pub(super) id: (u64, u64),
     /// The root and the path below it that led here.
-    pub(super) key: (usize, &'a Path),
+    pub(super) key: DirKey<'a>,
     /// It was opened for reading, so it can be locked and synced.
     pub(super) readable: bool,
     /// Append-only or immutable: a name in it cannot be given to another file, and a temporary file could not be
@@ -57,8 +64,8 @@ impl Made {
 }
 
 /// Returns the root and parent path of a place; `None` for a root itself.
-pub(super) fn key(place: &Place) -> Option<(usize, &Path)> {
-    Some((place.root(), place.relative().parent()?))
+pub(super) fn key(place: &Place) -> Option<DirKey<'_>> {
+    Some(DirKey { root: place.root(), path: place.relative().parent()? })
 }
 
 impl<'a> Folder<'a> {
@@ -69,12 +76,12 @@ impl<'a> Folder<'a> {
         let Some(key) = key(place) else {
             return Err(fault::not_regular(path, "a directory"));
         };
-        match local.open_beneath(key.0, key.1, OFlags::RDONLY | DIRECTORY) {
+        match local.open_beneath(key.root, key.path, OFlags::RDONLY | DIRECTORY) {
             Ok(fd) => Folder::of(fd, key, true),
             Err(Errno::ACCESS) => {
                 // Search permission without read permission: there is no lock then, only the comparison before the
                 // write.
-                let fd = local.open_beneath(key.0, key.1, OFlags::PATH | DIRECTORY);
+                let fd = local.open_beneath(key.root, key.path, OFlags::PATH | DIRECTORY);
                 fd.and_then(|fd| Folder::of_io(fd, key, false))
                     .map_err(|errno| fault::os("open the folder of", path, errno))
             }
@@ -84,11 +91,11 @@ impl<'a> Folder<'a> {
         .map_err(|error: Error| error.fact("path", fault::show(path)))
     }
 
-    fn of(fd: OwnedFd, key: (usize, &'a Path), readable: bool) -> Result<Folder<'a>> {
-        Folder::of_io(fd, key, readable).map_err(|errno| fault::os("look at the folder", key.1, errno))
+    fn of(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> Result<Folder<'a>> {
+        Folder::of_io(fd, key, readable).map_err(|errno| fault::os("look at the folder", key.path, errno))
     }
 
-    fn of_io(fd: OwnedFd, key: (usize, &'a Path), readable: bool) -> rustix::io::Result<Folder<'a>> {
+    fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> rustix::io::Result<Folder<'a>> {
         let (id, fixed) = identity(&fd)?;
         Ok(Folder { fd, id, key, readable, fixed })
     }
@@ -96,7 +103,7 @@ impl<'a> Folder<'a> {
     /// True while the directory's path still leads to this directory.
     pub(super) fn in_place(&self, local: &Local) -> bool {
         local
-            .open_beneath(self.key.0, self.key.1, OFlags::PATH | DIRECTORY)
+            .open_beneath(self.key.root, self.key.path, OFlags::PATH | DIRECTORY)
             .and_then(|fd| identity(&fd))
             .is_ok_and(|(id, _)| id == self.id)
     }
@@ -123,11 +130,11 @@ pub(super) fn make<'a>(
 ) -> Result<Folder<'a>> {
     let failed = |errno| fault::os("create the folder of", place.absolute(), errno);
     let key = key(place).ok_or_else(|| fault::not_regular(place.absolute(), "a directory"))?;
-    let mut so_far = local.infos[key.0].canonical.clone();
+    let mut so_far = local.infos[key.root].canonical.clone();
     let path = OFlags::PATH | DIRECTORY;
-    let mut here = local.open_beneath(key.0, Path::new(""), path).map_err(failed)?;
+    let mut here = local.open_beneath(key.root, Path::new(""), path).map_err(failed)?;
     let mut announced = false;
-    for part in key.1 {
+    for part in key.path {
         so_far.push(part);
         let mut new = false;
         let next = match sys::openat(&here, part, path, Mode::empty()) {
@@ -209,7 +216,7 @@ pub(super) fn lock_all(local: &Local, folders: &[Folder<'_>]) -> Result<()> {
 }
 
 fn shown(local: &Local, folder: &Folder<'_>) -> std::path::PathBuf {
-    local.infos[folder.key.0].canonical.join(folder.key.1)
+    local.infos[folder.key.root].canonical.join(folder.key.path)
 }
 
 fn timeout(local: &Local, folder: &Folder<'_>) -> Error {

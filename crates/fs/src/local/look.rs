@@ -28,20 +28,21 @@ const CHUNK: usize = 64 << 10;
 /// Converts the result of `fstat`.
 #[allow(clippy::useless_conversion, clippy::cast_lossless, reason = "the fields' widths differ between architectures")]
 pub(super) fn stamp_of(stat: &Stat) -> Stamp {
-    let nanos = |seconds: i64, nanos: u64| {
-        seconds.saturating_mul(1_000_000_000).saturating_add(i64::try_from(nanos).unwrap_or(0))
-    };
     Stamp {
         dev: stat.st_dev.into(),
         ino: stat.st_ino.into(),
         size: u64::try_from(stat.st_size).unwrap_or(0),
-        mtime_ns: nanos(stat.st_mtime.into(), stat.st_mtime_nsec.into()),
-        ctime_ns: nanos(stat.st_ctime.into(), stat.st_ctime_nsec.into()),
+        mtime_ns: nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec.into()),
+        ctime_ns: nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec.into()),
         mode: stat.st_mode,
         links: stat.st_nlink.into(),
         uid: stat.st_uid,
         gid: stat.st_gid,
     }
+}
+
+fn nanoseconds(seconds: i64, nanos: u64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(i64::try_from(nanos).unwrap_or(0))
 }
 
 /// Disk space that a file uses, in bytes.

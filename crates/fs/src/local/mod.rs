@@ -104,24 +104,9 @@ impl Local {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
                 return Err(fault::invalid(given, "is not absolute, so it cannot be a root", "Use its absolute path."));
             }
-            let failed = |errno| match errno {
-                Errno::NOTDIR => {
-                    fault::invalid(given, "is no folder, so it cannot be a root", "Name the folder of it.")
-                }
-                Errno::NOENT => {
-                    fault::invalid(given, "does not exist, so it cannot be a root", "Name an existing folder.")
-                }
-                other => fault::os("open the root", given, other),
-            };
-            let canonical = std::fs::canonicalize(given)
-                .map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(failed)?;
-            let dev = look::stamp_of(&sys::fstat(&fd).map_err(failed)?).dev;
-            let grain_ns = probe::grain_ns(&fd);
+            let (root, canonical) = open_root(given).map_err(|errno| root_error(given, errno))?;
             local.infos.push(RootInfo { given: given.clone(), canonical });
-            let plain = probe::is_plain(&fd);
-            local.roots.push(Root { fd, dev, grain_ns, plain });
+            local.roots.push(root);
         }
         Ok(local)
     }
@@ -181,9 +166,9 @@ impl Local {
         {
             // The kernel met no link on the way, so the given names are the resolved path.
             let relative = relative.components().collect();
-            return Ok(Place::new((root, &self.infos[root].canonical), relative, path, None));
+            return Ok(Place::new(root, &self.infos[root].canonical, relative, path, None));
         }
-        walk::resolve(self, path, (root, relative), follow)
+        walk::resolve(self, path, root, relative, follow)
     }
 
     /// Opens a resolved path; a link that appeared since is `ELOOP`. An empty path is the root itself.
@@ -272,17 +257,31 @@ impl Local {
     }
 }
 
+/// Opens a root, and returns it with its canonical path.
+fn open_root(given: &Path) -> rustix::io::Result<(Root, PathBuf)> {
+    let canonical = std::fs::canonicalize(given).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let fd = rustix::fs::open(&canonical, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let dev = look::stamp_of(&sys::fstat(&fd)?).dev;
+    let (grain_ns, plain) = (probe::grain_ns(&fd), probe::is_plain(&fd));
+    Ok((Root { fd, dev, grain_ns, plain }, canonical))
+}
+
+/// The error for a root that cannot be opened.
+fn root_error(given: &Path, errno: Errno) -> Error {
+    match errno {
+        Errno::NOTDIR => fault::invalid(given, "is no folder, so it cannot be a root", "Name the folder of it."),
+        Errno::NOENT => fault::invalid(given, "does not exist, so it cannot be a root", "Name an existing folder."),
+        other => fault::os("open the root", given, other),
+    }
+}
+
 /// Returns the part of `path` after `base`, or `None` if `path` is not beneath it.
 fn beneath<'p>(path: &'p Path, base: &Path) -> Option<&'p Path> {
     let rest = path.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes());
     let rest = rest.and_then(|rest| rest.strip_prefix(b"/"));
     // Only unusual spellings (`//`, `.`) need the component-wise comparison, which costs more than the rest of a
     // lookup.
-    let plain = |rest: &&[u8]| {
-        let (first, last) = (rest.first(), rest.last());
-        first.is_some_and(|byte| !matches!(byte, b'/' | b'.')) && last.is_some_and(|byte| !matches!(byte, b'/' | b'.'))
-    };
-    match rest.filter(plain) {
+    match rest.filter(|rest| !matches!(rest, [] | [b'/' | b'.', ..] | [.., b'/' | b'.'])) {
         Some(rest) => Some(Path::new(OsStr::from_bytes(rest))),
         None => path.strip_prefix(base).ok(),
     }

@@ -48,10 +48,11 @@ pub(super) fn named(local: &Local, root: usize, folder: &Path, names: &[&OsStr])
         other => other.map_err(|errno| fault::os("look into", &local.infos[root].canonical.join(folder), errno))?,
     };
     let may_be = if many { listed(local, root, &fd, names) } else { None };
-    let answer = |(at, name): (usize, &&OsStr)| {
-        if may_be.as_ref().is_none_or(|may_be| may_be[at]) { what_has(&fd, name) } else { None }
-    };
-    Ok(names.iter().enumerate().map(answer).collect())
+    let found = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| may_be.as_ref().is_none_or(|may_be| may_be[at]).then(|| what_has(&fd, name)).flatten());
+    Ok(found.collect())
 }
 
 /// Looks up one name in a directory.

@@ -13,7 +13,7 @@ use super::held::{Held, Look};
 use super::look;
 use super::record::Frame;
 use super::stage::{Entry, Plan, failed_write};
-use super::sys;
+use super::sys::{self, NameAt};
 use super::temp::{self, Temp};
 use super::{kernel, named, rollback, splice, together};
 use crate::{Ahead, Expect, Goal, Method, Stamp, Transaction, Written, fault};
@@ -248,7 +248,7 @@ impl Plan<'_> {
         }
         if let Err(errno) = replace_bytes(file, goal.pieces(), sync) {
             let cause = failed_write(folder, entry, "write", errno);
-            return Err(match rollback::mend(folder.fd.as_fd(), entry.name, (&before, bytes), sync) {
+            return Err(match rollback::mend(folder.fd.as_fd(), entry.name, &before, bytes, sync) {
                 Ok(()) => cause.evidence("The old content was written back."),
                 Err(second) => fault::partial(&cause, &format!("{} is damaged: {second}", fault::show(entry.path()))),
             });
@@ -304,7 +304,7 @@ impl Plan<'_> {
             self.entries.iter_mut().filter_map(|entry| entry.displaced.take()?.release()).collect();
         self.local.spent.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
         let mut touched = self.local.touched.lock().unwrap_or_else(PoisonError::into_inner);
-        let folders = self.folders.iter().map(|folder| (folder.key.0, folder.key.1.to_owned()));
+        let folders = self.folders.iter().map(|folder| (folder.key.root, folder.key.path.to_owned()));
         touched.extend(folders.take(named::AGAIN));
         let from = touched.len().saturating_sub(named::AGAIN);
         touched.drain(..from);
@@ -341,9 +341,9 @@ impl Plan<'_> {
     /// Removes the displaced files; false if one is left.
     fn finish_names(&mut self) -> bool {
         let temps = self.entries.iter().filter_map(|entry| Some((entry.folder, entry.temp.as_ref()?)));
-        let names: Vec<(BorrowedFd<'_>, &OsStr)> = temps
+        let names: Vec<NameAt<'_>> = temps
             .filter(|(_, temp)| temp.live)
-            .map(|(folder, temp)| (self.folders[folder].fd.as_fd(), &*temp.name))
+            .map(|(folder, temp)| NameAt { folder: self.folders[folder].fd.as_fd(), name: &temp.name })
             .collect();
         let mut removed = sys::unlink_all(&names, self.room.keeps).into_iter();
         let mut all = true;

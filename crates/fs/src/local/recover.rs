@@ -44,6 +44,14 @@ impl Recovered {
     }
 }
 
+/// A locked record of a dead process.
+struct OpenRecord<'a> {
+    batch: u32,
+    file: &'a OwnedFd,
+    /// Offset after its last complete frame.
+    end: usize,
+}
+
 /// Reason why a record is left in place.
 enum Stay {
     /// It refers to directories outside the roots of this store.
@@ -103,7 +111,7 @@ impl Local {
             }
         }
         let forward = if let Some(steps) = steps {
-            self.redo((batch, &file, end), steps, &frames, out)?
+            self.redo(&OpenRecord { batch, file: &file, end }, steps, &frames, out)?
         } else {
             self.clean(batch, &frames, out)?;
             false
@@ -152,7 +160,7 @@ impl Local {
     /// Completes a staged transaction; returns false if it was undone instead.
     fn redo(
         &self,
-        (batch, record, end): (u32, &OwnedFd, usize),
+        record: &OpenRecord<'_>,
         steps: &[Step],
         frames: &[Frame],
         out: &mut Recovered,
@@ -160,7 +168,7 @@ impl Local {
         let mut places = Vec::new();
         for step in steps {
             let (root, relative) = self.find_root(&step.path).ok_or(Stay::Elsewhere)?;
-            places.push(Place::new((root, &self.infos[root].canonical), relative.to_owned(), &step.path, None));
+            places.push(Place::new(root, &self.infos[root].canonical, relative.to_owned(), &step.path, None));
         }
         let mut back = frames.contains(&Frame::Abort);
         let (mut folders, mut known): (Vec<Folder<'_>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
@@ -186,7 +194,16 @@ impl Local {
             let bytes = overwritten.get(&index).copied();
             let (want, from) = if back { (step.old, step.new) } else { (step.new, step.old) };
             let bytes = bytes.map(|(old, new)| if back { (new, old) } else { (old, new) });
-            Some(Work { folder: folder.fd.as_fd(), name: step.path.file_name()?, step, want, from, bytes, back, batch })
+            Some(Work {
+                folder: folder.fd.as_fd(),
+                name: step.path.file_name()?,
+                step,
+                want,
+                from,
+                bytes,
+                back,
+                batch: record.batch,
+            })
         };
         if !back {
             let lies: Vec<Lie> =
@@ -196,8 +213,8 @@ impl Local {
             {
                 // All or nothing can only mean nothing here. Recorded first, so that a second recovery decides the
                 // same.
-                temp::write_at(record, &[&Frame::Abort.encode()], end as u64)?;
-                sys::fdatasync(record)?;
+                temp::write_at(record.file, &[&Frame::Abort.encode()], record.end as u64)?;
+                sys::fdatasync(record.file)?;
                 let path = fault::show(&steps[blocked].path);
                 out.notes.push(format!(
                     "{path} was changed by another program after a crash: it is left as it is, and the other files of \
@@ -277,7 +294,7 @@ impl Work<'_> {
 
     fn finish_step(&self, out: &mut Recovered) -> std::result::Result<(), Stay> {
         match self.bytes {
-            Some(bytes) => self.overwrite(bytes, out),
+            Some((from, want)) => self.overwrite(from, want, out),
             None => self.exchange(out),
         }
     }
@@ -393,7 +410,7 @@ impl Work<'_> {
     }
 
     /// Completes a step by bytes: a file with either content, or torn between both, gets the wanted one.
-    fn overwrite(&self, (from, want): (&[u8], &[u8]), out: &mut Recovered) -> std::result::Result<(), Stay> {
+    fn overwrite(&self, from: &[u8], want: &[u8], out: &mut Recovered) -> std::result::Result<(), Stay> {
         let (at_name, _) = state_at(self.folder, self.name)?;
         if at_name == self.want {
             return Ok(());
@@ -433,12 +450,12 @@ fn is(found: State, state: State, other: State) -> bool {
 /// is written yet; XFS zeroes the part beyond the new end of a shrinking file before the new length is on disk.
 fn is_torn(found: &[u8], from: &[u8], want: &[u8]) -> bool {
     let shorter = from.len().min(want.len());
-    let either = |(at, byte): (usize, &u8)| {
-        from.get(at) == Some(byte) || want.get(at) == Some(byte) || (*byte == 0 && at >= shorter)
-    };
     found.len() <= from.len().max(want.len())
         && found.len() >= from.len().min(want.len())
-        && found.iter().enumerate().all(either)
+        && found
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| from.get(at) == Some(byte) || want.get(at) == Some(byte) || (*byte == 0 && at >= shorter))
 }
 
 /// Returns the state of a name and the file's modification time.

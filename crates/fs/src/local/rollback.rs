@@ -182,7 +182,7 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Res
 
 /// Restores the old bytes of a file that could not be overwritten, unless another file has the name by now. Opens it
 /// again: a failed sync must not be repeated on the same descriptor.
-pub(super) fn mend(folder: BorrowedFd<'_>, name: &OsStr, (before, bytes): (&Stamp, &[u8]), sync: bool) -> Result<()> {
+pub(super) fn mend(folder: BorrowedFd<'_>, name: &OsStr, before: &Stamp, bytes: &[u8], sync: bool) -> Result<()> {
     let file = sys::openat(folder, name, OVERWRITE, Mode::empty())?;
     if !look::stamp_of(&sys::fstat(&file)?).same_file(before) {
         return Ok(());

@@ -2,12 +2,13 @@
 //! everything else can be open for some of the files at a time.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use emendate_core::Result;
 use rustix::fs::OFlags;
 
-use super::{Local, folder, sys};
+use super::folder::{self, DirKey};
+use super::{Local, sys};
+use crate::fault::FdShortage;
 use crate::{Draft, Expect, fault};
 
 /// A larger batch keeps no staged file open, and displaced files only if the process may have that many open.
@@ -40,7 +41,7 @@ impl Room {
         let Some(first) = drafts.first().filter(|_| drafts.len() > FEW) else {
             return Ok(Room { part: FEW, late: true, keeps: true });
         };
-        let folders: HashSet<(usize, &Path)> = drafts.iter().filter_map(|draft| folder::key(draft.place)).collect();
+        let folders: HashSet<DirKey<'_>> = drafts.iter().filter_map(|draft| folder::key(draft.place)).collect();
         let mut making = perhaps_made(drafts);
         let taken = sys::lowest_free(&local.roots[first.place.root()].fd) + OTHERS;
         let wished = taken + folders.len() + making.len() + 2 * drafts.len().min(MANY);
@@ -49,26 +50,27 @@ impl Room {
         let left = most.saturating_sub(taken);
         if folders.len() + making.len() + LEAST > left {
             // Most of them may exist already.
-            making.retain(|(root, path)| {
-                local.open_beneath(*root, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC).is_err()
+            making.retain(|key| {
+                local.open_beneath(key.root, key.path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC).is_err()
             });
         }
         let stay = folders.len() + making.len();
         divide(drafts.len(), stay, left, most).ok_or_else(|| {
             let fit = left.saturating_sub(LEAST).max(FEW);
-            fault::too_many_folders(stay, (most, fit), wished.next_power_of_two())
+            let enough = wished.next_power_of_two();
+            fault::too_many_folders(FdShortage { directories: stay, limit: most, fit, enough })
         })
     }
 }
 
 /// Returns the directories that may have to be created; each is held open by its parent.
-fn perhaps_made<'a>(drafts: &'a [Draft<'_>]) -> HashSet<(usize, &'a Path)> {
+fn perhaps_made<'a>(drafts: &'a [Draft<'_>]) -> HashSet<DirKey<'a>> {
     let new = drafts.iter().filter(|draft| matches!(draft.expect, Expect::Missing));
     let mut making = HashSet::new();
-    for (root, path) in new.filter_map(|draft| folder::key(draft.place)) {
+    for DirKey { root, path } in new.filter_map(|draft| folder::key(draft.place)) {
         let above = path.ancestors().filter(|path| !path.as_os_str().is_empty());
         // If a directory is in the set, so are its parents.
-        above.take_while(|path| making.insert((root, *path))).for_each(drop);
+        above.take_while(|path| making.insert(DirKey { root, path })).for_each(drop);
     }
     making
 }

@@ -10,7 +10,8 @@ use emendate_core::{Code, ContentId, Error, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::folder::{self, Folder, Made};
+use super::aside::TempOptions;
+use super::folder::{self, DirKey, Folder, Made};
 use super::held::Held;
 use super::journal::Book;
 use super::look::{self, LOOK};
@@ -32,7 +33,7 @@ pub(super) struct Plan<'a> {
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) folders: Vec<Folder<'a>>,
     /// Index of each directory in `folders`, by root and path.
-    places: HashMap<(usize, &'a Path), usize>,
+    places: HashMap<DirKey<'a>, usize>,
     pub(super) made: Vec<Made>,
     /// The parents of the created directories are synced.
     pub(super) made_synced: bool,
@@ -233,8 +234,9 @@ impl<'a> Plan<'a> {
     fn write_aside(&mut self, first: usize) -> Result<()> {
         // Write-back runs during the rest of the work; the threads that sync a large batch start it together instead.
         let early = self.durability.syncs() && self.entries.len() - first < sys::FEW;
-        let (local, folders, batch) = (self.local, &self.folders, (self.batch, early));
-        let one = |entry: &mut Entry<'a>| aside::aside(local, &folders[entry.folder], entry, batch);
+        let (local, folders) = (self.local, &self.folders);
+        let options = TempOptions { batch: self.batch, flush: early };
+        let one = |entry: &mut Entry<'a>| aside::aside(local, &folders[entry.folder], entry, options);
         sys::in_parts(&mut self.entries[first..], |part| part.iter_mut().try_for_each(one))
             .into_iter()
             .collect::<Result<()>>()

@@ -319,17 +319,24 @@ pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
     results
 }
 
+/// A name in an open directory.
+#[derive(Clone, Copy)]
+pub(super) struct NameAt<'a> {
+    pub(super) folder: BorrowedFd<'a>,
+    pub(super) name: &'a OsStr,
+}
+
 /// Removes many names concurrently: freeing a file also waits for the disk. Returns one result per name. `held`: the
 /// files are open elsewhere, so none is freed here.
-pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)], held: bool) -> Vec<Result<()>> {
+pub(super) fn unlink_all(names: &[NameAt<'_>], held: bool) -> Vec<Result<()>> {
     if names.len() < FEW {
-        return names.iter().map(|(folder, name)| unlinkat(folder, name, AtFlags::empty())).collect();
+        return names.iter().map(|at| unlinkat(at.folder, at.name, AtFlags::empty())).collect();
     }
     let threads = if held { threads() } else { AT_ONCE };
-    let results = at_once(names, threads, |(folder, name)| rustix::fs::unlinkat(folder, *name, AtFlags::empty()));
+    let results = at_once(names, threads, |at| rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty()));
     #[cfg(test)]
-    for ((folder, name), _) in names.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-        log!(Event::Remove(trial::path(folder, name)));
+    for (at, _) in names.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
+        log!(Event::Remove(trial::path(at.folder, at.name)));
     }
     results
 }
@@ -357,19 +364,11 @@ pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) 
     let threads = threads().min(all.len().div_ceil(PART));
     let part = all.len().div_ceil(threads * TURNS).max(PART);
     let parts = Mutex::new(all.chunks_mut(part).enumerate());
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((nth, part)) = part else { return done };
-            done.push((nth, work(part)));
-        }
-    };
     let mut done = std::thread::scope(|scope| {
         // If no thread can be started, this one does all the work.
-        let others = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
-        let others: Vec<_> = others.collect();
-        let mut done = work();
+        let spawned = |_| Builder::new().spawn_scoped(scope, || work_on_parts(&parts, &work)).ok();
+        let others: Vec<_> = (1..threads).map_while(spawned).collect();
+        let mut done = work_on_parts(&parts, &work);
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -377,6 +376,19 @@ pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) 
     });
     done.sort_unstable_by_key(|(nth, _)| *nth);
     done.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// Processes parts until none is left; returns the results with the numbers of their parts.
+fn work_on_parts<'a, T: 'a, R>(
+    parts: &Mutex<impl Iterator<Item = (usize, &'a mut [T])>>,
+    work: impl Fn(&mut [T]) -> R,
+) -> Vec<(usize, R)> {
+    let mut done = Vec::new();
+    loop {
+        let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let Some((nth, part)) = part else { return done };
+        done.push((nth, work(part)));
+    }
 }
 
 /// Closes many files concurrently: the last close of a file without a name frees it.
@@ -496,7 +508,7 @@ pub(super) fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::trial::{Event, Wrong, inode, run};
-    use super::{fdatasync_all, unlink_all};
+    use super::{NameAt, fdatasync_all, unlink_all};
     use rustix::io::Errno;
     use std::os::fd::AsFd;
 
@@ -522,7 +534,7 @@ mod tests {
             .iter()
             .filter(|name| **name != "f12")
             .for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
-        let open: Vec<_> = names.iter().map(|name| (fd.as_fd(), name.as_os_str())).collect();
+        let open: Vec<_> = names.iter().map(|name| NameAt { folder: fd.as_fd(), name: name.as_os_str() }).collect();
         let ran = run(&[(7, Wrong::Once(Errno::IO))], || unlink_all(&open, false));
         let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
         assert_eq!((failed, ran.calls, ran.log.len()), (vec![7, 12], 40, 38));

@@ -21,15 +21,16 @@ impl Plan<'_> {
         }
         let (local, folders, keeps) = (self.local, &self.folders, self.room.keeps);
         let failed = AtomicBool::new(false);
-        let one = |entry: &mut Entry<'_>| {
-            if failed.load(Ordering::Relaxed) {
-                return Ok(());
+        let ends = sys::in_parts(&mut self.entries, |part| {
+            for entry in part {
+                if failed.load(Ordering::Relaxed) {
+                    break;
+                }
+                entry.done = exchange(local, &folders[entry.folder], entry, keeps)
+                    .inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
             }
-            entry.done = exchange(local, &folders[entry.folder], entry, keeps)
-                .inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
             Ok(())
-        };
-        let ends = sys::in_parts(&mut self.entries, |part| part.iter_mut().try_for_each(one));
+        });
         told(ends.into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     }
 }

@@ -42,7 +42,7 @@ struct Walk<'a> {
 }
 
 /// Resolves a path beneath a root, following links that stay inside the roots; the last component only with `follow`.
-pub(super) fn resolve(local: &Local, asked: &Path, (root, relative): (usize, &Path), follow: bool) -> Result<Place> {
+pub(super) fn resolve(local: &Local, asked: &Path, root: usize, relative: &Path, follow: bool) -> Result<Place> {
     let mut walk = Walk {
         local,
         asked,
@@ -64,7 +64,7 @@ pub(super) fn resolve(local: &Local, asked: &Path, (root, relative): (usize, &Pa
         return Err(fault::invalid(asked, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
     }
     let relative: PathBuf = walk.names.iter().collect();
-    Ok(Place::new((walk.root, &local.infos[walk.root].canonical), relative, asked, walk.via_link))
+    Ok(Place::new(walk.root, &local.infos[walk.root].canonical, relative, asked, walk.via_link))
 }
 
 /// Splits a path into its components without `/` and `.`, the first one last.
