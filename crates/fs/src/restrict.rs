@@ -39,7 +39,7 @@ fn mapped_code(line: &str) -> Option<PathBuf> {
 }
 
 /// The error for a refusal of the kernel.
-fn refused(error: RulesetError) -> Error {
+fn refused(error: &RulesetError) -> Error {
     Error::new(Code::IoFailed, format!("The kernel does not restrict this process: {error}."))
         .next("Start without --restrict, or ask a person.")
 }
@@ -50,27 +50,29 @@ fn refused(error: RulesetError) -> Error {
 ///
 /// Fails with `file.not_found` or `io.*` if a directory cannot be opened, `io.failed` if the kernel refuses.
 pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Option<String>> {
-    let mut rules =
-        Ruleset::default().handle_access(AccessFs::from_all(RIGHTS)).and_then(Ruleset::create).map_err(refused)?;
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(RIGHTS))
+        .and_then(Ruleset::create)
+        .map_err(|error| refused(&error))?;
     for folder in folders {
         let fd = PathFd::new(folder).map_err(|error| {
             let what = format!("Cannot restrict this process to {}: {error}.", fault::show(folder));
             Error::new(Code::IoFailed, what).next("Name folders that exist and can be opened.")
         })?;
-        rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(RIGHTS))).map_err(refused)?;
+        rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(RIGHTS))).map_err(|error| refused(&error))?;
     }
     // A missing one will not be read.
     for (path, rights) in READABLE {
         if let Ok(fd) = PathFd::new(path) {
-            rules = rules.add_rule(PathBeneath::new(fd, *rights)).map_err(refused)?;
+            rules = rules.add_rule(PathBeneath::new(fd, *rights)).map_err(|error| refused(&error))?;
         }
     }
     for path in running() {
         if let Ok(fd) = PathFd::new(&path) {
-            rules = rules.add_rule(PathBeneath::new(fd, RUN)).map_err(refused)?;
+            rules = rules.add_rule(PathBeneath::new(fd, RUN)).map_err(|error| refused(&error))?;
         }
     }
-    let RestrictionStatus { ruleset, .. } = rules.restrict_self().map_err(refused)?;
+    let RestrictionStatus { ruleset, .. } = rules.restrict_self().map_err(|error| refused(&error))?;
     Ok(match ruleset {
         RulesetStatus::FullyEnforced => None,
         RulesetStatus::PartiallyEnforced => {

@@ -72,7 +72,8 @@ fn memchr_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
     bytes.iter().enumerate().filter_map(ends)
 }
 
-/// Lines and columns for people: lines end with `\n` only, as in all replies, and columns count characters; both from 1.
+/// Lines and columns for people: lines end with `\n` only, as in all replies, and columns count characters; both from
+/// 1.
 pub(crate) struct Places<'t> {
     text: &'t str,
     ends: Vec<usize>,
