@@ -115,6 +115,14 @@ pub(super) fn batch_of(record: &OsStr) -> Option<u32> {
     temp::hexadecimal::<8>(digits.as_bytes()).and_then(|number| u32::try_from(number).ok())
 }
 
+/// A locked record of a dead process.
+pub(super) struct OpenRecord<'a> {
+    pub(super) batch: u32,
+    pub(super) file: &'a OwnedFd,
+    /// Offset after its last complete frame.
+    pub(super) end: usize,
+}
+
 /// The record of one transaction, created on first use; empty without a journal.
 pub(super) struct Book<'a> {
     journal: Option<&'a Journal>,

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::folder::{self, Folder};
-use super::journal::{self, Journal};
+use super::journal::{self, Journal, OpenRecord};
 use super::look::{self, LOOK};
 use super::publish::{rename_new, replace_bytes};
 use super::record::{Frame, State, Step, frames, overwritten};
@@ -42,14 +42,6 @@ impl Recovered {
     pub fn is_empty(&self) -> bool {
         *self == Recovered::default()
     }
-}
-
-/// A locked record of a dead process.
-struct OpenRecord<'a> {
-    batch: u32,
-    file: &'a OwnedFd,
-    /// Offset after its last complete frame.
-    end: usize,
 }
 
 /// Reason why a record is left in place.
@@ -165,7 +157,7 @@ impl Local {
         frames: &[Frame],
         out: &mut Recovered,
     ) -> std::result::Result<bool, Stay> {
-        let mut places = Vec::new();
+        let (batch, mut places) = (record.batch, Vec::new());
         for step in steps {
             let (root, relative) = self.find_root(&step.path).ok_or(Stay::Elsewhere)?;
             places.push(Place::new(root, &self.infos[root].canonical, relative.to_owned(), &step.path, None));
@@ -194,16 +186,7 @@ impl Local {
             let bytes = overwritten.get(&index).copied();
             let (want, from) = if back { (step.old, step.new) } else { (step.new, step.old) };
             let bytes = bytes.map(|(old, new)| if back { (new, old) } else { (old, new) });
-            Some(Work {
-                folder: folder.fd.as_fd(),
-                name: step.path.file_name()?,
-                step,
-                want,
-                from,
-                bytes,
-                back,
-                batch: record.batch,
-            })
+            Some(Work { folder: folder.fd.as_fd(), name: step.path.file_name()?, step, want, from, bytes, back, batch })
         };
         if !back {
             let lies: Vec<Lie> =
