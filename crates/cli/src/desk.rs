@@ -3,7 +3,7 @@
 use crate::global::Global;
 use crate::{io_error, memory, parsing, show};
 use emendate::core::{Code, Error, Result};
-use emendate::{Apart, Caller, Config, Engine, Front, State, Unread};
+use emendate::{Apart, Caller, Config, Engine, Front, State, Unread, tool};
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +37,14 @@ impl Desk<'_> {
             show::note("there is no home directory, so what is read is forgotten when this process ends; see --state");
         }
         Ok(self.opened(state, Apart::Unusual)?.for_one_call())
+    }
+
+    /// Shows a note where a tool changes files and no history is kept of it.
+    pub(crate) fn note_missing_history(&self, name: &str) {
+        let changes = tool(name).is_some_and(|tool| !tool.annotations.read_only);
+        if changes && !self.global.dry_run && self.state() == State::Nowhere {
+            show::note("What is changed now cannot be undone: no history is kept without a state directory (--state).");
+        }
     }
 
     /// Opens the engine for a process that answers many calls: without a state directory, sessions are kept in memory.

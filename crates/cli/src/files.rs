@@ -58,6 +58,7 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
     ending::watch(&engine, !ask.long);
+    desk.note_missing_history(ask.tool);
     // A program that reads JSON also writes it: its advice stays in the fields of calls.
     let flags = (!desk.global.json).then(|| Flags::of(ask.tool, ask.as_json));
     let names = flags.as_ref().map(|flags| -> &dyn Vocabulary { flags });

@@ -4,17 +4,13 @@ use crate::args::{CallArgs, McpArgs};
 use crate::desk::Desk;
 #[cfg(feature = "http")]
 use crate::http;
-use crate::{ending, gone, input, io_error, show};
-use emendate::core::formats::malformed;
-use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Engine, MAX_INPUT, Reply, SeedCodes, State, tool};
+use crate::requests::{Next, Requests, ToolCall};
+use crate::{ending, gone, input, show};
+use emendate::core::Result;
+use emendate::{Caller, Engine, Reply, SeedCodes, State, tool};
 use serde_json::{Map, Value};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
-
-/// Bytes of the id of a request, as JSON: the reply repeats it.
-const MAX_ID: usize = 1024;
-/// Bytes of a request line, which is the JSON of a call.
-const MAX_LINE: usize = MAX_INPUT;
+use std::io::{self, BufWriter, Write};
+use std::sync::atomic::Ordering;
 
 /// `emend call`: one JSON object on standard output, whatever happens; the exit status.
 pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
@@ -23,6 +19,7 @@ pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
     match text.and_then(|text| Ok((text, desk.open()?))) {
         Ok((text, engine)) => {
             ending::watch(&engine, true);
+            desk.note_missing_history(&args.tool);
             let status = show::json(&engine.call_json(&desk.caller_through("call", ""), &args.tool, &text));
             show::notices(&engine);
             status
@@ -66,82 +63,55 @@ fn restrict(desk: &Desk<'_>, engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// `emend serve --ndjson`: answers every line in order until the input ends.
+/// `emend serve --ndjson`: answers the requests in order until the input ends.
 pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
     let engine = desk.open_to_stay()?;
     show::notices(&engine);
     ending::watch(&engine, true);
     gone::watch(&engine);
-    let caller = desk.caller_through("serve", "");
-    let mut requests = BufReader::with_capacity(64 << 10, io::stdin().lock());
+    let mut caller = desk.caller_through("serve", "");
+    let requests = Requests::read(io::stdin())?;
     let mut replies = BufWriter::with_capacity(64 << 10, io::stdout().lock());
-    let mut line = Vec::new();
     loop {
-        let fits = match read_line(&mut requests, &mut line) {
-            Ok(Some(fits)) => fits,
-            Ok(None) => break,
-            Err(error) => return Err(io_error("standard input", &error)),
-        };
-        let blank = line.iter().all(u8::is_ascii_whitespace);
-        if fits && blank {
-            continue;
-        }
-        let answered = answer(&engine, &caller, &line, fits);
-        let mut written = serde_json::to_writer(&mut replies, &answered).map_err(io::Error::from);
-        written = written.and_then(|()| replies.write_all(b"\n"));
-        // A whole request that is already here is answered before anybody is told; half a one may be waiting for us.
-        if !requests.buffer().contains(&b'\n') {
-            written = written.and_then(|()| replies.flush());
+        let mut next = requests.poll()?;
+        if matches!(next, Next::Idle) {
+            // Replies to requests that came together are sent together.
+            if let Err(error) = replies.flush() {
+                return ended(&error);
+            }
             engine.catch_up();
+            show::notices(&engine);
+            next = requests.wait()?;
         }
-        match written {
-            Ok(()) => show::notices(&engine),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
-            Err(error) => return Err(show::unshown(&error)),
+        let Next::Request(request) = next else { break };
+        caller.watch = Some(request.watch);
+        let answered = answer(&engine, &caller, request.id, request.call);
+        requests.answered();
+        let written = serde_json::to_writer(&mut replies, &answered).map_err(io::Error::from);
+        if let Err(error) = written.and_then(|()| replies.write_all(b"\n")) {
+            return ended(&error);
+        }
+        if engine.gone().load(Ordering::Relaxed) {
+            return Ok(0);
         }
     }
+    show::notices(&engine);
     show::quiet_pipe(replies.flush())?;
     Ok(0)
 }
 
-/// Reads one line into `line`, without its end; false when it was too long and has been skipped. `None` at the end.
-fn read_line(requests: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
-    // One very large request must not keep its memory for good.
-    line.shrink_to(1 << 20);
-    line.clear();
-    let read = io::Read::take(&mut *requests, MAX_LINE as u64 + 1).read_until(b'\n', line)?;
-    if read == 0 {
-        return Ok(None);
-    }
-    if line.last() == Some(&b'\n') {
-        line.pop();
-    } else if line.len() > MAX_LINE {
-        skip_line(requests)?;
-    }
-    Ok(Some(line.len() <= MAX_LINE))
+/// The end where replies cannot be written.
+///
+/// Errors: unless their reader is gone.
+fn ended(error: &io::Error) -> Result<u8> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(0) } else { Err(show::unshown(error)) }
 }
 
-fn skip_line(requests: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = requests.fill_buf()?;
-        let (len, end) = (buffer.len(), buffer.iter().position(|&byte| byte == b'\n'));
-        requests.consume(end.map_or(len, |at| at + 1));
-        if len == 0 || end.is_some() {
-            return Ok(());
-        }
-    }
-}
-
-/// The reply line to a request line.
-fn answer(engine: &Engine, caller: &Caller, line: &[u8], fits: bool) -> Value {
-    let (id, reply) = if fits {
-        match request(line) {
-            Ok((id, name, input)) => (id, engine.call(caller, &name, input)),
-            Err((id, error)) => (id, refused(error)),
-        }
-    } else {
-        let error = Error::new(Code::CallTooLarge, format!("The line has more than {MAX_LINE} bytes."));
-        (Value::Null, refused(error.next("Send smaller edits in several calls.")))
+/// The reply line to a request.
+fn answer(engine: &Engine, caller: &Caller, id: Value, call: Result<ToolCall>) -> Value {
+    let reply = match call {
+        Ok(ToolCall { tool, input }) => engine.call(caller, &tool, input),
+        Err(error) => Reply::refusal(error, SeedCodes::None),
     };
     let mut out = Map::new();
     out.insert("id".to_owned(), id);
@@ -149,34 +119,4 @@ fn answer(engine: &Engine, caller: &Caller, line: &[u8], fits: bool) -> Value {
         out.extend(fields);
     }
     Value::Object(out)
-}
-
-fn refused(error: Error) -> Reply {
-    Reply::refusal(error, SeedCodes::None)
-}
-
-/// Takes a request apart: id, tool, input. A failure keeps the id where it could be read.
-fn request(line: &[u8]) -> Result<(Value, String, Value), (Value, Error)> {
-    let wrong = |what: &str| {
-        Error::new(Code::CallInvalid, what)
-            .next(r#"Send {"id": 1, "tool": "read", "input": {"file_path": "/a"}} on one line."#)
-    };
-    let value = serde_json::from_slice(line).map_err(|error| (Value::Null, malformed(&error)))?;
-    let Value::Object(mut fields) = value else {
-        return Err((Value::Null, wrong("A request is a JSON object.")));
-    };
-    let id = fields.shift_remove("id").unwrap_or(Value::Null);
-    if id.to_string().len() > MAX_ID {
-        return Err((Value::Null, wrong(&format!("The id has more than {MAX_ID} bytes."))));
-    }
-    let name = match fields.shift_remove("tool") {
-        Some(Value::String(name)) => name,
-        Some(_) => return Err((id, wrong("The field `tool` must be a string."))),
-        None => return Err((id, wrong("The request names no `tool`."))),
-    };
-    let input = fields.shift_remove("input").unwrap_or_else(|| Value::Object(Map::new()));
-    match fields.keys().next() {
-        Some(unknown) => Err((id, wrong(&format!("A request has no field `{unknown}`.")))),
-        None => Ok((id, name, input)),
-    }
 }

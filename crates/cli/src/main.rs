@@ -36,6 +36,7 @@ mod parsing;
 mod past;
 mod preview;
 mod progress;
+mod requests;
 mod show;
 mod stats;
 mod tools;

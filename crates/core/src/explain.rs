@@ -240,6 +240,18 @@ pub fn stat(hunks: &[Hunk]) -> DiffStat {
     stat
 }
 
+/// The number of lines that these hunks hold, and the number of lines that they count.
+pub fn held_lines(hunks: &[Hunk]) -> (usize, usize) {
+    let held = hunks.iter().map(|hunk| hunk.lines.len()).sum();
+    (held, hunks.iter().fold(held, |all, hunk| all + hunk.left_out.lines()))
+}
+
+/// The last line of a diff that holds `shown` of the lines of its hunks.
+fn cut_mark(hunks: &[Hunk], shown: usize) -> String {
+    let (_, all) = held_lines(hunks);
+    format!("… ({} of {all} lines of the diff are not shown)\n", all - shown)
+}
+
 /// Counts added and removed lines from the change alone.
 pub fn counted(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
     let lines = |text: &str| text.split_inclusive('\n').count();
@@ -280,6 +292,7 @@ pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
 
 /// Formats the hunks of a unified diff, without the lines that name the file.
 pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
+    let mut shown = 0;
     for hunk in hunks {
         let range =
             |start: usize, lines: usize| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
@@ -293,6 +306,7 @@ pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
                 out.cut = true;
                 break;
             }
+            shown += 1;
             out.text.push(line.kind.sign());
             out.text.push_str(&text);
             out.text.push('\n');
@@ -308,7 +322,7 @@ pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
         }
         out.cut |= hunk.left_out.lines() > 0;
         if out.cut {
-            out.text.push_str("… (diff cut)\n");
+            out.text.push_str(&cut_mark(hunks, shown));
             return;
         }
     }

@@ -6,7 +6,7 @@ use crate::entries::PageOf;
 use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
-use crate::reply_limits::{FileRoom, ReplyLimits};
+use crate::reply_limits::{FileRoom, ReplyLimits, note_part};
 use crate::shelves::key;
 use crate::undo::{Named, data};
 use chrono::{DateTime, SecondsFormat};
@@ -247,7 +247,9 @@ impl Engine {
         }
         let mut out = file_data(file, &path);
         out.insert("summary".to_owned(), summary.into());
-        out.insert("structuredPatch".to_owned(), explain::structured(hunks.as_deref().unwrap_or_default()));
+        let held = hunks.as_deref().unwrap_or_default();
+        out.insert("structuredPatch".to_owned(), explain::structured(held));
+        note_part(&mut out, "structuredPatch", "lines", explain::held_lines(held));
         out.insert("linesAdded".to_owned(), stat.added.into());
         out.insert("linesRemoved".to_owned(), stat.removed.into());
         out.insert("known".to_owned(), hunks.is_some().into());

@@ -6,7 +6,7 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
 use crate::raw_path;
 use crate::reply::Answer;
-use crate::reply_limits::FileRoom;
+use crate::reply_limits::{FileRoom, note_part};
 use crate::rows::warned;
 use crate::seen;
 use crate::stale::reply_hunks;
@@ -168,7 +168,7 @@ impl Receipt {
                 put("from_b64", bytes.into());
             }
         }
-        texts_of_ops(plan, replace_all, room.edits, &mut put);
+        let own_patches = texts_of_ops(plan, replace_all, room.edits, &mut put);
         if !plan.ops.is_empty() {
             put("replacements", replacements.into());
         }
@@ -201,6 +201,8 @@ impl Receipt {
             None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
+        note_part(&mut data, "structuredPatch", "lines", explain::held_lines(&hunks));
+        note_part(&mut data, "edits.structuredPatch", "edits", own_patches);
         (Answer { text, data }, warnings)
     }
 
@@ -320,8 +322,8 @@ impl Receipt {
 }
 
 /// Adds the texts of the call: those of its only edit, even if a person corrected it, or those of each of several
-/// edits.
-fn texts_of_ops(plan: &Plan, replace_all: bool, room: usize, put: &mut dyn FnMut(&str, Value)) {
+/// edits. Returns the number of edits with whole patches of their own, and the number of edits that could have one.
+fn texts_of_ops(plan: &Plan, replace_all: bool, room: usize, put: &mut dyn FnMut(&str, Value)) -> (usize, usize) {
     let mut texts = |op: &Outcome| {
         put("oldString", op.old.clone().into());
         put("newString", op.new.clone().into());
@@ -334,8 +336,13 @@ fn texts_of_ops(plan: &Plan, replace_all: bool, room: usize, put: &mut dyn FnMut
             texts(op);
             put("tier", op.tier.number().into());
         }
-        _ => put("edits", per_edit(plan, room)),
+        _ => {
+            let (edits, own_patches) = per_edit(plan, room);
+            put("edits", edits);
+            return own_patches;
+        }
     }
+    (0, 0)
 }
 
 /// Returns the former text of the file if it takes at most `most` bytes, else a flag.
@@ -447,9 +454,9 @@ fn told(op: &Outcome, of: usize) -> Vec<String> {
 }
 
 /// Converts each edit with its own summary to JSON; the first ones with their own diffs, which take at most about
-/// `room` bytes together.
-fn per_edit(plan: &Plan, mut room: usize) -> Value {
-    let mut looked_at = 0;
+/// `room` bytes together. The numbers are those of [`texts_of_ops`].
+fn per_edit(plan: &Plan, mut room: usize) -> (Value, (usize, usize)) {
+    let (mut looked_at, mut whole, mut able) = (0, 0, 0);
     let one = |(nth, op): (usize, &Outcome)| {
         let mut out = json!({
             "index": op.op,
@@ -460,17 +467,22 @@ fn per_edit(plan: &Plan, mut room: usize) -> Value {
             "summary": summary(op),
         });
         // Edits in turn were made on texts that no longer exist; their changes are part of the total.
-        if op.changes.base() == plan.before.id() && nth < LISTED && room > 0 && looked_at < LOOKED_AT {
+        let fits = op.changes.base() == plan.before.id();
+        able += usize::from(fits);
+        if fits && nth < LISTED && room > 0 && looked_at < LOOKED_AT {
             let hunks = explain::brief(&plan.before, &op.changes, 1, room);
             for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
                 room = room.saturating_sub(line.text.len());
                 looked_at += line.text.len() + line.window.before + line.window.after;
             }
+            let (held, all) = explain::held_lines(&hunks);
+            whole += usize::from(held == all);
             out["structuredPatch"] = explain::structured(&hunks);
         }
         out
     };
-    plan.ops.iter().enumerate().map(one).collect()
+    let edits = plan.ops.iter().enumerate().map(one).collect();
+    (edits, (whole, able))
 }
 
 fn summary(op: &Outcome) -> String {

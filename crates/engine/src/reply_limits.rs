@@ -4,6 +4,7 @@
 use crate::attachment::ATTACHMENTS;
 use emendate_core::Error;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 
@@ -91,7 +92,7 @@ impl Default for FileRoom {
 /// An omitted part.
 struct Omission {
     field: String,
-    unit: &'static str,
+    unit: Cow<'static, str>,
     shown: usize,
     of: usize,
 }
@@ -100,6 +101,44 @@ impl Omission {
     fn to_json(&self) -> Value {
         json!({ "field": self.field, "shown": self.shown, "of": self.of, "unit": self.unit })
     }
+
+    /// The reverse; `path` leads to the object that the field is in.
+    fn from_json(value: &Value, path: &str) -> Option<Omission> {
+        let number = |key: &str| value[key].as_u64().and_then(|number| usize::try_from(number).ok());
+        let field = format!("{path}{}", value["field"].as_str()?);
+        let unit = Cow::Owned(value["unit"].as_str()?.to_owned());
+        Some(Omission { field, unit, shown: number("shown")?, of: number("of")? })
+    }
+}
+
+/// Notes in the data of a reply, or of one of its files, that only a part of a field was built. The reply lists it with what
+/// its limits leave out.
+pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'static str, (shown, of): (usize, usize)) {
+    if shown >= of {
+        return;
+    }
+    let omission = Omission { field: field.to_owned(), unit: Cow::Borrowed(unit), shown, of }.to_json();
+    let omitted = data.entry(OMITTED).or_insert_with(|| json!({ "fields": [] }));
+    if let Some(fields) = omitted["fields"].as_array_mut() {
+        fields.push(omission);
+    }
+}
+
+/// Takes out what builders noted with [`note_part`].
+fn noted_parts(data: &mut Map<String, Value>) -> Vec<Omission> {
+    let mut omissions = Vec::new();
+    let mut take = |fields: &mut Map<String, Value>, path: &str| {
+        let omitted = fields.shift_remove(OMITTED);
+        let noted = omitted.as_ref().and_then(|omitted| omitted["fields"].as_array()).into_iter().flatten();
+        omissions.extend(noted.filter_map(|it| Omission::from_json(it, path)));
+    };
+    take(data, "");
+    for (nth, file) in data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten().enumerate() {
+        if let Some(file) = file.as_object_mut().filter(|file| file.contains_key(OMITTED)) {
+            take(file, &format!("files[{nth}]."));
+        }
+    }
+    omissions
 }
 
 impl ReplyLimits {
@@ -131,7 +170,8 @@ impl ReplyLimits {
 
     /// Cuts an answer to these limits; `rest` tells how to get the omitted parts.
     pub fn fit(self, text: &mut String, data: &mut Map<String, Value>, rest: &str) {
-        let mut omissions: Vec<Omission> = cut_text(text, self.text, "text", rest).into_iter().collect();
+        let mut omissions = noted_parts(data);
+        omissions.extend(cut_text(text, self.text, "text", rest));
         self.fit_data(data, &mut omissions);
         note(data, &omissions, rest);
     }
@@ -139,7 +179,7 @@ impl ReplyLimits {
     /// Cuts an error to these limits: its message, evidence and advice together, and its facts.
     pub(crate) fn fit_error(self, error: &mut Error) {
         let parts = error.parts();
-        let mut omissions = Vec::new();
+        let mut omissions = noted_parts(parts.data);
         let ends = self.text / 5;
         omissions.extend(cut_text(parts.message, ends, "message", ""));
         omissions.extend(cut_text(parts.next, ends, "next", ""));
@@ -203,7 +243,7 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     let rest = if rest.is_empty() { String::new() } else { format!(" {rest}") };
     let mark = format!("⟪{left} characters are not shown here.{rest}⟫\n");
     text.replace_range(start..end, &mark);
-    Some(Omission { field: field.to_owned(), unit: "characters", shown: of - left, of })
+    Some(Omission { field: field.to_owned(), unit: Cow::Borrowed("characters"), shown: of - left, of })
 }
 
 /// The limits on every string and list.
@@ -255,7 +295,7 @@ impl Caps {
         };
         for (key, of) in fields.iter().filter_map(whole).collect::<Vec<_>>() {
             fields.shift_remove(&key);
-            omissions.push(Omission { field: format!("{path}{key}"), unit: "characters", shown: 0, of });
+            omissions.push(Omission { field: format!("{path}{key}"), unit: Cow::Borrowed("characters"), shown: 0, of });
         }
         for (key, value) in fields.iter_mut() {
             self.cut(value, &format!("{path}{key}"), omissions);
@@ -272,14 +312,19 @@ impl Caps {
                     // Writing to a String cannot fail.
                     let _ = write!(text, "⟪{left} more characters⟫");
                     let of = shown + left;
-                    omissions.push(Omission { field: path.to_owned(), unit: "characters", shown, of });
+                    omissions.push(Omission { field: path.to_owned(), unit: Cow::Borrowed("characters"), shown, of });
                 }
             }
             Value::Array(items) => {
                 let of = items.len();
                 if of > self.list {
                     items.truncate(self.list);
-                    omissions.push(Omission { field: path.to_owned(), unit: "entries", shown: self.list, of });
+                    omissions.push(Omission {
+                        field: path.to_owned(),
+                        unit: Cow::Borrowed("entries"),
+                        shown: self.list,
+                        of,
+                    });
                 }
                 for (nth, item) in items.iter_mut().enumerate() {
                     self.cut(item, &format!("{path}[{nth}]"), omissions);
@@ -297,7 +342,7 @@ fn drop_largest(data: &mut Map<String, Value>, most: usize, omissions: &mut Vec<
         let largest = data.iter().map(|(key, value)| (json_bytes(value), key.clone())).max();
         let Some((of, key)) = largest else { return };
         data.shift_remove(&key);
-        omissions.push(Omission { field: key, unit: "bytes", shown: 0, of });
+        omissions.push(Omission { field: key, unit: Cow::Borrowed("bytes"), shown: 0, of });
     }
 }
 

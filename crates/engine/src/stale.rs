@@ -5,6 +5,7 @@ use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::raw_path;
 use crate::read::LINE_WIDTH;
+use crate::reply_limits::note_part;
 use crate::seen;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
@@ -92,9 +93,10 @@ fn with_diff(
     let hunks = explain::brief(seen, theirs, 3, 2 * DIFF);
     let room = (engine.reply_limits(caller).text / 4).min(DIFF);
     let diff = explain::unified(&place.shown(), &hunks, room);
-    let error = error
+    let mut error = error
         .evidence(format!("What changed since you read it:\n{}", diff.text))
         .fact("diff", explain::structured(&hunks));
+    note_part(error.parts().data, "diff", "lines", explain::held_lines(&hunks));
     if diff.cut {
         return error.next(read_again(place));
     }

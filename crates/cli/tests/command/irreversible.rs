@@ -40,6 +40,22 @@ fn a_program_has_to_say_that_it_is_meant() {
     assert_eq!(bed.get("one"), "small\n");
 }
 
+#[test]
+fn without_a_history_it_is_said_before() {
+    let bed = Bed::with("a\n");
+    let note = "note: What is changed now cannot be undone: no history is kept";
+    let edit = |more: &[&str]| {
+        let args = ["edit", "a.txt", "--old", "a", "--new", "b", "--state", "none"];
+        bed.run(&[&args, more].concat()).exits(0).err
+    };
+    assert!(!edit(&["--dry-run"]).contains(note));
+    assert!(edit(&[]).starts_with(note));
+    let write = json!({ "file_path": bed.path("new"), "content": "c\n" });
+    let ran = bed.feed(&["call", "write", "--state", "none"], write.to_string()).exits(0);
+    assert!(ran.err.starts_with(note), "{ran:?}");
+    assert!(!bed.run(&["read", "a.txt", "--state", "none"]).exits(0).err.contains(note));
+}
+
 /// Nobody can be asked where standard input is no terminal.
 #[test]
 fn a_person_is_told_before() {

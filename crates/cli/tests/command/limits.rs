@@ -61,6 +61,7 @@ const ROWS: &[(&str, Row)] = &[
     ("files", Edge(files)),
     ("entries", Edge(entries)),
     ("replaced files", Edge(replaced_files)),
+    ("together", Edge(together)),
     ("pattern", Edge(pattern)),
     ("globs", Edge(globs)),
     ("edits", Edge(edits)),
@@ -234,6 +235,20 @@ fn replaced_files(bed: &Bed, _: Door, count: usize) -> Asked {
     }
     let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new", "dry_run": true });
     call("replace_in_files", replace)
+}
+
+fn together(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    let copies = 8;
+    bed.put("a", "x\n".repeat(bytes / copies / 2));
+    let copy = |nth| format!("diff --git a/a b/c{nth}\nsimilarity index 100%\ncopy from a\ncopy to c{nth}\n");
+    let mut patch: String = (0..copies).map(copy).collect();
+    for nth in 0..bytes % copies {
+        let _ = write!(
+            patch,
+            "diff --git a/n{nth} b/n{nth}\nnew file mode 100644\n--- /dev/null\n+++ b/n{nth}\n@@ -0,0 +1 @@\n+\n"
+        );
+    }
+    call("apply", json!({ "input": patch, "directory": bed.work(), "dry_run": true }))
 }
 
 fn pattern(bed: &Bed, _: Door, bytes: usize) -> Asked {

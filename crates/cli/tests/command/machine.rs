@@ -3,7 +3,9 @@
 use crate::bed::Bed;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn call_prints_one_object() {
@@ -139,4 +141,59 @@ fn mcp_ends_with_its_input() {
     let ran = bed.run(&["mcp", "--profile", "claude"]);
     assert!(ran.code == 0 && ran.out.is_empty(), "{ran:?}");
     bed.run(&["mcp", "--profile", "none"]).exits(2);
+}
+
+/// A call that takes far longer than the test waits: hunks that fit in very many places.
+fn heavy(bed: &Bed) -> Value {
+    bed.put("long.txt", "x = 1;\n".repeat(1_000_000));
+    let hunk = |nth: usize| {
+        let same = " x = 1;\n x = 1;\n";
+        format!("@@ -{0},5 +{0},5 @@\n{same}-x = 1;\n+q{nth}\n{same}", 20 * nth + 1)
+    };
+    let hunks: String = (0..9_999).map(hunk).collect();
+    let patch = format!("--- a/long.txt\n+++ b/long.txt\n{hunks}");
+    json!({ "tool": "apply", "input": { "input": patch, "directory": bed.work() } })
+}
+
+fn ndjson(bed: &Bed) -> (Child, ChildStdin, BufReader<ChildStdout>) {
+    let mut command = bed.command(&["serve", "--ndjson", "--unread", "allow"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    (child, stdin, BufReader::new(stdout))
+}
+
+#[test]
+fn serve_stops_calls_that_a_line_cancels() {
+    let bed = Bed::with("a\n");
+    let mut heavy = heavy(&bed);
+    let (mut child, mut stdin, stdout) = ndjson(&bed);
+    for id in ["runs", "waits"] {
+        heavy["id"] = json!(id);
+        writeln!(stdin, "{heavy}").unwrap();
+    }
+    let read = json!({ "id": 3, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
+    writeln!(stdin, "{read}\n{}\n{}", json!({ "cancel": "waits" }), json!({ "cancel": "nobody" })).unwrap();
+    // The first call has begun by then; were it not so, it would be cancelled while it waits.
+    thread::sleep(Duration::from_millis(300));
+    writeln!(stdin, "{}", json!({ "cancel": "runs" })).unwrap();
+    drop(stdin);
+    let replies: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    let codes: Vec<Value> = replies.iter().map(|reply| json!([reply["id"], reply["code"]])).collect();
+    let cancelled = "call.cancelled";
+    assert_eq!(json!(codes), json!([["runs", cancelled], ["waits", cancelled], [3, null]]));
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn serve_stops_where_its_replies_have_no_reader() {
+    let bed = Bed::with("a\n");
+    let heavy = heavy(&bed);
+    let (mut child, mut stdin, stdout) = ndjson(&bed);
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "a", "new_string": "b" });
+    writeln!(stdin, "{heavy}\n{}", json!({ "id": 2, "tool": "edit", "input": edit })).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    drop(stdout);
+    // Standard input is still open: its end stops nothing.
+    assert!(child.wait().unwrap().success());
+    assert_eq!(bed.get("a.txt"), "a\n", "no call is made any more");
 }

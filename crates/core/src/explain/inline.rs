@@ -1,6 +1,6 @@
 //! Changes within lines, by words: for a terminal that highlights them, and for a word diff.
 
-use super::{DiffText, Hunk, LineKind};
+use super::{DiffText, Hunk, LineKind, cut_mark};
 use crate::find::tokens::{stretches, tokens};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -43,6 +43,7 @@ pub fn inline<'a>(lines: &[Line<'a>]) -> Vec<Vec<Piece<'a>>> {
 pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
     let mut budget = BUDGET;
+    let mut shown = 0;
     for hunk in hunks {
         let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
         // Writing to a String cannot fail.
@@ -64,9 +65,10 @@ pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
             number += if kept { 1 } else { added.len() };
             at += removed.len() + added.len();
         }
+        shown += at;
         out.cut |= hunk.left_out.lines() > 0;
         if out.cut {
-            out.text.push_str("… (diff cut)\n");
+            out.text.push_str(&cut_mark(hunks, shown));
             return out;
         }
     }
@@ -232,7 +234,7 @@ mod tests {
         assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\na\nlet [-x-]{+y+} = one([-1-]{+2+});\n[-gone-]\n");
         let text = by_words("f", &[hunk("-f(a, b)\n+f(a, b)\n+g(c)\n")], 1000).text;
         assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\nf(a, b)\n{+g(c)+}\n");
-        assert!(by_words("f", &[hunk("-a\n+b\n")], 20).text.ends_with("… (diff cut)\n"));
+        assert!(by_words("f", &[hunk("-a\n+b\n")], 20).text.ends_with("… (2 of 2 lines of the diff are not shown)\n"));
     }
 
     proptest! {

@@ -7,6 +7,7 @@ mod what;
 
 use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
+use crate::limits::check_together;
 use crate::log::Cause;
 use crate::notebook;
 use crate::plan::Plan;
@@ -29,8 +30,8 @@ use what::What;
 
 /// Files that one call may change.
 pub(crate) const MOST_REPLACED: usize = 10_000;
-/// Bytes of all files that one call may change, before or after: they are in memory together.
-const BYTES: usize = 512 << 20;
+/// Advice where too much would change.
+const NARROWER: &str = "Narrow path or glob, and send several calls. Nothing was written.";
 /// Files whose failures are reported.
 const FAILURES: usize = 20;
 
@@ -178,9 +179,10 @@ impl Engine {
                     }
                 }
             }
-            if changing.len() > MOST_REPLACED || bytes > BYTES {
-                return Err(too_many(changing.len(), bytes));
+            if changing.len() > MOST_REPLACED {
+                return Err(too_many());
             }
+            check_together(changing.len(), bytes).map_err(|error| error.next(NARROWER))?;
         }
         let of = changing.len() + failed.len();
         failed.truncate(FAILURES);
@@ -242,13 +244,8 @@ impl Engine {
     }
 }
 
-fn too_many(files: usize, bytes: usize) -> Error {
-    let what = if files > MOST_REPLACED {
-        format!("More than {MOST_REPLACED} files would change.")
-    } else {
-        format!("The files to be changed have more than {BYTES} bytes together ({bytes} and more).")
-    };
-    Error::new(Code::CallTooLarge, what).next("Narrow path or glob, and send several calls. Nothing was written.")
+fn too_many() -> Error {
+    Error::new(Code::CallTooLarge, format!("More than {MOST_REPLACED} files would change.")).next(NARROWER)
 }
 
 /// Checks the expected counts before anything is written. A model was shown none of the files, so it has to state the

@@ -6,6 +6,7 @@ mod carry;
 use crate::caller::Caller;
 use crate::edit::whole;
 use crate::engine::{Engine, Opened};
+use crate::limits::check_together;
 use crate::notebook;
 use crate::options::Options;
 use crate::plan::{Becomes, Now, Plan, all_bytes, edit_more};
@@ -79,6 +80,7 @@ impl Engine {
             }
             let done = tree.step(step, target);
             caller.advance()?;
+            tree.check_together()?;
             let Err(error) = done else { continue };
             if targets.len() == 1 {
                 return Err(error);
@@ -137,6 +139,15 @@ impl Tree<'_> {
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
         Ok(())
+    }
+
+    /// The limit on the files of a call together. A single file has limits of its own.
+    ///
+    /// Errors: `call.too_large`.
+    fn check_together(&self) -> Result<()> {
+        let size = |plan: &Plan| plan.before.raw().len().max(plan.changes.len_after(&plan.before));
+        let written = || self.plans.iter().filter(|plan| plan.writes());
+        if self.targets.len() == 1 { Ok(()) } else { check_together(written().count(), written().map(size).sum()) }
     }
 
     /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.

@@ -44,6 +44,7 @@ const ROWS: &[Row] = &[
 /// Limits that only shorten the reply, those tested in crates/cli/tests/command/limits.rs alone, and one that is tested
 /// in `core`, next to the memory it concerns.
 const ELSEWHERE: &[&str] = &[
+    "together",
     "kept",
     "entries",
     "asked files",

@@ -56,6 +56,50 @@ fn an_edit_of_a_long_line_shows_what_is_around_it() {
     bounded(&bench.edit("long", "abcdefgh ", "x"));
 }
 
+/// The entry about a field in the list of what was left out.
+#[track_caller]
+fn omitted<'r>(reply: &'r Value, field: &str) -> &'r Value {
+    let omitted = &reply["data"]["omitted"];
+    assert!(omitted["next"].as_str().is_some_and(|next| !next.is_empty()), "{omitted}");
+    let fields = omitted["fields"].as_array().unwrap();
+    let entry = fields.iter().find(|it| it["field"] == field);
+    assert!(entry.is_some(), "{field}: {omitted}");
+    entry.unwrap()
+}
+
+#[test]
+fn lines_that_a_patch_does_not_hold_are_reported() {
+    let bench = Bench::trusted(Config::default());
+    let lines = |word: &str| (0..4_000).map(|nth| format!("{word} line {nth} of the file\n")).collect::<String>();
+    bench.put("a", &lines("old"));
+    bench.put("b", "one\n");
+    let held = |patch: &Value| {
+        let hunks = patch.as_array().unwrap().iter();
+        hunks.map(|hunk| hunk["lines"].as_array().unwrap().len()).sum::<usize>()
+    };
+    let check = |reply: &Value, field: &str, patch: &Value| {
+        let entry = omitted(reply, field);
+        assert_eq!((&entry["of"], &entry["unit"]), (&json!(8_000), &json!("lines")), "{entry}");
+        assert_eq!(entry["shown"], json!(held(patch)), "{entry}");
+        assert!(held(patch) < 8_000);
+    };
+    let written = ok(&bench.call_on("a", "write", json!({ "content": lines("new") })));
+    check(&written, "structuredPatch", &written["data"]["structuredPatch"]);
+    let shown = ok(&bench.call("history", json!({ "id": "last" })));
+    check(&shown, "files[0].structuredPatch", &shown["data"]["files"][0]["structuredPatch"]);
+    let text = shown["text"].as_str().unwrap();
+    assert!(text.contains(" of 8000 lines of the diff are not shown)"), "{text}");
+    let edits: Vec<Value> = (0..150)
+        .map(|nth| json!({ "old_string": format!("new line {nth} of"), "new_string": format!("LINE {nth} of") }))
+        .collect();
+    let edited = ok(&bench.call_on("a", "multi_edit", json!({ "edits": edits })));
+    let entry = omitted(&edited, "edits.structuredPatch");
+    assert_eq!((&entry["shown"], &entry["of"]), (&json!(100), &json!(150)), "{entry}");
+    assert_eq!(edited["data"]["edits"][99]["structuredPatch"].as_array().map(Vec::len), Some(1));
+    // A small change has no such list.
+    assert!(ok(&bench.edit("b", "one", "two"))["data"].get("omitted").is_none());
+}
+
 #[test]
 fn what_a_reply_cut_was_not_seen() {
     let bench = Bench::new();

@@ -80,12 +80,16 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
     let mut failures = 0;
     for hunk in hunks.iter().zip(&sides).zip(&literal.places) {
         // Each failure costs an explanation. Beyond this number the rest cannot change the outcome: nothing is written.
-        let found = if failures < FAILURES { one(hunk) } else { Err(failure::untried()) };
+        let tries = failures < FAILURES && !work::ends(1);
+        let found = if tries { one(hunk) } else { Err(failure::untried()) };
         let is_missing = found.as_ref().err().is_some_and(|error| error.code() == Code::MatchNotFound);
-        let repair = if is_missing && failures < FAILURES { repaired(index, hunk.0.0, settings) } else { None };
+        let repair = if is_missing && tries { repaired(index, hunk.0.0, settings) } else { None };
         failures += usize::from(found.is_err() && repair.is_none());
         sought.push(found);
         repairs.push(repair);
+    }
+    if work::ends(1) {
+        return hunks.iter().map(|_| Err(failure::untried())).collect();
     }
     choose::choose(index, hunks, &mut sought);
     // Braces and blank lines that exist already were added by this patch, unless another hunk shows that it is new.
@@ -100,7 +104,8 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
     let all_stand = trifles.iter().all(Option::is_some);
     let mut out = Vec::with_capacity(hunks.len());
     for (((hunk, sought), repair), trifle) in hunks.iter().zip(sought).zip(repairs).zip(trifles) {
-        let found = sought.map(|sought| settle(index, hunk, sought));
+        let found =
+            sought.map(|sought| if work::ends(1) { Err(failure::untried()) } else { settle(index, hunk, sought) });
         out.push(match (trifle.filter(|_| all_stand), found) {
             (Some(already), _) => Err(failure::already(hunk, already.line)),
             (None, Err(error)) => repair.ok_or(error),

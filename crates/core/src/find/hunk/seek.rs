@@ -95,11 +95,15 @@ fn seek_as_it_is(
     search.literal = literal;
     let seeker = Seeker { index, hunk, settings, search };
     let found = match seeker.exact(&mut limits, many) {
+        // Neither a place nor an explanation is of use to a call that ends.
+        None if work::ends(1) => return Err(failure::untried()),
         None if seeker.is_possible() => seeker.tiers(&mut limits)?,
         found => found,
     };
-    let found = found.or_else(|| seeker.tokens(&mut limits));
-    let Some(mut sought) = found else { return Err(failure::not_found(&seeker, &limits)) };
+    let found = found.or_else(|| if work::ends(1) { None } else { seeker.tokens(&mut limits) });
+    let Some(mut sought) = found else {
+        return Err(if work::ends(1) { failure::untried() } else { failure::not_found(&seeker, &limits) });
+    };
     sought.notes.extend(limits.chosen);
     Ok(sought)
 }
@@ -165,6 +169,9 @@ impl Seeker<'_> {
             .iter()
             .filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers && row.tier != Tier::Block);
         for row in rows.filter(|row| row.is_open(&self.search, self.settings)) {
+            if work::ends(1) {
+                return Ok(None);
+            }
             if row.tier == Tier::IndentShift {
                 let candidates = limits.admit(self.index, respace::mixed(self));
                 if !candidates.is_empty() {

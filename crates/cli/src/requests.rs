@@ -1,0 +1,349 @@
+//! Requests of `emend serve`, read ahead of the calls, so that a line which cancels a call is seen while the call runs.
+
+use crate::io_error;
+use emendate::core::formats::malformed;
+use emendate::core::{Code, Error, Result};
+use emendate::{MAX_INPUT, Watch};
+use serde_json::{Map, Value};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Bytes of the id of a request, as JSON: the reply repeats it.
+const ID_BYTES_MAX: usize = 1024;
+/// Bytes of a request line, which is the JSON of a call.
+const LINE_BYTES_MAX: usize = MAX_INPUT;
+/// Bytes of unanswered requests from which no further line is read.
+const AHEAD_BYTES_MAX: usize = 4 << 20;
+/// Bytes of memory that a request takes beside its line, roughly.
+const REQUEST_BYTES: usize = 512;
+
+/// A request line.
+pub(crate) struct Request {
+    /// Value that the reply repeats; null where it is absent or cannot be read.
+    pub(crate) id: Value,
+    /// The call, or the reason why the line is no request.
+    pub(crate) call: Result<ToolCall>,
+    /// Handle by which a later line cancels the call.
+    pub(crate) watch: Watch,
+}
+
+/// A tool and its input.
+pub(crate) struct ToolCall {
+    pub(crate) tool: String,
+    pub(crate) input: Value,
+}
+
+/// Result of a look for the next request.
+pub(crate) enum Next {
+    Request(Request),
+    /// None has been read yet.
+    Idle,
+    /// The input has ended.
+    End,
+}
+
+fn received(request: io::Result<Request>) -> Result<Next> {
+    request.map(Next::Request).map_err(|error| unread(&error))
+}
+
+fn unread(error: &io::Error) -> Error {
+    io_error("standard input", error)
+}
+
+/// The receiving end of the requests. Each must be reported as [answered](Requests::answered), in order.
+pub(crate) struct Requests {
+    lines: Receiver<io::Result<Request>>,
+    unanswered: Arc<Unanswered>,
+}
+
+impl Requests {
+    /// Starts to read on a thread of its own.
+    ///
+    /// Errors: when no thread can be started.
+    pub(crate) fn read(input: impl io::Read + Send + 'static) -> Result<Requests> {
+        let (sender, lines) = channel();
+        let unanswered = Arc::new(Unanswered::default());
+        let shared = Arc::clone(&unanswered);
+        let read = move || {
+            let mut input = BufReader::with_capacity(64 << 10, input);
+            if let Err(error) = read_all(&mut input, &sender, &shared) {
+                // Without a receiver the process is ending.
+                let _ = sender.send(Err(error));
+            }
+        };
+        thread::Builder::new().name("emend-requests".to_owned()).spawn(read).map_err(|error| unread(&error))?;
+        Ok(Requests { lines, unanswered })
+    }
+
+    /// Returns the next request that has been read; [`Next::Idle`] where none has.
+    ///
+    /// Errors: input that cannot be read.
+    pub(crate) fn poll(&self) -> Result<Next> {
+        match self.lines.try_recv() {
+            Ok(request) => received(request),
+            Err(TryRecvError::Empty) => Ok(Next::Idle),
+            Err(TryRecvError::Disconnected) => Ok(Next::End),
+        }
+    }
+
+    /// Waits for the next request.
+    ///
+    /// Errors: input that cannot be read.
+    pub(crate) fn wait(&self) -> Result<Next> {
+        self.lines.recv().map_or(Ok(Next::End), received)
+    }
+
+    /// Forgets the oldest request: a later line cannot cancel it any more.
+    pub(crate) fn answered(&self) {
+        self.unanswered.pop();
+    }
+}
+
+/// Requests that have been read and not answered, the oldest first.
+#[derive(Default)]
+struct Unanswered {
+    queue: Mutex<Queue>,
+    shorter: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    requests: VecDeque<Entry>,
+    /// Bytes of all of them.
+    bytes: usize,
+}
+
+struct Entry {
+    id: Value,
+    watch: Watch,
+    bytes: usize,
+}
+
+impl Unanswered {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until another line may be read.
+    fn wait_for_room(&self) {
+        let full = |queue: &mut Queue| queue.bytes >= AHEAD_BYTES_MAX;
+        drop(self.shorter.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn push(&self, request: &Request, bytes: usize) {
+        let mut queue = self.lock();
+        queue.bytes += bytes;
+        queue.requests.push_back(Entry { id: request.id.clone(), watch: request.watch.clone(), bytes });
+    }
+
+    fn pop(&self) {
+        let mut queue = self.lock();
+        queue.bytes -= queue.requests.pop_front().map_or(0, |oldest| oldest.bytes);
+        self.shorter.notify_one();
+    }
+
+    /// Stops all calls of this id.
+    fn cancel(&self, id: &Value) {
+        self.lock().requests.iter().filter(|entry| entry.id == *id).for_each(|entry| entry.watch.stop());
+    }
+}
+
+/// Reads lines until the input ends or nobody receives them.
+fn read_all(
+    input: &mut impl BufRead,
+    requests: &Sender<io::Result<Request>>,
+    unanswered: &Unanswered,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        unanswered.wait_for_room();
+        let Some(fits) = read_line(input, &mut line)? else { return Ok(()) };
+        if fits && line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let request = match if fits { parsed(&line) } else { Line::Request(too_long()) } {
+            Line::Request(request) => request,
+            Line::Cancel(id) => {
+                unanswered.cancel(&id);
+                continue;
+            }
+        };
+        unanswered.push(&request, line.len() + REQUEST_BYTES);
+        if requests.send(Ok(request)).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads one line into `line`, without its end; false when it was too long and has been skipped. `None` at the end.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
+    // One very large request must not keep its memory for good.
+    line.shrink_to(1 << 20);
+    line.clear();
+    let read = input.by_ref().take(LINE_BYTES_MAX as u64 + 1).read_until(b'\n', line)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() > LINE_BYTES_MAX {
+        skip_line(input)?;
+    }
+    Ok(Some(line.len() <= LINE_BYTES_MAX))
+}
+
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        let (len, end) = (buffer.len(), buffer.iter().position(|&byte| byte == b'\n'));
+        input.consume(end.map_or(len, |at| at + 1));
+        if len == 0 || end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Meaning of a line.
+enum Line {
+    Request(Request),
+    /// Cancels the calls of this id.
+    Cancel(Value),
+}
+
+fn request(id: Value, call: Result<ToolCall>) -> Request {
+    Request { id, call, watch: Watch::default() }
+}
+
+fn too_long() -> Request {
+    let error = Error::new(Code::CallTooLarge, format!("The line has more than {LINE_BYTES_MAX} bytes."));
+    request(Value::Null, Err(error.next("Send smaller edits in several calls.")))
+}
+
+fn invalid(id: Value, message: &str) -> Line {
+    let error = Error::new(Code::CallInvalid, message)
+        .next(r#"Send {"id": 1, "tool": "read", "input": {"file_path": "/a"}} on one line."#);
+    Line::Request(request(id, Err(error)))
+}
+
+/// Takes a line apart: id, tool and input, or the id of a call to cancel. A failure keeps the id where it could be read.
+fn parsed(line: &[u8]) -> Line {
+    let mut fields = match serde_json::from_slice(line) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) => return invalid(Value::Null, "A request is a JSON object."),
+        Err(error) => return Line::Request(request(Value::Null, Err(malformed(&error)))),
+    };
+    let id = fields.shift_remove("id").unwrap_or(Value::Null);
+    if id.to_string().len() > ID_BYTES_MAX {
+        return invalid(Value::Null, &format!("The id has more than {ID_BYTES_MAX} bytes."));
+    }
+    if let Some(cancelled) = fields.shift_remove("cancel") {
+        return if id.is_null() && fields.is_empty() && !cancelled.is_null() {
+            Line::Cancel(cancelled)
+        } else {
+            let error = Error::new(Code::CallInvalid, "A line that cancels a call has the call's id and nothing else.");
+            Line::Request(request(id, Err(error.next(r#"Send {"cancel": 1} to cancel the call with the id 1."#))))
+        };
+    }
+    let tool = match fields.shift_remove("tool") {
+        Some(Value::String(name)) => name,
+        Some(_) => return invalid(id, "The field `tool` must be a string."),
+        None => return invalid(id, "The request names no `tool`."),
+    };
+    let input = fields.shift_remove("input").unwrap_or_else(|| Value::Object(Map::new()));
+    match fields.keys().next() {
+        Some(unknown) => invalid(id, &format!("A request has no field `{unknown}`.")),
+        None => Line::Request(request(id, Ok(ToolCall { tool, input }))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AHEAD_BYTES_MAX, Line, Next, REQUEST_BYTES, Request, Requests, parsed};
+    use serde_json::{Value, json};
+    use std::io::{Cursor, Read, Result};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn all(text: impl Into<Vec<u8>>) -> Vec<Request> {
+        let requests = Requests::read(Cursor::new(text.into())).unwrap();
+        // The end of the input is awaited before the first answer, so that all lines are seen.
+        std::iter::from_fn(|| next(&requests)).collect()
+    }
+
+    fn next(requests: &Requests) -> Option<Request> {
+        match requests.wait().unwrap() {
+            Next::Request(request) => Some(request),
+            Next::Idle | Next::End => None,
+        }
+    }
+
+    #[test]
+    fn a_line_cancels_the_calls_of_its_id_that_came_before_it() {
+        let lines = [
+            json!({ "id": 1, "tool": "read" }),
+            json!({ "id": "1", "tool": "read" }),
+            json!({ "id": 2, "tool": "read" }),
+            json!({ "id": 1, "tool": "list" }),
+            json!({ "cancel": 1 }),
+            json!({ "cancel": 9 }),
+            json!({ "id": 1, "tool": "search" }),
+        ];
+        let read = all(lines.map(|line| line.to_string()).join("\n"));
+        let stopped: Vec<(&Value, bool)> = read.iter().map(|it| (&it.id, it.watch.is_stopped())).collect();
+        let one = json!(1);
+        let want = [(&one, true), (&json!("1"), false), (&json!(2), false), (&one, true), (&one, false)];
+        assert_eq!(stopped, want);
+    }
+
+    #[test]
+    fn an_answered_call_is_not_cancelled() {
+        let requests =
+            Requests::read(Cursor::new("{\"id\":1,\"tool\":\"read\"}\n{\"id\":1,\"tool\":\"read\"}\n")).unwrap();
+        let (first, second) = (next(&requests).unwrap(), next(&requests).unwrap());
+        requests.answered();
+        requests.unanswered.cancel(&json!(1));
+        assert_eq!((first.watch.is_stopped(), second.watch.is_stopped()), (false, true));
+    }
+
+    #[test]
+    fn a_line_that_cancels_has_nothing_else() {
+        for line in [json!({ "cancel": null }), json!({ "cancel": 1, "tool": "read" }), json!({ "cancel": 1, "id": 2 })]
+        {
+            let Line::Request(request) = parsed(line.to_string().as_bytes()) else { panic!("{line}") };
+            assert!(request.call.is_err_and(|error| error.to_string().contains("nothing else")), "{line}");
+            assert_eq!(request.id, line.get("id").cloned().unwrap_or_default());
+        }
+        assert!(matches!(parsed(br#"{"cancel": "a"}"#), Line::Cancel(Value::String(_))));
+    }
+
+    /// Endless requests, counted in bytes.
+    struct Endless(Arc<AtomicUsize>);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+            let line = b"{\"id\":1,\"tool\":\"read\"}\n";
+            let len = into.len() / line.len() * line.len();
+            into[..len].chunks_exact_mut(line.len()).for_each(|part| part.copy_from_slice(line));
+            self.0.fetch_add(len, Ordering::Relaxed);
+            Ok(len)
+        }
+    }
+
+    #[test]
+    fn only_a_bounded_number_of_bytes_is_read_ahead() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let requests = Requests::read(Endless(Arc::clone(&count))).unwrap();
+        let ahead = AHEAD_BYTES_MAX.div_ceil(REQUEST_BYTES + 22);
+        for _ in 0..ahead {
+            assert!(next(&requests).is_some());
+        }
+        // Without an answer there is no further line.
+        assert!(matches!(requests.poll(), Ok(Next::Idle)));
+        requests.answered();
+        assert!(next(&requests).is_some());
+        assert!(count.load(Ordering::Relaxed) < AHEAD_BYTES_MAX);
+    }
+}
