@@ -1,5 +1,7 @@
 //! Receipts: the result of a request, as text for a model and fields for a program.
 
+mod edits;
+
 use crate::caller::Shows;
 use crate::diagnose::Diagnosis;
 use crate::plan::{Becomes, Now, Plan};
@@ -11,19 +13,16 @@ use crate::rows::warned;
 use crate::seen;
 use crate::stale::reply_hunks;
 use crate::worded;
+use edits::texts_of_ops;
 use emendate_core::explain::{self, DiffStat, DiffText, Hunk};
 use emendate_core::words::Words;
-use emendate_core::{ContentId, Error, Header, Outcome, Tier, curly_quotes, generated, rows, unseen};
+use emendate_core::{ContentId, Error, Header, Outcome, curly_quotes, generated, rows, unseen};
 use emendate_fs::{Written, shown};
 use emendate_history::{Lines, OperationId};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Operations whose own diffs a reply lists.
-const LISTED: usize = 100;
-/// Bytes of the lines compared for these diffs.
-const LOOKED_AT: usize = 4 << 20;
 /// Notes and failures that the text lists; the data has the others.
 const TOLD: usize = 20;
 /// Characters of a note in the text.
@@ -321,30 +320,6 @@ impl Receipt {
     }
 }
 
-/// Adds the texts of the call: those of its only edit, even if a person corrected it, or those of each of several
-/// edits. Returns the number of edits with whole patches of their own, and the number of edits that could have one.
-fn texts_of_ops(plan: &Plan, replace_all: bool, room: usize, put: &mut dyn FnMut(&str, Value)) -> (usize, usize) {
-    let mut texts = |op: &Outcome| {
-        put("oldString", op.old.clone().into());
-        put("newString", op.new.clone().into());
-        put("replaceAll", replace_all.into());
-    };
-    match (&*plan.ops, &*plan.corrected) {
-        ([], [op]) => texts(op),
-        ([], _) => {}
-        ([op], _) if plan.failed.is_empty() => {
-            texts(op);
-            put("tier", op.tier.number().into());
-        }
-        _ => {
-            let (edits, own_patches) = per_edit(plan, room);
-            put("edits", edits);
-            return own_patches;
-        }
-    }
-    (0, 0)
-}
-
 /// Returns the former text of the file if it takes at most `most` bytes, else a flag.
 fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
     let made = matches!(plan.now, Now::Nothing) && plan.origin.is_none() && plan.becomes == Becomes::File;
@@ -451,49 +426,4 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
 fn told(op: &Outcome, of: usize) -> Vec<String> {
     let name = if of > 1 { format!("edits[{}]: ", op.op) } else { String::new() };
     op.notes.iter().map(|note| format!("{name}{note}")).collect()
-}
-
-/// Converts each edit with its own summary to JSON; the first ones with their own diffs, which take at most about
-/// `room` bytes together. The numbers are those of [`texts_of_ops`].
-fn per_edit(plan: &Plan, mut room: usize) -> (Value, (usize, usize)) {
-    let (mut looked_at, mut whole, mut able) = (0, 0, 0);
-    let one = |(nth, op): (usize, &Outcome)| {
-        let mut out = json!({
-            "index": op.op,
-            "oldString": op.old,
-            "newString": op.new,
-            "replacements": op.places,
-            "tier": op.tier.number(),
-            "summary": summary(op),
-        });
-        // Edits in turn were made on texts that no longer exist; their changes are part of the total.
-        let fits = op.changes.base() == plan.before.id();
-        able += usize::from(fits);
-        if fits && nth < LISTED && room > 0 && looked_at < LOOKED_AT {
-            let hunks = explain::brief(&plan.before, &op.changes, 1, room);
-            for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
-                room = room.saturating_sub(line.text.len());
-                looked_at += line.text.len() + line.window.before + line.window.after;
-            }
-            let (held, all) = explain::held_lines(&hunks);
-            whole += usize::from(held == all);
-            out["structuredPatch"] = explain::structured(&hunks);
-        }
-        out
-    };
-    let edits = plan.ops.iter().enumerate().map(one).collect();
-    (edits, (whole, able))
-}
-
-fn summary(op: &Outcome) -> String {
-    let cut = |text: &str| {
-        let line = text.trim().lines().next().unwrap_or_default();
-        let short: String = line.chars().take(40).collect();
-        if short.len() < text.trim().len() { format!("{short}…") } else { short }
-    };
-    let tier = if op.tier == Tier::Exact { String::new() } else { format!(" ({})", op.tier.name()) };
-    match (op.places, op.new.is_empty()) {
-        (places, true) => format!("deleted {places}×: {}{tier}", cut(&op.old)),
-        (places, false) => format!("replaced {places}×: {} → {}{tier}", cut(&op.old), cut(&op.new)),
-    }
 }
