@@ -108,7 +108,11 @@ impl Meter {
 
     /// Remaining steps.
     fn room(&self) -> u64 {
-        if self.0.committed.load(Ordering::Relaxed) { u64::MAX } else { self.0.limit.saturating_sub(self.spent()) }
+        match self.halted() {
+            _ if self.0.committed.load(Ordering::Relaxed) => u64::MAX,
+            Some(_) => 0,
+            None => self.0.limit.saturating_sub(self.spent()),
+        }
     }
 }
 
@@ -317,6 +321,22 @@ mod tests {
         begin_again();
         assert_eq!(meter.halted(), Some(Halt::Cancelled));
         assert_eq!(check().unwrap_err().code(), Code::CallCancelled);
+    }
+
+    #[test]
+    fn a_stopped_meter_grants_no_steps() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let meter = Meter::new(1_000_000, Arc::clone(&stop));
+        let _entered = meter.enter();
+        let rounds = || (0..10_000).take_while(|_| !ends(1)).count();
+        assert_eq!(rounds(), 10_000);
+        stop.store(true, Ordering::Relaxed);
+        assert!(check().is_err());
+        for _ in 0..3 {
+            assert_eq!(within(50_000, rounds), (0, true));
+            assert_eq!(rounds(), 0);
+        }
+        assert_eq!(meter.spent(), 10_000);
     }
 
     #[test]
