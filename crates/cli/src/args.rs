@@ -1,10 +1,12 @@
 //! What can be typed.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
+mod patch;
 pub(crate) mod replace;
 mod scope;
 mod shortcut;
 
+pub(crate) use patch::PatchArgs;
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
@@ -388,8 +390,11 @@ pub(crate) struct ApplyArgs {
     pub(crate) reject_file: Option<PathBuf>,
     /// Do what this tool would do with the patch, in its words and with its exit status
     #[arg(long, value_name = "TOOL", value_parser = ["codex"],
-          conflicts_with_all = ["format", "file", "reverse", "strip", "partial", "reject_file"])]
+          conflicts_with_all = ["format", "file", "reverse", "strip", "partial", "reject_file",
+                             "three_way", "reject", "context", "whitespace", "include", "exclude"])]
     pub(crate) compat: Option<String>,
+    #[command(flatten)]
+    pub(crate) patch: PatchArgs,
     #[command(flatten)]
     pub(crate) matching: Matching,
 }

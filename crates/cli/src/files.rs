@@ -7,6 +7,7 @@ use crate::args::{
 use crate::desk::Desk;
 use crate::flags::Flags;
 use crate::{approval, ending, input, progress, show};
+use data_encoding::BASE64;
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result, Vocabulary};
 use emendate::fs::shown;
@@ -30,6 +31,8 @@ pub(crate) struct Ask {
     as_json: bool,
     /// The file for rejected edits.
     reject_file: Option<PathBuf>,
+    /// Exit status 1 where an edit was left out.
+    whole: bool,
 }
 
 impl Ask {
@@ -39,7 +42,17 @@ impl Ask {
 
     /// Creates a call whose path may be omitted.
     pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: Fields) -> Ask {
-        Ask { tool, path, fields: fields.0, brief: false, long: false, finds: false, as_json: false, reject_file: None }
+        Ask {
+            tool,
+            path,
+            fields: fields.0,
+            brief: false,
+            long: false,
+            finds: false,
+            as_json: false,
+            reject_file: None,
+            whole: false,
+        }
     }
 }
 
@@ -72,13 +85,19 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
         show::error(&error);
         status = error.code().exit();
     }
-    if ask.finds && status == 0 && finds(&reply) { 1 } else { status }
+    let found = ask.finds && finds(&reply) || ask.whole && left_out(&reply);
+    if found && status == 0 { 1 } else { status }
 }
 
 /// True when the reply reports a problem, or an unknown result.
 fn finds(reply: &Reply) -> bool {
     let counts = |key: &str| reply.result.as_ref().is_ok_and(|answer| answer.data.get(key).is_some_and(|it| *it != 0));
     counts("problems") || counts("unknown")
+}
+
+/// True where edits could not be applied.
+fn left_out(reply: &Reply) -> bool {
+    reply.result.as_ref().is_ok_and(|answer| answer.data.contains_key("rejected"))
 }
 
 /// Writes rejected edits to the file that the command line names for them.
@@ -310,7 +329,13 @@ pub(crate) fn write(args: &WriteArgs) -> Result<Ask> {
 
 /// Builds the input of `apply`.
 pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
-    let fields = edits(&args.text)?
+    let patch = &args.patch;
+    let fields = edits_as_they_are(&args.text)?
+        .put("three_way", patch.three_way.then_some(true))
+        .put("reject", patch.reject.then_some(true))
+        .put("context", patch.context)
+        .put("whitespace", patch.whitespace.clone())
+        .put("only", (!patch.only.0.is_empty()).then(|| patch.only.0.clone()))
         .put("overwrite", args.overwrite.then_some(true))
         .put("partial", (args.partial || args.reject_file.is_some()).then_some(true))
         .put("allow_invalid", args.allow_invalid.then_some(true))
@@ -318,7 +343,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
     let ask = Ask::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);
-    Ok(Ask { brief: args.check, reject_file: args.reject_file.clone(), ..ask })
+    Ok(Ask { brief: args.check, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
 }
 
 /// Builds the input of `convert`.
@@ -329,13 +354,25 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<Ask> {
 
 /// Adds edits as text.
 fn edits(args: &TextArgs) -> Result<Fields> {
-    let text = input::text(&args.edits, "the edits")?;
-    Ok(Fields(Map::new())
-        .put("input", Some(text))
+    Ok(manner(args).put("input", Some(input::text(&args.edits, "the edits")?)))
+}
+
+/// The same; what is not UTF-8 goes as bytes.
+fn edits_as_they_are(args: &TextArgs) -> Result<Fields> {
+    let fields = manner(args);
+    Ok(match String::from_utf8(input::bytes(&args.edits, "the edits")?) {
+        Ok(text) => fields.put("input", Some(text)),
+        Err(error) => fields.put("input_b64", Some(BASE64.encode(error.as_bytes()))),
+    })
+}
+
+/// How a text is read.
+fn manner(args: &TextArgs) -> Fields {
+    Fields::default()
         .put("format", args.format.clone())
         .put("file", args.file.clone())
         .put("strip", args.strip)
-        .put("reverse", args.reverse.then_some(true)))
+        .put("reverse", args.reverse.then_some(true))
 }
 
 pub(crate) fn usage(what: &str, next: &str) -> Error {

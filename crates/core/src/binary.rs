@@ -35,7 +35,7 @@ pub fn apply_binary(old: &[u8], change: &BinaryChange) -> Result<Vec<u8>> {
 }
 
 /// True when `id` is a prefix of the object id of these bytes.
-fn is_object(bytes: &[u8], id: &str) -> bool {
+pub fn is_object(bytes: &[u8], id: &str) -> bool {
     let whole = if id.len() > SHA1_DIGITS { object_id::<Sha256>(bytes) } else { object_id::<Sha1>(bytes) };
     whole.starts_with(id)
 }

@@ -30,11 +30,12 @@ mod scan;
 mod snapshot;
 mod span;
 mod unseen;
+mod whitespace;
 pub mod words;
 pub mod work;
 
 pub use advice::{Advice, Phrase, Vocabulary};
-pub use binary::{MOST_BYTES, apply_binary};
+pub use binary::{MOST_BYTES, apply_binary, is_object};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
 pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
@@ -56,3 +57,4 @@ pub use scan::{MOST_STANDS, Scan, Scanned, Stand, Unfit};
 pub use snapshot::{LineEnd, LineEnds, Part, Snapshot, Whole};
 pub use span::Span;
 pub use unseen::{curly_quotes, unseen};
+pub use whitespace::{BlankFault, blank_faults};

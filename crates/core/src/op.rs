@@ -340,6 +340,8 @@ pub struct FileRequest {
     pub base: Option<Handle>,
     /// The permission to set; `None` leaves it unchanged.
     pub mode: Option<FileMode>,
+    /// git's object id of the file that a patch was made for, or the beginning of it.
+    pub preimage: Option<String>,
     /// The action.
     pub ask: Ask,
 }
@@ -347,7 +349,7 @@ pub struct FileRequest {
 impl FileRequest {
     /// Creates a request for this action on the file at this path.
     pub fn new(path: impl Into<String>, ask: Ask) -> FileRequest {
-        FileRequest { path: path.into(), raw: None, also: Vec::new(), base: None, mode: None, ask }
+        FileRequest { path: path.into(), raw: None, also: Vec::new(), base: None, mode: None, preimage: None, ask }
     }
 }
 
@@ -399,6 +401,8 @@ pub struct Settings {
     pub emptied_lines: bool,
     /// Lines that look like omission placeholders are meant literally.
     pub omissions: bool,
+    /// Lines of context of a hunk that must match on each side; those beyond may differ. `None`: the usual tolerance.
+    pub context: Option<usize>,
 }
 
 impl Settings {

@@ -16,6 +16,9 @@ use crate::rows;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
+use std::borrow::Cow;
+
+mod lone_cr;
 
 /// Bytes that edits applied in turn may process together.
 const IN_TURN_WORK: usize = 2 << 30;
@@ -63,11 +66,15 @@ pub struct Resolved {
 /// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes
 /// nothing.
 pub fn resolve(base: &Snapshot, ops: &[Op], order: Order, settings: Settings) -> Result<Resolved> {
-    let resolved = match order {
-        Order::Together => together(base, ops, settings)?,
-        Order::InTurn => in_turn(base, ops, settings)?,
-        Order::AsNeeded => as_needed(base, ops, settings)?,
+    let meant = lone_cr::in_lone_cr(base.text(), ops);
+    let mut resolved = match order {
+        Order::Together => together(base, &meant, settings)?,
+        Order::InTurn => in_turn(base, &meant, settings)?,
+        Order::AsNeeded => as_needed(base, &meant, settings)?,
     };
+    if let Cow::Owned(_) = meant {
+        resolved.notes.push(lone_cr::NOTE.to_owned());
+    }
     if resolved.changes.is_empty() {
         return Err(no_change());
     }

@@ -4,6 +4,7 @@ use crate::caller::Caller;
 use crate::changing::change;
 use crate::engine::Engine;
 use crate::options::{OPTION_FIELDS, Options};
+use crate::patching::{PatchFields, Selection};
 use crate::receipt::{Receipt, noted};
 use crate::reply::Answer;
 use emendate_core::formats::anchors::WordAnchors;
@@ -61,11 +62,11 @@ impl Engine {
         if let Some(edits) = self.by_words(caller, &input) {
             return change(self, caller, (tool, &[&WordAnchors]), edits);
         }
-        let (args, mut options) = self.asked(caller, tool, input)?;
+        let (args, mut options, selection) = self.asked(caller, tool, input)?;
         if let Some(tool) = &args.compat {
             return self.apply_compat(caller, tool, &args, &mut options);
         }
-        let Heard { format, request, options, directory } = self.hear(caller, args, options)?;
+        let Heard { format, request, options, directory } = self.hear(caller, args, options, &selection)?;
         // Names in the answer are relative to the same directory as in the text.
         let caller = Caller { names_from: Some(directory), ..caller.clone() };
         self.answer_all(&caller, request, &options, format)
@@ -92,15 +93,29 @@ impl Engine {
     }
 
     /// Parses the input of a call with edits as text.
-    pub(crate) fn asked(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<(Args, Options)> {
+    pub(crate) fn asked(
+        &self,
+        caller: &Caller,
+        tool: &'static str,
+        mut input: Value,
+    ) -> Result<(Args, Options, Selection)> {
         let mut options = Options::take(&mut input, caller, self.config(), tool)?;
+        let selection = PatchFields::take(&mut input, &mut options)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         options.overwrite = args.overwrite;
-        Ok((args, options))
+        Ok((args, options, selection))
     }
 
     /// Parses a text of edits and resolves the names of its files.
-    pub(crate) fn hear(&self, caller: &Caller, args: Args, mut options: Options) -> Result<Heard> {
+    ///
+    /// Errors: those of the format; names that leave the directory; patterns that leave no file.
+    pub(crate) fn hear(
+        &self,
+        caller: &Caller,
+        args: Args,
+        mut options: Options,
+        selection: &Selection,
+    ) -> Result<Heard> {
         let named = args.format.as_deref().map(chosen).transpose()?;
         let file = args.file.clone();
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
@@ -115,10 +130,12 @@ impl Engine {
         caller.reads_as(options.cause.format);
         let start = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
+        selection.name_bytes(&mut request, |name| self.exists(&directory, name))?;
         if let Some(file) = &file {
             self.prefer(&directory, file, &mut request);
         }
         self.name_files(caller, &directory, &mut request)?;
+        self.select(selection, &directory, &mut request)?;
         Ok(Heard { format, request, options, directory })
     }
 

@@ -4,6 +4,7 @@ use crate::apply::{self, Heard};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::Options;
+use crate::patching::check_blanks;
 use crate::plan::{Becomes, Now, Plan};
 use crate::reply::Answer;
 use crate::reply_limits::ReplyLimits;
@@ -38,14 +39,15 @@ impl Engine {
     pub(crate) fn convert(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
         let target = target(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
-        let (args, options) = self.asked(caller, tool, input)?;
-        let Heard { format, request, options, directory } = self.hear(caller, args, options)?;
+        let (args, options, selection) = self.asked(caller, tool, input)?;
+        let Heard { format, request, options, directory } = self.hear(caller, args, options, &selection)?;
         let mut notes = request.notes.clone();
         let targets = self.targets(request)?;
         let registers = self.open_drawer(caller, &targets)?.registers();
         // Both texts are printed, so both are needed.
         let options = Options { whole: true, ..options };
-        let (plans, _) = self.plan(caller, &targets, registers, &options)?;
+        let (mut plans, _) = self.plan(caller, &targets, registers, &options)?;
+        check_blanks(&mut plans, options.patch.whitespace)?;
         let mut files = Vec::with_capacity(plans.len());
         for plan in plans.iter().filter(|plan| !plan.moved_on && plan.writes()) {
             files.push(turned(plan, &directory)?);

@@ -7,11 +7,11 @@ use crate::engine::{Engine, Opened};
 use crate::new_file::without_fence;
 use crate::notebook;
 use crate::options::Options;
+use crate::patching::check_blanks;
 use crate::plan::{Plan, written_over};
 use crate::receipt::Receipt;
 use crate::seen::{self, Base};
 use crate::stale;
-use crate::target::Target;
 use emendate_core::omission::{Verdict, shrunk};
 use emendate_core::rows::Registers;
 use emendate_core::{
@@ -29,8 +29,12 @@ type OpsIn<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
 impl Engine {
     /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
     pub(crate) fn apply(&self, caller: &Caller, request: Request, options: &Options) -> Result<Vec<Receipt>> {
-        let targets = self.targets(request)?;
-        let _turns = self.turns(targets.iter().flat_map(Target::paths));
+        let mut targets = self.targets(request)?;
+        if options.patch.reject {
+            self.name_rejects(&mut targets)?;
+        }
+        let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(Place::absolute)));
+        let _turns = self.turns(places);
         let mut registers = Registers::default();
         let drawer = self.open_drawer(caller, &targets)?;
         let whole = Cell::new(options.whole);
@@ -38,6 +42,7 @@ impl Engine {
             let options = &Options { whole: whole.get(), ..*options };
             let (mut plans, left) = self.plan(caller, &targets, drawer.registers(), options)?;
             self.end_lines_of_new_files(&mut plans)?;
+            check_blanks(&mut plans, options.patch.whitespace)?;
             self.warn_of_syntax(&mut plans);
             registers = left;
             Ok(plans)
@@ -123,7 +128,7 @@ impl Engine {
     }
 
     /// Resolves an edit in the version that was read, then rebases it to the changed file.
-    fn plan_stale(
+    pub(crate) fn plan_stale(
         &self,
         caller: &Caller,
         place: Place,
@@ -261,7 +266,14 @@ impl Engine {
 
 pub(crate) fn settings(options: &Options, stale: bool) -> Settings {
     let omissions = options.cause.allows_invalid;
-    Settings { matching: options.matching, stale, partial: options.partial, omissions, ..Settings::default() }
+    Settings {
+        matching: options.matching,
+        stale,
+        partial: options.partial,
+        omissions,
+        context: options.patch.context,
+        ..Settings::default()
+    }
 }
 
 /// Returns the change that makes `content` the whole text; empty if it already is.

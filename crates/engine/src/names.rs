@@ -35,7 +35,7 @@ impl Engine {
     /// Uses the file that the call names, if nothing exists under the name in the text.
     pub(crate) fn prefer(&self, directory: &Path, named: &str, request: &mut Request) {
         let [file] = &mut *request.files else { return };
-        let there = |name: &str| self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at));
+        let there = |name: &str| self.exists(directory, name);
         let names = || std::iter::once(&file.path).chain(&file.also);
         let meant = matches!(file.ask, Ask::Edit { .. }) && !creates(&file.ask) && there(named);
         if meant && !names().any(|name| there(name)) {
@@ -109,6 +109,11 @@ impl Engine {
             // Missing or ambiguous: the usual error for a missing file.
             _ => Ok((text(&exact), None)),
         }
+    }
+
+    /// True when anything has this name below a directory.
+    pub(crate) fn exists(&self, directory: &Path, name: &str) -> bool {
+        self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at))
     }
 
     /// True when any entry has this name.

@@ -4,6 +4,7 @@ use crate::caller::{Caller, OnStale, Word};
 use crate::config::Config;
 use crate::encoding;
 use crate::log::Cause;
+use crate::patching::PatchOptions;
 use crate::read;
 use emendate_core::marks::Marks;
 use emendate_core::{Code, Declared, Error, Handle, Header, Matching, Result, ShortTag};
@@ -77,6 +78,8 @@ pub(crate) struct Options {
     pub(crate) overwrite: bool,
     /// A large file is loaded whole, because its content goes into an existing file.
     pub(crate) whole: bool,
+    /// What only patches have.
+    pub(crate) patch: PatchOptions,
     /// The origin of the call, for the log.
     pub(crate) cause: Cause<'static>,
 }
@@ -106,6 +109,7 @@ impl Options {
             worded: marks.filter(|marks| marks.words),
             overwrite: false,
             whole: false,
+            patch: PatchOptions::default(),
             cause,
         })
     }

@@ -270,7 +270,7 @@ pub static PROFILES: &[Profile] = &[
     peers::DIRAC,
     Profile {
         name: "full",
-        summary: "every tool with every field",
+        summary: "every tool with every field that a model needs",
         instructions: BY_TEXT,
         counts_as_read: true,
         offers: &[
@@ -283,7 +283,7 @@ pub static PROFILES: &[Profile] = &[
             all("write"),
             all("notebook_edit"),
             all("text_editor"),
-            all("apply"),
+            Offer { fields: Some(APPLY_FIELDS), ..all("apply") },
             all("replace_in_files"),
             all("convert"),
             all("undo"),
@@ -333,6 +333,28 @@ const CELLS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_type", "e
 
 /// The fields that most searches need; the others are in the full profile.
 const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
+
+/// All fields of `apply` but those for people and scripts.
+const APPLY_FIELDS: &[&str] = &[
+    "input",
+    "format",
+    "directory",
+    "file",
+    "strip",
+    "reverse",
+    "overwrite",
+    "compat",
+    "tag",
+    "encoding",
+    "on_stale",
+    "match",
+    "dry_run",
+    "partial",
+    "allow_invalid",
+    "irreversible",
+    "repeat",
+    "marks",
+];
 
 const SHORT_SEARCH: &str = "\
 Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so \

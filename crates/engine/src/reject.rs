@@ -26,13 +26,18 @@ fn push_hunk(out: &mut String, hunk: &Hunk) {
         format!("@@ -{first},{} +{first},{} @@", count(LineKind::Added), count(LineKind::Removed))
     });
     let _ = writeln!(out, "{}", format!("{head} {name}").trim_end());
-    for line in &hunk.lines {
+    let last = |without: LineKind| hunk.lines.iter().rposition(|line| line.kind != without);
+    let ends = [last(LineKind::Added).filter(|_| hunk.open.0), last(LineKind::Removed).filter(|_| hunk.open.1)];
+    for (at, line) in hunk.lines.iter().enumerate() {
         let mark = match line.kind {
             LineKind::Context | LineKind::Bare => ' ',
             LineKind::Removed => '-',
             LineKind::Added => '+',
         };
         let _ = writeln!(out, "{mark}{}", line.text);
+        if ends.contains(&Some(at)) {
+            out.push_str("\\ No newline at end of file\n");
+        }
     }
 }
 

@@ -21,6 +21,9 @@ const DIFF: usize = 6000;
 
 const CHANGED: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
 
+/// The first sentence of the note about an edit that was carried over.
+pub(crate) const MERGED: &str = "File was modified externally. Changes have been merged.";
+
 pub(crate) const MARKED: &str =
     "Both sides changed the same lines: conflict markers were written, as asked. Resolve them with the next edit.";
 
@@ -215,7 +218,7 @@ pub(crate) fn already(place: &Place, now: &Opened, rebased: &Rebased) -> Error {
 
 /// Formats the note about a merge.
 pub(crate) fn merged(touched: &[u32], already: &[u32], ops: usize) -> String {
-    let mut text = "File was modified externally. Changes have been merged.".to_owned();
+    let mut text = MERGED.to_owned();
     if !touched.is_empty() {
         text.push_str(" Text you matched as context had changed too; check the result below.");
     }

@@ -21,6 +21,10 @@ pub(crate) struct Target {
     pub(crate) mode: Option<FileMode>,
     /// The version it refers to, if the text states it.
     pub(crate) base: Option<Handle>,
+    /// git's object id of the version that a patch was made for.
+    pub(crate) preimage: Option<String>,
+    /// The file that takes hunks which cannot be applied, where the call asks for one.
+    pub(crate) rejects: Option<Place>,
 }
 
 impl Target {
@@ -81,8 +85,22 @@ impl Engine {
         }
     }
 
+    /// Names the files that take hunks which cannot be applied.
+    ///
+    /// Errors: those of the sandbox and the policy.
+    pub(crate) fn name_rejects(&self, targets: &mut [Target]) -> Result<()> {
+        for target in targets {
+            if let Ask::Edit { .. } | Ask::Move { .. } | Ask::Copy { .. } = target.ask {
+                let mut path = target.to.as_ref().unwrap_or(&target.place).absolute().as_os_str().to_owned();
+                path.push(".rej");
+                target.rejects = Some(self.admit(Path::new(&path), Access::Write)?);
+            }
+        }
+        Ok(())
+    }
+
     fn target(&self, file: FileRequest, gone: &HashSet<PathBuf>) -> Result<Target> {
-        let FileRequest { path, raw, mode, base, ask, .. } = file;
+        let FileRequest { path, raw, mode, base, preimage, ask, .. } = file;
         let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
         // Edits follow links; entries that are removed, moved or created are the links themselves.
         let place = match &ask {
@@ -94,7 +112,7 @@ impl Engine {
             Ask::Move { to, .. } | Ask::Copy { to, .. } => Some(self.admit(to, Access::Write)?),
             _ => None,
         };
-        Ok(Target { place, to, ask, mode, base })
+        Ok(Target { place, to, ask, mode, base, preimage, rejects: None })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::list;
 use crate::options::OptionFields;
 use crate::past;
+use crate::patching::PatchFields;
 use crate::raw_path::RawPath;
 use crate::read;
 use crate::replace as replace_in;
@@ -366,7 +367,10 @@ impl Tool {
                 vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]
             }
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],
-            ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
+            ToolInput::Text => {
+                let own = schemars::schema_for!(apply::Args);
+                vec![own, schemars::schema_for!(OptionFields), schemars::schema_for!(PatchFields)]
+            }
             ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
             ToolInput::Editor => vec![schemars::schema_for!(text_editor::Args), schemars::schema_for!(OptionFields)],
             ToolInput::Formats(formats) | ToolInput::FormatsAnd(formats, _) => {

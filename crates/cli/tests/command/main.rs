@@ -25,6 +25,7 @@ mod machine;
 mod mounts;
 mod parsing;
 mod past;
+mod patch_options;
 mod preview;
 mod prompt;
 mod python_client;

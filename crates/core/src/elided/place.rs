@@ -152,7 +152,47 @@ fn starts(texts: &Texts<'_>, fragment: &Fragment) -> Vec<Edge> {
     if let Some(symbol) = symbol {
         return vec![Edge { line: symbol.old.start, sure: true, is_line: false }];
     }
-    matching(texts, first).map(|line| Edge { line, sure: false, is_line: true }).collect()
+    let found: Vec<usize> = matching(texts, first).collect();
+    let found = if found.is_empty() { beside_new(texts, fragment.lines.clone(), true) } else { found };
+    found.into_iter().map(|line| Edge { line, sure: false, is_line: true }).collect()
+}
+
+/// The line of the file beside which the new lines at one end of a fragment go: that of the first line behind them, or of
+/// the last one in front of them, which must be in one place only. None where the file has one of the new lines
+/// elsewhere, or where its own line in the gap looks like one of them and may be what they replace.
+fn beside_new(texts: &Texts<'_>, lines: Range<usize>, at_start: bool) -> Vec<usize> {
+    let known = |&at: &usize| !texts.new[at].trim().is_empty() && matching(texts, at).next().is_some();
+    let anchor = if at_start { lines.clone().find(known) } else { lines.clone().rev().find(known) };
+    let Some(anchor) = anchor else { return Vec::new() };
+    let mut places = matching(texts, anchor);
+    let (Some(place), None) = (places.next(), places.next()) else { return Vec::new() };
+    let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
+    let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| !line.trim().is_empty()).collect();
+    let filled = |line: &&&str| !line.trim().is_empty();
+    let neighbour = if at_start {
+        texts.old[..place].iter().rev().find(filled)
+    } else {
+        texts.old[place + 1..].iter().find(filled)
+    };
+    let moved = |line: &&str| texts.old.iter().any(|old| old.trim() == line.trim());
+    let replaces = |line: &&str| neighbour.is_some_and(|old| are_alike(old, line));
+    if fresh.iter().any(|line| moved(line) || replaces(line)) { Vec::new() } else { vec![place] }
+}
+
+/// True when one line may be the other one after a change: half of their words are the same, or their shape is.
+fn are_alike(a: &str, b: &str) -> bool {
+    fn words(line: &str) -> Vec<&str> {
+        line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty()).collect()
+    }
+    fn shape(line: &str) -> String {
+        let kind = |ch: char| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch };
+        let mut out: Vec<char> = line.trim().chars().map(kind).collect();
+        out.dedup();
+        out.into_iter().filter(|ch| !ch.is_whitespace()).collect()
+    }
+    let (old, new) = (words(a), words(b));
+    let common = new.iter().filter(|word| old.contains(word)).count();
+    2 * common >= old.len().min(new.len()).max(1) || shape(a) == shape(b)
 }
 
 /// The lines of the file behind which a fragment may end, in order.
@@ -170,7 +210,9 @@ fn ends(texts: &Texts<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> {
     let outside = |start: usize| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[start]));
     let symbol = texts.extents.iter().filter(|it| it.new.end == last + 1 && outside(it.new.start));
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
-        return Ok(matching(texts, last).map(|line| Edge { line: line + 1, sure: false, is_line: true }).collect());
+        let found: Vec<usize> = matching(texts, last).collect();
+        let found = if found.is_empty() { beside_new(texts, fragment.lines.clone(), false) } else { found };
+        return Ok(found.into_iter().map(|line| Edge { line: line + 1, sure: false, is_line: true }).collect());
     };
     let end = symbol.old.end;
     let is_last = texts.old.get(end - 1).is_some_and(|line| same(line, texts.new[last]));

@@ -36,11 +36,23 @@ fn unchanged_neighbours_place_a_gap() {
     assert_eq!(edit(FILE, new, &[]), FILE.replace("y = 2", "y = 3"));
     let new = "import b\nimport a\n# ... existing code ...\n    return 2\n";
     assert_eq!(edit(FILE, new, &[]), FILE.replace("import a\n", "import b\nimport a\n"));
-    // Whether the new line replaces the one behind it is not certain.
-    refuse(FILE, "import a\nimport b\n# ... existing code ...\n    return 2\n", &[]);
     let new = "// … rest of the code unchanged …\n\ndef two():\n    return 3\n";
     assert_eq!(edit(FILE, new, &[]), FILE.replace("return 2", "return 3"));
     assert!(is_elided(new) && !is_elided(FILE));
+}
+
+#[test]
+fn a_new_line_beside_a_gap_is_added_where_it_can_replace_nothing() {
+    let new = "import a\nimport b\n# ... existing code ...\n    return 2\n";
+    assert_eq!(edit(FILE, new, &[]), FILE.replace("import a\n", "import a\nimport b\n"));
+    let new = "# ... existing code ...\nlog(\"two\")\ndef two():\n    return 2\n";
+    assert_eq!(edit(FILE, new, &[]), FILE.replace("def two", "log(\"two\")\ndef two"));
+    // The line beside it in the file is of the same shape, or shares its words.
+    refuse(FILE, "import a\n# ...\n    x = 1\n    z = 3\n    # ...\n    return x\n# ...\n", &[]);
+    refuse("a\nrun(b, c)\nd\n", "a\nrun(b)\n# ... existing code ...\nd\n", &[]);
+    // The anchor is in two places; the file has the line elsewhere.
+    refuse("a\nb\nc\na\nd\n", "# ...\na\nnew()\n# ... existing code ...\n", &[]);
+    refuse("a\nb\nlog()\nd\n", "a\nlog()\n# ... existing code ...\nd\n", &[]);
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub(super) const NOTE: &str =
 pub(super) const DOUBLED: &str =
     "The new text begins with the indentation that its line in the file already has; it was not written twice.";
 /// The reason for refusing ambiguous new text.
-pub(super) const UNCLEAR: &str = "The text is there at another indentation, and some lines of the new text have the indentation of the file \
-     while others have that of the old text, so its depth is not clear.";
+pub(super) const UNCLEAR: &str = "The text is there at another indentation, and the new text has neither that of the file in all its lines nor that \
+     of the old text, so its depth is not clear.";
 
 /// A line of the caller's old text and the matching line of the file.
 #[derive(Clone, Copy)]
@@ -54,6 +54,9 @@ pub(super) fn depth(matched: &[Matched<'_>], new: &[&str]) -> Depth {
     let olds = least(&mut matched.iter().map(|it| it.old));
     let files = least(&mut matched.iter().map(|it| it.file));
     let news = least(&mut new.iter().copied());
+    if news != files && news != olds && olds != files && is_moved(&matched, &new) {
+        return Depth::Unclear;
+    }
     if news.is_none() || news != files || matched.iter().all(|it| indent_of(it.old) == indent_of(it.file)) {
         return Depth::OldText;
     }
@@ -74,6 +77,13 @@ pub(super) fn depth(matched: &[Matched<'_>], new: &[&str]) -> Depth {
         (1.., 1..) => Depth::Unclear,
         _ => Depth::OldText,
     }
+}
+
+/// True when no line of old is at its depth in the file, and no line that both texts have is at one depth in both.
+fn is_moved(matched: &[Matched<'_>], new: &[&str]) -> bool {
+    let shared = shared(matched, new);
+    let moved = |&(nth, at): &(usize, usize)| indent_of(matched[nth].old) != indent_of(new[at]);
+    matched.iter().all(|it| indent_of(it.old) != indent_of(it.file)) && !shared.is_empty() && shared.iter().all(moved)
 }
 
 /// Returns pairs (old, new) of lines that are equal except for blanks at either end.

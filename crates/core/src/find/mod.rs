@@ -242,7 +242,7 @@ impl Row {
             && !(self.tier == Tier::Block && search.find.pick != Pick::Unique)
             && (self.substance == 0
                 || search.wanted.substance(self.substance) >= self.substance
-                || (matches!(self.tier, Tier::IndentShift | Tier::IndentWidths)
+                || (matches!(self.tier, Tier::TrailingBlanks | Tier::IndentShift | Tier::IndentWidths)
                     && search.find.pick == Pick::Unique
                     && tier::windows::is_short(&search.wanted))
                 || (self.tier == Tier::Punctuation && fold::has_quotes(&search.find.old)))

@@ -24,6 +24,8 @@ const PRESENT: usize = 4;
 const BETWEEN: usize = 3;
 /// Letters and digits of an unchanged line that makes a place a rival by itself.
 const SUBSTANCE: usize = 8;
+/// Unchanged lines that make a place with all of them as close as one that has the changed lines, too, but not exactly.
+const TWIN_LINES: usize = 4;
 /// Lines of the old text that are compared.
 const LINES: usize = 2_000;
 
@@ -71,10 +73,11 @@ pub(super) fn rival(search: &Search<'_>, wanted: &Wanted<'_>, taken: &[Range<usi
         let found = lines.identical(search, start);
         let apart = taken.iter().all(|at| found.lines.end <= at.start || at.end <= found.lines.start);
         let by_kept = found.all_kept && !all_kept && lines.are_kept_telling();
+        let is_twin = found.all_kept && found.count >= most && lines.kept_count() >= TWIN_LINES;
         let by_count = found.count * 4 >= lines.at.len() * 3 && found.count > most;
         let height = start..(start + wanted.old.len()).min(search.lines().count());
         let shown = found.lines.start.min(height.start)..found.lines.end.max(height.end);
-        (apart && found.count > 0 && (by_kept || by_count)).then_some(shown)
+        (apart && found.count > 0 && (by_kept || by_count || is_twin)).then_some(shown)
     };
     lines.starts(search).into_iter().find_map(rival)
 }
@@ -115,10 +118,15 @@ impl<'w, 'a> Substantial<'w, 'a> {
         kept.len() > 1 || kept.iter().any(|&at| fold::substance(self.old[at], SUBSTANCE) == SUBSTANCE)
     }
 
+    /// The number of lines that stay.
+    fn kept_count(&self) -> usize {
+        self.kept.iter().filter(|kept| **kept).count()
+    }
+
     /// A quick filter: false if too few lines of the old text are in the file for any place to be a rival.
     fn may_have_rival(&self, search: &Search<'_>, taken: &[Range<usize>], most: usize, all_kept: bool) -> bool {
         let needed = (self.at.len() * 3).div_ceil(4).max(most + 1);
-        let mut by_kept = !all_kept && self.are_kept_telling();
+        let mut by_kept = !all_kept && self.are_kept_telling() || self.kept_count() >= TWIN_LINES;
         let mut left = self.at.len();
         let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
         let stays = |at: usize| start + at < count && is_same(self.old[at], search.line(start + at));

@@ -55,6 +55,14 @@ impl<'s, 'a> Window<'s, 'a> {
         self.partner[at..].iter().find_map(|&line| line).unwrap_or(self.lines.end)
     }
 
+    /// True for lines of comments that belong to the line below them: new lines go in front of such a comment.
+    fn heads_next(&self, lines: &Range<usize>) -> bool {
+        let indent = |at: usize| indent_of(self.search.line(at));
+        let below = lines.end < self.search.lines().count() && self.partner.contains(&Some(lines.end));
+        let comment = |at: usize| is_comment(self.search.line(at)) && indent(at) == indent(lines.end);
+        !lines.is_empty() && below && !is_blank(self.search.line(lines.end)) && lines.clone().all(comment)
+    }
+
     fn shown(&self, lines: Range<usize>) -> Result<(), Refusal> {
         match lines.clone().find(|&at| !is_blank(self.search.line(at))) {
             None => Ok(()),
@@ -68,6 +76,13 @@ impl<'s, 'a> Window<'s, 'a> {
             .at(self.lines.start, self.lines.end)),
         }
     }
+}
+
+/// True for a line that is a comment in the usual notations.
+fn is_comment(line: &str) -> bool {
+    let text = line.trim();
+    let enclosed = |begin: &str, end: &str| text.starts_with(begin) && text.ends_with(end);
+    ["//", "# ", "-- "].iter().any(|begin| text.starts_with(begin)) || enclosed("/*", "*/") || enclosed("<!--", "-->")
 }
 
 /// Computes the edits that apply the change from old to new to the window.
@@ -86,8 +101,9 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
                 if !paired(partners.first()) {
                     window.shown(window.after(from.start)..lines.start)?;
                 }
-                if !paired(partners.last()) {
-                    window.shown(lines.end..window.before(from.end).max(lines.end))?;
+                let behind = lines.end..window.before(from.end).max(lines.end);
+                if !paired(partners.last()) && !window.heads_next(&behind) {
+                    window.shown(behind)?;
                 }
                 out.extend(replaced(window, lines, &fresh));
             }
@@ -156,13 +172,18 @@ fn fresh_lines(
     let differs = |at: usize| {
         window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS))
     };
+    // A blank line of old that the file lacks, and that stays, is not added.
+    let lacking = |nth: usize| {
+        let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
+        is_blank(new[to.start + nth]) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none())
+    };
     // If the file has exactly the text of old, there is nothing to carry over.
-    let partners = if from.clone().any(differs) { partners } else { &[] };
+    let carried_from = if from.clone().any(differs) { partners } else { &[] };
     let mut out = Vec::with_capacity(to.len());
-    for (nth, at) in to.clone().enumerate() {
+    for (nth, at) in to.clone().enumerate().filter(|(nth, _)| !lacking(*nth)) {
         let line = new[at];
         let placed = indent.apply(line, at == 0).map_err(|it| it.at(window.lines.start, window.lines.end))?;
-        let partner = partners.get(nth).copied().flatten().map(|old| from.start + old);
+        let partner = carried_from.get(nth).copied().flatten().map(|old| from.start + old);
         let carried = partner.and_then(|at| {
             let file = window.partner_text(at)?.trim_matches(BLANKS);
             tokens::carried(file, old[at].trim_matches(BLANKS), line.trim_matches(BLANKS), runs)

@@ -68,14 +68,19 @@ impl Reader<'_> {
             return Ok(Value::String(text));
         }
         let texts = schema.get("items").is_some_and(|each| has_type(self.known.meant(each), "string"));
-        match serde_json::from_str::<Value>(word) {
+        let parsed = match serde_json::from_str::<Value>(unfenced(word)) {
+            // JSON in a string in a string.
+            Ok(Value::String(inner)) if !texts => serde_json::from_str::<Value>(&inner),
+            parsed => parsed,
+        };
+        match parsed {
             Ok(value @ Value::Array(_)) if list => {
                 self.notes.push(format!("{at} was a string that holds a list; it was read as the list."));
                 Ok(value)
             }
             Ok(value @ Value::Object(_)) if !texts => {
                 self.notes.push(format!("{at} was a string that holds JSON; it was read as that."));
-                Ok(value)
+                Ok(if list { Value::Array(vec![value]) } else { value })
             }
             // A search takes one pattern as it is.
             _ if list && texts && field == Some("glob") => Ok(Value::Array(vec![Value::String(text)])),
@@ -118,4 +123,13 @@ fn whole(number: serde_json::Number) -> Value {
     let float =
         number.as_f64().filter(|it| !number.is_u64() && !number.is_i64() && it.fract() == 0.0 && it.abs() < 9e15);
     float.and_then(|it| format!("{it:.0}").parse::<i64>().ok()).map_or(Value::Number(number), Value::from)
+}
+
+/// A text without a fence around all of it.
+fn unfenced(text: &str) -> &str {
+    let inside = || {
+        let rest = text.strip_prefix("```")?.strip_suffix("```")?;
+        rest.split_once('\n').map(|(_, inside)| inside)
+    };
+    inside().unwrap_or(text)
 }

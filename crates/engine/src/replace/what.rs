@@ -13,8 +13,14 @@ use grep_matcher::{Captures as _, Matcher as _};
 use grep_regex::{RegexCaptures, RegexMatcher};
 use memchr::memmem::Finder;
 
-const EXACT: Settings =
-    Settings { matching: Matching::Exact, stale: false, partial: false, emptied_lines: false, omissions: false };
+const EXACT: Settings = Settings {
+    matching: Matching::Exact,
+    stale: false,
+    partial: false,
+    emptied_lines: false,
+    omissions: false,
+    context: None,
+};
 
 /// A query and its replacement.
 pub(super) enum What {

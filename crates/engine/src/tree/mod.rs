@@ -9,13 +9,14 @@ use crate::engine::{Engine, Opened};
 use crate::limits::check_together;
 use crate::notebook;
 use crate::options::Options;
-use crate::plan::{Becomes, Now, Plan, all_bytes, edit_more};
+use crate::plan::{Becomes, Now, Plan, all_bytes, edit_more, written_over};
 use crate::reject;
 use crate::seen::Base;
 use crate::shelves::key;
 use crate::stale;
 use crate::standing::{exists, gone, holds, other_link};
 use crate::target::Target;
+use crate::three_way::Preimage;
 use crate::watch::Step;
 use emendate_core::notebook as core_notebook;
 use emendate_core::rows::{self, Registers};
@@ -45,6 +46,10 @@ struct Tree<'a> {
     rejected: String,
     /// The versions that texts refer to, by path.
     bases: HashMap<PathBuf, Handle>,
+    /// git's object ids of the versions that patches were made for, by path.
+    preimages: HashMap<PathBuf, String>,
+    /// Files for hunks that were left out, and the hunks as text.
+    leftovers: Vec<(Place, String)>,
     /// The registers so far.
     registers: Registers,
 }
@@ -70,6 +75,8 @@ impl Engine {
             stuck: false,
             rejected: String::new(),
             bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
+            preimages: preimages(targets, options),
+            leftovers: Vec::new(),
             registers,
         };
         let mut errors = Vec::new();
@@ -82,13 +89,14 @@ impl Engine {
             caller.advance()?;
             tree.check_together()?;
             let Err(error) = done else { continue };
-            if targets.len() == 1 {
+            if targets.len() == 1 && !options.patch.reject {
                 return Err(error);
             }
             tree.broken.extend(target.paths().map(Path::to_owned));
             tree.reject(target, None);
             errors.push(error.prefixed(&format!("{}: ", target.place.shown())));
         }
+        tree.write_leftovers()?;
         let mut plans = carry::settled(tree.plans);
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
         for plan in &mut plans {
@@ -175,8 +183,61 @@ impl Tree<'_> {
         {
             let ops = ops.iter().enumerate().filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
             let path = target.place.relative().to_string_lossy();
-            self.rejected.push_str(&reject::text(&path, ops.map(|(_, op)| op)));
+            let text = reject::text(&path, ops.map(|(_, op)| op));
+            if let Some(rejects) =
+                target.rejects.as_ref().filter(|_| !text.is_empty() && self.engine.is_there(&target.place))
+            {
+                self.leftovers.push((rejects.clone(), text.clone()));
+            }
+            self.rejected.push_str(&text);
         }
+    }
+
+    /// Plans the files that take what was left out; older ones are replaced.
+    fn write_leftovers(&mut self) -> Result<()> {
+        for (place, text) in std::mem::take(&mut self.leftovers) {
+            let mut plan = match self.opened(&place)? {
+                Some(now) if !now.snapshot.is_opaque() => {
+                    let changes = whole(&now.snapshot, &text)?;
+                    Plan::edit(place, now, written_over(changes), Lines::all())
+                }
+                Some(_) => return Err(exists(&place, None)),
+                None => {
+                    let before = self.engine.blank(&place, self.options)?;
+                    let changes = all_bytes(&before, before.codec().encode(&text)?);
+                    Plan::create(place, before, written_over(changes))
+                }
+            };
+            plan.notes.push("Holds the hunks that could not be applied.".to_owned());
+            self.add(plan);
+        }
+        Ok(())
+    }
+
+    /// Plans a patch by the version that it was made for; nothing where the file is that version or none is known. Also
+    /// what is to be said of it.
+    fn three_way(
+        &self,
+        place: &Place,
+        ops: &[Op],
+        order: Order,
+        options: &Options,
+    ) -> Result<(Option<Plan>, Option<String>)> {
+        let Some(id) = self.preimages.get(place.absolute()) else { return Ok((None, None)) };
+        let Some(now) = self.engine.snapshot(place, options.declared, "")? else { return Ok((None, None)) };
+        Ok(match self.engine.preimage(self.caller, place, &now, id)? {
+            Preimage::Current => (None, None),
+            Preimage::Other(seen) => {
+                let version = (place.clone(), now, &seen);
+                (Some(self.engine.plan_three_way(self.caller, version, (ops, order), options)?), None)
+            }
+            Preimage::Unknown(why) => {
+                let note = format!(
+                    "The version {id} that the patch was made for is not in a git repository here ({why}); its lines were looked for in the file as it is."
+                );
+                (None, Some(note))
+            }
+        })
     }
 
     /// Returns the options for a file, with the version that the text refers to.
@@ -218,7 +279,17 @@ impl Tree<'_> {
                 } else if core_notebook::are(ops) {
                     self.engine.plan_cells(self.caller, place.clone(), ops, &options)?
                 } else {
-                    self.engine.plan_edit(self.caller, place.clone(), ops, order, &options)?
+                    match self.three_way(place, ops, order, &options)? {
+                        (Some(plan), _) => plan,
+                        (None, note) => {
+                            let plan = self.engine.plan_edit(self.caller, place.clone(), ops, order, &options);
+                            let told =
+                                |error: Error| note.iter().fold(error, |error, note| error.evidence(note.clone()));
+                            let mut plan = plan.map_err(told)?;
+                            plan.notes.extend(note);
+                            plan
+                        }
+                    }
                 }
             };
             return Ok(self.add(plan));
@@ -345,6 +416,12 @@ impl Tree<'_> {
         plan.changes = all_bytes(&plan.before, new);
         Ok(())
     }
+}
+
+/// The object ids that patches name, where the call asks for a merge by them.
+fn preimages(targets: &[Target], options: &Options) -> HashMap<PathBuf, String> {
+    let named = targets.iter().filter(|_| options.patch.three_way);
+    named.filter_map(|it| Some((it.place.absolute().to_owned(), it.preimage.clone()?))).collect()
 }
 
 fn op_index(error: &Error) -> Option<usize> {

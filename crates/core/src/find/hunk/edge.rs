@@ -36,7 +36,10 @@ pub(super) fn seek<'s>(
     let most_head = if anchored(Box::new(lines[head..].iter())) { head } else { head.saturating_sub(1) };
     let most_tail =
         if anchored(Box::new(lines[..lines.len() - tail].iter().rev())) { tail } else { tail.saturating_sub(1) };
-    let (most_head, most_tail) = (most_head.min(MOST), most_tail.min(MOST));
+    // A call may say how much context must match.
+    let least = seeker.settings.context.unwrap_or(0);
+    let (most_head, most_tail) =
+        (most_head.min(MOST).min(head.saturating_sub(least)), most_tail.min(MOST).min(tail.saturating_sub(least)));
     for left_out in 1..=most_head + most_tail {
         let mut found: Vec<Candidate> = Vec::new();
         let mut cut = (0, 0);

@@ -7,6 +7,7 @@
 
 mod blanks;
 mod choose;
+mod context;
 mod edge;
 mod failure;
 mod insert;
@@ -130,6 +131,14 @@ fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found>
         settle(index, meant, sought).ok()
     };
     let marked = repair::repaired(hunk, occurs).and_then(|(meant, repairs)| Some((place(&meant)?, repairs)));
+    if let Some(least) = settings.context.filter(|_| marked.is_none()) {
+        let less = context::reduced(hunk, least).into_iter();
+        let found = less.map_while(|(meant, note)| (!work::ends(1)).then(|| (place(&meant), note)));
+        if let Some((Some(mut found), note)) = found.into_iter().find(|(found, _)| found.is_some()) {
+            found.notes.push(note);
+            return Some(found);
+        }
+    }
     let filled = || Some((place(&blanks::filled(index, hunk)?)?, vec![blanks::NOTE]));
     let tolerant = settings.matching == crate::op::Matching::Standard && !settings.stale;
     let (mut found, repairs) = marked.or_else(|| if tolerant { filled() } else { None })?;

@@ -7,7 +7,7 @@ use crate::find::indent::IndentMap;
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial, Wanted};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 4, short: false, runs: false };
+pub(in crate::find) static RULE: Rule = Rule { fits, substance: 4, short: true, runs: false };
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     windows::run(search, &RULE)
@@ -33,9 +33,17 @@ mod tests {
     }
 
     #[test]
+    fn short_lines_are_found_if_they_are_there_once() {
+        assert_eq!(edit("x y\nabc\nend\n", "abc  \n", "abd\n"), "x y\nabd\nend\n");
+        assert_eq!(edit("(1) \n", "(1)\n", "(2)\n"), "(2)\n");
+        refuse("go\nend\ngo\n", "go \n", "stop\n");
+        refuse("{\n}\n", "} \n", "};\n");
+    }
+
+    #[test]
     fn whole_lines_only() {
         refuse("return foobar", "return foo\n", "return baz\n");
         refuse("call_one() \ncall_two() \nmid\ncall_one()  \ncall_two()  \n", "call_one()\ncall_two()", "x");
-        refuse("(1) \n", "(1)\n", "(2)\n");
+        refuse("(1) \n(1)  \n", "(1)\n", "(2)\n");
     }
 }

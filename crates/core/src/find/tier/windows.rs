@@ -55,7 +55,7 @@ pub(in crate::find) fn trial<'a>(
     rule: &Rule,
 ) -> Result<Trial<'a>, Refusal> {
     let mut trial = Trial::default();
-    let short = rule.short && search.find.pick == Pick::Unique && is_only_shifted(search, wanted, windows);
+    let short = rule.short && search.find.pick == Pick::Unique && is_only_place(search, wanted, windows);
     if !wanted.has_text() || wanted.substance(rule.substance) < rule.substance && !short {
         return Ok(trial);
     }
@@ -103,15 +103,15 @@ pub(in crate::find) fn is_short(wanted: &Wanted<'_>) -> bool {
     (1..=2).contains(&filled.len()) && filled.iter().all(|line| fold::substance(line, 1) > 0)
 }
 
-/// True for short lines that occur at one place only, apart from their indentation.
-fn is_only_shifted(search: &Search<'_>, wanted: &Wanted<'_>, windows: &[usize]) -> bool {
-    let same =
-        |at: usize, old: &str| search.line(at).trim_start_matches(fold::BLANKS) == old.trim_start_matches(fold::BLANKS);
-    let lines = |first: usize| (first..).zip(&wanted.old);
-    let shifted = |(at, old): (usize, &&str)| fold::indent_of(search.line(at)) != fold::indent_of(old);
-    matches!(*windows, [first] if is_short(wanted)
-        && lines(first).all(|(at, old)| same(at, old))
-        && lines(first).any(shifted))
+/// True for short lines that are in one place only, as they are but for their indentation or the blanks at their ends.
+fn is_only_place(search: &Search<'_>, wanted: &Wanted<'_>, windows: &[usize]) -> bool {
+    let [first] = *windows else { return false };
+    let pairs = || (first..).zip(&wanted.old).map(|(at, old)| (search.line(at), *old));
+    let begins = |line: &str| line.trim_start_matches(fold::BLANKS).to_owned();
+    let ends = |line: &str| line.trim_end_matches(fold::BLANKS).to_owned();
+    let shifted = pairs().all(|(file, old)| begins(file) == begins(old))
+        && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
+    is_short(wanted) && (shifted || pairs().all(|(file, old)| ends(file) == ends(old)))
 }
 
 const CROOKED: &str = "The text is there, but its indentation does not map one-to-one onto the file's.";

@@ -180,7 +180,7 @@ impl Draft {
                 let text = !before.is_empty() || free && run < self.run;
                 self.strange = self.strange.or((!text && self.is_divided()).then_some(at));
                 if self.cut.is_none() {
-                    let before = if before.is_empty() { String::new() } else { format!("{before}\n") };
+                    let before = if before.is_empty() { String::new() } else { format!("{}\n", before.trim_end()) };
                     self.cut = Some(Cut { at, slip: Slip::Close, end: from, before });
                 }
             }
@@ -249,13 +249,28 @@ impl Draft {
         let cut = cut.filter(|cut| {
             cut.slip != Slip::Fence || self.fences == 1 || self.fences == 2 && reopened && self.ends_in_fence()
         });
-        let Some(cut) = cut else { return Err(self.unclosed()) };
+        let Some(mut cut) = cut else { return Err(self.unclosed()) };
         if !self.is_divided() {
             self.divide_nearly()?;
+        }
+        if cut.slip == Slip::Fence {
+            cut.end = self.end_before_marker(cut.end);
+            // Nothing says that the text is to be deleted.
+            if self.split.as_ref().is_some_and(|split| self.text[split.end..cut.end].trim().is_empty()) {
+                return Err(self.unclosed());
+            }
         }
         self.slips.push((cut.slip, cut.at));
         let later = std::mem::take(&mut self.later);
         Ok(Closed { later, ..self.into_closed(Some(&cut)) })
+    }
+
+    /// The end of the second part without a last line that is the beginning of a closing marker.
+    fn end_before_marker(&self, end: usize) -> usize {
+        let begin = self.split.as_ref().map_or(0, |split| split.end);
+        let part = self.text[begin..end].trim_end_matches('\n');
+        let last = part.rfind('\n').map_or(0, |at| at + 1);
+        if marker::begins_close(&part[last..]) { begin + last } else { end }
     }
 
     /// True when the last line that is not blank is a fence: that of the next block.

@@ -55,6 +55,12 @@ pub(super) fn close(line: &str) -> Option<usize> {
     matches!(rest.trim_start().strip_prefix("REPLACE")?, "" | "<").then_some(count)
 }
 
+/// True for a line that may be the beginning of a closing marker: its signs, and a part of its word.
+pub(super) fn begins_close(line: &str) -> bool {
+    let (count, rest) = run(line.trim(), '>');
+    count >= DASHES && CLOSING.iter().any(|word| word.starts_with(rest.trim()))
+}
+
 /// Returns a line without the backslash that escapes its marker.
 pub(super) fn unescaped(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('\\')?;

@@ -114,6 +114,18 @@ impl FilePatch {
         if manner.reverse {
             self.turn()?;
         }
+        let preimage = self.ids.0.clone().filter(|id| id.len() >= 4 && id.bytes().any(|digit| digit != b'0'));
+        let mut files = self.turned(manner, slips)?;
+        for file in &mut files {
+            if matches!(file.ask, Ask::Edit { .. } | Ask::Move { .. } | Ask::Copy { .. }) {
+                file.preimage.clone_from(&preimage);
+            }
+        }
+        Ok(files)
+    }
+
+    /// The requests of a patch that has its direction.
+    fn turned(mut self, manner: &Manner, slips: &mut Slips) -> Result<Vec<FileRequest>> {
         self.agree()?;
         let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & KIND));
         if links.contains(&Some(SUBMODULE)) {

@@ -1,0 +1,108 @@
+//! Edits of a file whose only line ends are lone CRs. Its text is one line for everything that compares lines, so an edit of
+//! several lines is looked for literally, with CRs for its line ends.
+
+use crate::op::{Find, Locator, Op, Pick};
+use crate::span::Span;
+use std::borrow::Cow;
+
+/// The note about edits that were read so.
+pub(super) const NOTE: &str = "The lines of the file end with CR; the line ends of the edit were taken for CRs.";
+
+/// The operations with CRs for their line ends, if that is what the file has and any of them has a line end.
+pub(super) fn in_lone_cr<'o>(text: &str, ops: &'o [Op]) -> Cow<'o, [Op]> {
+    let bytes = text.as_bytes();
+    let lone = memchr::memchr(b'\r', bytes).is_some() && memchr::memchr(b'\n', bytes).is_none();
+    if !lone || !ops.iter().any(has_line_end) {
+        return Cow::Borrowed(ops);
+    }
+    Cow::Owned(ops.iter().map(|op| translated(text, op).unwrap_or_else(|| op.clone())).collect())
+}
+
+fn has_line_end(op: &Op) -> bool {
+    match &op.at {
+        Locator::Find(find) => find.old.contains('\n') || op.text.contains('\n'),
+        Locator::Hunk(_) => true,
+        _ => false,
+    }
+}
+
+/// One operation with CRs; `None` for one without line ends, and for a hunk that is nowhere.
+fn translated(text: &str, op: &Op) -> Option<Op> {
+    let find = match &op.at {
+        Locator::Find(find) if has_line_end(op) => find.clone(),
+        Locator::Hunk(hunk) => Find::new(&hunk.old_text(), Pick::Unique),
+        _ => return None,
+    };
+    let (mut old, mut new) = (find.old.replace('\n', "\r"), op.text.replace('\n', "\r"));
+    // The last line may have no line end.
+    if let Some(open) = old.strip_suffix('\r').filter(|open| !text.contains(&old) && text.ends_with(open)) {
+        old = open.to_owned();
+        if new.ends_with('\r') {
+            new.pop();
+        }
+    }
+    if matches!(op.at, Locator::Hunk(_)) || find.lines {
+        let mut spans = whole_lines(text, &old);
+        let first = spans.next()?;
+        if find.pick == Pick::Unique && spans.next().is_none() {
+            return Some(Op { at: Locator::Exactly(first), text: new });
+        }
+    }
+    Some(Op { at: Locator::Find(Find { old, line: None, lines: false, ..find }), text: new })
+}
+
+/// Where these lines are whole lines of the text.
+fn whole_lines<'t>(text: &'t str, lines: &'t str) -> impl Iterator<Item = Span> + 't {
+    let bytes = text.as_bytes();
+    let begins = move |at: usize| at == 0 || bytes[at - 1] == b'\r';
+    let ends = move |at: usize| at == text.len() || lines.ends_with('\r');
+    let found = memchr::memmem::find_iter(bytes, lines).filter(|_| !lines.is_empty());
+    found.filter(move |&at| begins(at) && ends(at + lines.len())).map(move |at| Span::new(at, at + lines.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve;
+    use crate::op::{Find, Hunk, HunkLine, LineKind, Locator, Op, Order, Pick, Settings};
+    use crate::snapshot::Snapshot;
+
+    fn applied(text: &str, op: Op) -> Option<String> {
+        let base = Snapshot::from_text(text);
+        let resolved = resolve(&base, &[op], Order::Together, Settings::default()).ok()?;
+        String::from_utf8(resolved.changes.apply(&base)).ok()
+    }
+
+    fn edit(text: &str, old: &str, new: &str) -> Option<String> {
+        applied(text, Op { at: Locator::Find(Find::new(old, Pick::Unique)), text: new.to_owned() })
+    }
+
+    fn patch(text: &str, lines: &[&str]) -> Option<String> {
+        let kind = |mark| match mark {
+            b'+' => LineKind::Added,
+            b'-' => LineKind::Removed,
+            _ => LineKind::Context,
+        };
+        let line = |line: &&str| HunkLine { kind: kind(line.as_bytes()[0]), text: line[1..].to_owned() };
+        applied(text, Hunk { lines: lines.iter().map(line).collect(), ..Hunk::default() }.into_op())
+    }
+
+    #[test]
+    fn lines_are_replaced_with_their_line_ends() {
+        let text = "one\rtwo\rthree\rfour";
+        assert_eq!(edit(text, "two\nthree\n", "2\n3\n").as_deref(), Some("one\r2\r3\rfour"));
+        assert_eq!(edit(text, "two", "2\n2b").as_deref(), Some("one\r2\r2b\rthree\rfour"));
+        assert_eq!(edit(text, "three\nfour\n", "3\n4\n").as_deref(), Some("one\rtwo\r3\r4"));
+        assert_eq!(edit(text, "two\rthree", "2\r3").as_deref(), Some("one\r2\r3\rfour"));
+        assert_eq!(edit("a\rb\ra\rb\r", "a\nb", "x"), None);
+        assert_eq!(edit(text, "two\nfour", "x"), None);
+    }
+
+    #[test]
+    fn hunks_are_whole_lines() {
+        let text = "no one\rone\rtwo\rthree";
+        assert_eq!(patch(text, &["-one", "+1", " two"]).as_deref(), Some("no one\r1\rtwo\rthree"));
+        assert_eq!(patch(text, &[" two", "-three", "+3"]).as_deref(), Some("no one\rone\rtwo\r3"));
+        assert_eq!(patch("no one\rtwo\r", &["-one", "+1", " two"]), None);
+        assert_eq!(patch("a\rb\ra\rb\r", &["-a", "+x", " b"]), None);
+    }
+}

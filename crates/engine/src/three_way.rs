@@ -1,0 +1,95 @@
+//! Patches merged with the version that they were made for: git's index lines name it, and a git repository holds it.
+
+use crate::caller::{Caller, Unread};
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::seen::Base;
+use crate::stale;
+use emendate_core::{LineEnd, MOST_BYTES, Op, Order, Result, Snapshot, is_object};
+use emendate_fs::Place;
+use emendate_history::Lines;
+use emendate_run::{Job, run_until};
+use std::time::Duration;
+
+/// How long git may take to read an object.
+const GIT_TIME: Duration = Duration::from_secs(20);
+
+/// The words that read an object: no other repository is asked for one that is missing, and nothing asks for a password.
+const CAT_FILE: &[&str] = &["env", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "git", "cat-file", "blob"];
+
+/// The version of a file that a patch was made for.
+pub(crate) enum Preimage {
+    /// The file is that version.
+    Current,
+    /// Another version.
+    Other(Snapshot),
+    /// It cannot be had, and why.
+    Unknown(String),
+}
+
+impl Engine {
+    /// Finds the version with this object id for a patch of a file.
+    ///
+    /// Errors: `call.cancelled`; a version that is no text.
+    pub(crate) fn preimage(&self, caller: &Caller, place: &Place, now: &Opened, id: &str) -> Result<Preimage> {
+        if is_object(now.snapshot.raw(), id) {
+            return Ok(Preimage::Current);
+        }
+        let words: Vec<String> = CAT_FILE.iter().chain([&id]).map(|word| (*word).to_owned()).collect();
+        let folder = place.absolute().parent().unwrap_or(place.absolute());
+        let job = Job { words: &words, folder, input: b"", time: GIT_TIME, most: MOST_BYTES };
+        let said = match run_until(job, caller.stop()) {
+            Ok(said) => said,
+            Err(error) => {
+                caller.go_on()?;
+                return Ok(Preimage::Unknown(error.message().to_owned()));
+            }
+        };
+        if said.status != Some(0) || !is_object(&said.output, id) {
+            let why = said.complaint.lines().next().unwrap_or("git gave another object").to_owned();
+            return Ok(Preimage::Unknown(why));
+        }
+        let seen = now.snapshot.reopen(said.output)?;
+        // git may store LF for what it checks out with CRLF.
+        let ends = now.snapshot.line_ends();
+        let turned = ends.crlf > 0 && !ends.mixed() && seen.line_ends().crlf == 0;
+        let plain = seen.codec().charset.unit() == 1;
+        if turned && plain {
+            let mut bytes = Vec::with_capacity(seen.raw().len() * 2);
+            for line in seen.raw().split_inclusive(|byte| *byte == b'\n') {
+                bytes.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+                if line.ends_with(b"\n") {
+                    bytes.extend_from_slice(LineEnd::CrLf.as_str().as_bytes());
+                }
+            }
+            return Ok(Preimage::Other(seen.reopen(bytes)?));
+        }
+        Ok(Preimage::Other(seen))
+    }
+
+    /// Plans the edits of a patch in the version that it was made for, and carries them over to the file as it is.
+    ///
+    /// Errors: `stale.changed` for a conflict; that of the session for a file that it has to have read.
+    pub(crate) fn plan_three_way(
+        &self,
+        caller: &Caller,
+        (place, now, seen): (Place, Opened, &Snapshot),
+        (ops, order): (&[Op], Order),
+        options: &Options,
+    ) -> Result<Plan> {
+        if caller.unread == Unread::Deny && !matches!(self.base(caller, options, &place, &now)?, Base::Fresh { .. }) {
+            return Err(stale::lost(self, caller, &place, &now));
+        }
+        let planned = self.plan_stale(caller, place, now, (seen, Lines::all()), (ops, order), options);
+        let mut plan = planned.map_err(|error| {
+            error.evidence("The version that was read is the one that the patch was made for, from the git repository.")
+        })?;
+        for note in &mut plan.notes {
+            if note.starts_with(stale::MERGED) {
+                *note = note.replacen(stale::MERGED, "Merged with the version that the patch was made for.", 1);
+            }
+        }
+        Ok(plan)
+    }
+}
