@@ -135,7 +135,7 @@ impl Engine {
             self.prefer(&directory, file, &mut request);
         }
         self.name_files(caller, &directory, &mut request)?;
-        self.select(selection, &directory, &mut request)?;
+        selection.select(&directory, &mut request)?;
         Ok(Heard { format, request, options, directory })
     }
 

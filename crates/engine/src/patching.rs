@@ -1,7 +1,6 @@
 //! What a call of `apply` may say beside a patch, as the command lines of `git apply` and `patch` do: fields for people and
 //! scripts. Profiles for models leave them out.
 
-use crate::engine::Engine;
 use crate::options::Options;
 use crate::plan::{Becomes, Plan};
 use data_encoding::BASE64;
@@ -32,7 +31,7 @@ pub(crate) struct PatchFields {
     context: Option<usize>,
     /// Blanks at the ends of new lines, before tabs and empty lines at the end of a file: nowarn (default), warn, fix or error.
     whitespace: Option<String>,
-    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with on_stale: markers.
+    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with `on_stale`.
     three_way: bool,
     /// Apply the hunks that can be applied and write the others to FILE.rej beside each file.
     reject: bool,
@@ -115,20 +114,19 @@ fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut Options) ->
     })?;
     let (text, raw) = match String::from_utf8(bytes) {
         Ok(text) => (text, false),
-        Err(error) => match options.declared {
-            Some(Declared { charset: Charset::Legacy(encoding), .. }) => {
+        Err(error) => {
+            if let Some(Declared { charset: Charset::Legacy(encoding), .. }) = options.declared {
                 let (text, broken) = encoding.decode_without_bom_handling(error.as_bytes());
                 if broken {
                     let what = format!("The text is not in {}, the encoding of the call.", encoding.name());
                     return Err(Error::new(Code::CallInvalid, what).next("Leave encoding out, or name the right one."));
                 }
                 (text.into_owned(), false)
-            }
-            _ => {
+            } else {
                 options.declared = Some(Declared { charset: Charset::Latin1, by_call: true });
                 (error.into_bytes().into_iter().map(char::from).collect(), true)
             }
-        },
+        }
     };
     fields.insert("input".to_owned(), text.into());
     Ok(raw)
@@ -158,43 +156,6 @@ fn pattern(text: &str) -> Result<Pattern> {
     Ok(Pattern { matcher, keeps })
 }
 
-impl Engine {
-    /// Leaves out the files of a request that the patterns exclude, and names those whose names are bytes.
-    ///
-    /// Errors: `edit.no_change` when no file is left.
-    pub(crate) fn select(&self, selection: &Selection, directory: &Path, request: &mut Request) -> Result<()> {
-        if selection.patterns.is_empty() {
-            return Ok(());
-        }
-        let default = !selection.patterns.iter().any(|pattern| pattern.keeps);
-        let mut left_out: Vec<String> = Vec::new();
-        request.files.retain(|file| {
-            let path = match &file.ask {
-                Ask::Move { to, .. } | Ask::Copy { to, .. } => to,
-                _ => &file.path,
-            };
-            let name = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
-            let decides = selection.patterns.iter().find(|pattern| pattern.matcher.is_match(name));
-            let keeps = decides.map_or(default, |pattern| pattern.keeps);
-            if !keeps {
-                left_out.push(shown(name));
-            }
-            keeps
-        });
-        left_out.dedup();
-        let list = listed(&left_out);
-        if request.files.is_empty() {
-            return Err(Error::new(Code::EditNoChange, "The patterns leave no file to change.")
-                .evidence(format!("Left out: {list}"))
-                .next("Correct the patterns in only (`!` in front leaves out; the first that matches decides)."));
-        }
-        if !left_out.is_empty() {
-            request.notes.push(format!("Left out by the patterns: {list}."));
-        }
-        Ok(())
-    }
-}
-
 /// Looks for blanks in the lines that plans add, and leaves them out where the call says so.
 ///
 /// Errors: `edit.unparsable` where the call refuses them.
@@ -215,7 +176,7 @@ pub(crate) fn check_blanks(plans: &mut [Plan], whitespace: Whitespace) -> Result
             Whitespace::Fix => plan.becomes_text("whitespace: fix", &fixed)?,
             Whitespace::Refuse => refused.push(format!("{}: {list}", plan.place.shown())),
             Whitespace::Warn | Whitespace::Ignore => {
-                plan.notes.push(format!("Whitespace errors in new lines: {list}."))
+                plan.notes.push(format!("Whitespace errors in new lines: {list}."));
             }
         }
     }
@@ -228,6 +189,41 @@ pub(crate) fn check_blanks(plans: &mut [Plan], whitespace: Whitespace) -> Result
 }
 
 impl Selection {
+    /// Leaves out the files of a request that the patterns exclude.
+    ///
+    /// Errors: `edit.no_change` when no file is left.
+    pub(crate) fn select(&self, directory: &Path, request: &mut Request) -> Result<()> {
+        if self.patterns.is_empty() {
+            return Ok(());
+        }
+        let default = !self.patterns.iter().any(|pattern| pattern.keeps);
+        let mut left_out: Vec<String> = Vec::new();
+        request.files.retain(|file| {
+            let path = match &file.ask {
+                Ask::Move { to, .. } | Ask::Copy { to, .. } => to,
+                _ => &file.path,
+            };
+            let name = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
+            let decides = self.patterns.iter().find(|pattern| pattern.matcher.is_match(name));
+            let keeps = decides.map_or(default, |pattern| pattern.keeps);
+            if !keeps {
+                left_out.push(shown(name));
+            }
+            keeps
+        });
+        left_out.dedup();
+        let list = listed(&left_out);
+        if request.files.is_empty() {
+            return Err(Error::new(Code::EditNoChange, "The patterns leave no file to change.")
+                .evidence(format!("Left out: {list}"))
+                .next("Correct the patterns in only (`!` in front leaves out; the first that matches decides)."));
+        }
+        if !left_out.is_empty() {
+            request.notes.push(format!("Left out by the patterns: {list}."));
+        }
+        Ok(())
+    }
+
     /// Gives the files of a text that was taken byte by byte their names as bytes. A name with an escape may be in UTF-8
     /// already: what exists as `there` says is taken first.
     pub(crate) fn name_bytes(&self, request: &mut Request, there: impl Fn(&str) -> bool) -> Result<()> {

@@ -28,46 +28,46 @@ pub(crate) enum Preimage {
     Unknown(String),
 }
 
-impl Engine {
-    /// Finds the version with this object id for a patch of a file.
-    ///
-    /// Errors: `call.cancelled`; a version that is no text.
-    pub(crate) fn preimage(&self, caller: &Caller, place: &Place, now: &Opened, id: &str) -> Result<Preimage> {
-        if is_object(now.snapshot.raw(), id) {
-            return Ok(Preimage::Current);
-        }
-        let words: Vec<String> = CAT_FILE.iter().chain([&id]).map(|word| (*word).to_owned()).collect();
-        let folder = place.absolute().parent().unwrap_or(place.absolute());
-        let job = Job { words: &words, folder, input: b"", time: GIT_TIME, most: MOST_BYTES };
-        let said = match run_until(job, caller.stop()) {
-            Ok(said) => said,
-            Err(error) => {
-                caller.go_on()?;
-                return Ok(Preimage::Unknown(error.message().to_owned()));
-            }
-        };
-        if said.status != Some(0) || !is_object(&said.output, id) {
-            let why = said.complaint.lines().next().unwrap_or("git gave another object").to_owned();
-            return Ok(Preimage::Unknown(why));
-        }
-        let seen = now.snapshot.reopen(said.output)?;
-        // git may store LF for what it checks out with CRLF.
-        let ends = now.snapshot.line_ends();
-        let turned = ends.crlf > 0 && !ends.mixed() && seen.line_ends().crlf == 0;
-        let plain = seen.codec().charset.unit() == 1;
-        if turned && plain {
-            let mut bytes = Vec::with_capacity(seen.raw().len() * 2);
-            for line in seen.raw().split_inclusive(|byte| *byte == b'\n') {
-                bytes.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
-                if line.ends_with(b"\n") {
-                    bytes.extend_from_slice(LineEnd::CrLf.as_str().as_bytes());
-                }
-            }
-            return Ok(Preimage::Other(seen.reopen(bytes)?));
-        }
-        Ok(Preimage::Other(seen))
+/// Finds the version with this object id for a patch of a file.
+///
+/// Errors: `call.cancelled`; a version that is no text.
+pub(crate) fn preimage(caller: &Caller, place: &Place, now: &Opened, id: &str) -> Result<Preimage> {
+    if is_object(now.snapshot.raw(), id) {
+        return Ok(Preimage::Current);
     }
+    let words: Vec<String> = CAT_FILE.iter().chain([&id]).map(|word| (*word).to_owned()).collect();
+    let folder = place.absolute().parent().unwrap_or(place.absolute());
+    let job = Job { words: &words, folder, input: b"", time: GIT_TIME, most: MOST_BYTES };
+    let said = match run_until(job, caller.stop()) {
+        Ok(said) => said,
+        Err(error) => {
+            caller.go_on()?;
+            return Ok(Preimage::Unknown(error.message().to_owned()));
+        }
+    };
+    if said.status != Some(0) || !is_object(&said.output, id) {
+        let why = said.complaint.lines().next().unwrap_or("git gave another object").to_owned();
+        return Ok(Preimage::Unknown(why));
+    }
+    let seen = now.snapshot.reopen(said.output)?;
+    // git may store LF for what it checks out with CRLF.
+    let ends = now.snapshot.line_ends();
+    let turned = ends.crlf > 0 && !ends.mixed() && seen.line_ends().crlf == 0;
+    let plain = seen.codec().charset.unit() == 1;
+    if turned && plain {
+        let mut bytes = Vec::with_capacity(seen.raw().len() * 2);
+        for line in seen.raw().split_inclusive(|byte| *byte == b'\n') {
+            bytes.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+            if line.ends_with(b"\n") {
+                bytes.extend_from_slice(LineEnd::CrLf.as_str().as_bytes());
+            }
+        }
+        return Ok(Preimage::Other(seen.reopen(bytes)?));
+    }
+    Ok(Preimage::Other(seen))
+}
 
+impl Engine {
     /// Plans the edits of a patch in the version that it was made for, and carries them over to the file as it is.
     ///
     /// Errors: `stale.changed` for a conflict; that of the session for a file that it has to have read.

@@ -49,7 +49,7 @@ fn a_patch_is_merged_with_the_version_it_was_made_for() {
     let (mut merged, mut refused) = (0, 0);
     for round in 0..24 {
         let mut now: Vec<String> = lines(30).lines().map(str::to_owned).collect();
-        for _ in 0..1 + dice.below(4) {
+        for _ in 0..=dice.below(4) {
             let at = 10 + dice.below(9);
             match dice.below(3) {
                 0 => now.insert(at, format!("new {round}")),

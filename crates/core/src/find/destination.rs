@@ -194,6 +194,9 @@ mod tests {
         let file = "class A:\n    a_call()\n    b_call()\n";
         let error = refuse(file, "        a_call()\n        b_call()", "    if x:\n        a_call()\n        c_call()");
         assert!(error.to_string().contains("depth is not clear"), "{error}");
+        // Old, new and file at three depths.
+        let error = refuse(FILE, "def go(self):\n    return 1\n", "  def go(self):\n      return 3\n");
+        assert!(error.to_string().contains("depth is not clear"), "{error}");
     }
 
     #[test]

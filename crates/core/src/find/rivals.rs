@@ -212,6 +212,20 @@ mod tests {
     }
 
     #[test]
+    fn a_twin_with_all_unchanged_lines_is_as_close_as_other_blanks() {
+        let body = |line: &str| {
+            format!(
+                "fn go() {{\n    first_step();\n    second_step();\n{line}\n    third_step();\n    fourth_step();\n}}\n"
+            )
+        };
+        let old = body("    let x = run(a);");
+        let (spaced, other) = (body("    let x  =  run(a);"), body("    let y = walk(b);"));
+        assert_eq!(edit(&spaced, &old, &old.replace("run", "jog")), spaced.replace("run", "jog"));
+        let error = refuse(&format!("{spaced}\n{other}"), &old, &old.replace("run", "jog"));
+        assert_eq!(error.data()["reason"], "rivals", "{error}");
+    }
+
+    #[test]
     fn braces_and_blank_lines_do_not_count() {
         let file = "mod a {\n    fn go() {\n        run();\n    }\n}\n\nfn stop() {\n    halt();\n}\n";
         assert_eq!(

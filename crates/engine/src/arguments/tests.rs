@@ -61,6 +61,10 @@ fn the_calls_of_other_clients_are_read() {
         json!([{"oldString": "a", "newString": "b", "filePath": "/r/a"}]),
         json!({"old_text": "a", "new_text": "b"}),
         json!(r#"[{"old_string": "a", "new_string": "b"}]"#),
+        json!(r#"{"old_string": "a", "new_string": "b"}"#),
+        json!("```json\n[{\"old_string\": \"a\", \"new_string\": \"b\"}]\n```"),
+        json!(json!([{"old_string": "a", "new_string": "b"}]).to_string()),
+        json!(json!(json!([{"old_string": "a", "new_string": "b"}]).to_string()).to_string()),
         json!([r#"{"search": "a", "replace": "b"}"#]),
     ] {
         for tool in ["edit", "multi_edit"] {

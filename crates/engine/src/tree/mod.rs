@@ -16,7 +16,7 @@ use crate::shelves::key;
 use crate::stale;
 use crate::standing::{exists, gone, holds, other_link};
 use crate::target::Target;
-use crate::three_way::Preimage;
+use crate::three_way::{Preimage, preimage};
 use crate::watch::Step;
 use emendate_core::notebook as core_notebook;
 use emendate_core::rows::{self, Registers};
@@ -225,7 +225,7 @@ impl Tree<'_> {
     ) -> Result<(Option<Plan>, Option<String>)> {
         let Some(id) = self.preimages.get(place.absolute()) else { return Ok((None, None)) };
         let Some(now) = self.engine.snapshot(place, options.declared, "")? else { return Ok((None, None)) };
-        Ok(match self.engine.preimage(self.caller, place, &now, id)? {
+        Ok(match preimage(self.caller, place, &now, id)? {
             Preimage::Current => (None, None),
             Preimage::Other(seen) => {
                 let version = (place.clone(), now, &seen);
@@ -420,7 +420,10 @@ impl Tree<'_> {
 
 /// The object ids that patches name, where the call asks for a merge by them.
 fn preimages(targets: &[Target], options: &Options) -> HashMap<PathBuf, String> {
+    // A shorter id may be that of a content that nobody meant.
+    const DIGITS_MIN: usize = 7;
     let named = targets.iter().filter(|_| options.patch.three_way);
+    let named = named.filter(|it| it.preimage.as_ref().is_some_and(|id| id.len() >= DIGITS_MIN));
     named.filter_map(|it| Some((it.place.absolute().to_owned(), it.preimage.clone()?))).collect()
 }
 

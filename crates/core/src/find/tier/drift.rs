@@ -513,3 +513,43 @@ impl<'s, 'a> Target<'s, 'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    const STEPS: &str = "fn go() {\n    prepare_all();\n    first_step(1);\n    second_step();\n    third_step();\n    \
+                         finish_all();\n}\n";
+
+    #[test]
+    fn a_place_with_every_line_is_not_doubted_for_one_that_lacks_some() {
+        let other = STEPS.replace("second_step();", "other_step_here();").replace("go()", "run()");
+        let old = "    prepare_all();\n    second_step();\n    third_step();\n    finish_all();\n}\n";
+        let file = format!("{STEPS}\n{other}");
+        assert_eq!(
+            edit(&file, old, &old.replace("third_step", "last_step")),
+            file.replacen("third_step", "last_step", 1)
+        );
+    }
+
+    #[test]
+    fn lines_are_paired_by_their_depth() {
+        let file = "                }\n            }\n        }\n    }\n}\n\nimpl Table<Longer> {\n    pub fn iterate(&self) -> Iter {\n        self.iter()\n    }\n";
+        let old = file.replacen("        }\n    }\n}", "    }\n}", 1);
+        assert_ne!(old, file);
+        assert_eq!(
+            edit(file, &old, &old.replace("impl Table", "impl Tables")),
+            file.replace("impl Table", "impl Tables")
+        );
+    }
+
+    #[test]
+    fn a_comment_belongs_to_the_line_below_it() {
+        let commented = STEPS.replace("    second_step", "    // The second one.\n    second_step");
+        let new = STEPS.replace("first_step(1);", "first_step(2);\n    added_step();");
+        let want = commented.replace("first_step(1);", "first_step(2);\n    added_step();");
+        assert_eq!(edit(&commented, STEPS, &new), want);
+        // New code in front of other unseen lines may have another meaning there.
+        refuse(&STEPS.replace("    second_step", "    unseen_step();\n    second_step"), STEPS, &new);
+    }
+}

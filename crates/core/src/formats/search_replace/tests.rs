@@ -179,6 +179,20 @@ fn a_block_that_is_nearly_closed_and_another() {
 }
 
 #[test]
+fn half_a_closing_marker_is_never_written() {
+    let whole = "```\na.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n";
+    assert_eq!(one(whole).replace, "b\n");
+    for part in [">>>", ">>>>>>>", ">>>>>>> REP", "  >>>>> REPLAC", ">>>>>>> UPD"] {
+        assert_eq!(one(&whole.replace(">>>>>>> REPLACE", part)).replace, "b\n", "{part}");
+        // A deletion has to be said.
+        assert!(fails(&whole.replace("b\n>>>>>>> REPLACE", part)).contains("not closed"), "{part}");
+    }
+    assert!(fails(&whole.replace("b\n>>>>>>> REPLACE\n", "")).contains("not closed"));
+    assert_eq!(one(&whole.replace(">>>>>>> REPLACE", ">> REP")).replace, "b\n>> REP\n");
+    assert_eq!(one("a.rs\n<<<<<<< SEARCH\na\n=======\nb >>>>>>> REPLACE\n").replace, "b\n");
+}
+
+#[test]
 fn a_word_is_a_name_where_nothing_else_is() {
     let block = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
     assert_eq!(one(&format!("run\n```\n{block}```\n")).path, "run");
