@@ -5,6 +5,7 @@ mod lean;
 mod names;
 mod peers;
 
+use crate::apply::APPLY_FIELDS;
 use crate::arguments::tool_named;
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -333,28 +334,6 @@ const CELLS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_type", "e
 
 /// The fields that most searches need; the others are in the full profile.
 const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
-
-/// All fields of `apply` but those for people and scripts.
-const APPLY_FIELDS: &[&str] = &[
-    "input",
-    "format",
-    "directory",
-    "file",
-    "strip",
-    "reverse",
-    "overwrite",
-    "compat",
-    "tag",
-    "encoding",
-    "on_stale",
-    "match",
-    "dry_run",
-    "partial",
-    "allow_invalid",
-    "irreversible",
-    "repeat",
-    "marks",
-];
 
 const SHORT_SEARCH: &str = "\
 Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so \

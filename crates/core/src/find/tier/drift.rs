@@ -13,6 +13,8 @@
 //! The lines to be changed must exist, no unseen lines may be at the place of writing, and all alignments (repeated
 //! lines!) must lead to the same edit. Context that the caller omitted is kept, context that it invented is dropped.
 
+mod verbatim;
+
 use crate::find::TextEdit;
 use crate::find::align::{Pairs, align};
 use crate::find::destination::{self, Depth, Matched};
@@ -265,12 +267,10 @@ impl<'s, 'a> Target<'s, 'a> {
         match (self.is_verbatim(&early), self.is_verbatim(&late)) {
             (true, false) => late.clone_from(&early),
             (false, true) => early.clone_from(&late),
-            (false, false) => {
-                if let Some(exact) = self.verbatim_pairs(&lines, &inner, early.len()) {
-                    (early, late) = exact;
-                }
-            }
             (true, true) => {}
+            (false, false) => {
+                (early, late) = self.verbatim_pairs(&lines, &inner, early.len()).unwrap_or((early, late));
+            }
         }
         let typos = self.typos(&early, lines.end);
         if early == late && !typos.is_empty() {
@@ -288,34 +288,6 @@ impl<'s, 'a> Target<'s, 'a> {
         let extra = inner.len() + 2 - early.len();
         let typos = typos.len();
         (score >= LIKE - MARGIN).then_some(Reading { score, lines, early, late, missing, extra, typos })
-    }
-
-    /// The pairings of as many lines by their text with its indentation, where the first and the last line are the file's.
-    fn verbatim_pairs(&self, lines: &Range<usize>, inner: &[usize], count: usize) -> Option<(Pairs, Pairs)> {
-        let last = self.at.len() - 1;
-        let old = |nth: usize| self.search.wanted.old[self.at[nth]].trim_end();
-        let file = |at: usize| self.search.line(at).trim_end();
-        if old(0) != file(lines.start) || old(last) != file(lines.end - 1) {
-            return None;
-        }
-        let key = |line: &str| xxhash_rust::xxh3::xxh3_64(line.as_bytes());
-        let inside: Vec<u64> = (1..last).map(|nth| key(old(nth))).collect();
-        let others: Vec<u64> = inner.iter().map(|&at| key(file(at))).collect();
-        let weight = |at: usize| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12);
-        let (early, late) = align(&inside, &others, weight);
-        let whole = |inside: Pairs| -> Pairs {
-            let inside = inside.into_iter().map(|(nth, line)| (nth + 1, inner[line]));
-            [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
-        };
-        (early.len() + 2 == count).then(|| (whole(early), whole(late)))
-    }
-
-    /// True when all lines of a pairing are equal to the file's, including indentation.
-    fn is_verbatim(&self, pairs: &Pairs) -> bool {
-        let same = |&(old, line): &(usize, usize)| {
-            self.search.wanted.old[self.at[old]].trim_end() == self.search.line(line).trim_end()
-        };
-        pairs.iter().all(same)
     }
 
     /// Returns lines kept by the edit that the file has between the same neighbours with a typo.
@@ -454,11 +426,6 @@ impl<'s, 'a> Target<'s, 'a> {
             }
         }
         Ok(edits)
-    }
-
-    /// True when every line of old is there to the letter, with one line of the file between them at most.
-    fn has_all(&self, reading: &Reading) -> bool {
-        reading.missing.is_empty() && reading.typos == 0 && reading.extra <= 1 && self.is_verbatim(&reading.early)
     }
 
     fn edits(&self, lines: &Range<usize>, pairs: &Pairs) -> Result<Vec<TextEdit>, Refusal> {
