@@ -1,22 +1,22 @@
 //! Approval by the person at the terminal: shows the planned change, and accepts yes, no, an edited text or always.
 
-use crate::desk::Desk;
-use crate::diff::Layout;
-use crate::show::{BOLD, PLAIN, Paper};
-use crate::{io_error, memory, show};
+use crate::context::CliContext;
+use crate::diff::DiffLayout;
+use crate::output::{BOLD, PLAIN, StyledWriter};
+use crate::{io_error, output, trust};
 use emendate::core::{Code, Error, Result};
-use emendate::{Approval, Caller, Reply, question};
+use emendate::{Approval, CallContext, Reply, question};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Questions of one call: after each answer the call is planned again, and another file may need approval.
-const QUESTIONS: usize = 16;
+const QUESTIONS_MAX: usize = 16;
 
 /// A person's answer.
 #[derive(Debug, PartialEq, Eq)]
-enum Answer {
+enum ApprovalAnswer {
     Yes,
     No,
     Edit,
@@ -25,24 +25,24 @@ enum Answer {
 
 /// Makes a call; if it needs approval, asks the person at the terminal and repeats it. Changes that cannot be undone
 /// need approval, too; if nobody can be asked, a warning is printed first.
-pub(crate) fn call(desk: &Desk<'_>, make: impl Fn(&Caller) -> Reply) -> Reply {
+pub(crate) fn call(desk: &CliContext<'_>, make: impl Fn(&CallContext) -> Reply) -> Reply {
     // On a command line, every relative name has the same base.
-    let mut caller = Caller { names_from: desk.cwd.clone(), ..desk.caller() };
+    let mut caller = CallContext { names_from: desk.cwd.clone(), ..desk.caller() };
     let mut reply = make(&caller);
     let asks = !desk.global.json && io::stdin().is_terminal() && io::stderr().is_terminal();
-    for _ in 0..QUESTIONS {
+    for _ in 0..QUESTIONS_MAX {
         let Some(error) = reply.result.as_ref().err() else { break };
-        let mut out = show::stderr().laid_out(Layout::chosen(desk.global.side_by_side));
+        let mut out = output::stderr().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
         let answered = if error.code() == Code::OperationIrreversible && caller.irreversible == Some(false) {
             if !asks {
-                show::note(error.message());
+                output::note(error.message());
             } else if !agrees(error, &mut io::stdin().lock(), &mut out).unwrap_or(false) {
                 break;
             }
             caller.irreversible = Some(true);
             Ok(())
         } else if let Some(asked) = question(error).filter(|_| asks).cloned() {
-            converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| memory::always(desk, rules))
+            converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| trust::remember_rules(desk, rules))
                 .map(|approval| caller.approval = Some(approval))
         } else {
             break;
@@ -57,9 +57,9 @@ pub(crate) fn call(desk: &Desk<'_>, make: impl Fn(&Caller) -> Reply) -> Reply {
 }
 
 /// Asks whether to make a change that cannot be undone.
-fn agrees<W: Write>(error: &Error, input: &mut dyn BufRead, out: &mut Paper<W>) -> io::Result<bool> {
+fn agrees<W: Write>(error: &Error, input: &mut dyn BufRead, out: &mut StyledWriter<W>) -> io::Result<bool> {
     out.line(BOLD, error.message())?;
-    Ok(answer(input, out, false, false)? == Answer::Yes)
+    Ok(answer(input, out, false, false)? == ApprovalAnswer::Yes)
 }
 
 /// Shows a question and reads the answer. `edit` lets the person change a text, `always` remembers rules.
@@ -68,13 +68,13 @@ fn agrees<W: Write>(error: &Error, input: &mut dyn BufRead, out: &mut Paper<W>) 
 fn converse<W: Write>(
     question: &Value,
     input: &mut dyn BufRead,
-    out: &mut Paper<W>,
+    out: &mut StyledWriter<W>,
     edit: impl Fn(&Path, &str) -> Result<String>,
     always: impl Fn(&[String]) -> Result<()>,
 ) -> Result<Approval> {
     let files: Vec<&Map<String, Value>> =
         question["files"].as_array().into_iter().flatten().filter_map(Value::as_object).collect();
-    let mut approval = Approval::to(question["seal"].as_str().unwrap_or_default());
+    let mut approval = Approval::granted(question["seal"].as_str().unwrap_or_default());
     let rules: Option<Vec<String>> = files.iter().map(|file| rule_for(file)).collect();
     let editable = files.iter().all(|file| file.get("proposed").is_some());
     let failed = |error: io::Error| io_error("the terminal", &error);
@@ -82,10 +82,10 @@ fn converse<W: Write>(
         shown(out, file).map_err(failed)?;
     }
     match answer(input, out, editable, rules.is_some()).map_err(failed)? {
-        Answer::No => approval.agreed = false,
-        Answer::Yes => {}
-        Answer::Always => always(&rules.unwrap_or_default())?,
-        Answer::Edit => {
+        ApprovalAnswer::No => approval.agreed = false,
+        ApprovalAnswer::Yes => {}
+        ApprovalAnswer::Always => always(&rules.unwrap_or_default())?,
+        ApprovalAnswer::Edit => {
             for file in &files {
                 let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
                 let path = PathBuf::from(text("filePath"));
@@ -99,7 +99,7 @@ fn converse<W: Write>(
     Ok(approval)
 }
 
-fn shown<W: Write>(out: &mut Paper<W>, file: &Map<String, Value>) -> io::Result<()> {
+fn shown<W: Write>(out: &mut StyledWriter<W>, file: &Map<String, Value>) -> io::Result<()> {
     let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
     out.line(BOLD, text("summary"))?;
     out.plain(&format!("You are asked because of the rule `{}` of {}.", text("rule"), text("origin")))?;
@@ -108,7 +108,12 @@ fn shown<W: Write>(out: &mut Paper<W>, file: &Map<String, Value>) -> io::Result<
 }
 
 /// Asks until the answer is valid; the end of the input means no.
-fn answer<W: Write>(input: &mut dyn BufRead, out: &mut Paper<W>, edit: bool, always: bool) -> io::Result<Answer> {
+fn answer<W: Write>(
+    input: &mut dyn BufRead,
+    out: &mut StyledWriter<W>,
+    edit: bool,
+    always: bool,
+) -> io::Result<ApprovalAnswer> {
     let choices =
         [Some("[y]es"), Some("[n]o"), edit.then_some("[e]dit first"), always.then_some("[a]lways for this file")];
     let choices: Vec<&str> = choices.into_iter().flatten().collect();
@@ -118,13 +123,13 @@ fn answer<W: Write>(input: &mut dyn BufRead, out: &mut Paper<W>, edit: bool, alw
         let mut line = String::new();
         if input.read_line(&mut line)? == 0 {
             out.put(PLAIN, "\n")?;
-            return Ok(Answer::No);
+            return Ok(ApprovalAnswer::No);
         }
         match &*line.trim().to_lowercase() {
-            "y" | "yes" => return Ok(Answer::Yes),
-            "n" | "no" => return Ok(Answer::No),
-            "e" | "edit" if edit => return Ok(Answer::Edit),
-            "a" | "always" if always => return Ok(Answer::Always),
+            "y" | "yes" => return Ok(ApprovalAnswer::Yes),
+            "n" | "no" => return Ok(ApprovalAnswer::No),
+            "e" | "edit" if edit => return Ok(ApprovalAnswer::Edit),
+            "a" | "always" if always => return Ok(ApprovalAnswer::Always),
             _ => {}
         }
     }
@@ -172,8 +177,8 @@ fn edited(path: &Path, text: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::{agrees, converse};
-    use crate::diff::Layout;
-    use crate::show::Paper;
+    use crate::diff::DiffLayout;
+    use crate::output::StyledWriter;
     use emendate::Approval;
     use emendate::core::{Code, Error, Result};
     use serde_json::{Value, json};
@@ -193,7 +198,8 @@ mod tests {
             let mut out = Vec::new();
             let error = Error::new(Code::OperationIrreversible, "This cannot be undone: it is too large.");
             let asked =
-                agrees(&error, &mut typed.as_bytes(), &mut Paper::on(&mut out, false, Layout::Unified)).unwrap();
+                agrees(&error, &mut typed.as_bytes(), &mut StyledWriter::on(&mut out, false, DiffLayout::Unified))
+                    .unwrap();
             assert_eq!(asked, yes, "{typed:?}");
             assert!(String::from_utf8(out).unwrap().contains("too large"));
         }
@@ -207,7 +213,7 @@ mod tests {
             Ok(())
         };
         let edit = |_: &std::path::Path, text: &str| Ok(format!("{text}more\n"));
-        let mut paper = Paper::on(&mut out, false, Layout::Unified);
+        let mut paper = StyledWriter::on(&mut out, false, DiffLayout::Unified);
         let answered = converse(&question(rule), &mut typed.as_bytes(), &mut paper, edit, always);
         (answered, String::from_utf8(out).unwrap(), rules.into_inner())
     }
@@ -215,7 +221,7 @@ mod tests {
     #[test]
     fn the_diff_and_the_rule_are_shown() {
         let (answered, shown, _) = say("Edit(*.txt)", "y\n");
-        assert_eq!(answered.unwrap(), Approval::to("s"));
+        assert_eq!(answered.unwrap(), Approval::granted("s"));
         assert!(shown.contains("rule `Edit(*.txt)` of test") && shown.contains("-old\n+new\n"), "{shown}");
         assert!(!shown.contains("[a]lways"), "a rule that asks goes before any that allows: {shown}");
     }
@@ -223,20 +229,20 @@ mod tests {
     #[test]
     fn no_and_the_end_are_no() {
         for typed in ["n\n", "", "what?\nno\n", "a\nn\n"] {
-            assert_eq!(say("Edit(*.txt)", typed).0.unwrap(), Approval::refusing("s"), "{typed:?}");
+            assert_eq!(say("Edit(*.txt)", typed).0.unwrap(), Approval::denied("s"), "{typed:?}");
         }
     }
 
     #[test]
     fn the_person_may_change_the_text() {
         let texts = vec![(PathBuf::from("/r/a [1].txt"), "new\nmore\n".to_owned())];
-        assert_eq!(say("x", "e\n").0.unwrap(), Approval { texts, ..Approval::to("s") });
+        assert_eq!(say("x", "e\n").0.unwrap(), Approval { texts, ..Approval::granted("s") });
     }
 
     #[test]
     fn always_is_a_rule_for_the_file() {
         let (answered, _, rules) = say("policy.default", "a\n");
-        assert_eq!(answered.unwrap(), Approval::to("s"));
+        assert_eq!(answered.unwrap(), Approval::granted("s"));
         assert_eq!(rules, ["Edit(//r/a \\[1\\].txt)"]);
     }
 }

@@ -10,17 +10,17 @@ pub(crate) use patch::PatchArgs;
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
-use crate::global::{Global, names};
+use crate::global::{GlobalArgs, names};
 use crate::help;
-use crate::hook::Moment;
+use crate::hook::HookPhase;
 use crate::install::McpCommand;
-use crate::notebook::{NotebookEditArgs, Part};
+use crate::notebook::{NotebookEditArgs, PartArgs};
 use crate::stats::StatsArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, Parser, Subcommand};
-use emendate::core::formats::{FORMATS, textual};
-use emendate::core::marks::MARKS;
-use emendate::core::print::TARGETS;
+use emendate::core::formats::{FORMATS, text_formats};
+use emendate::core::line_format::LINE_FORMATS;
+use emendate::core::print::PRINT_FORMATS;
 use emendate::{PROFILES, Profile, profile};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: GlobalArgs,
 }
 
 impl Cli {
@@ -149,7 +149,7 @@ pub(crate) enum Command {
     #[command(after_help = help::HOOK)]
     Hook {
         #[command(subcommand)]
-        moment: Moment,
+        moment: HookPhase,
     },
     /// Show the settings in force, or the schema of emend.toml
     Config {
@@ -201,7 +201,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// How lines are marked [default: numbered]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(MARKS.iter().map(|marks| marks.name)))]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(LINE_FORMATS.iter().map(|marks| marks.name)))]
     pub(crate) format: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
     #[arg(long, value_name = "LABEL")]
@@ -210,7 +210,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["offset", "limit"])]
     pub(crate) symbol: Option<String>,
     #[command(flatten)]
-    pub(crate) part: Part,
+    pub(crate) part: PartArgs,
 }
 
 /// `emend search`.
@@ -239,13 +239,13 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// How lines are marked [default: numbered]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(MARKS.iter().map(|marks| marks.name)))]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(LINE_FORMATS.iter().map(|marks| marks.name)))]
     pub(crate) format: Option<String>,
 }
 
 /// What every edit may say beside its texts.
 #[derive(Args)]
-pub(crate) struct Extras {
+pub(crate) struct ExtraArgs {
     /// The version this edit is based on, as a read or an edit returned it in data.tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
@@ -259,7 +259,7 @@ pub(crate) struct Extras {
 
 /// How much matching may forgive.
 #[derive(Args)]
-pub(crate) struct Matching {
+pub(crate) struct MatchingArgs {
     /// How much matching may forgive [default: standard]
     #[arg(long, value_name = "WORD", value_parser = names::<emendate::core::Matching>())]
     pub(crate) r#match: Option<String>,
@@ -293,9 +293,9 @@ pub(crate) struct EditArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) at: Option<String>,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) matching: MatchingArgs,
     #[command(flatten)]
-    pub(crate) extras: Extras,
+    pub(crate) extras: ExtraArgs,
 }
 
 /// `emend multi-edit`.
@@ -310,9 +310,9 @@ pub(crate) struct MultiEditArgs {
     #[arg(long)]
     pub(crate) in_turn: bool,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) matching: MatchingArgs,
     #[command(flatten)]
-    pub(crate) extras: Extras,
+    pub(crate) extras: ExtraArgs,
 }
 
 /// `emend write`.
@@ -324,7 +324,7 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) from: PathBuf,
     #[command(flatten)]
-    pub(crate) extras: Extras,
+    pub(crate) extras: ExtraArgs,
 }
 
 /// Where edits written as text come from, and how they are read.
@@ -334,7 +334,7 @@ pub(crate) struct TextArgs {
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) edits: PathBuf,
     /// Format of the edits [default: recognised]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(textual().map(|format| format.spec().name)))]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(text_formats().map(|format| format.spec().name)))]
     pub(crate) format: Option<String>,
     /// Folder that relative file names start from [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -354,7 +354,7 @@ pub(crate) struct TextArgs {
 #[derive(Args)]
 pub(crate) struct ConvertArgs {
     /// The format to write
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(TARGETS.iter().map(|target| target.name)))]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(PRINT_FORMATS.iter().map(|target| target.name)))]
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) text: TextArgs,
@@ -364,7 +364,7 @@ pub(crate) struct ConvertArgs {
 #[derive(Args)]
 pub(crate) struct PreviewArgs {
     /// Format of the edits [default: recognised]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(textual().map(|format| format.spec().name)))]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(text_formats().map(|format| format.spec().name)))]
     pub(crate) format: Option<String>,
 }
 
@@ -396,7 +396,7 @@ pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) patch: PatchArgs,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) matching: MatchingArgs,
 }
 
 /// `emend prompt`.

@@ -1,7 +1,7 @@
 //! `emend config`: the effective settings, and the schema of the file.
 
-use crate::desk::Desk;
-use crate::{help, show};
+use crate::context::CliContext;
+use crate::{help, output};
 use clap::Subcommand;
 use emendate::core::Result;
 use emendate::{Config, FORMATTERS, LANGUAGE_SERVERS};
@@ -28,27 +28,27 @@ pub(crate) enum ConfigCommand {
 /// Prints the requested part; returns the exit status.
 ///
 /// Errors: an invalid configuration.
-pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> {
     match command {
         ConfigCommand::Schema => {
-            show::page(&serde_json::to_string_pretty(&Config::schema()).unwrap_or_default())?;
+            output::page(&serde_json::to_string_pretty(&Config::schema()).unwrap_or_default())?;
         }
-        ConfigCommand::Formatters => show::page(&listed(FORMATTERS.iter().copied()))?,
-        ConfigCommand::Servers => show::page(&listed(LANGUAGE_SERVERS.iter().map(|it| (it.name, it.words))))?,
+        ConfigCommand::Formatters => output::page(&listed(FORMATTERS.iter().copied()))?,
+        ConfigCommand::Servers => output::page(&listed(LANGUAGE_SERVERS.iter().map(|it| (it.name, it.argv))))?,
         ConfigCommand::Show { origin } => {
             let engine = desk.open()?;
             let rows = engine.config().shown();
             if desk.global.json {
-                show::value(&rows)?;
+                output::value(&rows)?;
             } else {
                 let line = |row: &Value| {
                     let value = format!("{} = {}", row["key"].as_str().unwrap_or_default(), row["value"]);
                     let from = row["origin"].as_str().unwrap_or_default();
                     if *origin { format!("{value:<48}  # {from}\n") } else { format!("{value}\n") }
                 };
-                show::page(&rows.as_array().into_iter().flatten().map(line).collect::<String>())?;
+                output::page(&rows.as_array().into_iter().flatten().map(line).collect::<String>())?;
             }
-            show::notices(&engine);
+            output::notices(&engine);
         }
     }
     Ok(0)
@@ -60,7 +60,7 @@ fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> Strin
         let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
         (format!("{mark} {name}"), words.join(" "))
     };
-    show::columns("", programs.map(row))
+    output::columns("", programs.map(row))
 }
 
 /// True when the search path has a program of that name.

@@ -1,24 +1,24 @@
 //! The diff of a reply for people: unified with the changed words highlighted, or side by side.
 
-use crate::show::{ADDED, BOLD, PLAIN, Paper, RANGE, REMOVED};
+use crate::output::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use anstyle::Style;
-use emendate::core::explain::{LineKind, Piece, inline};
+use emendate::core::explain::{LineKind, LineSegment, inline};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
 
 /// Columns of a side-by-side diff if there is no terminal to determine them.
-const WIDTH: usize = 160;
+const COLUMNS_DEFAULT: usize = 160;
 /// Minimum columns for a side-by-side diff.
-const NARROW: usize = 40;
+const COLUMNS_MIN: usize = 40;
 /// Columns of a line number and the blank after it.
-const GUTTER: usize = 6;
+const GUTTER_COLUMNS: usize = 6;
 /// Columns from one tab stop to the next.
-const TAB: usize = 4;
+const TAB_COLUMNS: usize = 4;
 
 /// The layout of a diff.
 #[derive(Clone, Copy, Default)]
-pub(crate) enum Layout {
+pub(crate) enum DiffLayout {
     /// One side below the other.
     #[default]
     Unified,
@@ -26,31 +26,31 @@ pub(crate) enum Layout {
     Beside(usize),
 }
 
-impl Layout {
+impl DiffLayout {
     /// Returns the layout for the width of the terminal, or the one in `COLUMNS`.
-    pub(crate) fn chosen(side_by_side: bool) -> Layout {
+    pub(crate) fn layout_for_terminal(side_by_side: bool) -> DiffLayout {
         if !side_by_side {
-            return Layout::Unified;
+            return DiffLayout::Unified;
         }
         let said = || std::env::var("COLUMNS").ok()?.parse().ok();
         let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)).or_else(said);
-        Layout::Beside(width.unwrap_or(WIDTH).max(NARROW))
+        DiffLayout::Beside(width.unwrap_or(COLUMNS_DEFAULT).max(COLUMNS_MIN))
     }
 }
 
 /// A hunk of `structuredPatch`.
-struct Hunk<'a> {
+struct StructuredHunk<'a> {
     /// Numbers as in a unified diff: first line and count, old and new.
     at: [u64; 4],
     /// The lines as they are in the patch, with their signs.
     lines: Vec<&'a str>,
 }
 
-impl<'a> Hunk<'a> {
-    fn read(hunk: &'a Value) -> Hunk<'a> {
+impl<'a> StructuredHunk<'a> {
+    fn read(hunk: &'a Value) -> StructuredHunk<'a> {
         let number = |key: &str| hunk.get(key).and_then(Value::as_u64).unwrap_or(0);
         let lines = hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        Hunk { at: ["oldStart", "oldLines", "newStart", "newLines"].map(number), lines: lines.collect() }
+        StructuredHunk { at: ["oldStart", "oldLines", "newStart", "newLines"].map(number), lines: lines.collect() }
     }
 
     fn header(&self) -> String {
@@ -60,7 +60,7 @@ impl<'a> Hunk<'a> {
     }
 
     /// The lines with their kind and segments; `None` for a remark on a line (that it has no line end).
-    fn pieces(&self) -> Vec<Option<(LineKind, Vec<Piece<'a>>)>> {
+    fn pieces(&self) -> Vec<Option<(LineKind, Vec<LineSegment<'a>>)>> {
         let kind = |line: &str| match line.as_bytes().first() {
             Some(b'-') => Some(LineKind::Removed),
             Some(b'+') => Some(LineKind::Added),
@@ -84,7 +84,7 @@ const fn styles(kind: LineKind) -> (Style, Style) {
     }
 }
 
-impl<W: Write> Paper<W> {
+impl<W: Write> StyledWriter<W> {
     /// Prints the diff of a reply, if it has one; `margin` precedes each line.
     pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
         let hunks = data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
@@ -93,17 +93,17 @@ impl<W: Write> Paper<W> {
         let created = data.get("type").and_then(Value::as_str) == Some("create");
         self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
         self.line(BOLD, &format!("{margin}+++ {path}"))?;
-        for hunk in hunks.iter().map(Hunk::read) {
+        for hunk in hunks.iter().map(StructuredHunk::read) {
             self.line(RANGE, &format!("{margin}{}", hunk.header()))?;
             match self.layout() {
-                Layout::Unified => self.unified(margin, &hunk)?,
-                Layout::Beside(width) => self.beside(width, &hunk)?,
+                DiffLayout::Unified => self.unified(margin, &hunk)?,
+                DiffLayout::Beside(width) => self.beside(width, &hunk)?,
             }
         }
         Ok(())
     }
 
-    fn unified(&mut self, margin: &str, hunk: &Hunk<'_>) -> io::Result<()> {
+    fn unified(&mut self, margin: &str, hunk: &StructuredHunk<'_>) -> io::Result<()> {
         for (line, pieces) in hunk.lines.iter().zip(hunk.pieces()) {
             self.put(PLAIN, margin)?;
             let Some((kind, pieces)) = pieces else {
@@ -119,14 +119,14 @@ impl<W: Write> Paper<W> {
     }
 
     /// Prints segments in their styles, adjacent ones of one style together.
-    fn runs(&mut self, pieces: &[Piece<'_>], (style, changed): (Style, Style)) -> io::Result<()> {
+    fn runs(&mut self, pieces: &[LineSegment<'_>], (style, changed): (Style, Style)) -> io::Result<()> {
         pieces.chunk_by(|a, b| a.changed == b.changed).try_for_each(|run| {
             let text: String = run.iter().map(|piece| piece.text).collect();
             self.put(if run[0].changed { changed } else { style }, &text)
         })
     }
 
-    fn beside(&mut self, width: usize, hunk: &Hunk<'_>) -> io::Result<()> {
+    fn beside(&mut self, width: usize, hunk: &StructuredHunk<'_>) -> io::Result<()> {
         let column = (width - " │ ".chars().count()) / 2;
         let [old, old_lines, new, new_lines] = hunk.at;
         let (mut left, mut right) = (old + u64::from(old_lines == 0), new + u64::from(new_lines == 0));
@@ -142,15 +142,15 @@ impl<W: Write> Paper<W> {
     }
 
     /// Prints one line of one side in exactly `column` columns; the last cell of a row is not padded.
-    fn cell(&mut self, number: u64, line: Option<&Side<'_>>, column: usize, fill: bool) -> io::Result<()> {
+    fn cell(&mut self, number: u64, line: Option<&SideLine<'_>>, column: usize, fill: bool) -> io::Result<()> {
         let mut used = 0;
         if let Some((kind, pieces)) = line {
             let (style, changed) = styles(*kind);
-            self.put(RANGE, &format!("{number:>width$} ", width = GUTTER - 1))?;
-            let fitted = fitted(pieces, column.saturating_sub(GUTTER));
-            used = GUTTER + fitted.1;
-            let pieces: Vec<Piece<'_>> =
-                fitted.0.iter().map(|(changed, text)| Piece { changed: *changed, text }).collect();
+            self.put(RANGE, &format!("{number:>width$} ", width = GUTTER_COLUMNS - 1))?;
+            let fitted = fitted(pieces, column.saturating_sub(GUTTER_COLUMNS));
+            used = GUTTER_COLUMNS + fitted.1;
+            let pieces: Vec<LineSegment<'_>> =
+                fitted.0.iter().map(|(changed, text)| LineSegment { changed: *changed, text }).collect();
             self.runs(&pieces, (style, changed))?;
         }
         let rest = if fill { column.saturating_sub(used) } else { 0 };
@@ -159,11 +159,11 @@ impl<W: Write> Paper<W> {
 }
 
 /// A line of one side.
-type Side<'a> = (LineKind, Vec<Piece<'a>>);
+type SideLine<'a> = (LineKind, Vec<LineSegment<'a>>);
 
 /// Arranges lines in rows of two cells: removed lines next to the added ones that replaced them.
-fn pairs(lines: Vec<Side<'_>>) -> Vec<(Option<Side<'_>>, Option<Side<'_>>)> {
-    let mut out: Vec<(Option<Side<'_>>, Option<Side<'_>>)> = Vec::with_capacity(lines.len());
+fn pairs(lines: Vec<SideLine<'_>>) -> Vec<(Option<SideLine<'_>>, Option<SideLine<'_>>)> {
+    let mut out: Vec<(Option<SideLine<'_>>, Option<SideLine<'_>>)> = Vec::with_capacity(lines.len());
     // The first row since the last unchanged line whose right cell is empty.
     let mut open = 0;
     for line in lines {
@@ -192,12 +192,12 @@ fn pairs(lines: Vec<Side<'_>>) -> Vec<(Option<Side<'_>>, Option<Side<'_>>)> {
 }
 
 /// Cuts segments to `most` columns, with tabs as blanks; also returns the columns they take.
-fn fitted(pieces: &[Piece<'_>], most: usize) -> (Vec<(bool, String)>, usize) {
+fn fitted(pieces: &[LineSegment<'_>], most: usize) -> (Vec<(bool, String)>, usize) {
     let mut out: Vec<(bool, String)> = Vec::new();
     let mut used = 0;
     let chars = pieces.iter().flat_map(|piece| piece.text.chars().map(|char| (piece.changed, char)));
     for (changed, char) in chars {
-        let width = if char == '\t' { TAB - used % TAB } else { char.width().unwrap_or(1) };
+        let width = if char == '\t' { TAB_COLUMNS - used % TAB_COLUMNS } else { char.width().unwrap_or(1) };
         if out.last().is_none_or(|last| last.0 != changed) {
             out.push((changed, String::new()));
         }
@@ -227,9 +227,9 @@ fn fitted(pieces: &[Piece<'_>], most: usize) -> (Vec<(bool, String)>, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hunk, Layout, fitted, pairs};
-    use crate::show::Paper;
-    use emendate::core::explain::Piece;
+    use super::{DiffLayout, StructuredHunk, fitted, pairs};
+    use crate::output::StyledWriter;
+    use emendate::core::explain::LineSegment;
     use serde_json::{Value, json};
 
     fn patch() -> Value {
@@ -239,9 +239,9 @@ mod tests {
         }]})
     }
 
-    fn shown(layout: Layout, color: bool) -> String {
+    fn shown(layout: DiffLayout, color: bool) -> String {
         let mut out = Vec::new();
-        let mut paper = Paper::on(&mut out, color, layout);
+        let mut paper = StyledWriter::on(&mut out, color, layout);
         paper.diff("", patch().as_object().unwrap()).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -250,22 +250,22 @@ mod tests {
     fn unified_is_what_patch_reads() {
         let want =
             "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n same\n-let x = 1;\n-gone\n+let x = 2;\n\\ No newline at end of file\n";
-        assert_eq!(shown(Layout::Unified, false), want);
-        let colored = shown(Layout::Unified, true);
+        assert_eq!(shown(DiffLayout::Unified, false), want);
+        let colored = shown(DiffLayout::Unified, true);
         assert!(colored.contains("let x = \u{1b}[0m\u{1b}[7m\u{1b}[31m1\u{1b}[0m"), "{colored:?}");
     }
 
     #[test]
     fn beside_each_other() {
         let want = "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n    7 same           │     7 same\n    8 let x = 1;     │     8 let x = 2;\n    9 gone           │\n";
-        assert_eq!(shown(Layout::Beside(43), false), want);
+        assert_eq!(shown(DiffLayout::Beside(43), false), want);
     }
 
     #[test]
     fn rows_hold_what_belongs_together() {
         let hunk = json!({ "lines": ["-a", "+A", "+B", " k", "+c", "-d", "-e", "+D"] });
-        let rows = pairs(Hunk::read(&hunk).pieces().into_iter().flatten().collect());
-        let text = |side: &Option<super::Side<'_>>| {
+        let rows = pairs(StructuredHunk::read(&hunk).pieces().into_iter().flatten().collect());
+        let text = |side: &Option<super::SideLine<'_>>| {
             side.as_ref().map_or(String::new(), |side| side.1.iter().map(|piece| piece.text).collect())
         };
         let rows: Vec<String> = rows.iter().map(|row| format!("{}|{}", text(&row.0), text(&row.1))).collect();
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn lines_are_cut_to_the_column() {
         let text = |text: &str, most| {
-            let (pieces, used) = fitted(&[Piece { changed: false, text }], most);
+            let (pieces, used) = fitted(&[LineSegment { changed: false, text }], most);
             (pieces.into_iter().map(|piece| piece.1).collect::<String>(), used)
         };
         assert_eq!(text("abc", 3), ("abc".to_owned(), 3));

@@ -1,13 +1,13 @@
 //! `emend doctor`: the capabilities of this machine, and problems.
 
-use crate::clients::{Registered, registered};
+use crate::clients::{Registration, find_registrations};
 use crate::config::installed;
-use crate::desk::Desk;
-use crate::show;
+use crate::context::CliContext;
+use crate::output;
 use emendate::core::Result;
-use emendate::fs::{Local, Probe, Store as _};
-use emendate::history::{Database, Limits, root_key};
-use emendate::{Engine, PROJECT_FILES, State};
+use emendate::fs::{LocalStore, Probe, Store as _};
+use emendate::history::{Database, HistoryLimits, root_key};
+use emendate::{Engine, PROJECT_FILES, StateLocation};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ struct Findings {
     /// Databases, and whether they can be opened.
     databases: Vec<(PathBuf, bool)>,
     /// Clients that start this server.
-    clients: Vec<Registered>,
+    clients: Vec<Registration>,
     /// Language servers: name, program, whether it exists, and the file that configures it.
     servers: Vec<(String, String, bool, String)>,
     notices: Vec<String>,
@@ -28,22 +28,22 @@ struct Findings {
 }
 
 /// Checks everything, prints the findings, and returns the exit status.
-pub(crate) fn run(desk: &Desk<'_>, json: bool) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, json: bool) -> Result<u8> {
     let found = look(desk);
     if json {
-        show::value(&as_json(desk, &found))?;
+        output::value(&as_json(desk, &found))?;
     } else {
-        let mut out = show::stdout();
-        show::quiet_pipe(print(&mut out, desk, &found))?;
+        let mut out = output::stdout();
+        output::ignore_broken_pipe(print(&mut out, desk, &found))?;
     }
     Ok(u8::from(!found.problems.is_empty()))
 }
 
-fn look(desk: &Desk<'_>) -> Findings {
+fn look(desk: &CliContext<'_>) -> Findings {
     let mut found = Findings::default();
-    let user = Desk::user_file().filter(|path| path.exists());
+    let user = CliContext::user_file().filter(|path| path.exists());
     found.config.extend(user.map(|path| (path, "user")));
-    let roots = match desk.roots().and_then(|roots| Local::open(&roots)) {
+    let roots = match desk.roots().and_then(|roots| LocalStore::open(&roots)) {
         Ok(local) => {
             let roots: Vec<PathBuf> = local.roots().iter().map(|root| root.canonical.clone()).collect();
             for (index, root) in roots.iter().enumerate() {
@@ -60,14 +60,14 @@ fn look(desk: &Desk<'_>) -> Findings {
         let file = PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.exists());
         found.config.extend(file.map(|path| (path, "project")));
     }
-    if let State::Directory(directory) = desk.state() {
+    if let StateLocation::Directory(directory) = desk.state() {
         for root in &roots {
             found.database(&directory.join(root_key(root)));
         }
     }
-    found.clients = registered(desk);
-    found.problems.extend(found.clients.iter().filter_map(Registered::problem));
-    found.notices.extend(found.clients.iter().flat_map(Registered::remarks));
+    found.clients = find_registrations(desk);
+    found.problems.extend(found.clients.iter().filter_map(Registration::problem));
+    found.notices.extend(found.clients.iter().flat_map(Registration::remarks));
     match desk.open() {
         Ok(engine) => {
             found.notices.extend(engine.notices());
@@ -97,8 +97,8 @@ impl Findings {
     }
 
     fn database(&mut self, directory: &Path) {
-        use emendate::history::{Operations as _, Sessions as _};
-        let opened = Database::open(directory, Limits::default());
+        use emendate::history::{OperationLog as _, Sessions as _};
+        let opened = Database::open(directory, HistoryLimits::default());
         self.databases.push((directory.join("sessions.db"), opened.is_ok()));
         match opened {
             Ok(database) => {
@@ -144,14 +144,14 @@ fn target() -> String {
     format!("{}-{}{libc}", std::env::consts::ARCH, std::env::consts::OS)
 }
 
-fn state_name(desk: &Desk<'_>) -> Option<PathBuf> {
+fn state_name(desk: &CliContext<'_>) -> Option<PathBuf> {
     match desk.state() {
-        State::Directory(directory) => Some(directory),
-        State::Memory | State::Nowhere => None,
+        StateLocation::Directory(directory) => Some(directory),
+        StateLocation::Memory | StateLocation::Nowhere => None,
     }
 }
 
-fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
+fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
     let text = |path: &Path| path.display().to_string();
     let root = |(path, probe): &(PathBuf, Option<Probe>)| {
         let mut out = json!({ "path": text(path) });
@@ -176,7 +176,7 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
         "config": config,
         "session": desk.global.session,
         "state": { "directory": state_name(desk).map(|path| text(&path)), "databases": databases },
-        "clients": found.clients.iter().map(Registered::json).collect::<Vec<Value>>(),
+        "clients": found.clients.iter().map(Registration::json).collect::<Vec<Value>>(),
         "languageServers": found.servers.iter().map(server).collect::<Vec<Value>>(),
         "notices": found.notices,
         "problems": found.problems,
@@ -196,7 +196,11 @@ fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 6] {
     ]
 }
 
-fn print<W: std::io::Write>(out: &mut show::Paper<W>, desk: &Desk<'_>, found: &Findings) -> std::io::Result<()> {
+fn print<W: std::io::Write>(
+    out: &mut output::StyledWriter<W>,
+    desk: &CliContext<'_>,
+    found: &Findings,
+) -> std::io::Result<()> {
     out.heading(&format!("emend {} ({})", env!("CARGO_PKG_VERSION"), target()))?;
     for (path, probe) in &found.roots {
         let kind = probe.as_ref().map_or("could not be examined", |probe| &probe.file_system);

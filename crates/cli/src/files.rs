@@ -1,22 +1,22 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: conversion of arguments to the input of the tool of that name.
 
 use crate::args::{
-    ApplyArgs, CheckArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, ScopeArgs, SearchArgs, TextArgs,
+    ApplyArgs, CheckArgs, ConvertArgs, EditArgs, ExtraArgs, MultiEditArgs, ReadArgs, ScopeArgs, SearchArgs, TextArgs,
     WriteArgs,
 };
-use crate::desk::Desk;
+use crate::context::CliContext;
 use crate::flags::Flags;
-use crate::{approval, ending, input, progress, show};
+use crate::{approval, input, output, progress, signals};
 use data_encoding::BASE64;
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result, Vocabulary};
 use emendate::fs::shown;
-use emendate::{Caller, RAW_PATH, Reply, SeedCodes, raw_path, tool};
+use emendate::{CallContext, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// A call of a tool: its name, the path as typed with its field, and the rest of the input.
-pub(crate) struct Ask {
+pub(crate) struct ToolCall {
     tool: &'static str,
     /// The field of a path, and the path; `None` if none was given.
     path: Option<(&'static str, PathBuf)>,
@@ -35,14 +35,14 @@ pub(crate) struct Ask {
     whole: bool,
 }
 
-impl Ask {
-    pub(crate) fn new(tool: &'static str, key: &'static str, path: PathBuf, fields: Fields) -> Ask {
-        Ask::of(tool, Some((key, path)), fields)
+impl ToolCall {
+    pub(crate) fn new(tool: &'static str, key: &'static str, path: PathBuf, fields: InputFields) -> ToolCall {
+        ToolCall::of(tool, Some((key, path)), fields)
     }
 
     /// Creates a call whose path may be omitted.
-    pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: Fields) -> Ask {
-        Ask {
+    pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: InputFields) -> ToolCall {
+        ToolCall {
             tool,
             path,
             fields: fields.0,
@@ -57,7 +57,7 @@ impl Ask {
 }
 
 /// Calls the tool and shows the reply; returns the exit status.
-pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
+pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
     let failed = |error| Reply::refusal(error, seed);
     let opened = ask.and_then(|mut ask| {
@@ -66,23 +66,24 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     });
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
-        Err(error) => return show::reply(desk, &failed(error), false),
+        Err(error) => return output::reply(desk, &failed(error), false),
     };
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
-    ending::watch(&engine, !ask.long);
+    signals::end_programs_on_signal(&engine, !ask.long);
     desk.note_missing_history(ask.tool);
     // A program that reads JSON also writes it: its advice stays in the fields of calls.
     let flags = (!desk.global.json).then(|| Flags::of(ask.tool, ask.as_json));
     let names = flags.as_ref().map(|flags| -> &dyn Vocabulary { flags });
-    let call = |caller: &Caller| engine.call_as(caller, ask.tool, input.clone(), names);
-    let watched = |caller: &Caller| if ask.long { progress::watched(caller.clone(), call) } else { call(caller) };
+    let call = |caller: &CallContext| engine.call_as(caller, ask.tool, input.clone(), names);
+    let watched =
+        |caller: &CallContext| if ask.long { progress::with_progress(caller.clone(), call) } else { call(caller) };
     let reply = approval::call(desk, watched);
     let rejected = ask.reject_file.map_or(Ok(()), |file| keep_rejected(&file, &reply));
-    let mut status = show::reply(desk, &reply, ask.brief);
-    show::notices(&engine);
+    let mut status = output::reply(desk, &reply, ask.brief);
+    output::notices(&engine);
     if let Err(error) = rejected {
-        show::error(&error);
+        output::error(&error);
         status = error.code().exit();
     }
     let found = ask.finds && finds(&reply) || ask.whole && left_out(&reply);
@@ -105,7 +106,7 @@ fn keep_rejected(file: &Path, reply: &Reply) -> Result<()> {
     let rejected = reply.result.as_ref().ok().and_then(|answer| answer.data.get("rejected")?.as_str());
     let Some(text) = rejected else { return Ok(()) };
     std::fs::write(file, text).map_err(|error| crate::io_error(&shown(file), &error))?;
-    show::note(&format!("what could not be applied is in {}", shown(file)));
+    output::note(&format!("what could not be applied is in {}", shown(file)));
     Ok(())
 }
 
@@ -126,24 +127,24 @@ fn spelled(tool: &str, key: &'static str, path: PathBuf) -> Result<(&'static str
 
 /// Fields of an input; omitted ones are left out.
 #[derive(Default)]
-pub(crate) struct Fields(Map<String, Value>);
+pub(crate) struct InputFields(Map<String, Value>);
 
-impl Fields {
+impl InputFields {
     /// Adds the filters for the files of a directory.
-    fn scope(self, scope: &ScopeArgs) -> Fields {
+    fn scope(self, scope: &ScopeArgs) -> InputFields {
         self.put("glob", (!scope.glob.is_empty()).then(|| scope.glob.clone()))
             .put("hidden", scope.hidden.then_some(true))
             .put("no_ignore", scope.no_ignore.then_some(true))
     }
 
-    pub(crate) fn put(mut self, name: &str, value: Option<impl Into<Value>>) -> Fields {
+    pub(crate) fn put(mut self, name: &str, value: Option<impl Into<Value>>) -> InputFields {
         if let Some(value) = value {
             self.0.insert(name.to_owned(), value.into());
         }
         self
     }
 
-    pub(crate) fn extras(self, extras: &Extras) -> Fields {
+    pub(crate) fn extras(self, extras: &ExtraArgs) -> InputFields {
         self.put("tag", extras.tag.clone())
             .put("encoding", extras.encoding.clone())
             .put("allow_invalid", extras.allow_invalid.then_some(true))
@@ -151,7 +152,7 @@ impl Fields {
 }
 
 /// Builds the input of `read`.
-pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
+pub(crate) fn read(args: &ReadArgs) -> Result<ToolCall> {
     let (path, range) = range(&args.path)?;
     let (mut offset, mut limit) = (args.offset, args.limit);
     if let Some((from, lines)) = range {
@@ -160,7 +161,7 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
         }
         (offset, limit) = (Some(from), lines);
     }
-    let fields = Fields(Map::new())
+    let fields = InputFields(Map::new())
         .put("offset", offset)
         .put("limit", limit)
         .put("format", args.format.clone())
@@ -170,32 +171,33 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
         .put("pages", args.part.pages.clone())
         .put("base64", args.part.base64.then_some(true))
         .put("max_side", args.part.max_side);
-    Ok(Ask::new("read", "file_path", path, fields))
+    Ok(ToolCall::new("read", "file_path", path, fields))
 }
 
 /// Builds the input of `outline`.
-pub(crate) fn outline(path: PathBuf) -> Ask {
-    Ask::new("outline", "file_path", path, Fields::default())
+pub(crate) fn outline(path: PathBuf) -> ToolCall {
+    ToolCall::new("outline", "file_path", path, InputFields::default())
 }
 
 /// Builds the input of `check`.
 ///
 /// Errors: relative paths if the current directory was removed, and paths that are not UTF-8.
-pub(crate) fn check(desk: &Desk<'_>, args: &CheckArgs) -> Result<Ask> {
+pub(crate) fn check(desk: &CliContext<'_>, args: &CheckArgs) -> Result<ToolCall> {
     let text = |path: &PathBuf| {
         let path = desk.absolute(path)?;
         let none = || usage(&format!("{} is not UTF-8.", shown(&path)), "Name the file by a link to it.");
         path.to_str().map(str::to_owned).ok_or_else(none)
     };
     let paths: Vec<String> = args.paths.iter().map(text).collect::<Result<_>>()?;
-    let fields = Fields::default().put("paths", Some(paths)).put("timeout_ms", Some(u64::from(args.timeout) * 1000));
-    Ok(Ask { finds: true, ..Ask::of("check", None, fields) })
+    let fields =
+        InputFields::default().put("paths", Some(paths)).put("timeout_ms", Some(u64::from(args.timeout) * 1000));
+    Ok(ToolCall { finds: true, ..ToolCall::of("check", None, fields) })
 }
 
 /// Builds the input of `search`.
-pub(crate) fn search(args: &SearchArgs) -> Ask {
+pub(crate) fn search(args: &SearchArgs) -> ToolCall {
     let set = |flag: bool| flag.then_some(true);
-    let fields = Fields(Map::new())
+    let fields = InputFields(Map::new())
         .put("pattern", Some(args.pattern.clone()))
         .put("literal", set(args.literal))
         .put("ignore_case", set(args.ignore_case))
@@ -204,13 +206,13 @@ pub(crate) fn search(args: &SearchArgs) -> Ask {
         .put("context", args.context)
         .put("limit", args.limit)
         .put("format", args.format.clone());
-    Ask::new("search", "path", args.path.clone(), fields)
+    ToolCall::new("search", "path", args.path.clone(), fields)
 }
 
 /// Builds the input of `replace_in_files`.
-pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
+pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> ToolCall {
     let set = |flag: bool| flag.then_some(true);
-    let fields = Fields(Map::new())
+    let fields = InputFields(Map::new())
         .put(if args.regex { "pattern" } else { "old_string" }, Some(args.old.clone()))
         .put("new_string", Some(args.new.clone()))
         .put("regex", set(args.regex))
@@ -220,15 +222,15 @@ pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
         .put("expected", args.expect)
         .put("expected_files", args.expect_files)
         .put("allow_invalid", args.allow_invalid.then_some(true));
-    Ask { long: true, ..Ask::new("replace_in_files", "path", args.path.clone(), fields) }
+    ToolCall { long: true, ..ToolCall::new("replace_in_files", "path", args.path.clone(), fields) }
 }
 
 /// Lines after a path: the first one, and their number.
-type Lines = (u64, Option<u64>);
+type LineSlice = (u64, Option<u64>);
 
 /// Splits `PATH:A-B` into the path, the first line and the number of lines. An existing file with exactly that name
 /// takes precedence.
-fn range(path: &Path) -> Result<(PathBuf, Option<Lines>)> {
+fn range(path: &Path) -> Result<(PathBuf, Option<LineSlice>)> {
     let whole = || Ok((path.to_owned(), None));
     let Some((name, lines)) = path.to_str().and_then(|path| path.rsplit_once(':')) else { return whole() };
     let (from, to) = lines.split_once('-').map_or((lines, None), |(from, to)| (from, Some(to)));
@@ -250,10 +252,12 @@ fn range(path: &Path) -> Result<(PathBuf, Option<Lines>)> {
 }
 
 /// Builds the input of `edit`.
-pub(crate) fn edit(args: &EditArgs) -> Result<Ask> {
+pub(crate) fn edit(args: &EditArgs) -> Result<ToolCall> {
     let (fields, as_json) = match (old(args)?, new(args)?) {
-        (Some(old), Some(new)) => (Fields(Map::new()).put("old_string", Some(old)).put("new_string", Some(new)), false),
-        _ => (Fields(object(&input::stdin("a JSON object with old_string and new_string")?)?), true),
+        (Some(old), Some(new)) => {
+            (InputFields(Map::new()).put("old_string", Some(old)).put("new_string", Some(new)), false)
+        }
+        _ => (InputFields(object(&input::stdin("a JSON object with old_string and new_string")?)?), true),
     };
     let fields = fields
         .put("at", args.at.clone())
@@ -261,7 +265,7 @@ pub(crate) fn edit(args: &EditArgs) -> Result<Ask> {
         .put("expected_replacements", args.expect)
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
-    Ok(Ask { as_json, ..Ask::new("edit", "file_path", args.path.clone(), fields) })
+    Ok(ToolCall { as_json, ..ToolCall::new("edit", "file_path", args.path.clone(), fields) })
 }
 
 fn old(args: &EditArgs) -> Result<Option<String>> {
@@ -300,14 +304,14 @@ fn object(text: &str) -> Result<Map<String, Value>> {
 }
 
 /// Builds the input of `multi_edit`.
-pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<Ask> {
+pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<ToolCall> {
     let edits = edits_of(&args.edits)?;
-    let fields = Fields(Map::new())
+    let fields = InputFields(Map::new())
         .put("edits", Some(edits))
         .put("order", args.in_turn.then_some("in_turn"))
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
-    Ok(Ask::new("multi_edit", "file_path", args.path.clone(), fields))
+    Ok(ToolCall::new("multi_edit", "file_path", args.path.clone(), fields))
 }
 
 /// Reads a JSON array of edits.
@@ -321,14 +325,14 @@ pub(crate) fn edits_of(file: &Path) -> Result<Value> {
 }
 
 /// Builds the input of `write`.
-pub(crate) fn write(args: &WriteArgs) -> Result<Ask> {
+pub(crate) fn write(args: &WriteArgs) -> Result<ToolCall> {
     let content = input::text(&args.from, "the text of the file")?;
-    let fields = Fields(Map::new()).put("content", Some(content)).extras(&args.extras);
-    Ok(Ask::new("write", "file_path", args.path.clone(), fields))
+    let fields = InputFields(Map::new()).put("content", Some(content)).extras(&args.extras);
+    Ok(ToolCall::new("write", "file_path", args.path.clone(), fields))
 }
 
 /// Builds the input of `apply`.
-pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
+pub(crate) fn apply(args: &ApplyArgs) -> Result<ToolCall> {
     let patch = &args.patch;
     let fields = edits_as_they_are(&args.text)?
         .put("three_way", patch.three_way.then_some(true))
@@ -342,23 +346,23 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
         .put("compat", args.compat.clone())
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
-    let ask = Ask::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);
-    Ok(Ask { brief: args.check, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
+    let ask = ToolCall::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);
+    Ok(ToolCall { brief: args.check, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
 }
 
 /// Builds the input of `convert`.
-pub(crate) fn convert(args: &ConvertArgs) -> Result<Ask> {
+pub(crate) fn convert(args: &ConvertArgs) -> Result<ToolCall> {
     let fields = edits(&args.text)?.put("to", Some(args.to.clone()));
-    Ok(Ask::new("convert", "directory", args.text.directory.clone().unwrap_or_default(), fields))
+    Ok(ToolCall::new("convert", "directory", args.text.directory.clone().unwrap_or_default(), fields))
 }
 
 /// Adds edits as text.
-fn edits(args: &TextArgs) -> Result<Fields> {
+fn edits(args: &TextArgs) -> Result<InputFields> {
     Ok(manner(args).put("input", Some(input::text(&args.edits, "the edits")?)))
 }
 
 /// The same; what is not UTF-8 goes as bytes.
-fn edits_as_they_are(args: &TextArgs) -> Result<Fields> {
+fn edits_as_they_are(args: &TextArgs) -> Result<InputFields> {
     let fields = manner(args);
     Ok(match String::from_utf8(input::bytes(&args.edits, "the edits")?) {
         Ok(text) => fields.put("input", Some(text)),
@@ -367,8 +371,8 @@ fn edits_as_they_are(args: &TextArgs) -> Result<Fields> {
 }
 
 /// How a text is read.
-fn manner(args: &TextArgs) -> Fields {
-    Fields::default()
+fn manner(args: &TextArgs) -> InputFields {
+    InputFields::default()
         .put("format", args.format.clone())
         .put("file", args.file.clone())
         .put("strip", args.strip)

@@ -1,29 +1,29 @@
 //! `emend prompt` and `emend schema`: instructions and schemas of the formats, for people who prompt a model.
 
 use crate::args::{PromptArgs, SchemaArgs};
-use crate::show;
-use emendate::core::formats::{FORMATS, Format, named};
+use crate::output;
+use emendate::core::formats::{FORMATS, Format, format_by_name};
 use emendate::core::{Code, Error, Result};
 use serde_json::{Value, json};
 
 /// Prints the instructions for a format, or the list of formats.
 pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
     let specs = || FORMATS.iter().map(|format| format.spec());
-    let one = args.format.as_deref().and_then(named).map(Format::spec);
+    let one = args.format.as_deref().and_then(format_by_name).map(Format::spec);
     match (one, json) {
-        (Some(spec), true) => show::value(&described(spec))?,
-        (Some(spec), false) => show::page(spec.prompt)?,
-        (None, true) => show::value(&specs().map(described).collect())?,
+        (Some(spec), true) => output::value(&described(spec))?,
+        (Some(spec), false) => output::page(spec.prompt)?,
+        (None, true) => output::value(&specs().map(described).collect())?,
         (None, false) => {
-            let mut out = show::columns("", specs().map(|spec| (spec.name, spec.summary)));
+            let mut out = output::columns("", specs().map(|spec| (spec.name, spec.summary)));
             out.push_str("\n`emend prompt NAME` prints what a model is to be told.");
-            show::page(&out)?;
+            output::page(&out)?;
         }
     }
     Ok(0)
 }
 
-fn described(spec: &emendate::core::formats::Spec) -> Value {
+fn described(spec: &emendate::core::formats::FormatSpec) -> Value {
     json!({ "name": spec.name, "summary": spec.summary, "prompt": spec.prompt, "example": spec.example })
 }
 
@@ -34,10 +34,10 @@ pub(crate) fn schema(args: &SchemaArgs) -> Result<u8> {
         Error::new(Code::CallInvalid, format!("{name} has no grammar."))
             .next(format!("`emend prompt {name}` prints what a model is to be told."))
     };
-    let spec = named(name).ok_or_else(none)?.spec();
+    let spec = format_by_name(name).ok_or_else(none)?.spec();
     match (spec.grammar, spec.schema) {
-        (Some(grammar), _) => show::page(grammar)?,
-        (None, Some(schema)) => show::page(&serde_json::to_string_pretty(&schema()).unwrap_or_default())?,
+        (Some(grammar), _) => output::page(grammar)?,
+        (None, Some(schema)) => output::page(&serde_json::to_string_pretty(&schema()).unwrap_or_default())?,
         (None, None) => return Err(none()),
     }
     Ok(0)

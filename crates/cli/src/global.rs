@@ -4,13 +4,13 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use emendate::fs::Durability;
-use emendate::{OnStale, Unread, Word};
+use emendate::{OptionValue, StalePolicy, UnreadPolicy};
 use std::path::PathBuf;
 
 /// Options that every command knows, before or after its name.
 #[derive(Args)]
 #[command(next_help_heading = "Options of every command")]
-pub(crate) struct Global {
+pub(crate) struct GlobalArgs {
     /// Folder that may be reached (repeatable) [default: the enclosing git repository, else the current folder]
     ///
     /// The variable EMEND_ROOT holds one or more folders, with colons between them.
@@ -39,12 +39,12 @@ pub(crate) struct Global {
     pub(crate) state: Option<PathBuf>,
     /// May files be edited that this session has not read? [default: deny for call, serve and mcp, else allow]
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_UNREAD", hide_short_help = true, hide_env_values = true,
-          value_parser = words::<Unread>())]
-    pub(crate) unread: Option<Unread>,
+          value_parser = words::<UnreadPolicy>())]
+    pub(crate) unread: Option<UnreadPolicy>,
     /// If the file changed since it was read [default: merge]
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_ON_STALE", hide_short_help = true, hide_env_values = true,
-          value_parser = words::<OnStale>())]
-    pub(crate) on_stale: Option<OnStale>,
+          value_parser = words::<StalePolicy>())]
+    pub(crate) on_stale: Option<StalePolicy>,
     /// Work everything out and show it, write nothing
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Global {
         default_value = "auto",
         hide_env_values = true
     )]
-    pub(crate) color: When,
+    pub(crate) color: ColorMode,
     /// Lift the guard from what this rule covers (repeatable), e.g. '.github/**' or 'Read(.env)'
     ///
     /// The variables EMEND_ALLOW, EMEND_ASK and EMEND_DENY hold rules, with colons between them.
@@ -109,7 +109,7 @@ fn levels() -> [PossibleValue; 3] {
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum ColorMode {
     /// On a terminal that can
     Auto,
     /// Always
@@ -119,11 +119,11 @@ pub(crate) enum When {
 }
 
 /// The values of an option, by the words that the engine has for them.
-fn words<T: Word + Send + Sync>() -> impl clap::builder::TypedValueParser<Value = T> {
+fn words<T: OptionValue + Send + Sync>() -> impl clap::builder::TypedValueParser<Value = T> {
     names::<T>().try_map(|word| T::parse("value", &word))
 }
 
 /// The names of them.
-pub(crate) fn names<T: Word>() -> PossibleValuesParser {
-    PossibleValuesParser::new(T::WORDS.iter().map(|(name, _)| *name))
+pub(crate) fn names<T: OptionValue>() -> PossibleValuesParser {
+    PossibleValuesParser::new(T::NAMED_VALUES.iter().map(|(name, _)| *name))
 }

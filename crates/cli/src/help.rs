@@ -1,6 +1,6 @@
 //! Help texts of the command, and output generated from its definition.
 
-use crate::show;
+use crate::output;
 use emendate::TOOLS as TABLE;
 use emendate::core::{Code, Error, Result};
 use std::io::Write as _;
@@ -289,7 +289,7 @@ $XDG_CONFIG_HOME/emendate/config.toml. A project's file can tighten rules, never
 /// Returns the text of `emend --help` below the list of commands.
 pub(crate) fn overview() -> String {
     let mut out = String::from("Tools, for call, serve and mcp:\n");
-    out.push_str(&show::columns("  ", TABLE.iter().map(|tool| (tool.name, tool.summary))));
+    out.push_str(&output::columns("  ", TABLE.iter().map(|tool| (tool.name, tool.summary))));
     out.push('\n');
     out.push_str(EXITS);
     out.push_str(TELEMETRY);
@@ -327,6 +327,6 @@ pub(crate) fn man(name: Option<&str>) -> Result<u8> {
 
 fn print(bytes: &[u8]) -> Result<u8> {
     let mut out = std::io::stdout().lock();
-    crate::show::quiet_pipe(out.write_all(bytes).and_then(|()| out.flush()))?;
+    crate::output::ignore_broken_pipe(out.write_all(bytes).and_then(|()| out.flush()))?;
     Ok(0)
 }

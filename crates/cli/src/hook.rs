@@ -1,18 +1,18 @@
 //! `emend hook`: a hook of Claude Code. Files read by its own tools count as read here, and its edits are first tried
 //! as a dry run: an edit that would be refused is answered with our error instead of theirs.
 
-use crate::desk::Desk;
-use crate::{input, show};
+use crate::context::CliContext;
+use crate::{input, output};
 use clap::Subcommand;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::{Caller, Engine, Offer, Unread, client_tool};
+use emendate::{CallContext, Engine, ToolView, UnreadPolicy, client_tool};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The moments of a tool call.
 #[derive(Subcommand, Clone, Copy)]
-pub(crate) enum Moment {
+pub(crate) enum HookPhase {
     /// Before a tool is used: refuses edits that rules deny or that would not apply
     PreToolUse,
     /// After a tool was used: remembers what was read and written
@@ -23,7 +23,7 @@ pub(crate) enum Moment {
 /// status.
 ///
 /// Errors: an event that cannot be parsed; an invalid configuration.
-pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase) -> Result<u8> {
     let text = input::stdin("the event as JSON")?;
     let event: Value = serde_json::from_str(&text).map_err(|error| {
         Error::new(Code::CallInvalid, format!("The event is no JSON: {error}."))
@@ -33,24 +33,27 @@ pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
     let engine = desk.open()?;
     let session = event["session_id"].as_str().unwrap_or("unknown");
     // Claude Code itself checks whether the file was read before.
-    let caller =
-        Caller { session: format!("claude-{session}"), unread: Unread::Allow, ..desk.caller_through("hook", "") };
+    let caller = CallContext {
+        session: format!("claude-{session}"),
+        unread: UnreadPolicy::Allow,
+        ..desk.caller_for_client("hook", "")
+    };
     match moment {
-        Moment::PreToolUse if offer.tool != "read" => {
+        HookPhase::PreToolUse if offer.tool != "read" => {
             if let Some((decision, reason)) = decision(&engine, caller, offer, fields) {
                 let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason });
-                show::value(&json!({ "hookSpecificOutput": said }))?;
+                output::value(&json!({ "hookSpecificOutput": said }))?;
             }
         }
-        Moment::PreToolUse => {}
-        Moment::PostToolUse => remember(&engine, &caller, offer, fields),
+        HookPhase::PreToolUse => {}
+        HookPhase::PostToolUse => remember(&engine, &caller, offer, fields),
     }
-    show::notices(&engine);
+    output::notices(&engine);
     Ok(0)
 }
 
 /// Returns our tool with the name of the called one, and the fields it knows; `None` for other tools.
-fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
+fn call(event: &Value) -> Option<(&'static ToolView, Map<String, Value>)> {
     let offer = client_tool(event["tool_name"].as_str()?)?;
     let schema = offer.schema();
     let known = |name: &str| schema.get("properties").is_some_and(|it| it.get(name).is_some());
@@ -67,18 +70,18 @@ fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
 /// Files outside of the roots and the like are not denied.
 fn decision(
     engine: &Engine,
-    caller: Caller,
-    offer: &'static Offer,
+    caller: CallContext,
+    offer: &'static ToolView,
     fields: Map<String, Value>,
 ) -> Option<(&'static str, String)> {
     let path = ["file_path", "notebook_path"].into_iter().find_map(|name| fields.get(name)?.as_str());
     let path = path.map(str::to_owned);
-    let caller = Caller { dry_run: true, ..caller };
+    let caller = CallContext { dry_run: true, ..caller };
     match offer.call(engine, &caller, Value::Object(fields)).result {
         Ok(answer) => Some(("ask", answer.data.get("asks")?.as_str()?.to_owned())),
         Err(error) if is_ours(&error) => Some(("deny", error.to_string())),
         // The new text is unknown, but rules about the path apply nevertheless.
-        Err(_) => Some(("ask", engine.asked_about(Path::new(&path?)).ok().flatten()?)),
+        Err(_) => Some(("ask", engine.approval_rule_for(Path::new(&path?)).ok().flatten()?)),
     }
 }
 
@@ -88,7 +91,7 @@ fn is_ours(error: &Error) -> bool {
 }
 
 /// Marks a file that a tool read or wrote as read. Files outside of the roots are ignored.
-fn remember(engine: &Engine, caller: &Caller, offer: &'static Offer, mut fields: Map<String, Value>) {
+fn remember(engine: &Engine, caller: &CallContext, offer: &'static ToolView, mut fields: Map<String, Value>) {
     if offer.tool != "read" {
         if let Some(path) = fields.shift_remove("notebook_path") {
             fields.insert("file_path".to_owned(), path);

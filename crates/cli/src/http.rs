@@ -1,30 +1,30 @@
 //! Settings of `emend mcp --http` from its flags, the environment and the token's file.
 
 use crate::args::HttpArgs;
-use crate::{io_error, show};
+use crate::{io_error, output};
 use emendate::core::Result;
-use emendate_mcp::{Door, Token};
+use emendate_mcp::{BearerToken, HttpListener};
 
 /// The variable with the token. It is not a flag, because command lines are visible to everybody.
-const VARIABLE: &str = "EMEND_HTTP_TOKEN";
+const TOKEN_VARIABLE: &str = "EMEND_HTTP_TOKEN";
 
 /// Opens the listener, if HTTP was requested, and prints its address on standard error.
 ///
 /// Errors: those of [`Door::open`]; a token's file that cannot be read.
-pub(crate) fn door(args: &HttpArgs) -> Result<Option<Door>> {
+pub(crate) fn open_listener(args: &HttpArgs) -> Result<Option<HttpListener>> {
     let Some(address) = &args.http else { return Ok(None) };
     let token = match &args.http_token_file {
         Some(path) => {
             let read = std::fs::read_to_string(path);
             Some(read.map_err(|error| io_error(&path.display().to_string(), &error))?)
         }
-        None => std::env::var(VARIABLE).ok(),
+        None => std::env::var(TOKEN_VARIABLE).ok(),
     };
-    let token = token.as_deref().map(Token::new).transpose()?;
-    let (door, made) = Door::open(address, token, &args.http_host, &args.http_origin)?;
-    show::note(&format!("serving {}", door.url()));
+    let token = token.as_deref().map(BearerToken::new).transpose()?;
+    let (door, made) = HttpListener::open(address, token, &args.http_host, &args.http_origin)?;
+    output::note(&format!("serving {}", door.url()));
     if let Some(token) = made {
-        show::note(&format!("token {token}"));
+        output::note(&format!("token {token}"));
     }
     Ok(Some(door))
 }

@@ -1,7 +1,7 @@
 //! Texts from arguments, files and standard input.
 
 use crate::io_error;
-use emendate::MAX_INPUT;
+use emendate::INPUT_BYTES_MAX;
 use emendate::core::{Code, Error, Result};
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
@@ -42,7 +42,7 @@ fn stdin_bytes(what: &str, name: &str) -> Result<Vec<u8>> {
     let stdin = std::io::stdin().lock();
     if stdin.is_terminal() {
         // Otherwise the command would seem to hang.
-        crate::show::note(&format!("reading {what} from the terminal; end with Ctrl-D"));
+        crate::output::note(&format!("reading {what} from the terminal; end with Ctrl-D"));
     }
     all(stdin, name)
 }
@@ -50,11 +50,11 @@ fn stdin_bytes(what: &str, name: &str) -> Result<Vec<u8>> {
 fn all(reader: impl std::io::Read, name: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte more than allowed distinguishes a text that is too large from one that just fits.
-    reader.take(MAX_INPUT as u64 + 1).read_to_end(&mut bytes).map_err(|error| io_error(name, &error))?;
-    if bytes.len() > MAX_INPUT {
+    reader.take(INPUT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(|error| io_error(name, &error))?;
+    if bytes.len() > INPUT_BYTES_MAX {
         return Err(Error::new(
             Code::CallTooLarge,
-            format!("{name} has more than {MAX_INPUT} bytes, the limit of one call."),
+            format!("{name} has more than {INPUT_BYTES_MAX} bytes, the limit of one call."),
         )
         .next("Send smaller edits in several calls."));
     }

@@ -3,20 +3,22 @@
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 use crate::args::profile_parser;
-use crate::clients::{self, Spot, of, places, project, variable};
-use crate::desk::Desk;
-use crate::{approval, help, show};
+use crate::clients::{self, ConfigLocation, of, places, project_root, variable};
+use crate::context::CliContext;
+use crate::{approval, help, output};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use emendate::core::{Code, Error, Result, Snapshot};
-use emendate::fs::{Draft, Durability, Expect, Goal, Local, Store as _, shown};
+use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
 use emendate::{Answer, Engine, Profile, Reply, ReplyLimits, SeedCodes};
-use emendate_clients::{BUILTINS, CLIENTS, Client, Entry, REPLACES, Roots, Scope, allow_again, client, deny};
+use emendate_clients::{
+    BUILTINS, CLIENTS, Client, InstallScope, REPLACES_VARIABLE, RootDiscovery, ServerEntry, allow, client, deny,
+};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Suffix of the backup of a file.
-const BACKUP: &str = ".emend-backup";
+const BACKUP_SUFFIX: &str = ".emend-backup";
 
 /// What else `emend mcp` can do.
 #[derive(Subcommand)]
@@ -37,7 +39,7 @@ pub(crate) struct ClientArgs {
     pub(crate) client: &'static Client,
     /// The file for all your sessions, or the one in the project
     #[arg(long, value_name = "SCOPE", value_enum, default_value = "user")]
-    pub(crate) scope: ScopeWord,
+    pub(crate) scope: ScopeArg,
 }
 
 /// `emend mcp install`.
@@ -58,7 +60,7 @@ pub(crate) struct InstallArgs {
 
 /// Whose sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScopeWord {
+pub(crate) enum ScopeArg {
     /// All of yours
     User,
     /// Those in this project, for all who work on it
@@ -73,7 +75,7 @@ fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Clie
 /// Runs the command; returns the exit status.
 ///
 /// Errors: refused edits.
-pub(crate) fn run(desk: &Desk<'_>, command: &McpCommand) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, command: &McpCommand) -> Result<u8> {
     match command {
         McpCommand::Install(args) => install(desk, args),
         McpCommand::Uninstall(args) => uninstall(desk, args),
@@ -81,38 +83,38 @@ pub(crate) fn run(desk: &Desk<'_>, command: &McpCommand) -> Result<u8> {
 }
 
 /// The files of one client in one scope.
-struct Files {
+struct ClientFiles {
     client: &'static Client,
-    scope: Scope,
+    scope: InstallScope,
     /// The file with its servers.
-    servers: Spot,
+    servers: ConfigLocation,
     /// The file in which its own tools are denied.
-    settings: Option<Spot>,
+    settings: Option<ConfigLocation>,
     project: PathBuf,
     /// The client seems to be installed.
     installed: bool,
 }
 
-impl Files {
-    fn of(desk: &Desk<'_>, args: &ClientArgs) -> Result<Files> {
-        let (client, places, project) = (args.client, places()?, project(desk)?);
-        let scope = if args.scope == ScopeWord::User { Scope::User } else { Scope::Project };
+impl ClientFiles {
+    fn of(desk: &CliContext<'_>, args: &ClientArgs) -> Result<ClientFiles> {
+        let (client, places, project) = (args.client, places()?, project_root(desk)?);
+        let scope = if args.scope == ScopeArg::User { InstallScope::User } else { InstallScope::Project };
         let file = client.file(scope, &places, &project, variable).ok_or_else(|| {
             Error::new(Code::CallInvalid, format!("{} has no configuration of a project.", client.title))
                 .next("Leave --scope out, and name the folders with --root.")
         })?;
-        let within = (scope == Scope::Project).then_some(&*project);
+        let within = (scope == InstallScope::Project).then_some(&*project);
         let settings = client.settings(scope, &places, &project, variable);
-        let settings = settings.map(|file| Spot::of(&file, within)).transpose()?;
-        let installed = file.exists() || client.sign(&places, variable).exists();
-        Ok(Files { client, scope, servers: Spot::of(&file, within)?, settings, project, installed })
+        let settings = settings.map(|file| ConfigLocation::locate(&file, within)).transpose()?;
+        let installed = file.exists() || client.installed_marker(&places, variable).exists();
+        Ok(ClientFiles { client, scope, servers: ConfigLocation::locate(&file, within)?, settings, project, installed })
     }
 }
 
-fn install(desk: &Desk<'_>, args: &InstallArgs) -> Result<u8> {
-    let files = Files::of(desk, &args.at)?;
+fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
+    let files = ClientFiles::of(desk, &args.at)?;
     let client = files.client;
-    if files.scope == Scope::User && !files.installed && !args.force {
+    if files.scope == InstallScope::User && !files.installed && !args.force {
         let what =
             format!("{} does not seem to be installed: {} is not there.", client.title, shown(&files.servers.path));
         return Err(Error::new(Code::FileMissing, what).next("Start it once, or repeat the command with --force."));
@@ -121,21 +123,22 @@ fn install(desk: &Desk<'_>, args: &InstallArgs) -> Result<u8> {
         let what = format!("{} cannot be told to leave its own tools alone.", client.title);
         return Err(Error::new(Code::CallInvalid, what).next("Leave --replace-builtins out."));
     }
-    let before = Before::read(files.servers)?;
+    let before = PriorFile::read(files.servers)?;
     let known = client.entry(before.text(), &before.name())?;
-    let mut marker = known.and_then(|known| known.marker()).unwrap_or_default();
+    let mut marker = known.and_then(|known| known.replaced_tools()).unwrap_or_default();
     let mut changes = Vec::new();
     let mut taken = Vec::new();
     if let Some(spot) = files.settings.filter(|_| args.replace_builtins) {
-        let before = Before::read(spot)?;
+        let before = PriorFile::read(spot)?;
         let (text, fresh) = deny(before.text(), BUILTINS, &before.name())?;
         taken.clone_from(&fresh);
         marker.extend(fresh);
         changes.push(before.to(text));
     }
-    let mut entry = Entry { command: program()?, args: arguments(desk, client, files.scope, args)?, env: Vec::new() };
+    let mut entry =
+        ServerEntry { command: program()?, args: arguments(desk, client, files.scope, args)?, env: Vec::new() };
     if !marker.is_empty() {
-        entry.env.push((REPLACES.to_owned(), marker.join(",")));
+        entry.env.push((REPLACES_VARIABLE.to_owned(), marker.join(",")));
     }
     let text = client.install(before.text(), &entry, &before.name())?;
     // Servers first: an entry whose tools are not denied yet is harmless, denied tools without an entry are not.
@@ -153,19 +156,19 @@ fn install(desk: &Desk<'_>, args: &InstallArgs) -> Result<u8> {
     finish(desk, client, files.scope, &files.project, changes, told)
 }
 
-fn uninstall(desk: &Desk<'_>, args: &ClientArgs) -> Result<u8> {
-    let files = Files::of(desk, args)?;
+fn uninstall(desk: &CliContext<'_>, args: &ClientArgs) -> Result<u8> {
+    let files = ClientFiles::of(desk, args)?;
     let client = files.client;
-    let before = Before::read(files.servers)?;
+    let before = PriorFile::read(files.servers)?;
     let entry = client.entry(before.text(), &before.name())?;
     let text = if before.snapshot.is_some() { client.uninstall(before.text(), &before.name())? } else { String::new() };
     let mut changes = Vec::new();
-    let marker = entry.and_then(|entry| entry.marker());
+    let marker = entry.and_then(|entry| entry.replaced_tools());
     let mut told = Vec::new();
     if let (Some(marker), Some(spot)) = (marker, files.settings) {
-        let settings = Before::read(spot)?;
+        let settings = PriorFile::read(spot)?;
         if settings.snapshot.is_some() {
-            let text = allow_again(settings.text(), &marker, &settings.name())?;
+            let text = allow(settings.text(), &marker, &settings.name())?;
             changes.push(settings.to(text));
             told.push(format!("{} has its own {} again.", client.title, marker.join(", ")));
         }
@@ -190,7 +193,7 @@ fn program() -> Result<String> {
 /// Returns the arguments of the server.
 ///
 /// Errors: a client that requires explicit directories; missing directories.
-fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs) -> Result<Vec<String>> {
+fn arguments(desk: &CliContext<'_>, client: &Client, scope: InstallScope, args: &InstallArgs) -> Result<Vec<String>> {
     let mut words = vec!["mcp".to_owned()];
     let replaced = args.replace_builtins.then(|| emendate::profile("claude")).flatten();
     if let Some(profile) = args.profile.or(replaced) {
@@ -198,7 +201,7 @@ fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs)
     }
     let mut roots = Vec::new();
     // In a project's file the directory is the project, wherever it is on the machine that reads the file.
-    if scope == Scope::User {
+    if scope == InstallScope::User {
         for root in &desk.global.root {
             let root = desk.absolute(root)?;
             let real = root.canonicalize().map_err(|error| crate::io_error(&shown(&root), &error))?;
@@ -207,8 +210,8 @@ fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs)
         }
     }
     match client.roots {
-        Roots::Variable(variable) if roots.is_empty() => roots.push(variable.to_owned()),
-        Roots::Named if roots.is_empty() => {
+        RootDiscovery::Variable(variable) if roots.is_empty() => roots.push(variable.to_owned()),
+        RootDiscovery::Named if roots.is_empty() => {
             let what = format!(
                 "{} starts its servers in no folder of yours: it must be told which ones may be reached.",
                 client.title
@@ -223,15 +226,15 @@ fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs)
 }
 
 /// A file before the change.
-struct Before {
-    spot: Spot,
+struct PriorFile {
+    spot: ConfigLocation,
     snapshot: Option<Snapshot>,
 }
 
-impl Before {
-    fn read(spot: Spot) -> Result<Before> {
+impl PriorFile {
+    fn read(spot: ConfigLocation) -> Result<PriorFile> {
         let snapshot = spot.read()?;
-        Ok(Before { spot, snapshot })
+        Ok(PriorFile { spot, snapshot })
     }
 
     fn text(&self) -> &str {
@@ -242,31 +245,31 @@ impl Before {
         shown(&self.spot.path)
     }
 
-    fn to(self, text: String) -> Change {
-        Change { before: self, text }
+    fn to(self, text: String) -> ConfigChange {
+        ConfigChange { before: self, text }
     }
 }
 
 /// A file and its new content.
-struct Change {
-    before: Before,
+struct ConfigChange {
+    before: PriorFile,
     text: String,
 }
 
-impl Change {
+impl ConfigChange {
     fn is_one(&self) -> bool {
         self.before.text() != self.text
     }
 
     /// Opens an engine that may edit this file and no other guarded one. Denials by the user remain in force.
-    fn engine(&self, desk: &Desk<'_>) -> Result<Engine> {
+    fn engine(&self, desk: &CliContext<'_>) -> Result<Engine> {
         // The person's own command about this very file: the guard is for models.
         let rule = approval::rule_about(&self.before.name());
-        let config = desk.config()?.allowing(&rule, "emend mcp")?;
+        let config = desk.config()?.with_allow_rule(&rule, "emend mcp")?;
         Engine::open(std::slice::from_ref(&self.before.spot.root), desk.state(), config)
     }
 
-    fn call(&self, desk: &Desk<'_>, engine: &Engine, dry_run: bool) -> Reply {
+    fn call(&self, desk: &CliContext<'_>, engine: &Engine, dry_run: bool) -> Reply {
         let mut input =
             json!({ "file_path": self.before.name(), "content": self.text, "on_stale": "reject", "dry_run": dry_run });
         if let Some(snapshot) = &self.before.snapshot {
@@ -278,31 +281,32 @@ impl Change {
     /// Copies the file next to itself, byte for byte, with the same mode.
     fn back_up(&self, durability: Durability) -> Result<Option<PathBuf>> {
         let Some(snapshot) = &self.before.snapshot else { return Ok(None) };
-        let path = PathBuf::from(format!("{}{BACKUP}", self.before.name()));
-        let store = Local::open(std::slice::from_ref(&self.before.spot.root))?;
-        let (original, place) = (store.admit(&self.before.spot.path)?, store.admit(&path)?);
+        let path = PathBuf::from(format!("{}{BACKUP_SUFFIX}", self.before.name()));
+        let store = LocalStore::open(std::slice::from_ref(&self.before.spot.root))?;
+        let (original, place) = (store.resolve_path(&self.before.spot.path)?, store.resolve_path(&path)?);
         let old = store.read(&place, u64::MAX - 1, Vec::new())?;
-        let expect =
-            old.as_ref().map_or(Expect::Missing, |old| Expect::Version { bytes: &old.bytes, stamp: &old.stamp });
+        let expect = old
+            .as_ref()
+            .map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
         let pieces = [snapshot.raw()];
         let goal =
-            Goal::File { pieces: &pieces, executable: None, mode: None, like: Some(&original), attributes: None };
-        store.stage(&[Draft { place: &place, expect, goal }], durability)?.commit()?;
+            NewState::File { chunks: &pieces, executable: None, mode: None, like: Some(&original), attributes: None };
+        store.stage(&[FileWrite { path: &place, precondition: expect, new_state: goal }], durability)?.commit()?;
         Ok(Some(path))
     }
 }
 
 /// Makes the changes, after a dry run of all of them, and reports the result.
 fn finish(
-    desk: &Desk<'_>,
+    desk: &CliContext<'_>,
     client: &Client,
-    scope: Scope,
+    scope: InstallScope,
     project: &Path,
-    changes: Vec<Change>,
+    changes: Vec<ConfigChange>,
     told: Vec<String>,
 ) -> Result<u8> {
     let dry_run = desk.global.dry_run;
-    let changes: Vec<Change> = changes.into_iter().filter(Change::is_one).collect();
+    let changes: Vec<ConfigChange> = changes.into_iter().filter(ConfigChange::is_one).collect();
     let mut done = Vec::new();
     for change in &changes {
         let engine = change.engine(desk)?;
@@ -314,7 +318,7 @@ fn finish(
         let engine = change.engine(desk)?;
         let backup = if dry_run { None } else { change.back_up(desk.global.durability.unwrap_or_default())? };
         let reply = change.call(desk, &engine, dry_run);
-        show::notices(&engine);
+        output::notices(&engine);
         let Answer { text, data } = reply.result?;
         done.push((Answer { text, data }, backup, engine.roots()[0].to_owned()));
     }
@@ -336,14 +340,14 @@ fn finish(
         data.insert("project".to_owned(), shown(project).into());
         data.insert("files".to_owned(), done.iter().map(file).collect());
         data.insert("notes".to_owned(), told.into());
-        return Ok(show::json(&Reply::new(
+        return Ok(output::json(&Reply::new(
             Ok(Answer { text: head, data }),
             SeedCodes::None,
             ReplyLimits::default(),
             "",
         )));
     }
-    let mut out = show::stdout();
+    let mut out = output::stdout();
     let listed = done.iter().try_for_each(|(answer, backup, root)| {
         out.answer(answer)?;
         if let Some(backup) = backup {
@@ -359,6 +363,6 @@ fn finish(
         }
     });
     let rest = listed.and_then(|()| told.iter().try_for_each(|line| out.plain(line)));
-    show::quiet_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
+    output::ignore_broken_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
     Ok(0)
 }

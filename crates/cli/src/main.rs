@@ -14,46 +14,46 @@ mod approval;
 mod args;
 mod clients;
 mod config;
-mod desk;
+mod context;
 mod diff;
 mod doctor;
-mod ending;
 mod files;
 mod flags;
 mod formats;
 mod global;
-mod gone;
+mod hangup;
 mod help;
+mod history;
 mod hook;
 #[cfg(feature = "http")]
 mod http;
 mod input;
 mod install;
-mod machine;
-mod memory;
 mod notebook;
-mod parsing;
-mod past;
+mod output;
+mod parse_worker;
 mod preview;
+mod probe;
 mod progress;
 mod requests;
-mod show;
+mod serve;
+mod signals;
 mod stats;
 mod tools;
 mod tour;
-mod tryout;
+mod trust;
 
 use args::{Cli, Command};
 use clap::CommandFactory as _;
-use desk::Desk;
+use context::CliContext;
 use emendate::core::{Code, Error};
-use emendate::{Reply, SeedCodes, Unread};
+use emendate::{Reply, SeedCodes, UnreadPolicy};
 use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if std::env::args_os().skip(1).eq([parsing::WORD]) {
-        return parsing::answer();
+    if std::env::args_os().skip(1).eq([parse_worker::WORKER_COMMAND]) {
+        return parse_worker::run_worker();
     }
     emendate::fs::outlive_size_limit();
     std::panic::set_hook(Box::new(|panic| {
@@ -81,45 +81,45 @@ fn run() -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    show::choose_color(cli.global.color);
-    let desk = |unread| Desk::new(&cli.global, unread);
+    output::choose_color(cli.global.color);
+    let desk = |unread| CliContext::new(&cli.global, unread);
     let outcome = match &cli.command {
-        Command::Outline { path } => return files::run(&desk(Unread::Allow), Ok(files::outline(path.clone()))),
+        Command::Outline { path } => return files::run(&desk(UnreadPolicy::Allow), Ok(files::outline(path.clone()))),
         Command::Check(args) => {
-            let desk = desk(Unread::Allow);
+            let desk = desk(UnreadPolicy::Allow);
             return files::run(&desk, files::check(&desk, args));
         }
-        Command::Search(args) => return files::run(&desk(Unread::Allow), Ok(files::search(args))),
-        Command::Read(args) => return files::run(&desk(Unread::Allow), files::read(args)),
-        Command::Edit(args) => return files::run(&desk(Unread::Allow), files::edit(args)),
-        Command::MultiEdit(args) => return files::run(&desk(Unread::Allow), files::multi_edit(args)),
-        Command::NotebookEdit(args) => return files::run(&desk(Unread::Allow), notebook::edit(args)),
-        Command::Write(args) => return files::run(&desk(Unread::Allow), files::write(args)),
-        Command::Apply(args) => return files::run(&desk(Unread::Allow), files::apply(args)),
-        Command::Replace(args) => return files::run(&desk(Unread::Allow), Ok(files::replace(args))),
-        Command::Undo(args) => return files::run(&desk(Unread::Allow), Ok(past::undo(args, false))),
-        Command::Redo(args) => return files::run(&desk(Unread::Allow), Ok(past::undo(args, true))),
-        Command::History(args) => return files::run(&desk(Unread::Allow), Ok(past::history(args))),
-        Command::Show(args) => return files::run(&desk(Unread::Allow), Ok(past::show(args))),
-        Command::Diff(args) => return files::run(&desk(Unread::Allow), past::diff(args)),
-        Command::Restore(args) => return files::run(&desk(Unread::Allow), past::restore(args)),
-        Command::Gc(args) => past::gc(&desk(Unread::Allow), args),
-        Command::Call(args) => return machine::call(&desk(Unread::Deny), args),
-        Command::Serve(_) => machine::serve(&desk(Unread::Deny)),
+        Command::Search(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::search(args))),
+        Command::Read(args) => return files::run(&desk(UnreadPolicy::Allow), files::read(args)),
+        Command::Edit(args) => return files::run(&desk(UnreadPolicy::Allow), files::edit(args)),
+        Command::MultiEdit(args) => return files::run(&desk(UnreadPolicy::Allow), files::multi_edit(args)),
+        Command::NotebookEdit(args) => return files::run(&desk(UnreadPolicy::Allow), notebook::edit(args)),
+        Command::Write(args) => return files::run(&desk(UnreadPolicy::Allow), files::write(args)),
+        Command::Apply(args) => return files::run(&desk(UnreadPolicy::Allow), files::apply(args)),
+        Command::Replace(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::replace(args))),
+        Command::Undo(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::undo(args, false))),
+        Command::Redo(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::undo(args, true))),
+        Command::History(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::history(args))),
+        Command::Show(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::show(args))),
+        Command::Diff(args) => return files::run(&desk(UnreadPolicy::Allow), history::diff(args)),
+        Command::Restore(args) => return files::run(&desk(UnreadPolicy::Allow), history::restore(args)),
+        Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
+        Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),
+        Command::Serve(_) => serve::serve(&desk(UnreadPolicy::Deny)),
         Command::Mcp(args) => match &args.command {
-            Some(command) => install::run(&desk(Unread::Allow), command),
-            None => machine::mcp(&desk(Unread::Deny), args),
+            Some(command) => install::run(&desk(UnreadPolicy::Allow), command),
+            None => serve::mcp(&desk(UnreadPolicy::Deny), args),
         },
         Command::Tools(args) => tools::run(args, cli.global.json),
-        Command::Convert(args) => return files::run(&desk(Unread::Allow), files::convert(args)),
-        Command::Preview(args) => preview::run(&desk(Unread::Allow), args),
+        Command::Convert(args) => return files::run(&desk(UnreadPolicy::Allow), files::convert(args)),
+        Command::Preview(args) => preview::run(&desk(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
-        Command::Hook { moment } => hook::run(&desk(Unread::Allow), *moment),
-        Command::Config { command } => config::run(&desk(Unread::Allow), command),
-        Command::Trust { revoke } => memory::trust(&desk(Unread::Allow), *revoke),
-        Command::Stats(args) => stats::run(&desk(Unread::Allow), args),
-        Command::Doctor => doctor::run(&desk(Unread::Allow), cli.global.json),
+        Command::Hook { moment } => hook::run(&desk(UnreadPolicy::Allow), *moment),
+        Command::Config { command } => config::run(&desk(UnreadPolicy::Allow), command),
+        Command::Trust { revoke } => trust::trust(&desk(UnreadPolicy::Allow), *revoke),
+        Command::Stats(args) => stats::run(&desk(UnreadPolicy::Allow), args),
+        Command::Doctor => doctor::run(&desk(UnreadPolicy::Allow), cli.global.json),
         Command::Tour => tour::run(),
         Command::Completions { shell } => help::completions(*shell),
         Command::Man { command } => help::man(command.as_deref()),
@@ -128,9 +128,9 @@ fn run() -> u8 {
         // What serve and mcp print are answers to their clients, and this is none.
         let machine = matches!(&cli.command, Command::Serve(_) | Command::Mcp(args::McpArgs { command: None, .. }));
         if cli.global.json && !machine {
-            return show::json(&Reply::refusal(error, SeedCodes::None));
+            return output::json(&Reply::refusal(error, SeedCodes::None));
         }
-        show::error(&error);
+        output::error(&error);
         error.code().exit()
     })
 }

@@ -2,8 +2,8 @@
 //! tool.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
-use crate::args::Extras;
-use crate::files::{Ask, Fields, edits_of, given, usage};
+use crate::args::ExtraArgs;
+use crate::files::{InputFields, ToolCall, edits_of, given, usage};
 use clap::{ArgGroup, Args};
 use emendate::core::Result;
 use emendate::core::notebook::CellType;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// What is to be shown of a file that is no plain text.
 #[derive(Args)]
-pub(crate) struct Part {
+pub(crate) struct PartArgs {
     /// Of a notebook, only these cells: 3, 3-7, 3- (0 for the first), or an id
     #[arg(long, value_name = "CELLS", conflicts_with_all = ["offset", "limit", "symbol", "format"])]
     pub(crate) cells: Option<String>,
@@ -57,18 +57,18 @@ pub(crate) struct NotebookEditArgs {
     #[arg(long)]
     pub(crate) keep_outputs: bool,
     #[command(flatten)]
-    pub(crate) extras: Extras,
+    pub(crate) extras: ExtraArgs,
 }
 
 /// Builds the input of `notebook_edit`.
-pub(crate) fn edit(args: &NotebookEditArgs) -> Result<Ask> {
+pub(crate) fn edit(args: &NotebookEditArgs) -> Result<ToolCall> {
     let edits = args.edits.as_deref().map(edits_of).transpose()?;
     let deletes = args.mode.as_deref() == Some("delete");
     let source = given(args.source.as_ref(), args.source_file.as_deref(), "the new source")?;
     if edits.is_none() && source.is_none() && !deletes {
         return Err(usage("Nothing says what the cell shall hold.", "Give --source, --source-file or --edits."));
     }
-    let fields = Fields::default()
+    let fields = InputFields::default()
         .put("cell_id", args.cell.clone())
         .put("cell_number", args.number)
         .put("edit_mode", args.mode.clone())
@@ -77,5 +77,5 @@ pub(crate) fn edit(args: &NotebookEditArgs) -> Result<Ask> {
         .put("edits", edits)
         .put("clear_outputs", args.keep_outputs.then_some(false))
         .extras(&args.extras);
-    Ok(Ask::new("notebook_edit", "notebook_path", args.path.clone(), fields))
+    Ok(ToolCall::new("notebook_edit", "notebook_path", args.path.clone(), fields))
 }

@@ -1,39 +1,39 @@
 //! `emend preview`: the edits in a text while it arrives, and the effect of its line operations on the files.
 
 use crate::args::PreviewArgs;
-use crate::desk::Desk;
-use crate::{io_error, show};
-use emendate::core::LineKind;
+use crate::context::CliContext;
+use crate::{io_error, output};
+use emendate::core::HunkLineKind;
 use emendate::core::Result;
-use emendate::core::formats::named;
-use emendate::core::formats::stream::{Action, Event, Manner, PatchStream};
+use emendate::core::formats::format_by_name;
+use emendate::core::formats::stream::{FileActionKind, ParseOptions, PatchStream, StreamEvent};
 use emendate::core::{Handle, Op};
-use emendate::{Caller, Engine, LinePreview};
+use emendate::{CallContext, Engine, LinePreview};
 use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::PathBuf;
 
 /// Bytes read from standard input at a time.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Prints events as they occur.
 struct Viewer<'a> {
-    desk: &'a Desk<'a>,
+    desk: &'a CliContext<'a>,
     /// Opened for the first line operation; `None` if there is nothing to look up.
-    engine: OnceCell<Option<(Engine, Caller)>>,
+    engine: OnceCell<Option<(Engine, CallContext)>>,
     /// The file of the previous event.
     path: String,
     as_json: bool,
 }
 
 /// Reads standard input to its end, and prints the events.
-pub(crate) fn run(desk: &Desk<'_>, args: &PreviewArgs) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, args: &PreviewArgs) -> Result<u8> {
     let as_json = desk.global.json;
     let mut viewer = Viewer { desk, engine: OnceCell::new(), path: String::new(), as_json };
-    let mut stream = PatchStream::new(args.format.as_deref().and_then(named), Manner::default());
+    let mut stream = PatchStream::new(args.format.as_deref().and_then(format_by_name), ParseOptions::default());
     let mut input = std::io::stdin().lock();
-    let mut chunk = vec![0; CHUNK];
+    let mut chunk = vec![0; CHUNK_BYTES];
     let mut events = Vec::new();
     loop {
         let count = input.read(&mut chunk).map_err(|error| io_error("standard input", &error))?;
@@ -49,26 +49,26 @@ pub(crate) fn run(desk: &Desk<'_>, args: &PreviewArgs) -> Result<u8> {
     let files = understood.request.files.len();
     let format = understood.format.spec().name;
     if as_json {
-        show::value(&json!({ "event": "end", "format": format, "files": files, "notes": understood.request.notes }))?;
+        output::value(&json!({ "event": "end", "format": format, "files": files, "notes": understood.request.notes }))?;
     } else {
-        show::page(&format!("{format}: {files} {}", if files == 1 { "file" } else { "files" }))?;
-        understood.request.notes.iter().for_each(|note| show::note(note));
+        output::page(&format!("{format}: {files} {}", if files == 1 { "file" } else { "files" }))?;
+        understood.request.notes.iter().for_each(|note| output::note(note));
     }
     Ok(0)
 }
 
 impl Viewer<'_> {
-    fn tell(&mut self, events: &mut Vec<Event>) -> Result<()> {
+    fn tell(&mut self, events: &mut Vec<StreamEvent>) -> Result<()> {
         for event in events.drain(..) {
-            if let Event::File { path, .. } = &event {
+            if let StreamEvent::File { path, .. } = &event {
                 self.path.clone_from(path);
             }
-            if let Event::Rows { op, base } = &event {
+            if let StreamEvent::Rows { op, base } = &event {
                 self.rows(op, *base)?;
             } else if self.as_json {
-                show::value(&object(&event))?;
+                output::value(&object(&event))?;
             } else if let Some(line) = line(&event) {
-                show::page(&line)?;
+                output::page(&line)?;
             }
         }
         Ok(())
@@ -77,15 +77,15 @@ impl Viewer<'_> {
     /// Prints a line operation as it would apply to the file. One that cannot be placed is left out.
     fn rows(&self, op: &Op, base: Option<Handle>) -> Result<()> {
         let desk = self.desk;
-        let open = || desk.open_to_look().ok().map(|engine| (engine, desk.caller()));
+        let open = || desk.open_read_only().ok().map(|engine| (engine, desk.caller()));
         let Some((engine, caller)) = self.engine.get_or_init(open) else { return Ok(()) };
         let path = desk.cwd.clone().unwrap_or_default().join(PathBuf::from(&self.path));
         let Some(preview) = engine.preview_lines(caller, &path, op, base) else { return Ok(()) };
         if self.as_json {
-            return show::value(&edit(&self.path, &preview));
+            return output::value(&edit(&self.path, &preview));
         }
-        show::page(&format!("  = {}", headline(&preview)))?;
-        preview.old.iter().try_for_each(|old| show::page(&format!("    was {old}")))
+        output::page(&format!("  = {}", headline(&preview)))?;
+        preview.old.iter().try_for_each(|old| output::page(&format!("    was {old}")))
     }
 }
 
@@ -104,44 +104,44 @@ fn headline(preview: &LinePreview) -> String {
     }
 }
 
-fn word(action: &Action) -> &'static str {
+fn word(action: &FileActionKind) -> &'static str {
     match action {
-        Action::Add => "add",
-        Action::Update => "update",
-        Action::Delete => "delete",
-        Action::Move { .. } => "move",
-        Action::Write => "write",
+        FileActionKind::Add => "add",
+        FileActionKind::Update => "update",
+        FileActionKind::Delete => "delete",
+        FileActionKind::Move { .. } => "move",
+        FileActionKind::Write => "write",
     }
 }
 
-fn mark(kind: LineKind) -> &'static str {
+fn mark(kind: HunkLineKind) -> &'static str {
     match kind {
-        LineKind::Context | LineKind::Bare => " ",
-        LineKind::Removed => "-",
-        LineKind::Added => "+",
+        HunkLineKind::Context | HunkLineKind::Bare => " ",
+        HunkLineKind::Removed => "-",
+        HunkLineKind::Added => "+",
     }
 }
 
-fn object(event: &Event) -> Value {
+fn object(event: &StreamEvent) -> Value {
     match event {
-        Event::File { path, action } => {
-            let to = if let Action::Move { to } = action { Some(to) } else { None };
+        StreamEvent::File { path, action } => {
+            let to = if let FileActionKind::Move { to } = action { Some(to) } else { None };
             json!({ "event": "file", "path": path, "action": word(action), "to": to })
         }
-        Event::Hunk { line } => json!({ "event": "hunk", "line": line }),
-        Event::Line { kind, text } => json!({ "event": "line", "mark": mark(*kind), "text": text }),
-        Event::Rows { .. } => Value::Null,
-        Event::HunkDone => json!({ "event": "hunk_done" }),
-        Event::FileDone => json!({ "event": "file_done" }),
+        StreamEvent::Hunk { line } => json!({ "event": "hunk", "line": line }),
+        StreamEvent::Line { kind, text } => json!({ "event": "line", "mark": mark(*kind), "text": text }),
+        StreamEvent::Rows { .. } => Value::Null,
+        StreamEvent::HunkDone => json!({ "event": "hunk_done" }),
+        StreamEvent::FileDone => json!({ "event": "file_done" }),
     }
 }
 
-fn line(event: &Event) -> Option<String> {
+fn line(event: &StreamEvent) -> Option<String> {
     Some(match event {
-        Event::File { path, action: Action::Move { to } } => format!("move {path} -> {to}"),
-        Event::File { path, action } => format!("{} {path}", word(action)),
-        Event::Hunk { line } => format!("  @@ line {line}"),
-        Event::Line { kind, text } => format!("  {}{text}", mark(*kind)),
-        Event::Rows { .. } | Event::HunkDone | Event::FileDone => return None,
+        StreamEvent::File { path, action: FileActionKind::Move { to } } => format!("move {path} -> {to}"),
+        StreamEvent::File { path, action } => format!("{} {path}", word(action)),
+        StreamEvent::Hunk { line } => format!("  @@ line {line}"),
+        StreamEvent::Line { kind, text } => format!("  {}{text}", mark(*kind)),
+        StreamEvent::Rows { .. } | StreamEvent::HunkDone | StreamEvent::FileDone => return None,
     })
 }

@@ -3,7 +3,7 @@
 use crate::io_error;
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
-use emendate::{MAX_INPUT, Watch};
+use emendate::{CallHandle, INPUT_BYTES_MAX};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -14,7 +14,7 @@ use std::thread;
 /// Bytes of the id of a request, as JSON: the reply repeats it.
 const ID_BYTES_MAX: usize = 1024;
 /// Bytes of a request line, which is the JSON of a call.
-const LINE_BYTES_MAX: usize = MAX_INPUT;
+const LINE_BYTES_MAX: usize = INPUT_BYTES_MAX;
 /// Bytes of unanswered requests from which no further line is read.
 const AHEAD_BYTES_MAX: usize = 4 << 20;
 /// Bytes of memory that a request takes beside its line, roughly.
@@ -27,7 +27,7 @@ pub(crate) struct Request {
     /// The call, or the reason why the line is no request.
     pub(crate) call: Result<ToolCall>,
     /// Handle by which a later line cancels the call.
-    pub(crate) watch: Watch,
+    pub(crate) watch: CallHandle,
 }
 
 /// A tool and its input.
@@ -118,7 +118,7 @@ struct Queue {
 
 struct Entry {
     id: Value,
-    watch: Watch,
+    watch: CallHandle,
     bytes: usize,
 }
 
@@ -214,7 +214,7 @@ enum Line {
 }
 
 fn request(id: Value, call: Result<ToolCall>) -> Request {
-    Request { id, call, watch: Watch::default() }
+    Request { id, call, watch: CallHandle::default() }
 }
 
 fn too_long() -> Request {

@@ -1,14 +1,14 @@
 //! `emend stats`: tables of the counters.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
-use crate::desk::Desk;
-use crate::{io_error, show};
+use crate::context::CliContext;
+use crate::{io_error, output};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::tallies::{By, Row, TOKEN_BYTES, Tally};
-use emendate::{COUNTERS, State};
+use emendate::tallies::{CallTally, TOKEN_BYTES, TallyKey, TallyRow};
+use emendate::{COUNTERS_FILE, StateLocation};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -24,56 +24,56 @@ pub(crate) struct StatsArgs {
     pub(crate) hours: Option<u64>,
     /// Only this table (repeatable)
     #[arg(long, value_name = "WHAT", value_parser = by_parser())]
-    pub(crate) by: Vec<By>,
+    pub(crate) by: Vec<TallyKey>,
 }
 
 /// The name of the table of transports up to version 0.1, still accepted and written.
 const TRANSPORT_BEFORE: &str = "door";
 
-fn by_parser() -> impl TypedValueParser<Value = By> {
-    let value = |by: By| {
+fn by_parser() -> impl TypedValueParser<Value = TallyKey> {
+    let value = |by: TallyKey| {
         let value = PossibleValue::new(by.name());
-        if by == By::Transport { value.alias(TRANSPORT_BEFORE) } else { value }
+        if by == TallyKey::Transport { value.alias(TRANSPORT_BEFORE) } else { value }
     };
-    PossibleValuesParser::new(By::ALL.map(value)).try_map(|word| by_named(&word))
+    PossibleValuesParser::new(TallyKey::ALL.map(value)).try_map(|word| by_named(&word))
 }
 
-fn by_named(word: &str) -> std::result::Result<By, &'static str> {
-    let word = if word == TRANSPORT_BEFORE { By::Transport.name() } else { word };
-    By::ALL.into_iter().find(|by| by.name() == word).ok_or("there is no such table")
+fn by_named(word: &str) -> std::result::Result<TallyKey, &'static str> {
+    let word = if word == TRANSPORT_BEFORE { TallyKey::Transport.name() } else { word };
+    TallyKey::ALL.into_iter().find(|by| by.name() == word).ok_or("there is no such table")
 }
 
 /// Prints the tables; returns the exit status.
 ///
 /// Errors: no state directory; counters that cannot be read.
-pub(crate) fn run(desk: &Desk<'_>, args: &StatsArgs) -> Result<u8> {
-    let State::Directory(directory) = desk.state() else {
+pub(crate) fn run(desk: &CliContext<'_>, args: &StatsArgs) -> Result<u8> {
+    let StateLocation::Directory(directory) = desk.state() else {
         return Err(Error::new(Code::CallInvalid, "There is no state directory, so nothing is counted.")
             .next("Name one with --state."));
     };
-    let path = directory.join(COUNTERS);
+    let path = directory.join(COUNTERS_FILE);
     let hours = args.hours.unwrap_or_else(|| args.days.saturating_mul(24));
     let since = SystemTime::now().checked_sub(Duration::from_secs(hours.saturating_mul(3600))).unwrap_or(UNIX_EPOCH);
     let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
     let since = u64::try_from(since.as_micros()).unwrap_or(0);
-    let tally = Tally::since(&path, since).map_err(|error| io_error(&shown(&path), &error))?;
-    let tables = if args.by.is_empty() { &By::ALL[..] } else { &args.by };
+    let tally = CallTally::since(&path, since).map_err(|error| io_error(&shown(&path), &error))?;
+    let tables = if args.by.is_empty() { &TallyKey::ALL[..] } else { &args.by };
     if desk.global.json {
-        let table = |table: &By| (table.name().to_owned(), tally.by(*table).iter().map(row_json).collect());
+        let table = |table: &TallyKey| (table.name().to_owned(), tally.by(*table).iter().map(row_json).collect());
         let mut data =
             Map::from_iter([("hours".to_owned(), Value::from(hours)), ("total".to_owned(), row_json(&tally.total()))]);
         data.extend(tables.iter().map(table));
-        if let Some(rows) = data.get(By::Transport.name()).cloned() {
+        if let Some(rows) = data.get(TallyKey::Transport.name()).cloned() {
             data.insert(TRANSPORT_BEFORE.to_owned(), rows);
         }
-        show::value(&json!({ "ok": true, "data": data }))?;
+        output::value(&json!({ "ok": true, "data": data }))?;
         return Ok(0);
     }
-    show::page(&page(&tally, tables, hours))?;
+    output::page(&page(&tally, tables, hours))?;
     Ok(0)
 }
 
-fn row_json(row: &Row) -> Value {
+fn row_json(row: &TallyRow) -> Value {
     json!({
         "name": row.name,
         "calls": row.calls,
@@ -86,7 +86,7 @@ fn row_json(row: &Row) -> Value {
     })
 }
 
-fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
+fn page(tally: &CallTally, tables: &[TallyKey], hours: u64) -> String {
     let total = tally.total();
     let time =
         if hours > 24 && hours.is_multiple_of(24) { format!("{} days", hours / 24) } else { format!("{hours} hours") };
@@ -97,12 +97,12 @@ fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
     for table in tables {
         let rows = tally.by(*table);
         // A single row of calls without a model is meaningless.
-        if rows.is_empty() || (*table == By::Model && rows.len() == 1 && rows[0].name.is_empty()) {
+        if rows.is_empty() || (*table == TallyKey::Model && rows.len() == 1 && rows[0].name.is_empty()) {
             continue;
         }
         let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(16);
         // All calls with one code have the same outcome.
-        let share_head = if *table == By::Code { "" } else { "succeeded" };
+        let share_head = if *table == TallyKey::Code { "" } else { "succeeded" };
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
@@ -115,7 +115,7 @@ fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
         );
         for row in &rows {
             let name = if row.name.is_empty() { "(not told)" } else { &row.name };
-            let share = if *table == By::Code { String::new() } else { share(row) };
+            let share = if *table == TallyKey::Code { String::new() } else { share(row) };
             let [input, output] = row.mean_tokens();
             let _ = writeln!(
                 out,
@@ -130,12 +130,12 @@ fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
 }
 
 /// Formats the share of calls that succeeded.
-fn share(row: &Row) -> String {
+fn share(row: &TallyRow) -> String {
     row.per_mille().map_or("-".to_owned(), |share| format!("{}.{} %", share / 10, share % 10))
 }
 
 /// Formats the mean time of a call.
-fn mean(row: &Row) -> String {
+fn mean(row: &TallyRow) -> String {
     let micros = row.mean();
     if micros < 1000 { format!("{micros} µs") } else { format!("{}.{} ms", micros / 1000, micros % 1000 / 100) }
 }

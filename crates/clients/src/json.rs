@@ -1,7 +1,7 @@
 //! JSON with comments, edited by splices: existing text is never printed again.
 
-use crate::broken;
-use crate::layout::{Layout, indent, rest_of_line, skip};
+use crate::invalid_file;
+use crate::layout::{JsonLayout, indent, rest_of_line, skip_blanks};
 use emendate_core::Result;
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged as _;
@@ -9,7 +9,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
 /// Syntax that clients accept: JSON with comments and trailing commas.
-const READS: ParseOptions = ParseOptions {
+const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
@@ -23,7 +23,7 @@ const READS: ParseOptions = ParseOptions {
 };
 
 /// A parsed file.
-pub(crate) struct Json<'t> {
+pub(crate) struct JsonFile<'t> {
     text: &'t str,
     name: &'t str,
     /// `None` for a file of whitespace and comments.
@@ -31,9 +31,9 @@ pub(crate) struct Json<'t> {
 }
 
 /// A value in the file.
-pub(crate) struct Found<'j, 't>(&'j ast::Value<'t>);
+pub(crate) struct JsonNode<'j, 't>(&'j ast::Value<'t>);
 
-impl Found<'_, '_> {
+impl JsonNode<'_, '_> {
     /// Returns the value as data.
     pub(crate) fn value(&self) -> Value {
         data(self.0)
@@ -41,7 +41,7 @@ impl Found<'_, '_> {
 }
 
 /// Positions in a list or an object.
-struct Held {
+struct JsonContainer {
     /// Offset after the opening bracket.
     open: usize,
     /// Offset of the closing bracket.
@@ -50,14 +50,15 @@ struct Held {
     items: Vec<(usize, usize)>,
 }
 
-impl<'t> Json<'t> {
+impl<'t> JsonFile<'t> {
     /// Parses a file.
     ///
     /// Errors: `call.invalid` with line and column.
-    pub(crate) fn parse(text: &'t str, name: &'t str) -> Result<Json<'t>> {
-        let parsed = parse_to_ast(text, &CollectOptions::default(), &READS);
-        let root = parsed.map_err(|error| broken(name, text, error.range().start, &error.kind().to_string()))?.value;
-        let json = Json { text, name, root };
+    pub(crate) fn parse(text: &'t str, name: &'t str) -> Result<JsonFile<'t>> {
+        let parsed = parse_to_ast(text, &CollectOptions::default(), &PARSE_OPTIONS);
+        let root =
+            parsed.map_err(|error| invalid_file(name, text, error.range().start, &error.kind().to_string()))?.value;
+        let json = JsonFile { text, name, root };
         match &json.root {
             Some(ast::Value::Object(_)) | None => Ok(json),
             Some(other) => Err(json.wrong(other.range().start, "the file is no JSON object")),
@@ -65,13 +66,13 @@ impl<'t> Json<'t> {
     }
 
     fn wrong(&self, at: usize, what: &str) -> emendate_core::Error {
-        broken(self.name, self.text, at, what)
+        invalid_file(self.name, self.text, at, what)
     }
 
     /// Returns the value at a path of keys.
     ///
     /// Errors: `call.invalid` if a value on the way is not an object, or a key occurs twice.
-    pub(crate) fn get(&self, path: &[&str]) -> Result<Option<Found<'_, 't>>> {
+    pub(crate) fn get(&self, path: &[&str]) -> Result<Option<JsonNode<'_, 't>>> {
         let Some(mut at) = self.root.as_ref() else { return Ok(None) };
         for (depth, key) in path.iter().enumerate() {
             let ast::Value::Object(object) = at else {
@@ -83,7 +84,7 @@ impl<'t> Json<'t> {
                 None => return Ok(None),
             }
         }
-        Ok(Some(Found(at)))
+        Ok(Some(JsonNode(at)))
     }
 
     /// Returns the member of that name.
@@ -114,7 +115,7 @@ impl<'t> Json<'t> {
             return Ok(format!("{}{gap}{}\n", self.text, self.layout().value(value, "", true)));
         };
         match self.get(above)? {
-            Some(Found(ast::Value::Object(object))) => Ok(self.insert(&members(object), Some(last), value)),
+            Some(JsonNode(ast::Value::Object(object))) => Ok(self.insert(&members(object), Some(last), value)),
             Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is no object", above.join(".")))),
             None => self.set(above, &Value::Object(Map::from_iter([((*last).to_owned(), value.clone())]))),
         }
@@ -123,7 +124,7 @@ impl<'t> Json<'t> {
     /// Returns the text with this value at the end of the list at the path, which is created if missing.
     pub(crate) fn push(&self, path: &[&str], value: &Value) -> Result<String> {
         match self.get(path)? {
-            Some(Found(ast::Value::Array(list))) => Ok(self.insert(&items(list), None, value)),
+            Some(JsonNode(ast::Value::Array(list))) => Ok(self.insert(&items(list), None, value)),
             Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is no list", path.join(".")))),
             None => self.set(path, &Value::Array(vec![value.clone()])),
         }
@@ -131,7 +132,7 @@ impl<'t> Json<'t> {
 
     /// Returns the text without this value in the list at the path.
     pub(crate) fn pull(&self, path: &[&str], value: &Value) -> Result<String> {
-        let Some(Found(ast::Value::Array(list))) = self.get(path)? else { return Ok(self.text.to_owned()) };
+        let Some(JsonNode(ast::Value::Array(list))) = self.get(path)? else { return Ok(self.text.to_owned()) };
         let Some(nth) = list.elements.iter().position(|item| data(item) == *value) else {
             return Ok(self.text.to_owned());
         };
@@ -144,7 +145,7 @@ impl<'t> Json<'t> {
     /// Returns the text without the value at the path, and without the objects that are empty then.
     pub(crate) fn remove(&self, path: &[&str]) -> Result<String> {
         let Some((last, above)) = path.split_last() else { return Ok(self.text.to_owned()) };
-        let Some(Found(ast::Value::Object(object))) = self.get(above)? else { return Ok(self.text.to_owned()) };
+        let Some(JsonNode(ast::Value::Object(object))) = self.get(above)? else { return Ok(self.text.to_owned()) };
         let Some(member) = self.member(object, last)? else { return Ok(self.text.to_owned()) };
         // An object with a comment is kept.
         let inside = &self.text[object.range.start..object.range.end];
@@ -156,16 +157,16 @@ impl<'t> Json<'t> {
         Ok(self.take_out(&members(object), nth))
     }
 
-    fn layout(&self) -> Layout<'t> {
+    fn layout(&self) -> JsonLayout<'t> {
         let first = match &self.root {
             Some(ast::Value::Object(object)) => object.properties.first().map(|member| member.range.start),
             _ => None,
         };
-        Layout::of(self.text, first)
+        JsonLayout::of(self.text, first)
     }
 
     /// Inserts a member (with a key) or an item after the others.
-    fn insert(&self, held: &Held, key: Option<&str>, value: &Value) -> String {
+    fn insert(&self, held: &JsonContainer, key: Option<&str>, value: &Value) -> String {
         let (text, layout) = (self.text, self.layout());
         let shown = |indent: &str, lines: bool| match key {
             Some(key) => layout.member(key, value, indent, lines),
@@ -175,7 +176,7 @@ impl<'t> Json<'t> {
         let Some(&(first, _)) = held.items.first() else {
             let end = text[..held.close].trim_end().len().max(held.open);
             // A new list stays on its line.
-            if !layout.lines() || key.is_none() {
+            if !layout.is_multi_line() || key.is_none() {
                 return spliced(text, end..end, &shown(outer, false));
             }
             let inner = layout.deeper(outer);
@@ -183,13 +184,13 @@ impl<'t> Json<'t> {
             return spliced(text, end..end, &format!("\n{inner}{}{close}", shown(&inner, true)));
         };
         let last = held.items.last().map_or(held.open, |(_, end)| *end);
-        let comma = skip(text, last);
+        let comma = skip_blanks(text, last);
         let trails = text[comma..].starts_with(',');
         let behind = rest_of_line(text, if trails { comma + 1 } else { last });
         let lines = text[held.open..first].contains('\n');
         let fresh = if lines {
             let inner = indent(text, first);
-            format!("\n{inner}{}{}", shown(inner, layout.lines()), if trails { "," } else { "" })
+            format!("\n{inner}{}{}", shown(inner, layout.is_multi_line()), if trails { "," } else { "" })
         } else {
             let apart = if trails { layout.comma().trim_start_matches(',') } else { layout.comma() };
             return spliced(text, behind..behind, &format!("{apart}{}", shown(outer, false)));
@@ -199,10 +200,10 @@ impl<'t> Json<'t> {
     }
 
     /// Removes the member or item `nth`, with its comma and the rest of its line.
-    fn take_out(&self, held: &Held, nth: usize) -> String {
+    fn take_out(&self, held: &JsonContainer, nth: usize) -> String {
         let text = self.text;
         let (start, end) = held.items[nth];
-        let comma = skip(text, end);
+        let comma = skip_blanks(text, end);
         let trails = text[comma..].starts_with(',');
         let past = rest_of_line(text, if trails { comma + 1 } else { end });
         let before = text[..start].trim_end_matches([' ', '\t']).len();
@@ -225,7 +226,7 @@ impl<'t> Json<'t> {
         }
         // The last one without a trailing comma: the one before becomes the last.
         let previous = held.items[nth - 1].1;
-        let comma = skip(text, previous);
+        let comma = skip_blanks(text, previous);
         if !own_line {
             cut.start = comma + 1;
         }
@@ -234,14 +235,14 @@ impl<'t> Json<'t> {
     }
 }
 
-fn members(object: &ast::Object<'_>) -> Held {
+fn members(object: &ast::Object<'_>) -> JsonContainer {
     let items = object.properties.iter().map(|member| (member.range.start, member.range.end)).collect();
-    Held { open: object.range.start + 1, close: object.range.end - 1, items }
+    JsonContainer { open: object.range.start + 1, close: object.range.end - 1, items }
 }
 
-fn items(list: &ast::Array<'_>) -> Held {
+fn items(list: &ast::Array<'_>) -> JsonContainer {
     let items = list.elements.iter().map(|item| (item.range().start, item.range().end)).collect();
-    Held { open: list.range.start + 1, close: list.range.end - 1, items }
+    JsonContainer { open: list.range.start + 1, close: list.range.end - 1, items }
 }
 
 fn spliced(text: &str, span: std::ops::Range<usize>, with: &str) -> String {

@@ -4,27 +4,27 @@ use serde_json::Value;
 
 /// Indentation and spacing of a JSON file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout<'t> {
+pub(crate) struct JsonLayout<'t> {
     /// One step of indentation.
     unit: &'t str,
     /// Members are on lines of their own.
-    lines: bool,
+    multi_line: bool,
     /// No space after colons and commas.
-    tight: bool,
+    compact: bool,
 }
 
-impl<'t> Layout<'t> {
+impl<'t> JsonLayout<'t> {
     /// Detects the layout of a text. `first` is the offset of the first member, if any.
-    pub(crate) fn of(text: &'t str, first: Option<usize>) -> Layout<'t> {
-        let Some(first) = first else { return Layout { unit: "  ", lines: true, tight: false } };
+    pub(crate) fn of(text: &'t str, first: Option<usize>) -> JsonLayout<'t> {
+        let Some(first) = first else { return JsonLayout { unit: "  ", multi_line: true, compact: false } };
         let lines = text[..first].contains('\n');
         let unit = indent(text, first);
         let tight = !lines && !text[first..].contains(": ");
-        Layout { unit: if lines && !unit.is_empty() { unit } else { "  " }, lines, tight }
+        JsonLayout { unit: if lines && !unit.is_empty() { unit } else { "  " }, multi_line: lines, compact: tight }
     }
 
-    pub(crate) fn lines(self) -> bool {
-        self.lines
+    pub(crate) fn is_multi_line(self) -> bool {
+        self.multi_line
     }
 
     /// Returns the indentation one step deeper.
@@ -34,12 +34,12 @@ impl<'t> Layout<'t> {
 
     /// Returns the separator of two items on one line.
     pub(crate) fn comma(self) -> &'static str {
-        if self.tight { "," } else { ", " }
+        if self.compact { "," } else { ", " }
     }
 
     /// Formats a member of an object.
     pub(crate) fn member(self, key: &str, value: &Value, indent: &str, lines: bool) -> String {
-        let colon = if self.tight { ":" } else { ": " };
+        let colon = if self.compact { ":" } else { ": " };
         format!("{}{colon}{}", Value::from(key), self.value(value, indent, lines))
     }
 
@@ -75,7 +75,7 @@ pub(crate) fn indent(text: &str, at: usize) -> &str {
 }
 
 /// Returns the next offset after whitespace and comments. The text was parsed, so comments are closed.
-pub(crate) fn skip(text: &str, mut at: usize) -> usize {
+pub(crate) fn skip_blanks(text: &str, mut at: usize) -> usize {
     loop {
         at += text[at..].len() - text[at..].trim_start().len();
         match comment(text, at) {

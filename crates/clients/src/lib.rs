@@ -19,21 +19,21 @@ mod layout;
 mod table;
 mod toml;
 
-pub use table::{BUILTINS, CLIENTS, Client, Format, Places, Roots, Scope, client};
+pub use table::{BUILTINS, CLIENTS, Client, ConfigDirs, ConfigFormat, InstallScope, RootDiscovery, client};
 
 use emendate_core::{Code, Error, Result};
-use json::Json;
+use json::JsonFile;
 use serde_json::{Map, Value};
 
 /// Name of our server in every client.
-pub const SERVER: &str = "emend";
+pub const SERVER_NAME: &str = "emend";
 
 /// Environment variable of an entry that names the built-in tools that were denied along with it.
-pub const REPLACES: &str = "EMEND_REPLACES";
+pub const REPLACES_VARIABLE: &str = "EMEND_REPLACES";
 
 /// The command with which a client starts a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct ServerEntry {
     /// The program.
     pub command: String,
     /// Its arguments.
@@ -42,9 +42,9 @@ pub struct Entry {
     pub env: Vec<(String, String)>,
 }
 
-impl Entry {
+impl ServerEntry {
     /// Reads an entry of a client's file; `None` if it names no program, like one for a remote server.
-    pub(crate) fn read(fields: &Value) -> Option<Entry> {
+    pub(crate) fn read(fields: &Value) -> Option<ServerEntry> {
         // Some versions of Zed nested the program.
         let fields = if fields["command"].is_object() { &fields["command"] } else { fields };
         let command = fields["command"].as_str().or_else(|| fields["path"].as_str())?.to_owned();
@@ -52,7 +52,7 @@ impl Entry {
         let args = fields["args"].as_array().into_iter().flatten().filter_map(text).collect();
         let env = fields["env"].as_object().into_iter().flatten();
         let env = env.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect();
-        Some(Entry { command, args, env })
+        Some(ServerEntry { command, args, env })
     }
 
     /// Returns the fields of the entry, in the order of writing; omits an empty environment.
@@ -73,25 +73,27 @@ impl Client {
     /// Returns the entry of our server, if the file has one that starts a program. `name` is the file's, for messages.
     ///
     /// Errors: `call.invalid` with line and column for a file that cannot be parsed.
-    pub fn entry(&self, text: &str, name: &str) -> Result<Option<Entry>> {
+    pub fn entry(&self, text: &str, name: &str) -> Result<Option<ServerEntry>> {
         let found = match self.format {
-            Format::Json => Json::parse(text, name)?.get(&[self.key, SERVER])?.map(|found| found.value()),
-            Format::Toml => toml::get(text, self.key, name)?,
+            ConfigFormat::Json => {
+                JsonFile::parse(text, name)?.get(&[self.key, SERVER_NAME])?.map(|found| found.value())
+            }
+            ConfigFormat::Toml => toml::get(text, self.key, name)?,
         };
-        Ok(found.as_ref().and_then(Entry::read))
+        Ok(found.as_ref().and_then(ServerEntry::read))
     }
 
     /// Returns the file with our server. An existing entry keeps its other fields. An empty text means no file.
     ///
     /// Errors: `call.invalid` with line and column for a file that cannot be parsed, or that has something else there.
-    pub fn install(&self, text: &str, entry: &Entry, name: &str) -> Result<String> {
-        let fields = entry.fields(self.shape);
+    pub fn install(&self, text: &str, entry: &ServerEntry, name: &str) -> Result<String> {
+        let fields = entry.fields(self.fixed_fields);
         let out = match self.format {
-            Format::Json => self.install_json(text, &fields, name)?,
-            Format::Toml => toml::set(text, self.key, &fields, name)?,
+            ConfigFormat::Json => self.install_json(text, &fields, name)?,
+            ConfigFormat::Toml => toml::set(text, self.key, &fields, name)?,
         };
         // Verified before it is returned.
-        let same = |kept: Entry| kept.command == entry.command && kept.args == entry.args;
+        let same = |kept: ServerEntry| kept.command == entry.command && kept.args == entry.args;
         if self.entry(&out, name)?.is_some_and(same) {
             return Ok(out);
         }
@@ -100,15 +102,15 @@ impl Client {
     }
 
     fn install_json(&self, text: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
-        let place = [self.key, SERVER];
-        if Json::parse(text, name)?.get(&place)?.is_none() {
-            return Json::parse(text, name)?.set(&place, &Value::Object(fields.clone()));
+        let place = [self.key, SERVER_NAME];
+        if JsonFile::parse(text, name)?.get(&place)?.is_none() {
+            return JsonFile::parse(text, name)?.set(&place, &Value::Object(fields.clone()));
         }
         let mut out = text.to_owned();
         let plain = fields.iter().filter(|(field, _)| *field != "env").map(|(field, value)| (vec![&**field], value));
         let env = fields.get("env").and_then(Value::as_object).into_iter().flatten();
         for (inner, value) in plain.chain(env.map(|(name, value)| (vec!["env", &**name], value))) {
-            out = Json::parse(&out, name)?.set(&[&place[..], &inner].concat(), value)?;
+            out = JsonFile::parse(&out, name)?.set(&[&place[..], &inner].concat(), value)?;
         }
         Ok(out)
     }
@@ -118,16 +120,16 @@ impl Client {
     /// Errors: as [`Client::install`].
     pub fn uninstall(&self, text: &str, name: &str) -> Result<String> {
         match self.format {
-            Format::Json => Json::parse(text, name)?.remove(&[self.key, SERVER]),
-            Format::Toml => toml::remove(text, self.key, name),
+            ConfigFormat::Json => JsonFile::parse(text, name)?.remove(&[self.key, SERVER_NAME]),
+            ConfigFormat::Toml => toml::remove(text, self.key, name),
         }
     }
 }
 
-impl Entry {
+impl ServerEntry {
     /// Returns the built-in tools that were denied along with this entry.
-    pub fn marker(&self) -> Option<Vec<String>> {
-        let (_, names) = self.env.iter().find(|(name, _)| name == REPLACES)?;
+    pub fn replaced_tools(&self) -> Option<Vec<String>> {
+        let (_, names) = self.env.iter().find(|(name, _)| name == REPLACES_VARIABLE)?;
         Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 }
@@ -138,12 +140,12 @@ impl Entry {
 pub fn deny(text: &str, tools: &[&str], name: &str) -> Result<(String, Vec<String>)> {
     let (mut out, mut fresh) = (text.to_owned(), Vec::new());
     for tool in tools {
-        let json = Json::parse(&out, name)?;
-        let known = json.get(&DENIED)?.map(|found| found.value());
+        let json = JsonFile::parse(&out, name)?;
+        let known = json.get(&DENIED_PATH)?.map(|found| found.value());
         if known.as_ref().and_then(Value::as_array).is_some_and(|known| known.iter().any(|it| it == tool)) {
             continue;
         }
-        out = json.push(&DENIED, &Value::from(*tool))?;
+        out = json.push(&DENIED_PATH, &Value::from(*tool))?;
         fresh.push((*tool).to_owned());
     }
     Ok((out, fresh))
@@ -152,19 +154,19 @@ pub fn deny(text: &str, tools: &[&str], name: &str) -> Result<(String, Vec<Strin
 /// Returns the settings of Claude Code without these denials.
 ///
 /// Errors: as [`Client::install`].
-pub fn allow_again(text: &str, tools: &[String], name: &str) -> Result<String> {
+pub fn allow(text: &str, tools: &[String], name: &str) -> Result<String> {
     let mut out = text.to_owned();
     for tool in tools {
-        out = Json::parse(&out, name)?.pull(&DENIED, &Value::from(tool.clone()))?;
+        out = JsonFile::parse(&out, name)?.pull(&DENIED_PATH, &Value::from(tool.clone()))?;
     }
     Ok(out)
 }
 
 /// Path of the list of denied tools in Claude Code's settings.
-const DENIED: [&str; 2] = ["permissions", "deny"];
+const DENIED_PATH: [&str; 2] = ["permissions", "deny"];
 
 /// The error for a file with unexpected content.
-pub(crate) fn broken(name: &str, text: &str, at: usize, what: &str) -> Error {
+pub(crate) fn invalid_file(name: &str, text: &str, at: usize, what: &str) -> Error {
     let at = (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let above = &text[..at];
     let line = above.matches('\n').count();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Syntax of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ConfigFormat {
     /// JSON; comments and trailing commas are accepted and kept.
     Json,
     /// TOML.
@@ -13,7 +13,7 @@ pub enum Format {
 
 /// Sessions that a file applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum InstallScope {
     /// All sessions of a user.
     User,
     /// Sessions in one project; the file is in its directory.
@@ -22,9 +22,9 @@ pub enum Scope {
 
 /// Mechanism by which a server learns the directory it should work in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Roots {
+pub enum RootDiscovery {
     /// It is started there.
-    Here,
+    WorkingDirectory,
     /// The client replaces this variable in an argument with the directory.
     Variable(&'static str),
     /// Not at all: the directory must be given.
@@ -41,25 +41,25 @@ pub struct Client {
     /// The user's file, with `{home}`, `{config}` or `{xdg}` at its start.
     pub user: &'static str,
     /// A variable that moves the user's file to another directory, and the file's name there.
-    pub moved: Option<(&'static str, &'static str)>,
+    pub user_override: Option<(&'static str, &'static str)>,
     /// Path that exists if the client is installed.
-    pub sign: &'static str,
+    pub installed_marker: &'static str,
     /// The project's file, relative to its directory.
     pub project: Option<&'static str>,
     /// Syntax of the files.
-    pub format: Format,
+    pub format: ConfigFormat,
     /// The field or table that contains the servers.
     pub key: &'static str,
     /// Fields that every entry has with the same value.
-    pub shape: &'static [(&'static str, &'static str)],
+    pub fixed_fields: &'static [(&'static str, &'static str)],
     /// Mechanism by which the server learns its directory.
-    pub roots: Roots,
+    pub roots: RootDiscovery,
     /// The settings that can deny built-in tools: the user's and the project's.
     pub settings: Option<(&'static str, &'static str)>,
 }
 
 const STDIO: &[(&str, &str)] = &[("type", "stdio")];
-const WORKSPACE: Roots = Roots::Variable("${workspaceFolder}");
+const WORKSPACE: RootDiscovery = RootDiscovery::Variable("${workspaceFolder}");
 
 /// All supported clients.
 pub static CLIENTS: &[Client] = &[
@@ -67,38 +67,38 @@ pub static CLIENTS: &[Client] = &[
         name: "claude-code",
         title: "Claude Code",
         user: "{home}/.claude.json",
-        moved: Some(("CLAUDE_CONFIG_DIR", ".claude.json")),
-        sign: "{home}/.claude",
+        user_override: Some(("CLAUDE_CONFIG_DIR", ".claude.json")),
+        installed_marker: "{home}/.claude",
         project: Some(".mcp.json"),
-        format: Format::Json,
+        format: ConfigFormat::Json,
         key: "mcpServers",
-        shape: STDIO,
-        roots: Roots::Here,
+        fixed_fields: STDIO,
+        roots: RootDiscovery::WorkingDirectory,
         settings: Some(("{home}/.claude/settings.json", ".claude/settings.json")),
     },
     Client {
         name: "codex",
         title: "Codex",
         user: "{home}/.codex/config.toml",
-        moved: Some(("CODEX_HOME", "config.toml")),
-        sign: "{home}/.codex",
+        user_override: Some(("CODEX_HOME", "config.toml")),
+        installed_marker: "{home}/.codex",
         project: Some(".codex/config.toml"),
-        format: Format::Toml,
+        format: ConfigFormat::Toml,
         key: "mcp_servers",
-        shape: &[],
-        roots: Roots::Here,
+        fixed_fields: &[],
+        roots: RootDiscovery::WorkingDirectory,
         settings: None,
     },
     Client {
         name: "cursor",
         title: "Cursor",
         user: "{home}/.cursor/mcp.json",
-        moved: None,
-        sign: "{home}/.cursor",
+        user_override: None,
+        installed_marker: "{home}/.cursor",
         project: Some(".cursor/mcp.json"),
-        format: Format::Json,
+        format: ConfigFormat::Json,
         key: "mcpServers",
-        shape: &[],
+        fixed_fields: &[],
         roots: WORKSPACE,
         settings: None,
     },
@@ -106,12 +106,12 @@ pub static CLIENTS: &[Client] = &[
         name: "vscode",
         title: "VS Code",
         user: "{config}/Code/User/mcp.json",
-        moved: None,
-        sign: "{config}/Code/User",
+        user_override: None,
+        installed_marker: "{config}/Code/User",
         project: Some(".vscode/mcp.json"),
-        format: Format::Json,
+        format: ConfigFormat::Json,
         key: "servers",
-        shape: STDIO,
+        fixed_fields: STDIO,
         roots: WORKSPACE,
         settings: None,
     },
@@ -119,52 +119,52 @@ pub static CLIENTS: &[Client] = &[
         name: "zed",
         title: "Zed",
         user: "{xdg}/zed/settings.json",
-        moved: None,
-        sign: "{xdg}/zed",
+        user_override: None,
+        installed_marker: "{xdg}/zed",
         project: Some(".zed/settings.json"),
-        format: Format::Json,
+        format: ConfigFormat::Json,
         key: "context_servers",
-        shape: &[("source", "custom")],
-        roots: Roots::Here,
+        fixed_fields: &[("source", "custom")],
+        roots: RootDiscovery::WorkingDirectory,
         settings: None,
     },
     Client {
         name: "cline",
         title: "Cline",
         user: "{config}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-        moved: None,
-        sign: "{config}/Code/User/globalStorage/saoudrizwan.claude-dev",
+        user_override: None,
+        installed_marker: "{config}/Code/User/globalStorage/saoudrizwan.claude-dev",
         project: None,
-        format: Format::Json,
+        format: ConfigFormat::Json,
         key: "mcpServers",
-        shape: &[],
-        roots: Roots::Named,
+        fixed_fields: &[],
+        roots: RootDiscovery::Named,
         settings: None,
     },
     Client {
         name: "claude-desktop",
         title: "Claude Desktop",
         user: "{config}/Claude/claude_desktop_config.json",
-        moved: None,
-        sign: "{config}/Claude",
+        user_override: None,
+        installed_marker: "{config}/Claude",
         project: None,
-        format: Format::Json,
+        format: ConfigFormat::Json,
         key: "mcpServers",
-        shape: &[],
-        roots: Roots::Named,
+        fixed_fields: &[],
+        roots: RootDiscovery::Named,
         settings: None,
     },
     Client {
         name: "gemini-cli",
         title: "Gemini CLI",
         user: "{home}/.gemini/settings.json",
-        moved: None,
-        sign: "{home}/.gemini",
+        user_override: None,
+        installed_marker: "{home}/.gemini",
         project: Some(".gemini/settings.json"),
-        format: Format::Json,
+        format: ConfigFormat::Json,
         key: "mcpServers",
-        shape: &[],
-        roots: Roots::Here,
+        fixed_fields: &[],
+        roots: RootDiscovery::WorkingDirectory,
         settings: None,
     },
 ];
@@ -179,7 +179,7 @@ pub fn client(name: &str) -> Option<&'static Client> {
 
 /// The directories that contain clients' files.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct ConfigDirs {
     /// The user's home directory.
     pub home: PathBuf,
     /// Configuration directory of graphical programs: `~/.config`, on macOS `~/Library/Application Support`.
@@ -188,7 +188,7 @@ pub struct Places {
     pub xdg: PathBuf,
 }
 
-impl Places {
+impl ConfigDirs {
     /// Expands a path of the table.
     fn path(&self, spot: &str) -> PathBuf {
         let starts = [("{home}/", &self.home), ("{config}/", &self.config), ("{xdg}/", &self.xdg)];
@@ -201,15 +201,15 @@ impl Client {
     /// Returns the client's file. `variable` reads the environment. `None` if it has no file of that scope.
     pub fn file(
         &self,
-        scope: Scope,
-        places: &Places,
+        scope: InstallScope,
+        places: &ConfigDirs,
         project: &Path,
         variable: impl Fn(&str) -> Option<PathBuf>,
     ) -> Option<PathBuf> {
         match scope {
-            Scope::Project => self.project.map(|file| project.join(file)),
-            Scope::User => {
-                let moved = self.moved.and_then(|(name, file)| Some(variable(name)?.join(file)));
+            InstallScope::Project => self.project.map(|file| project.join(file)),
+            InstallScope::User => {
+                let moved = self.user_override.and_then(|(name, file)| Some(variable(name)?.join(file)));
                 Some(moved.unwrap_or_else(|| places.path(self.user)))
             }
         }
@@ -218,23 +218,23 @@ impl Client {
     /// Returns the file of settings that can deny built-in tools.
     pub fn settings(
         &self,
-        scope: Scope,
-        places: &Places,
+        scope: InstallScope,
+        places: &ConfigDirs,
         project: &Path,
         variable: impl Fn(&str) -> Option<PathBuf>,
     ) -> Option<PathBuf> {
         let (user, below) = self.settings?;
         Some(match scope {
-            Scope::Project => project.join(below),
-            Scope::User => {
-                let moved = self.moved.and_then(|(name, _)| variable(name));
+            InstallScope::Project => project.join(below),
+            InstallScope::User => {
+                let moved = self.user_override.and_then(|(name, _)| variable(name));
                 moved.map_or_else(|| places.path(user), |folder| folder.join("settings.json"))
             }
         })
     }
 
     /// Returns the path that exists if the client is installed.
-    pub fn sign(&self, places: &Places, variable: impl Fn(&str) -> Option<PathBuf>) -> PathBuf {
-        self.moved.and_then(|(name, _)| variable(name)).unwrap_or_else(|| places.path(self.sign))
+    pub fn installed_marker(&self, places: &ConfigDirs, variable: impl Fn(&str) -> Option<PathBuf>) -> PathBuf {
+        self.user_override.and_then(|(name, _)| variable(name)).unwrap_or_else(|| places.path(self.installed_marker))
     }
 }

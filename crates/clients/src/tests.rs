@@ -1,10 +1,14 @@
 //! The entry of each client, with comments and odd layouts around it, and changes that must never happen.
 
-use super::{BUILTINS, CLIENTS, Client, Entry, Format, REPLACES, allow_again, client, deny};
+use super::{BUILTINS, CLIENTS, Client, ConfigFormat, REPLACES_VARIABLE, ServerEntry, allow, client, deny};
 use proptest::prelude::*;
 
-fn entry() -> Entry {
-    Entry { command: "/opt/emend".into(), args: vec!["mcp".into(), "--profile".into(), "claude".into()], env: vec![] }
+fn entry() -> ServerEntry {
+    ServerEntry {
+        command: "/opt/emend".into(),
+        args: vec!["mcp".into(), "--profile".into(), "claude".into()],
+        env: vec![],
+    }
 }
 
 fn of(name: &str) -> &'static Client {
@@ -116,11 +120,11 @@ const KEPT: &[(&str, &str)] = &[
 
 #[test]
 fn surrounding_text_is_preserved() {
-    for client in CLIENTS.iter().filter(|client| client.format == Format::Json) {
+    for client in CLIENTS.iter().filter(|client| client.format == ConfigFormat::Json) {
         for (text, wanted) in KEPT {
             let text = text.replace("KEY", client.key);
             let (with, without) = round(client, &text);
-            let fixed = client.shape.iter().map(|(name, value)| format!("\"{name}\": \"{value}\""));
+            let fixed = client.fixed_fields.iter().map(|(name, value)| format!("\"{name}\": \"{value}\""));
             let fields: Vec<String> = fixed
                 .chain([
                     "\"command\": \"/opt/emend\"".to_owned(),
@@ -174,10 +178,10 @@ fn entry_keeps_fields_of_its_owner() {
         with,
         text.replace("/old/emend", "/opt/emend").replace("[\"mcp\"]", "[\"mcp\", \"--profile\", \"claude\"]")
     );
-    let marked = Entry { env: vec![(REPLACES.into(), "Edit,Write".into())], ..entry() };
+    let marked = ServerEntry { env: vec![(REPLACES_VARIABLE.into(), "Edit,Write".into())], ..entry() };
     let with = of("cursor").install(text, &marked, "f").unwrap();
     assert!(with.contains("\"env\": {\"A\": \"1\", \"EMEND_REPLACES\": \"Edit,Write\"}"), "{with}");
-    assert_eq!(of("cursor").entry(&with, "f").unwrap().unwrap().marker().unwrap(), ["Edit", "Write"]);
+    assert_eq!(of("cursor").entry(&with, "f").unwrap().unwrap().replaced_tools().unwrap(), ["Edit", "Write"]);
     assert_eq!(of("cursor").install(&with, &entry(), "f").unwrap(), with, "who installs again takes nothing back");
 
     let text = "# mine\n[mcp_servers.emend]\ncommand = \"/old\" # old\nargs = []\nenv = { A = \"1\" }\nenabled = true\n\n# next\n[tui]\n";
@@ -249,13 +253,13 @@ fn denials_are_added_once_and_removed() {
         "{with}"
     );
     assert_eq!(deny(&with, BUILTINS, "f").unwrap(), (with.clone(), vec![]));
-    assert_eq!(allow_again(&with, &fresh, "f").unwrap(), text);
+    assert_eq!(allow(&with, &fresh, "f").unwrap(), text);
     let (with, fresh) = deny("", BUILTINS, "f").unwrap();
     assert_eq!(
         with,
         "{\n  \"permissions\": {\n    \"deny\": [\"Edit\", \"MultiEdit\", \"Write\", \"NotebookEdit\"]\n  }\n}\n"
     );
-    assert_eq!(allow_again(&with, &fresh, "f").unwrap(), "{}\n");
+    assert_eq!(allow(&with, &fresh, "f").unwrap(), "{}\n");
     assert!(deny("{\"permissions\": {\"deny\": \"x\"}}", BUILTINS, "f").unwrap_err().message().contains("is no list"));
 }
 
@@ -316,7 +320,7 @@ proptest! {
     fn lists_keep_their_bytes(text in texts()) {
         if let Ok((with, fresh)) = deny(&text, BUILTINS, "f") {
             prop_assert!(within(&text, &with), "{text}\n{with}");
-            let without = allow_again(&with, &fresh, "f").unwrap();
+            let without = allow(&with, &fresh, "f").unwrap();
             prop_assert!(within(&without, &with));
         }
     }

@@ -1,7 +1,7 @@
 //! TOML, edited in place: `toml_edit` preserves what it parses, and that is verified for each file before it is
 //! changed.
 
-use crate::{SERVER, broken};
+use crate::{SERVER_NAME, invalid_file};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
@@ -12,7 +12,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 fn parse(text: &str, name: &str) -> Result<DocumentMut> {
     let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         let at = error.span().map_or(0, |span| span.start);
-        broken(name, text, at, error.message().lines().next().unwrap_or("it is no TOML"))
+        invalid_file(name, text, at, error.message().lines().next().unwrap_or("it is no TOML"))
     })?;
     Ok(document)
 }
@@ -45,13 +45,13 @@ pub(crate) fn get(text: &str, key: &str, name: &str) -> Result<Option<Value>> {
     let document = parse(text, name)?;
     let Some(servers) = document.get(key) else { return Ok(None) };
     let servers = table(servers, key, text, name)?;
-    let Some(entry) = servers.get(SERVER) else { return Ok(None) };
-    Ok(Some(data(table(entry, &format!("{key}.{SERVER}"), text, name)?)))
+    let Some(entry) = servers.get(SERVER_NAME) else { return Ok(None) };
+    Ok(Some(data(table(entry, &format!("{key}.{SERVER_NAME}"), text, name)?)))
 }
 
 fn table<'i>(item: &'i Item, what: &str, text: &str, name: &str) -> Result<&'i dyn TableLike> {
     let at = item.span().map_or(0, |span| span.start);
-    item.as_table_like().ok_or_else(|| broken(name, text, at, &format!("`{what}` is no table")))
+    item.as_table_like().ok_or_else(|| invalid_file(name, text, at, &format!("`{what}` is no table")))
 }
 
 /// Returns the text with these fields in the entry.
@@ -68,15 +68,17 @@ pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str
             "\n\n"
         };
         let lines = fields.iter().map(|(field, value)| format!("{field} = {}\n", item(value)));
-        return Ok(format!("{text}{gap}[{key}.{SERVER}]\n{}", lines.collect::<String>()));
+        return Ok(format!("{text}{gap}[{key}.{SERVER_NAME}]\n{}", lines.collect::<String>()));
     }
     let mut document = parse_to_print(text, name)?;
     let servers = document.get_mut(key).and_then(Item::as_table_like_mut);
     let Some(servers) = servers else { return Ok(text.to_owned()) };
-    if servers.get(SERVER).is_none() {
-        servers.insert(SERVER, Item::Value(InlineTable::new().into()));
+    if servers.get(SERVER_NAME).is_none() {
+        servers.insert(SERVER_NAME, Item::Value(InlineTable::new().into()));
     }
-    let Some(entry) = servers.get_mut(SERVER).and_then(Item::as_table_like_mut) else { return Ok(text.to_owned()) };
+    let Some(entry) = servers.get_mut(SERVER_NAME).and_then(Item::as_table_like_mut) else {
+        return Ok(text.to_owned());
+    };
     for (field, value) in fields {
         match (value, entry.get_mut(field).and_then(Item::as_table_like_mut)) {
             (Value::Object(inner), Some(env)) => inner.iter().for_each(|(name, value)| put(env, name, value)),
@@ -109,11 +111,11 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
         return Ok(text.to_owned());
     }
     let document = parse(text, name)?;
-    let own = format!("[{key}.{SERVER}]");
+    let own = format!("[{key}.{SERVER_NAME}]");
     if let Some(start) = lines(text).find(|(_, line)| line.trim_end() == own).map(|(start, _)| start) {
         // Its lines up to the next header; its own tables (`env`) go too. Comments above the next header belong to
         // that.
-        let inner = format!("[{key}.{SERVER}.");
+        let inner = format!("[{key}.{SERVER_NAME}.");
         let next = lines(&text[start + own.len()..]).map(|(at, line)| (at + start + own.len(), line));
         let mut next = next.filter(|(_, line)| line.starts_with('[') && !line.starts_with(&inner));
         let end = next.next().map_or(text.len(), |(at, _)| start + above(&text[start..at]));
@@ -150,7 +152,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 fn forget(document: &mut DocumentMut, key: &str) {
     let Some(servers) = document.get_mut(key).and_then(Item::as_table_like_mut) else { return };
-    servers.remove(SERVER);
+    servers.remove(SERVER_NAME);
     if servers.is_empty() {
         document.remove(key);
     }

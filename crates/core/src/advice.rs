@@ -80,7 +80,7 @@ impl Vocabulary for OwnNames {
 }
 
 /// Fallback for a client that has none of the tools and fields.
-const OTHERWISE: &str =
+const NO_TOOLS_ADVICE: &str =
     "The tools that are offered cannot do this in one step: change the text in another way, or ask a person.";
 
 /// The next step of an error in one or more forms, the best first.
@@ -126,7 +126,7 @@ impl Advice {
         if self.forms.is_empty() {
             return String::new();
         }
-        self.forms.iter().find_map(|form| written(form, names)).unwrap_or_else(|| OTHERWISE.to_owned())
+        self.forms.iter().find_map(|form| written(form, names)).unwrap_or_else(|| NO_TOOLS_ADVICE.to_owned())
     }
 }
 

@@ -2,13 +2,13 @@
 
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{BinaryChange, BinaryHow};
+use crate::op::{BinaryChange, BinaryPayload};
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 use std::fmt::Write as _;
 
 /// Bytes of a changed file.
-pub const MOST_BYTES: usize = 256 << 20;
+pub const BINARY_RESULT_BYTES_MAX: usize = 256 << 20;
 
 /// Hexadecimal digits of a full SHA-1 id; a longer id is SHA-256.
 const SHA1_DIGITS: usize = 40;
@@ -24,9 +24,9 @@ pub fn apply_binary(old: &[u8], change: &BinaryChange) -> Result<Vec<u8>> {
             .evidence(format!("the file is    {}", object_id::<Sha1>(old)))
             .next("Make the patch again from the file as it is now."));
     }
-    let new = match &change.how {
-        BinaryHow::Literal(bytes) => bytes.clone(),
-        BinaryHow::Delta(delta) => patched(old, delta)?,
+    let new = match &change.payload {
+        BinaryPayload::Literal(bytes) => bytes.clone(),
+        BinaryPayload::Delta(delta) => patched(old, delta)?,
     };
     if change.after.as_deref().is_some_and(|id| !is_object(&new, id)) {
         return Err(broken("it leads to other bytes than its `index` line says"));
@@ -107,8 +107,10 @@ fn patched(old: &[u8], delta: &[u8]) -> Result<Vec<u8>> {
         return Err(broken("its delta was made from a file of another size"));
     }
     let size = delta.size()?;
-    if size > MOST_BYTES {
-        let what = format!("The binary patch makes {size} bytes, more than the {MOST_BYTES} that a file may have.");
+    if size > BINARY_RESULT_BYTES_MAX {
+        let what = format!(
+            "The binary patch makes {size} bytes, more than the {BINARY_RESULT_BYTES_MAX} that a file may have."
+        );
         return Err(Error::new(Code::CallTooLarge, what).next("Write the file by another way."));
     }
     let mut new = Vec::new();
@@ -136,15 +138,15 @@ fn patched(old: &[u8], delta: &[u8]) -> Result<Vec<u8>> {
 mod tests {
     use super::apply_binary;
     use crate::code::Code;
-    use crate::op::{BinaryChange, BinaryHow};
+    use crate::op::{BinaryChange, BinaryPayload};
 
-    fn change(before: Option<&str>, after: Option<&str>, how: BinaryHow) -> BinaryChange {
-        BinaryChange { before: before.map(str::to_owned), after: after.map(str::to_owned), how }
+    fn change(before: Option<&str>, after: Option<&str>, how: BinaryPayload) -> BinaryChange {
+        BinaryChange { before: before.map(str::to_owned), after: after.map(str::to_owned), payload: how }
     }
 
     #[test]
     fn ids_of_both_kinds_and_shortened_ones() {
-        let literal = || BinaryHow::Literal(b"hello\n".to_vec());
+        let literal = || BinaryPayload::Literal(b"hello\n".to_vec());
         let sha256 = "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4";
         for after in [Some("ce013625030ba8dba906f756967f9e9ca394464a"), Some("ce01362"), Some(sha256), None] {
             let made = apply_binary(b"", &change(Some("e69de29"), after, literal())).unwrap();
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn deltas_copy_and_insert_and_never_run_over() {
-        let apply = |delta: &[u8]| apply_binary(b"abcdef", &change(None, None, BinaryHow::Delta(delta.to_vec())));
+        let apply = |delta: &[u8]| apply_binary(b"abcdef", &change(None, None, BinaryPayload::Delta(delta.to_vec())));
         assert_eq!(apply(&[6, 5, 0x91, 2, 3, 2, b'X', b'Y']).unwrap(), b"cdeXY");
         assert_eq!(apply(&[6, 0]).unwrap(), b"");
         let bad: [&[u8]; 9] = [

@@ -6,9 +6,9 @@ use crate::snapshot::Snapshot;
 use crate::span::Span;
 use core::iter;
 
-mod meet;
+mod agreement;
 
-use meet::{agreement, conflicts};
+use agreement::{agreement, conflicts};
 
 /// A replacement of `span` of the base by `text`. Offsets and text are raw: bytes of the file, in its encoding, with
 /// its line ends.
@@ -17,7 +17,7 @@ pub struct Splice {
     /// The write set: the bytes that are replaced.
     pub span: Span,
     /// The read set: the bytes that the edit depends on; covers `span`.
-    pub claim: Span,
+    pub read_span: Span,
     /// The new bytes.
     pub text: Box<[u8]>,
     /// Zero-based index of the operation in the request.
@@ -27,13 +27,13 @@ pub struct Splice {
 impl Splice {
     /// Creates a splice that depends only on the bytes it replaces.
     pub fn new(span: Span, text: impl Into<Box<[u8]>>, op: u32) -> Splice {
-        Splice { span, claim: span, text: text.into(), op }
+        Splice { span, read_span: span, text: text.into(), op }
     }
 
     /// Extends the read span by `claim`.
     #[must_use]
-    pub fn claiming(mut self, claim: Span) -> Splice {
-        self.claim = claim.hull(self.span);
+    pub fn with_read_span(mut self, claim: Span) -> Splice {
+        self.read_span = claim.hull(self.span);
         self
     }
 
@@ -132,7 +132,7 @@ pub struct ChangeSet {
 
 /// Order of insertions of both sides at the same offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tie {
+pub enum TieBreak {
     /// The insertion of the rebased set comes first.
     MineFirst,
     /// The insertion of the set it is rebased over comes first.
@@ -141,13 +141,13 @@ pub enum Tie {
 
 /// The result of rebasing a change set over another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rebased {
+pub struct RebaseResult {
     /// The change set against the version that the other set leads to.
     pub changes: ChangeSet,
     /// Operations whose read span, but not whose span, was changed by the other set.
     pub touched: Vec<u32>,
     /// Operations that the other set had already made.
-    pub already: Vec<u32>,
+    pub already_made: Vec<u32>,
 }
 
 /// A range that both sides changed.
@@ -170,7 +170,7 @@ impl ChangeSet {
         let mut sorted: Vec<Splice> =
             splices.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing()).collect();
         // Insertions at one offset are in the order of the text they belong to, whatever the order of the call.
-        sorted.sort_by_key(|splice| (splice.span, splice.claim.start(), splice.claim.end(), splice.op));
+        sorted.sort_by_key(|splice| (splice.span, splice.read_span.start(), splice.read_span.end(), splice.op));
         sorted.dedup_by(|b, a| a.same_as(b) && (!a.span.is_empty() || a.op == b.op));
         let mut overlaps = Vec::new();
         let mut splices: Vec<Splice> = Vec::with_capacity(sorted.len());
@@ -195,7 +195,7 @@ impl ChangeSet {
 
     /// Computes the difference between two versions by whole lines, then trims it. About linear and bounded on any
     /// input: where lines repeat too often to be matched cheaply, the result is coarser, never wrong.
-    pub fn between(before: &Snapshot, after: &Snapshot) -> ChangeSet {
+    pub fn diff(before: &Snapshot, after: &Snapshot) -> ChangeSet {
         let hunks = if before.codec() == after.codec() {
             diff::raw_hunks(before, after)
         } else {
@@ -225,7 +225,7 @@ impl ChangeSet {
 
     /// Returns the new content as slices of the base and of the splices, in order: it is written to disk without a
     /// second copy. `raw` is the raw text of the base.
-    pub fn pieces<'a>(&'a self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    pub fn chunks<'a>(&'a self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let starts = iter::once(0).chain(self.splices.iter().map(|splice| splice.span.end()));
         let ends = self.splices.iter().map(|splice| splice.span.start()).chain(iter::once(raw.len()));
         let texts = self.splices.iter().map(|splice| &*splice.text).chain(iter::once(&[][..]));
@@ -243,7 +243,7 @@ impl ChangeSet {
     pub fn apply(&self, base: &Snapshot) -> Vec<u8> {
         debug_assert_eq!(base.id(), self.base, "a change set belongs to one version");
         let mut out = Vec::with_capacity(self.len_after(base));
-        for piece in self.pieces(base.raw()) {
+        for piece in self.chunks(base.raw()) {
             out.extend_from_slice(piece);
         }
         out
@@ -259,9 +259,9 @@ impl ChangeSet {
             shift += splice.growth();
             let span = Span::new(start, start + splice.text.len());
             let text = base.raw()[splice.span.range()].into();
-            push_joined(&mut splices, Splice { span, claim: span, text, op: splice.op });
+            push_joined(&mut splices, Splice { span, read_span: span, text, op: splice.op });
         }
-        ChangeSet { base: ContentId::of_pieces(self.pieces(base.raw())), splices }
+        ChangeSet { base: ContentId::of_pieces(self.chunks(base.raw())), splices }
     }
 
     /// Composes `self` with `next` (made against the version that `self` leads to) to one change set against `base`.
@@ -272,7 +272,7 @@ impl ChangeSet {
         // Offset in the middle text minus offset in the base, before the current group.
         let mut shift = 0isize;
         loop {
-            let group = Group::take(&mut first, &mut second, shift);
+            let group = TouchingSplices::take(&mut first, &mut second, shift);
             let Some(group) = group else { break };
             out.push(group.join(base, shift));
             shift = group.shift;
@@ -311,7 +311,7 @@ impl ChangeSet {
             (first, before) = (from, shift);
         }
         let (mut ahead, mut second) = (&self.splices[first..], &*next.splices);
-        let Some(group) = Group::take(&mut ahead, &mut second, before) else { return };
+        let Some(group) = TouchingSplices::take(&mut ahead, &mut second, before) else { return };
         let last = first + group.first.len();
         let joined = Some(group.join(base, before).minimised(base)).filter(|splice| !splice.is_nothing());
         self.splices.splice(first..last, joined);
@@ -339,7 +339,7 @@ impl ChangeSet {
     /// dropped. Linear.
     ///
     /// Errors: every operation in conflict, with its first conflicting range.
-    pub fn rebase(&self, base: &Snapshot, other: &ChangeSet, tie: Tie) -> Result<Rebased, Vec<Conflict>> {
+    pub fn rebase(&self, base: &Snapshot, other: &ChangeSet, tie: TieBreak) -> Result<RebaseResult, Vec<Conflict>> {
         debug_assert_eq!(self.base, other.base, "both sides start from one version");
         let agreed = agreement(&self.splices, &other.splices);
         let conflicts = conflicts(base, &self.splices, &other.splices, &agreed);
@@ -354,15 +354,15 @@ impl ChangeSet {
                 already.push(mine.op);
                 continue;
             }
-            if shifts.any_within(mine.claim, mine.span) {
+            if shifts.any_within(mine.read_span, mine.span) {
                 touched.push(mine.op);
             }
             let span = mine.span.shifted(shifts.before(mine.span, tie));
-            let claim = Span::new(shifts.map(mine.claim.start()), shifts.map(mine.claim.end())).hull(span);
-            out.push(Splice { span, claim, ..mine.clone() });
+            let claim = Span::new(shifts.map(mine.read_span.start()), shifts.map(mine.read_span.end())).hull(span);
+            out.push(Splice { span, read_span: claim, ..mine.clone() });
         }
-        let base = ContentId::of_pieces(other.pieces(base.raw()));
-        Ok(Rebased { changes: ChangeSet { base, splices: out }, touched, already })
+        let base = ContentId::of_pieces(other.chunks(base.raw()));
+        Ok(RebaseResult { changes: ChangeSet { base, splices: out }, touched, already_made: already })
     }
 }
 
@@ -371,14 +371,14 @@ fn push_joined(splices: &mut Vec<Splice>, splice: Splice) {
     match splices.last_mut() {
         Some(last) if last.span.is_empty() && last.span == splice.span => {
             last.text = [&*last.text, &*splice.text].concat().into();
-            last.claim = last.claim.hull(splice.claim);
+            last.read_span = last.read_span.hull(splice.read_span);
         }
         _ => splices.push(splice),
     }
 }
 
 /// Splices of two consecutive sets that touch each other in the text between them.
-struct Group<'a> {
+struct TouchingSplices<'a> {
     /// Span of the group in the middle text.
     middle: Span,
     first: &'a [Splice],
@@ -387,8 +387,8 @@ struct Group<'a> {
     shift: isize,
 }
 
-impl<'a> Group<'a> {
-    fn take(first: &mut &'a [Splice], second: &mut &'a [Splice], shift: isize) -> Option<Group<'a>> {
+impl<'a> TouchingSplices<'a> {
+    fn take(first: &mut &'a [Splice], second: &mut &'a [Splice], shift: isize) -> Option<TouchingSplices<'a>> {
         let on_middle = |splice: &Splice, shift: isize| splice.span.start().saturating_add_signed(shift);
         let starts = [first.first().map(|splice| on_middle(splice, shift)), second.first().map(|it| it.span.start())];
         let start = starts.into_iter().flatten().min()?;
@@ -405,7 +405,7 @@ impl<'a> Group<'a> {
                 break;
             }
         }
-        let group = Group { middle: Span::new(start, end), first: &first[..a], second: &second[..b], shift };
+        let group = TouchingSplices { middle: Span::new(start, end), first: &first[..a], second: &second[..b], shift };
         (*first, *second) = (&first[a..], &second[b..]);
         Some(group)
     }
@@ -421,7 +421,7 @@ impl<'a> Group<'a> {
             ..splice.clone()
         });
         let inner = ChangeSet { base: ContentId::of(&[]), splices: inner.collect() };
-        let middle: Vec<u8> = inner.pieces(&base.raw()[span.range()]).flatten().copied().collect();
+        let middle: Vec<u8> = inner.chunks(&base.raw()[span.range()]).flatten().copied().collect();
         let mut text = Vec::with_capacity(middle.len());
         let mut from = 0;
         for splice in self.second {
@@ -430,9 +430,9 @@ impl<'a> Group<'a> {
             from = splice.span.end() - self.middle.start();
         }
         text.extend_from_slice(&middle[from..]);
-        let claim = self.first.iter().fold(span, |hull, splice| hull.hull(splice.claim));
+        let claim = self.first.iter().fold(span, |hull, splice| hull.hull(splice.read_span));
         let ops = self.first.iter().chain(self.second).map(|splice| splice.op);
-        Splice { span, claim, text: text.into(), op: ops.min().unwrap_or(0) }
+        Splice { span, read_span: claim, text: text.into(), op: ops.min().unwrap_or(0) }
     }
 }
 
@@ -456,10 +456,10 @@ impl<'a> Shifts<'a> {
     }
 
     /// Returns the shift for a splice that clashes with none of these.
-    fn before(&self, span: Span, tie: Tie) -> isize {
+    fn before(&self, span: Span, tie: TieBreak) -> isize {
         let n = self.splices.partition_point(|theirs| {
             let tied = theirs.span.is_empty() && theirs.span == span;
-            if tied { tie == Tie::TheirsFirst } else { theirs.span.end() <= span.start() && theirs.span <= span }
+            if tied { tie == TieBreak::TheirsFirst } else { theirs.span.end() <= span.start() && theirs.span <= span }
         });
         self.before[n]
     }

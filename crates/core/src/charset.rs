@@ -113,7 +113,7 @@ fn distinct(text: &str, mut known: impl FnMut(char) -> bool) -> Vec<char> {
 
 /// Evidence for the encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum EncodingEvidence {
     /// By a byte order mark.
     Mark,
     /// The bytes are valid UTF-8.
@@ -126,7 +126,7 @@ pub enum Settled {
 
 /// A declared encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredEncoding {
     /// The encoding.
     pub charset: Charset,
     /// True if the call itself names it; false if a configuration does, which valid UTF-8 overrides.
@@ -141,18 +141,18 @@ pub struct Codec {
     /// Length of the byte order mark; 0 if there is none.
     pub mark: usize,
     /// The evidence.
-    pub settled: Settled,
+    pub settled: EncodingEvidence,
 }
 
 impl Codec {
     /// UTF-8 without a byte order mark: the encoding of new files.
-    pub const UTF8: Codec = Codec { charset: Charset::Utf8, mark: 0, settled: Settled::Valid };
+    pub const UTF8: Codec = Codec { charset: Charset::Utf8, mark: 0, settled: EncodingEvidence::Valid };
 
     /// Determines the encoding of `raw`. `valid_utf8` tells whether the bytes are valid UTF-8 (checked once, by the
     /// caller).
     ///
     /// Errors: [`Code::ContentBinary`], [`Code::ContentUndecodable`] for UTF-32.
-    pub fn settle(raw: &[u8], valid_utf8: bool, declared: Option<Declared>) -> Result<Codec> {
+    pub fn settle(raw: &[u8], valid_utf8: bool, declared: Option<DeclaredEncoding>) -> Result<Codec> {
         if let Some(codec) = by_mark(raw)? {
             return Ok(codec);
         }
@@ -161,12 +161,12 @@ impl Codec {
             return Err(binary(&format!("it begins like {kind}")));
         }
         if let Some(declared) = declared.filter(|declared| declared.by_call) {
-            return Ok(with(declared.charset, Settled::Declared));
+            return Ok(with(declared.charset, EncodingEvidence::Declared));
         }
         let declared_wide = declared.filter(|declared| declared.charset.unit() == 2);
         if let Some(at) = memchr::memchr(0, &raw[..raw.len().min(8192)]) {
             return match declared_wide {
-                Some(declared) => Ok(with(declared.charset, Settled::Declared)),
+                Some(declared) => Ok(with(declared.charset, EncodingEvidence::Declared)),
                 None => Err(binary(&format!("it has a NUL byte at offset {at}"))),
             };
         }
@@ -174,14 +174,14 @@ impl Codec {
             // Pure ASCII in a project that declares an encoding will be in that encoding as soon as it is not ASCII.
             return Ok(match declared {
                 Some(declared) if declared_wide.is_none() && raw.is_ascii() => {
-                    with(declared.charset, Settled::Declared)
+                    with(declared.charset, EncodingEvidence::Declared)
                 }
                 _ => Codec::UTF8,
             });
         }
         Ok(match declared {
-            Some(declared) if declared.charset != Charset::Utf8 => with(declared.charset, Settled::Declared),
-            _ => with(guess(raw), Settled::Guessed),
+            Some(declared) if declared.charset != Charset::Utf8 => with(declared.charset, EncodingEvidence::Declared),
+            _ => with(guess(raw), EncodingEvidence::Guessed),
         })
     }
 
@@ -204,7 +204,7 @@ impl Codec {
                 "Leave it out, or write it as an escape of the language.".into(),
             ));
         }
-        if self.settled == Settled::Guessed && !text.is_ascii() {
+        if self.settled == EncodingEvidence::Guessed && !text.is_ascii() {
             let name = self.charset.name();
             return Err(refuse(
                 distinct(text, |ch| ch.is_ascii()),
@@ -233,24 +233,29 @@ impl Codec {
 impl Codec {
     /// True when the encoding was only guessed and the raw offset `at` lies inside a character in some multi-byte
     /// encoding in which all bytes are valid.
-    pub(crate) fn may_cut(self, raw: &[u8], at: usize) -> bool {
+    pub(crate) fn may_split_character(self, raw: &[u8], at: usize) -> bool {
         // Only after a high byte can a byte be the second half of a character.
-        if self.settled != Settled::Guessed || at == 0 || at >= raw.len() || raw[at - 1] < 0x80 || raw[at] < 0x30 {
+        if self.settled != EncodingEvidence::Guessed
+            || at == 0
+            || at >= raw.len()
+            || raw[at - 1] < 0x80
+            || raw[at] < 0x30
+        {
             return false;
         }
-        const SUSPECTS: [&Encoding; 4] =
+        const AMBIGUOUS_ENCODINGS: [&Encoding; 4] =
             [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::BIG5, encoding_rs::EUC_KR];
         // No byte below 0x30 is ever part of a longer character, so decoding can start after one.
         let from = raw[..at].iter().rposition(|&byte| byte < 0x30).map_or(0, |before| before + 1);
         let reads = |encoding: &'static Encoding, part: &[u8]| {
             encoding.decode_without_bom_handling_and_without_replacement(part).is_some()
         };
-        SUSPECTS.iter().any(|encoding| !reads(encoding, &raw[from..at]) && reads(encoding, raw))
+        AMBIGUOUS_ENCODINGS.iter().any(|encoding| !reads(encoding, &raw[from..at]) && reads(encoding, raw))
     }
 }
 
 fn by_mark(raw: &[u8]) -> Result<Option<Codec>> {
-    let with = |charset, mark| Ok(Some(Codec { charset, mark, settled: Settled::Mark }));
+    let with = |charset, mark| Ok(Some(Codec { charset, mark, settled: EncodingEvidence::Mark }));
     match raw {
         [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => {
             Err(Error::new(Code::ContentUndecodable, "The file is in UTF-32, which is not supported.")
@@ -275,7 +280,7 @@ fn binary(why: &str) -> Error {
 }
 
 /// Signatures of at least three bytes that no text begins with. Shorter ones ("BM", "MZ") do begin texts.
-const SIGNATURES: &[(&[u8], &str)] = &[
+const BINARY_SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89PNG", "a PNG image"),
     (b"\xFF\xD8\xFF", "a JPEG image"),
     (b"GIF87a", "a GIF image"),
@@ -301,7 +306,7 @@ const SIGNATURES: &[(&[u8], &str)] = &[
 ];
 
 fn signature(raw: &[u8]) -> Option<&'static str> {
-    SIGNATURES.iter().find(|(magic, _)| raw.starts_with(magic)).map(|(_, kind)| *kind)
+    BINARY_SIGNATURES.iter().find(|(magic, _)| raw.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
 /// Guesses the encoding of bytes that are not UTF-8: the most likely one, if they decode without errors and encode back
@@ -320,10 +325,10 @@ fn guess(raw: &[u8]) -> Charset {
 
 #[cfg(test)]
 mod tests {
-    use super::{Charset, Codec, Declared, Settled};
+    use super::{Charset, Codec, DeclaredEncoding, EncodingEvidence};
     use crate::code::Code;
 
-    fn settle(raw: &[u8], declared: Option<Declared>) -> Result<Codec, Code> {
+    fn settle(raw: &[u8], declared: Option<DeclaredEncoding>) -> Result<Codec, Code> {
         Codec::settle(raw, core::str::from_utf8(raw).is_ok(), declared).map_err(|error| error.code())
     }
 
@@ -339,22 +344,25 @@ mod tests {
 
     #[test]
     fn a_configuration_yields_to_valid_utf8_but_a_call_does_not() {
-        let latin = |by_call| Some(Declared { charset: Charset::Latin1, by_call });
+        let latin = |by_call| Some(DeclaredEncoding { charset: Charset::Latin1, by_call });
         assert_eq!(settle("é".as_bytes(), latin(false)).unwrap(), Codec::UTF8);
         assert_eq!(settle("é".as_bytes(), latin(true)).unwrap().charset, Charset::Latin1);
-        assert_eq!(settle(b"\xE9", latin(false)).unwrap().settled, Settled::Declared);
-        assert_eq!(settle(b"\xE9", None).unwrap().settled, Settled::Guessed);
+        assert_eq!(settle(b"\xE9", latin(false)).unwrap().settled, EncodingEvidence::Declared);
+        assert_eq!(settle(b"\xE9", None).unwrap().settled, EncodingEvidence::Guessed);
     }
 
     #[test]
     fn what_cannot_be_written_is_named() {
-        let codec = Codec { charset: Charset::Latin1, mark: 0, settled: Settled::Declared };
+        let codec = Codec { charset: Charset::Latin1, mark: 0, settled: EncodingEvidence::Declared };
         assert_eq!(codec.encode("né").unwrap(), b"n\xE9");
         let error = codec.encode("a→b→c€").unwrap_err();
         assert_eq!(error.code(), Code::ContentUnencodable);
         assert_eq!(error.data()["characters"], "→€");
-        assert!(Codec { settled: Settled::Guessed, ..codec }.encode("plain").is_ok());
-        assert_eq!(Codec { settled: Settled::Guessed, ..codec }.encode("né").unwrap_err().data()["characters"], "é");
+        assert!(Codec { settled: EncodingEvidence::Guessed, ..codec }.encode("plain").is_ok());
+        assert_eq!(
+            Codec { settled: EncodingEvidence::Guessed, ..codec }.encode("né").unwrap_err().data()["characters"],
+            "é"
+        );
     }
 
     #[test]

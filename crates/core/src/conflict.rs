@@ -8,9 +8,9 @@ use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
 use crate::find;
-use crate::needles::{Needles, Seen};
-use crate::op::{Find, Hunk, Locator, Op};
-use crate::resolve::Placed;
+use crate::multi_search::{NeedleMatch, Needles};
+use crate::op::{Hunk, Locator, Op, TextQuery};
+use crate::resolve::PlacedOp;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
@@ -20,53 +20,55 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Conflicts listed in one reply.
-const LISTED: usize = 50;
+const LISTED_CONFLICTS_MAX: usize = 50;
 /// Bytes of unchanged text examined on either side of the text that an edit writes.
-pub(crate) const CONTEXT: usize = 4096;
+pub(crate) const CONTEXT_BYTES: usize = 4096;
 
 /// The kind of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Kind {
+enum ConflictKind {
     Contradiction,
     Overlap,
     Dependency,
 }
 
-impl Kind {
+impl ConflictKind {
     const fn name(self) -> &'static str {
         match self {
-            Kind::Contradiction => "contradiction",
-            Kind::Overlap => "overlap",
-            Kind::Dependency => "dependency",
+            ConflictKind::Contradiction => "contradiction",
+            ConflictKind::Overlap => "overlap",
+            ConflictKind::Dependency => "dependency",
         }
     }
 
     const fn code(self) -> Code {
         match self {
-            Kind::Contradiction => Code::EditContradiction,
-            Kind::Overlap => Code::EditOverlap,
-            Kind::Dependency => Code::EditDependency,
+            ConflictKind::Contradiction => Code::EditContradiction,
+            ConflictKind::Overlap => Code::EditOverlap,
+            ConflictKind::Dependency => Code::EditDependency,
         }
     }
 
     fn describe(self, first: usize, second: usize) -> String {
         match self {
-            Kind::Contradiction => format!("edits[{first}] and edits[{second}] replace the same text differently"),
-            Kind::Overlap => format!("edits[{first}] and edits[{second}] affect overlapping text"),
-            Kind::Dependency => format!("edits[{second}] depends on the result of edits[{first}]"),
+            ConflictKind::Contradiction => {
+                format!("edits[{first}] and edits[{second}] replace the same text differently")
+            }
+            ConflictKind::Overlap => format!("edits[{first}] and edits[{second}] affect overlapping text"),
+            ConflictKind::Dependency => format!("edits[{second}] depends on the result of edits[{first}]"),
         }
     }
 
     fn advice(self) -> Advice {
         match self {
-            Kind::Contradiction => Advice::from("Keep one of the two edits."),
-            Kind::Overlap => advice![
+            ConflictKind::Contradiction => Advice::from("Keep one of the two edits."),
+            ConflictKind::Overlap => advice![
                 "Merge the overlapping edits into one, or send ",
                 in_turn(),
                 " so that each is applied to the result of the one before."
             ]
             .or("Merge the overlapping edits into one."),
-            Kind::Dependency => advice![
+            ConflictKind::Dependency => advice![
                 "Send ",
                 in_turn(),
                 " so that each edit is applied to the result of the one before, or merge the edits."
@@ -80,18 +82,18 @@ fn in_turn() -> Phrase {
     Phrase::Set("order", "in_turn".into())
 }
 
-type Clash = (Kind, usize, usize);
+type Clash = (ConflictKind, usize, usize);
 
 /// The target of an operation: equal texts with other hints may be other places.
-type Target<'a> = (&'a str, Option<usize>, Option<&'a str>);
+type OpTarget<'a> = (&'a str, Option<usize>, Option<&'a str>);
 
-fn target(find: &Find) -> Target<'_> {
+fn target(find: &TextQuery) -> OpTarget<'_> {
     (&find.old, find.line, find.at.as_deref())
 }
 
 /// For each operation, returns the earlier one that is identical, if any.
 pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
-    let mut first = Firsts::default();
+    let mut first = DuplicateIndex::default();
     let mut repeated = vec![None; ops.len()];
     for (index, op) in ops.iter().enumerate() {
         if let Locator::Find(find) = &op.at {
@@ -110,9 +112,9 @@ pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
 /// Index of the first of several equal items, by a hash that is much faster than that of the standard map; only items
 /// with equal hashes are compared.
 #[derive(Default)]
-struct Firsts(HashMap<u64, usize>);
+struct DuplicateIndex(HashMap<u64, usize>);
 
-impl Firsts {
+impl DuplicateIndex {
     fn of(&mut self, key: u64, index: usize, same: impl Fn(usize) -> bool) -> usize {
         let mut key = key;
         loop {
@@ -129,7 +131,7 @@ impl Firsts {
 pub(crate) fn check(
     base: &Snapshot,
     ops: &[Op],
-    placed: &[Result<Placed>],
+    placed: &[Result<PlacedOp>],
     repeated: &[Option<usize>],
     needles: Option<Needles<'_>>,
 ) -> Option<Error> {
@@ -160,8 +162,8 @@ fn hunks(ops: &[Op]) -> Option<Vec<&Hunk>> {
 fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let (kind, ..) = clashes.first()?;
     let mut error = Error::new(kind.code(), "Hunks of the patch are in each other's way; nothing was written.");
-    let name = |at: usize| format!("hunk {} (line {} of the patch)", at + 1, hunks[at].said_at);
-    for &(_, first, second) in clashes.iter().take(LISTED) {
+    let name = |at: usize| format!("hunk {} (line {} of the patch)", at + 1, hunks[at].source_line);
+    for &(_, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
         let (one, two) = (name(first), name(second));
         let same = hunks[first].lines == hunks[second].lines;
         error = error.evidence(if same {
@@ -178,7 +180,7 @@ fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
 pub(crate) fn overlaps(overlaps: &[Overlap]) -> Error {
     let pairs: Vec<Clash> = overlaps
         .iter()
-        .map(|it| (Kind::Overlap, it.first.min(it.second) as usize, it.first.max(it.second) as usize))
+        .map(|it| (ConflictKind::Overlap, it.first.min(it.second) as usize, it.first.max(it.second) as usize))
         .collect();
     report(&pairs).unwrap_or_else(|| Error::new(Code::EditOverlap, "Edit conflicts detected; nothing was written."))
 }
@@ -186,11 +188,11 @@ pub(crate) fn overlaps(overlaps: &[Overlap]) -> Error {
 fn report(clashes: &[Clash]) -> Option<Error> {
     let (kind, ..) = clashes.first()?;
     let mut error = Error::new(kind.code(), "Edit conflicts detected; nothing was written.");
-    for &(kind, first, second) in clashes.iter().take(LISTED) {
+    for &(kind, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
         error = error.evidence(format!("- {}: {}", kind.name(), kind.describe(first, second)));
     }
-    if clashes.len() > LISTED {
-        error = error.evidence(format!("… and {} more", clashes.len() - LISTED));
+    if clashes.len() > LISTED_CONFLICTS_MAX {
+        error = error.evidence(format!("… and {} more", clashes.len() - LISTED_CONFLICTS_MAX));
     }
     let mut advice: Vec<Advice> = clashes.iter().map(|(kind, ..)| kind.advice()).collect();
     advice.dedup();
@@ -200,19 +202,19 @@ fn report(clashes: &[Clash]) -> Option<Error> {
 
 fn listed(clashes: &[Clash]) -> Vec<Value> {
     let one = |(kind, first, second): &Clash| json!({ "kind": kind.name(), "edits": [first, second] });
-    clashes.iter().take(LISTED).map(one).collect()
+    clashes.iter().take(LISTED_CONFLICTS_MAX).map(one).collect()
 }
 
 /// Finds edits with the same target and different text.
 fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
-    let mut first = Firsts::default();
+    let mut first = DuplicateIndex::default();
     let mut out = Vec::new();
     for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
         let Locator::Find(find) = &op.at else { continue };
         let same = |other: usize| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find));
         let earlier = first.of(xxh3_64(find.old.as_bytes()), index, same);
         if earlier < index {
-            out.push((Kind::Contradiction, earlier, index));
+            out.push((ConflictKind::Contradiction, earlier, index));
         }
     }
     out
@@ -220,8 +222,8 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
 
 /// Finds edits that write into text that another one matched. A sweep over the read spans: every open span of another
 /// operation is a conflict, so the list of open spans stays short or the search ends.
-fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Clash> {
-    let live: Vec<(usize, &Placed)> = placed
+fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<Clash> {
+    let live: Vec<(usize, &PlacedOp)> = placed
         .iter()
         .enumerate()
         .filter(|(index, _)| repeated[*index].is_none())
@@ -234,7 +236,7 @@ fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Cla
         all.dedup();
         all
     };
-    let (claims, writes) = (spans(|splice| splice.claim), spans(|splice| splice.span));
+    let (claims, writes) = (spans(|splice| splice.read_span), spans(|splice| splice.span));
     let mut open: Vec<(Span, usize)> = Vec::new();
     let mut next = 0;
     let mut out = HashSet::new();
@@ -243,13 +245,13 @@ fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Cla
             open.push(claim);
             next += 1;
         }
-        if work::ends(1 + open.len()) {
+        if work::spend_or_end(1 + open.len()) {
             break;
         }
         open.retain(|(claim, _)| claim.end() > span.start());
         let clashing = open.iter().filter(|(claim, owner)| *owner != op && claim.clashes(span));
-        out.extend(clashing.map(|(_, owner)| (Kind::Overlap, op.min(*owner), op.max(*owner))));
-        if out.len() > LISTED {
+        out.extend(clashing.map(|(_, owner)| (ConflictKind::Overlap, op.min(*owner), op.max(*owner))));
+        if out.len() > LISTED_CONFLICTS_MAX {
             break;
         }
     }
@@ -257,19 +259,19 @@ fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Cla
 }
 
 /// Finds edits whose target is not in the file but in, or around, text that an earlier edit writes.
-fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
+fn unmet(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Clash> {
     let missing = (0..ops.len()).filter(|&at| matches!(&placed[at], Err(error) if error.code() == Code::MatchNotFound));
     let mut out = Vec::new();
-    for later in missing.take(LISTED) {
+    for later in missing.take(LISTED_CONFLICTS_MAX) {
         let Locator::Find(find) = &ops[later].at else { continue };
         let target = find.old.trim_end_matches('\n');
         let makes = |op: &Op| {
-            !work::ends(1 + op.text.len() / STEP_BYTES)
+            !work::spend_or_end(1 + op.text.len() / STEP_BYTES)
                 && !op.text.trim().is_empty()
                 && (op.text.contains(target) || target.contains(op.text.trim_end_matches('\n')))
         };
         if let Some(earlier) = ops[..later].iter().position(makes) {
-            out.push((Kind::Dependency, earlier, later));
+            out.push((ConflictKind::Dependency, earlier, later));
         }
     }
     out
@@ -281,7 +283,7 @@ fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
 fn created(
     base: &Snapshot,
     ops: &[Op],
-    placed: &[Result<Placed>],
+    placed: &[Result<PlacedOp>],
     repeated: &[Option<usize>],
     needles: Option<Needles<'_>>,
 ) -> Vec<Clash> {
@@ -291,20 +293,21 @@ fn created(
     if targets.iter().all(|target| target.is_empty()) {
         return Vec::new();
     }
-    let longest = targets.iter().map(|target| target.len()).max().unwrap_or(0).min(CONTEXT);
-    let patterns: Vec<&str> = targets.iter().map(|target| if target.len() <= CONTEXT { *target } else { "" }).collect();
+    let longest = targets.iter().map(|target| target.len()).max().unwrap_or(0).min(CONTEXT_BYTES);
+    let patterns: Vec<&str> =
+        targets.iter().map(|target| if target.len() <= CONTEXT_BYTES { *target } else { "" }).collect();
     let text = base.text();
-    let needles = needles.filter(|_| targets.iter().all(|target| target.len() <= CONTEXT));
+    let needles = needles.filter(|_| targets.iter().all(|target| target.len() <= CONTEXT_BYTES));
     let total = 2 * longest * placed.len();
     let Some(needles) = needles.or_else(|| Needles::new(&patterns, text, total)) else { return Vec::new() };
-    let way = Way::Needles(needles, 2 * total + text.len() / 4);
-    let mut search = Watch { patterns: &patterns, total, way, window: String::new() };
+    let way = SearchMethod::Needles(needles, 2 * total + text.len() / 4);
+    let mut search = TargetSearch { patterns: &patterns, total, way, window: String::new() };
     let mut out = HashSet::new();
     let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
         let Ok(placed) = placed else { continue };
-        for edit in placed.found.hits.iter().flat_map(|hit| &hit.edits) {
-            if work::ends(1 + (2 * longest + edit.text.len()) / STEP_BYTES) {
+        for edit in placed.found.matches.iter().flat_map(|hit| &hit.edits) {
+            if work::spend_or_end(1 + (2 * longest + edit.text.len()) / STEP_BYTES) {
                 return Vec::new();
             }
             let (head, tail) = diff::common_text_ends(&text[edit.span.range()], &edit.text);
@@ -315,8 +318,8 @@ fn created(
             let parts = [&text[from..start], fresh, &text[end..whole(end + longest)]];
             for needle in search.clashing(parts, written) {
                 // Operations that were not tried are irrelevant.
-                if needle > op && needle < patterns.len() && out.len() < LISTED {
-                    out.insert((Kind::Dependency, op, needle));
+                if needle > op && needle < patterns.len() && out.len() < LISTED_CONFLICTS_MAX {
+                    out.insert((ConflictKind::Dependency, op, needle));
                 }
             }
         }
@@ -325,16 +328,16 @@ fn created(
 }
 
 /// A search for the targets of all edits, in many small texts.
-struct Watch<'p> {
+struct TargetSearch<'p> {
     patterns: &'p [&'p str],
     /// Approximate total length of the texts.
     total: usize,
-    way: Way<'p>,
+    way: SearchMethod<'p>,
     window: String,
 }
 
 /// The search method.
-enum Way<'p> {
+enum SearchMethod<'p> {
     /// A search for many needles, with the budget after which another method is chosen.
     Needles(Needles<'p>, usize),
     /// One search per target.
@@ -342,9 +345,9 @@ enum Way<'p> {
 }
 
 /// Cost of building an automaton, per byte of the targets, relative to searching one byte of text.
-const AUTOMATON: usize = 1000;
+const AUTOMATON_COST_FACTOR: usize = 1000;
 
-impl Watch<'_> {
+impl TargetSearch<'_> {
     /// Returns the targets that occur in the text of these parts and overlap the written one.
     fn clashing(&mut self, parts: [&str; 3], written: Span) -> Vec<usize> {
         self.window.clear();
@@ -353,17 +356,20 @@ impl Watch<'_> {
         }
         loop {
             match &mut self.way {
-                Way::Each(finders) => {
-                    if work::ends(finders.len() * (1 + self.window.len() / STEP_BYTES)) {
+                SearchMethod::Each(finders) => {
+                    if work::spend_or_end(finders.len() * (1 + self.window.len() / STEP_BYTES)) {
                         return Vec::new();
                     }
-                    let found = finders.iter().enumerate().filter(|(_, finder)| stands(finder, &self.window, written));
+                    let found = finders
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, finder)| occurs_in_result(finder, &self.window, written));
                     return found.map(|(needle, _)| needle).collect();
                 }
-                Way::Needles(needles, budget) => {
-                    if let Some(seen) = needles.seen(&self.window, budget) {
+                SearchMethod::Needles(needles, budget) => {
+                    if let Some(seen) = needles.find_all(&self.window, budget) {
                         let length = |needle: usize| self.patterns.get(needle).map_or(0, |pattern| pattern.len());
-                        let clashes = |it: &Seen| Span::new(it.at, it.at + length(it.needle)).clashes(written);
+                        let clashes = |it: &NeedleMatch| Span::new(it.at, it.at + length(it.needle)).clashes(written);
                         return seen.iter().filter(|it| clashes(it)).map(|it| it.needle).collect();
                     }
                     self.way = steady(self.patterns, self.total);
@@ -374,16 +380,16 @@ impl Watch<'_> {
 }
 
 /// Selects the method for repetitive texts: the cheaper one of a search per target and an automaton.
-fn steady<'p>(patterns: &[&'p str], total: usize) -> Way<'p> {
+fn steady<'p>(patterns: &[&'p str], total: usize) -> SearchMethod<'p> {
     let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
-    let automaton = || Needles::plain(patterns).map(|needles| Way::Needles(needles, usize::MAX));
-    let each = || Way::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
-    let few = patterns.len().saturating_mul(total) < AUTOMATON * bytes;
-    if few || bytes > find::AUTOMATON { each() } else { automaton().unwrap_or_else(each) }
+    let automaton = || Needles::without_grams(patterns).map(|needles| SearchMethod::Needles(needles, usize::MAX));
+    let each = || SearchMethod::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
+    let few = patterns.len().saturating_mul(total) < AUTOMATON_COST_FACTOR * bytes;
+    if few || bytes > find::AUTOMATON_NEEDLE_BYTES_MAX { each() } else { automaton().unwrap_or_else(each) }
 }
 
 /// True when a target occurs in a text and overlaps the written span.
-fn stands(finder: &memmem::Finder<'_>, text: &str, written: Span) -> bool {
+fn occurs_in_result(finder: &memmem::Finder<'_>, text: &str, written: Span) -> bool {
     let length = finder.needle().len();
     // At most one occurrence on either side touches the span without overlapping it.
     let mut from = written.start().saturating_sub(length);
@@ -401,8 +407,8 @@ fn stands(finder: &memmem::Finder<'_>, text: &str, written: Span) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Watch, Way, stands, steady};
-    use crate::needles::Needles;
+    use super::{SearchMethod, TargetSearch, occurs_in_result, steady};
+    use crate::multi_search::Needles;
     use crate::span::Span;
     use memchr::memmem;
     use proptest::prelude::*;
@@ -425,13 +431,13 @@ mod tests {
             };
             let want: Vec<usize> = (0..patterns.len()).filter(|&nth| every(&patterns[nth])).collect();
             let ways = [
-                Way::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), usize::MAX),
-                Way::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), 0),
-                Way::Needles(Needles::plain(&patterns).unwrap(), usize::MAX),
-                Way::Each(patterns.iter().map(memmem::Finder::new).collect()),
+                SearchMethod::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), usize::MAX),
+                SearchMethod::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), 0),
+                SearchMethod::Needles(Needles::without_grams(&patterns).unwrap(), usize::MAX),
+                SearchMethod::Each(patterns.iter().map(memmem::Finder::new).collect()),
             ];
             for way in ways {
-                let mut watch = Watch { patterns: &patterns, total: text.len(), way, window: String::new() };
+                let mut watch = TargetSearch { patterns: &patterns, total: text.len(), way, window: String::new() };
                 let mut told = watch.clashing(parts, written);
                 told.sort_unstable();
                 told.dedup();
@@ -443,9 +449,9 @@ mod tests {
     #[test]
     fn the_better_way_is_taken() {
         let long = "a".repeat(2000);
-        assert!(matches!(steady(&[&long, &long], 8000), Way::Each(_)));
-        assert!(matches!(steady(&["ab", "cd"], 1 << 20), Way::Needles(..)));
-        assert!(stands(&memmem::Finder::new("bb"), "abba", Span::new(2, 3)));
-        assert!(!stands(&memmem::Finder::new("bb"), "abba", Span::new(3, 4)));
+        assert!(matches!(steady(&[&long, &long], 8000), SearchMethod::Each(_)));
+        assert!(matches!(steady(&["ab", "cd"], 1 << 20), SearchMethod::Needles(..)));
+        assert!(occurs_in_result(&memmem::Finder::new("bb"), "abba", Span::new(2, 3)));
+        assert!(!occurs_in_result(&memmem::Finder::new("bb"), "abba", Span::new(3, 4)));
     }
 }

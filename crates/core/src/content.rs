@@ -147,7 +147,7 @@ impl fmt::Display for ShortTag {
 }
 
 /// Bytes of text processed together.
-const BLOCK: usize = 4096;
+const BLOCK_BYTES: usize = 4096;
 
 /// Incremental computation of a [`ShortTag`]: the hash of the text without blanks at line ends.
 #[derive(Clone)]
@@ -189,7 +189,7 @@ impl ShortHash {
         let mut done = if ends { first } else { 0 };
         let mut stop = done;
         while stop < bytes.len() {
-            stop = (stop + BLOCK).min(bytes.len());
+            stop = (stop + BLOCK_BYTES).min(bytes.len());
             // Includes the byte after the block, which decides whether blanks at its end also end a line.
             if has_loose_end(&bytes[done..(stop + 1).min(bytes.len())]) {
                 while let Some(at) = memchr::memchr(b'\n', &bytes[done..stop]) {
@@ -233,19 +233,19 @@ fn has_loose_end(bytes: &[u8]) -> bool {
 
 /// Syntax of the header that hashline prints above lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Header {
+pub enum HeaderStyle {
     /// `¶PATH#TAG`
     Pilcrow,
     /// `[PATH#TAG]`
     Brackets,
 }
 
-impl Header {
+impl HeaderStyle {
     /// Formats the header line, without a line end.
     pub fn line(self, path: &str, tag: impl fmt::Display) -> String {
         match self {
-            Header::Pilcrow => format!("¶{path}#{tag}"),
-            Header::Brackets => format!("[{path}#{tag}]"),
+            HeaderStyle::Pilcrow => format!("¶{path}#{tag}"),
+            HeaderStyle::Brackets => format!("[{path}#{tag}]"),
         }
     }
 }
@@ -256,9 +256,9 @@ pub enum Handle {
     /// The tag of a read or edit reply.
     Tag(Tag),
     /// The header above the lines that were shown.
-    Lines(Header, ShortTag),
+    Lines(HeaderStyle, ShortTag),
     /// The tag of a reply, in such a header.
-    Headed(Header, Tag),
+    Headed(HeaderStyle, Tag),
 }
 
 #[cfg(test)]

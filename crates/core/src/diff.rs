@@ -11,13 +11,13 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::collections::HashMap;
 
 /// Cells (lines × lines) for all gaps of one comparison; about 50 ms at worst.
-const BUDGET: usize = 40_000_000;
+const COMPARISON_CELLS_MAX: usize = 40_000_000;
 /// A gap with more cells than this is not compared line by line.
-const GAP: usize = 4_000_000;
+const GAP_CELLS_MAX: usize = 4_000_000;
 /// Occurrences up to which a line may be an anchor.
-const OFTEN: u32 = 64;
+const ANCHOR_OCCURRENCES_MAX: u32 = 64;
 /// Depth of the recursion between anchors. Each level takes one pass over its range.
-const DEPTH: usize = 8;
+const ANCHOR_DEPTH_MAX: usize = 8;
 
 /// Length of the common prefix.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
@@ -114,8 +114,8 @@ impl<'a> TextLines<'a> {
 /// Returns the raw spans, before and after, of the whole lines that differ. Both versions have the same codec.
 pub(crate) fn raw_hunks(before: &Snapshot, after: &Snapshot) -> Vec<(Span, Span)> {
     let (start, before_end, after_end) = differing_middle(before, after);
-    let old = Lines::new(before, Span::new(start, before_end));
-    let new = Lines::new(after, Span::new(start, after_end));
+    let old = RawLines::new(before, Span::new(start, before_end));
+    let new = RawLines::new(after, Span::new(start, after_end));
     line_hunks(&old.lines, &new.lines).into_iter().map(|(a, b)| (old.span(&a), new.span(&b))).collect()
 }
 
@@ -146,14 +146,14 @@ fn floor(of: &Snapshot, raw: usize) -> (usize, bool) {
 }
 
 /// The lines of a part of a decoded text, each as its raw bytes.
-struct Lines<'a> {
+struct RawLines<'a> {
     lines: Vec<&'a [u8]>,
     /// Raw offset of each line, and of the end.
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
-    fn new(of: &'a Snapshot, part: Span) -> Lines<'a> {
+impl<'a> RawLines<'a> {
+    fn new(of: &'a Snapshot, part: Span) -> RawLines<'a> {
         let text = &of.text().as_bytes()[part.range()];
         let ends = memchr::memchr_iter(b'\n', text).map(|at| part.start() + at + 1);
         let mut starts = vec![of.to_raw(part.start())];
@@ -162,7 +162,7 @@ impl<'a> Lines<'a> {
             starts.push(of.to_raw(part.end()));
         }
         let lines = starts.windows(2).map(|pair| &of.raw()[pair[0]..pair[1]]).collect();
-        Lines { lines, starts }
+        RawLines { lines, starts }
     }
 
     fn span(&self, lines: &Range<usize>) -> Span {
@@ -189,13 +189,13 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     if let Some(hunks) = line_by_line(a, b) {
         return hunks;
     }
-    let mut hunks = Hunks::default();
-    if a.len().saturating_mul(b.len()) <= GAP / 4 {
+    let mut hunks = DiffRanges::default();
+    if a.len().saturating_mul(b.len()) <= GAP_CELLS_MAX / 4 {
         hunks.compare(a, b, (0, 0));
         return hunks.0;
     }
     let (a, b, count) = numbered(a, b);
-    let mut work = Work { budget: BUDGET, counts: vec![(0, 0); count], hunks };
+    let mut work = LineComparison { budget: COMPARISON_CELLS_MAX, counts: vec![(0, 0); count], hunks };
     work.compare(&a, &b, (0, 0), 0);
     work.hunks.0
 }
@@ -216,9 +216,9 @@ fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> (Vec<u32>, Vec<u32>, usize) {
 
 /// Ranges that differ, in order of discovery from left to right; adjacent ones are merged.
 #[derive(Default)]
-struct Hunks(Vec<(Range<usize>, Range<usize>)>);
+struct DiffRanges(Vec<(Range<usize>, Range<usize>)>);
 
-impl Hunks {
+impl DiffRanges {
     fn push(&mut self, old: Range<usize>, new: Range<usize>) {
         if old.is_empty() && new.is_empty() {
             return;
@@ -234,7 +234,7 @@ impl Hunks {
     /// Compares every line with every line; `at` is the start of both ranges. If the budget runs out, all of them count
     /// as different.
     fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
-        if work::ends(a.len() + b.len() + a.len().saturating_mul(b.len()) / 8) {
+        if work::spend_or_end(a.len() + b.len() + a.len().saturating_mul(b.len()) / 8) {
             return self.push(at.0..at.0 + a.len(), at.1..at.1 + b.len());
         }
         for op in capture_diff_slices(Algorithm::Myers, a, b) {
@@ -247,15 +247,15 @@ impl Hunks {
 }
 
 /// A comparison of two long texts, given as line numbers of [`numbered`].
-struct Work {
+struct LineComparison {
     /// Remaining cells.
     budget: usize,
     /// Occurrences of each line in the two current ranges; zero outside of a comparison.
     counts: Vec<(u32, u32)>,
-    hunks: Hunks,
+    hunks: DiffRanges,
 }
 
-impl Work {
+impl LineComparison {
     /// Compares two ranges, which begin at `at`: recursively between anchors, until they are small enough to be
     /// compared line by line, or have no anchors.
     fn compare(&mut self, a: &[u32], b: &[u32], at: (usize, usize), depth: usize) {
@@ -268,13 +268,17 @@ impl Work {
         if cells == 0 {
             return self.hunks.push(whole.0, whole.1);
         }
-        if cells <= GAP / 4 && cells <= self.budget {
+        if cells <= GAP_CELLS_MAX / 4 && cells <= self.budget {
             self.budget -= cells;
             return self.hunks.compare(a, b, at);
         }
-        let anchors = if depth < DEPTH && !work::ends(a.len() + b.len()) { self.anchors(a, b) } else { Vec::new() };
+        let anchors = if depth < ANCHOR_DEPTH_MAX && !work::spend_or_end(a.len() + b.len()) {
+            self.anchors(a, b)
+        } else {
+            Vec::new()
+        };
         if anchors.is_empty() {
-            if cells > GAP || cells > self.budget {
+            if cells > GAP_CELLS_MAX || cells > self.budget {
                 return self.hunks.push(whole.0, whole.1);
             }
             self.budget -= cells;
@@ -301,7 +305,7 @@ impl Work {
             let (old, new) = self.counts[line as usize];
             (old == new).then_some(old)
         };
-        let rarest = a.iter().filter_map(alike).min().filter(|&often| often <= OFTEN);
+        let rarest = a.iter().filter_map(alike).min().filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
         let places = |lines: &[u32]| -> Vec<(u32, usize)> {
             let rare = lines.iter().enumerate().filter(|(_, line)| alike(line) == rarest);
             let mut places: Vec<(u32, usize)> = rare.map(|(at, &line)| (line, at)).collect();
@@ -317,15 +321,15 @@ impl Work {
         for &line in a.iter().chain(b) {
             self.counts[line as usize] = (0, 0);
         }
-        pairs.map_or_else(Vec::new, |pairs| longest_rise(&pairs))
+        pairs.map_or_else(Vec::new, |pairs| longest_increasing(&pairs))
     }
 }
 
 /// Returns the hunks of a few lines changed in place, which is what most edits are: as many lines as before, and no
 /// changed line found elsewhere. `None` if a full comparison is needed.
 fn line_by_line<T: Eq>(a: &[T], b: &[T]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
-    const FEW: usize = 32;
-    if a.len() != b.len() || a.len() > FEW {
+    const SMALL_GAP_LINES: usize = 32;
+    if a.len() != b.len() || a.len() > SMALL_GAP_LINES {
         return None;
     }
     let changed: Vec<usize> = (0..a.len()).filter(|&at| a[at] != b[at]).collect();
@@ -338,7 +342,7 @@ fn line_by_line<T: Eq>(a: &[T], b: &[T]) -> Option<Vec<(Range<usize>, Range<usiz
 
 /// Returns the longest subsequence with increasing second members, by patience sorting. The input is sorted by the
 /// first members.
-pub(crate) fn longest_rise<T: Copy + Ord>(pairs: &[(T, T)]) -> Vec<(T, T)> {
+pub(crate) fn longest_increasing<T: Copy + Ord>(pairs: &[(T, T)]) -> Vec<(T, T)> {
     let mut piles: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {

@@ -11,10 +11,10 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// An error, as text for a model and fields for a program. One word wide.
 #[derive(Clone, PartialEq)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 #[derive(Clone, PartialEq)]
-struct Inner {
+struct ErrorInner {
     code: Code,
     message: String,
     evidence: String,
@@ -22,7 +22,7 @@ struct Inner {
     /// The next step as a value, if it depends on the client.
     advice: Option<Advice>,
     /// Advice within the evidence, as in a batch.
-    advised: Vec<Advised>,
+    advised: Vec<FailureAdvice>,
     op: Option<u32>,
     data: Map<String, Value>,
 }
@@ -41,7 +41,7 @@ pub struct ErrorParts<'e> {
 
 /// Advice of one failure of a batch.
 #[derive(Clone, PartialEq)]
-struct Advised {
+struct FailureAdvice {
     /// Index of the failure in `data.errors`.
     failure: usize,
     /// Span of its text in the evidence.
@@ -52,7 +52,7 @@ struct Advised {
 impl Error {
     /// Creates an error with its first line. If the seed documents specify a wording, `message` begins with it.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner {
+        Error(Box::new(ErrorInner {
             code,
             message: message.into(),
             evidence: String::new(),
@@ -91,12 +91,12 @@ impl Error {
 
     /// Renders the advice with the names of a client.
     #[must_use]
-    pub fn worded(mut self, names: &dyn Vocabulary) -> Error {
+    pub fn rendered_for(mut self, names: &dyn Vocabulary) -> Error {
         if let Some(advice) = &self.0.advice {
             self.0.next = advice.text_for(names);
         }
         // In reverse order, so that the earlier spans remain valid.
-        for Advised { failure, span, advice } in core::mem::take(&mut self.0.advised).into_iter().rev() {
+        for FailureAdvice { failure, span, advice } in core::mem::take(&mut self.0.advised).into_iter().rev() {
             let text = advice.text_for(names);
             if self.0.evidence.get(span.clone()).is_some_and(|said| said == advice.text()) {
                 self.0.evidence.replace_range(span, &text);
@@ -124,7 +124,7 @@ impl Error {
 
     /// Combines all failures of a batch into one error with the code of the first one and the evidence of all. `of` is
     /// the batch size. A single failure is returned unchanged. `None` if there is no failure.
-    pub fn all(mut errors: Vec<Error>, of: usize) -> Option<Error> {
+    pub fn combine(mut errors: Vec<Error>, of: usize) -> Option<Error> {
         if errors.len() <= 1 {
             return errors.pop();
         }
@@ -151,7 +151,7 @@ impl Error {
             if let (false, Some(advice)) = (same, &error.0.advice) {
                 let end = all.0.evidence.len();
                 let span = end.saturating_sub(error.0.next.len())..end;
-                all.0.advised.push(Advised { failure, span, advice: advice.clone() });
+                all.0.advised.push(FailureAdvice { failure, span, advice: advice.clone() });
             }
         }
         if errors.len() > shown {
@@ -198,7 +198,7 @@ impl Error {
 
     /// Mutable access to the texts and facts, used to shorten them.
     pub fn parts(&mut self) -> ErrorParts<'_> {
-        let Inner { message, evidence, next, data, .. } = &mut *self.0;
+        let ErrorInner { message, evidence, next, data, .. } = &mut *self.0;
         ErrorParts { message, evidence, next, data }
     }
 
@@ -260,13 +260,13 @@ mod tests {
     fn a_batch_tells_every_failure() {
         let one = Error::new(Code::MatchNotFound, "edits[0]: not found").evidence("a").op(0).next("read");
         let two = Error::new(Code::MatchAmbiguous, "edits[2]: twice").evidence("b").op(2).next("widen");
-        let all = Error::all(vec![one.clone(), two], 3).unwrap();
+        let all = Error::combine(vec![one.clone(), two], 3).unwrap();
         assert_eq!(all.code(), Code::MatchNotFound);
         let text = all.to_string();
         for part in ["2 of 3", "edits[0]: not found", "edits[2]: twice", "Next: read", "Next: widen"] {
             assert!(text.contains(part), "{text}");
         }
-        assert_eq!(Error::all(vec![one.clone()], 3), Some(one));
-        assert_eq!(Error::all(vec![], 3), None);
+        assert_eq!(Error::combine(vec![one.clone()], 3), Some(one));
+        assert_eq!(Error::combine(vec![], 3), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Reports of an edit, derived from its splices: hunks, counts, a snippet. No new diff is computed.
 
-mod brief;
+mod diff_form;
 mod inline;
-mod sized;
+mod reply_hunks;
 mod snippet;
 
 use crate::change::{ChangeSet, Splice};
@@ -13,10 +13,10 @@ use crate::work::{self, STEP_BYTES};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
-use brief::Room;
-pub use brief::{LINE_WIDTH, LeftOut, LineWindow, brief};
-pub use inline::{Piece, by_words, inline};
-pub use sized::{Form, sized};
+pub use diff_form::{DiffForm, render_by_size};
+pub use inline::{LineSegment, by_words, inline};
+use reply_hunks::LineBudget;
+pub use reply_hunks::{LINE_CHARS_MAX, LineWindow, OmittedLines, reply_hunks};
 pub use snippet::snippet;
 
 /// The kind of a line in a diff.
@@ -56,7 +56,7 @@ pub struct DiffLine {
 
 /// A run of changed lines with its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hunk {
+pub struct DiffHunk {
     /// 1-based first line before; if the hunk has no old lines, the line before the hunk, as in unified diffs.
     pub old_start: usize,
     /// Number of old lines.
@@ -68,7 +68,7 @@ pub struct Hunk {
     /// The lines, context included.
     pub lines: Vec<DiffLine>,
     /// The lines that a [`brief`] hunk counts but omits.
-    pub left_out: LeftOut,
+    pub omitted: OmittedLines,
 }
 
 /// Numbers of added and removed lines.
@@ -81,14 +81,14 @@ pub struct DiffStat {
 }
 
 /// Returns the hunks of a change set, with `context` unchanged lines around each.
-pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> {
-    hunks_within(base, changes, context, &mut Room::unlimited())
+pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<DiffHunk> {
+    hunks_within(base, changes, context, &mut LineBudget::unlimited())
 }
 
-fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut Room) -> Vec<Hunk> {
+fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut LineBudget) -> Vec<DiffHunk> {
     let text = base.text();
     let blocks = blocks(base, changes);
-    let near = |a: &Block, b: &Block| forth(text, a.old.end(), 2 * context) >= b.old.start();
+    let near = |a: &ChangedBlock, b: &ChangedBlock| forth(text, a.old.end(), 2 * context) >= b.old.start();
     let mut out = Vec::new();
     let mut gained = 0isize;
     // Without an index, lines are counted from hunk to hunk, and nothing after the last change is read.
@@ -98,14 +98,15 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
         let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
         line = match base.known_lines() {
             Some(index) => index.line_of(text, start),
-            None if base.is_extract() => base.lines().line_of(text, start),
+            None if base.is_sparse() => base.lines().line_of(text, start),
             None => line + memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count(),
         };
         counted = start;
         let old_start = line;
         let new_start = old_start.saturating_add_signed(gained);
         let lines = Vec::with_capacity(2 * (context + room.of_lines(group.len())));
-        let mut hunk = Hunk { old_start, old_lines: 0, new_start, new_lines: 0, lines, left_out: LeftOut::default() };
+        let mut hunk =
+            DiffHunk { old_start, old_lines: 0, new_start, new_lines: 0, lines, omitted: OmittedLines::default() };
         let mut at = start;
         for block in group {
             let old = &text[block.old.range()];
@@ -124,9 +125,9 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
     out
 }
 
-impl Hunk {
+impl DiffHunk {
     /// Adds lines while there is room. `other` is the text that replaced the lines, or that they replaced.
-    fn push(&mut self, kind: LineKind, mut text: &str, other: &str, room: &mut Room) {
+    fn push(&mut self, kind: LineKind, mut text: &str, other: &str, room: &mut LineBudget) {
         let mut others = other.split('\n');
         let mut counterpart = "";
         // A long removal must not use up the room for its replacement.
@@ -140,7 +141,7 @@ impl Hunk {
             if room.bytes > spare {
                 self.lines.push(room.line(kind, line, counterpart, end.is_some()));
             } else {
-                self.left_out.count(kind);
+                self.omitted.count(kind);
             }
             self.old_lines += usize::from(kind != LineKind::Added);
             self.new_lines += usize::from(kind != LineKind::Removed);
@@ -150,12 +151,12 @@ impl Hunk {
 }
 
 /// Whole lines of the base and their replacement.
-struct Block {
+struct ChangedBlock {
     old: Span,
     new: String,
 }
 
-fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
+fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<ChangedBlock> {
     let text = base.text();
     let mut groups: Vec<(Span, Vec<&Splice>)> = Vec::new();
     // The end of the last splice, if no line end follows it.
@@ -178,7 +179,7 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
     }
     let block = |(lines, splices): (Span, Vec<&Splice>)| {
         // The work is counted but never stopped here: a completed change is always reported.
-        let _ = work::ends(4 + splices.len() + lines.len() / STEP_BYTES);
+        let _ = work::spend_or_end(4 + splices.len() + lines.len() / STEP_BYTES);
         let raw = base.raw_span(lines);
         let mut out = Vec::new();
         let mut at = raw.start();
@@ -189,7 +190,7 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
             at = splice.span.end();
         }
         out.extend_from_slice(&base.raw()[at..raw.end().max(at)]);
-        without_equal_ends(text, lines, base.read_piece(&out))
+        without_equal_ends(text, lines, base.decode_chunk(&out))
     };
     groups.into_iter().map(block).collect()
 }
@@ -204,7 +205,7 @@ fn whole_lines(text: &str, span: Span, ended: bool, known: Option<Span>) -> Span
     Span::new(start, if whole { span.end() } else { stop })
 }
 
-fn without_equal_ends(text: &str, lines: Span, new: String) -> Block {
+fn without_equal_ends(text: &str, lines: Span, new: String) -> ChangedBlock {
     let old = &text[lines.range()];
     let same = |(a, b): &(&str, &str)| a == b;
     let head: usize =
@@ -213,7 +214,11 @@ fn without_equal_ends(text: &str, lines: Span, new: String) -> Block {
     let ends = old_rest.split_inclusive('\n').rev().zip(new_rest.split_inclusive('\n').rev());
     let tail: usize = ends.take_while(same).map(|(line, _)| line.len()).sum();
     let old = Span::new(lines.start() + head, lines.end() - tail);
-    if head + tail == 0 { Block { old, new } } else { Block { old, new: new_rest[..new_rest.len() - tail].to_owned() } }
+    if head + tail == 0 {
+        ChangedBlock { old, new }
+    } else {
+        ChangedBlock { old, new: new_rest[..new_rest.len() - tail].to_owned() }
+    }
 }
 
 /// Returns the start of the line `count` lines before the one that begins at `at`.
@@ -227,11 +232,11 @@ fn forth(text: &str, at: usize, count: usize) -> usize {
 }
 
 /// Counts the lines added and removed by these hunks.
-pub fn stat(hunks: &[Hunk]) -> DiffStat {
+pub fn stat(hunks: &[DiffHunk]) -> DiffStat {
     let mut stat = DiffStat::default();
     for hunk in hunks {
-        stat.added += hunk.left_out.added;
-        stat.removed += hunk.left_out.removed;
+        stat.added += hunk.omitted.added;
+        stat.removed += hunk.omitted.removed;
         for line in &hunk.lines {
             stat.added += usize::from(line.kind == LineKind::Added);
             stat.removed += usize::from(line.kind == LineKind::Removed);
@@ -241,19 +246,19 @@ pub fn stat(hunks: &[Hunk]) -> DiffStat {
 }
 
 /// The number of lines that these hunks hold, and the number of lines that they count.
-pub fn held_lines(hunks: &[Hunk]) -> (usize, usize) {
+pub fn held_lines(hunks: &[DiffHunk]) -> (usize, usize) {
     let held = hunks.iter().map(|hunk| hunk.lines.len()).sum();
-    (held, hunks.iter().fold(held, |all, hunk| all + hunk.left_out.lines()))
+    (held, hunks.iter().fold(held, |all, hunk| all + hunk.omitted.lines()))
 }
 
 /// The last line of a diff that holds `shown` of the lines of its hunks.
-fn cut_mark(hunks: &[Hunk], shown: usize) -> String {
+fn cut_mark(hunks: &[DiffHunk], shown: usize) -> String {
     let (_, all) = held_lines(hunks);
     format!("… ({} of {all} lines of the diff are not shown)\n", all - shown)
 }
 
 /// Counts added and removed lines from the change alone.
-pub fn counted(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
+pub fn count_changes(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
     let lines = |text: &str| text.split_inclusive('\n').count();
     let text = base.text();
     blocks(base, changes).iter().fold(DiffStat::default(), |stat, block| DiffStat {
@@ -275,7 +280,7 @@ pub struct DiffText {
 
 impl DiffText {
     /// Records that a line of the new version is shown completely.
-    pub(crate) fn shows(&mut self, line: usize) {
+    pub(crate) fn mark_shown(&mut self, line: usize) {
         match self.lines.last_mut() {
             Some((_, last)) if *last + 1 == line => *last = line,
             _ => self.lines.push((line, line)),
@@ -284,14 +289,14 @@ impl DiffText {
 }
 
 /// Formats the hunks as a unified diff of `path`, in at most `limit` bytes, cut between lines, with a remark.
-pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
+pub fn unified(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
     marked_lines(hunks, limit, &mut out);
     out
 }
 
 /// Formats the hunks of a unified diff, without the lines that name the file.
-pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
+pub(crate) fn marked_lines(hunks: &[DiffHunk], limit: usize, out: &mut DiffText) {
     let mut shown = 0;
     for hunk in hunks {
         let range =
@@ -315,12 +320,12 @@ pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
             }
             if line.kind != LineKind::Removed {
                 if line.is_whole() {
-                    out.shows(number);
+                    out.mark_shown(number);
                 }
                 number += 1;
             }
         }
-        out.cut |= hunk.left_out.lines() > 0;
+        out.cut |= hunk.omitted.lines() > 0;
         if out.cut {
             out.text.push_str(&cut_mark(hunks, shown));
             return;
@@ -330,8 +335,8 @@ pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
 
 /// Formats the hunks like the Edit tool's `structuredPatch` (seed 001). A hunk with omitted lines has their number as
 /// `omittedLines`; hunks without any line left are omitted.
-pub fn structured(hunks: &[Hunk]) -> Value {
-    let lines = |hunk: &Hunk| {
+pub fn structured(hunks: &[DiffHunk]) -> Value {
+    let lines = |hunk: &DiffHunk| {
         let mut out: Vec<Value> = Vec::with_capacity(hunk.lines.len());
         for line in &hunk.lines {
             let mut marked = String::with_capacity(line.text.len() + 1);
@@ -344,7 +349,7 @@ pub fn structured(hunks: &[Hunk]) -> Value {
         }
         out
     };
-    let hunk = |hunk: &Hunk| {
+    let hunk = |hunk: &DiffHunk| {
         // Not by the `json!` macro, which copies its arguments.
         let mut out = Map::with_capacity(5);
         out.insert("oldStart".to_owned(), hunk.old_start.into());
@@ -352,8 +357,8 @@ pub fn structured(hunks: &[Hunk]) -> Value {
         out.insert("newStart".to_owned(), hunk.new_start.into());
         out.insert("newLines".to_owned(), hunk.new_lines.into());
         out.insert("lines".to_owned(), lines(hunk).into());
-        if hunk.left_out.lines() > 0 {
-            out.insert("omittedLines".to_owned(), hunk.left_out.lines().into());
+        if hunk.omitted.lines() > 0 {
+            out.insert("omittedLines".to_owned(), hunk.omitted.lines().into());
         }
         Value::Object(out)
     };
@@ -362,7 +367,7 @@ pub fn structured(hunks: &[Hunk]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, hunks, stat, unified};
+    use super::{count_changes, hunks, stat, unified};
     use crate::change::{ChangeSet, Splice};
     use crate::snapshot::Snapshot;
     use crate::span::Span;
@@ -372,7 +377,7 @@ mod tests {
         let base = Snapshot::from_text(base);
         let splices = splices.into_iter().map(|(a, b, text)| Splice::new(Span::new(a, b), text.as_bytes(), 0));
         let changes = ChangeSet::new(&base, splices).unwrap();
-        assert_eq!(counted(&base, &changes), stat(&hunks(&base, &changes, 1)));
+        assert_eq!(count_changes(&base, &changes), stat(&hunks(&base, &changes, 1)));
         unified("f", &hunks(&base, &changes, 1), usize::MAX).text
     }
 
@@ -400,14 +405,14 @@ mod tests {
         let (plain, marked) = (b"a\nb\n".to_vec(), "\u{FEFF}a\nc\n".as_bytes().to_vec());
         let open = |raw: &Vec<u8>| Snapshot::open(raw.clone(), None).unwrap();
         for (from, to) in [(&plain, &marked), (&marked, &plain)] {
-            let changes = ChangeSet::between(&open(from), &open(to));
+            let changes = ChangeSet::diff(&open(from), &open(to));
             assert_eq!(&changes.apply(&open(from)), to);
             assert!(stat(&hunks(&open(from), &changes, 1)).added > 0);
         }
     }
 
     /// Applies hunks like `patch`, from the hunks alone.
-    fn patched(base: &str, hunks: &[super::Hunk]) -> String {
+    fn patched(base: &str, hunks: &[super::DiffHunk]) -> String {
         let lines: Vec<&str> = base.split_inclusive('\n').collect();
         let mut out = String::new();
         let mut at = 0;

@@ -8,13 +8,13 @@ use core::ops::Range;
 /// conflict markers (`<<<<<<< your edit`, `||||||| as read`, `=======`, `>>>>>>> on disk`).
 pub fn merge_with_markers(base: &str, ours: &str, theirs: &str) -> String {
     let [base, ours, theirs] = [base, ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<&str>>());
-    let (ours, theirs) = (Side::new(&base, ours), Side::new(&base, theirs));
+    let (ours, theirs) = (MergeSide::new(&base, ours), MergeSide::new(&base, theirs));
     let mut out = String::new();
     let (mut at, mut one, mut other) = (0, 0, 0);
     loop {
         let starts = [ours.start(one), theirs.start(other)].into_iter().flatten();
         let Some(start) = starts.min() else { break };
-        let mut region = Region { base: start..start, ours: one..one, theirs: other..other };
+        let mut region = MergeRegion { base: start..start, ours: one..one, theirs: other..other };
         region.grow(&ours, &theirs);
         out.extend(base[at..region.base.start].iter().copied());
         region.write(&base, &ours, &theirs, &mut out);
@@ -25,15 +25,15 @@ pub fn merge_with_markers(base: &str, ours: &str, theirs: &str) -> String {
 }
 
 /// One of the two texts and its differences from the base.
-struct Side<'t> {
+struct MergeSide<'t> {
     lines: Vec<&'t str>,
     hunks: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl<'t> Side<'t> {
-    fn new(base: &[&'t str], lines: Vec<&'t str>) -> Side<'t> {
+impl<'t> MergeSide<'t> {
+    fn new(base: &[&'t str], lines: Vec<&'t str>) -> MergeSide<'t> {
         let hunks = diff::line_hunks(base, &lines);
-        Side { lines, hunks }
+        MergeSide { lines, hunks }
     }
 
     /// The line of the base at which a hunk begins.
@@ -69,19 +69,19 @@ impl<'t> Side<'t> {
 }
 
 /// A range of lines of the base that at least one side changed.
-struct Region {
+struct MergeRegion {
     base: Range<usize>,
     ours: Range<usize>,
     theirs: Range<usize>,
 }
 
-impl Region {
+impl MergeRegion {
     /// Extends the region by every hunk of either side that touches it.
-    fn grow(&mut self, ours: &Side<'_>, theirs: &Side<'_>) {
+    fn grow(&mut self, ours: &MergeSide<'_>, theirs: &MergeSide<'_>) {
         while ours.take(&mut self.ours, &mut self.base) | theirs.take(&mut self.theirs, &mut self.base) {}
     }
 
-    fn write(&self, base: &[&str], ours: &Side<'_>, theirs: &Side<'_>, out: &mut String) {
+    fn write(&self, base: &[&str], ours: &MergeSide<'_>, theirs: &MergeSide<'_>, out: &mut String) {
         let (one, other) = (ours.lines(&self.ours, &self.base), theirs.lines(&self.theirs, &self.base));
         if self.ours.is_empty() || self.theirs.is_empty() || one == other {
             let lines = if self.ours.is_empty() { other } else { one };

@@ -9,29 +9,32 @@ use crate::advice;
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Find, Settings};
+use crate::op::{ResolveSettings, TextQuery};
 use aho_corasick::packed;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// Refuses new text with a placeholder that the old text does not have, unless the call declares it literal.
-pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
-    let line = fresh(&find.old, new).or_else(|| dots_for_lines(&find.old, new));
+pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> Result<()> {
+    let line = new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new));
     let Some(line) = line.filter(|_| !settings.omissions) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "The new text has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
-        .next(Advice::from("Write the text out in full, or replace only the part that changes.").and(&if_meant()))
+        .next(
+            Advice::from("Write the text out in full, or replace only the part that changes.")
+                .and(&advice_if_intended()),
+        )
         .fact("reason", "omission"))
 }
 
 /// Advice for text that only looks like a placeholder.
-pub(crate) fn if_meant() -> Advice {
+pub(crate) fn advice_if_intended() -> Advice {
     advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
         .or("If the line is meant to be there, word it in another way.")
 }
 
 /// Returns the first placeholder of the new text that is not in the old text.
-pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+pub(crate) fn new_placeholder<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     if !may_omit(new) {
         return None;
     }
@@ -51,7 +54,7 @@ fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
 }
 
 /// Marks and words, one of which every placeholder has.
-const WORDS: [&str; 24] = [
+const PLACEHOLDER_WORDS: [&str; 24] = [
     "...",
     "…",
     "nchanged",
@@ -78,13 +81,13 @@ const WORDS: [&str; 24] = [
     "ontinues",
 ];
 /// A searcher for all of them in one pass; `None` if the processor lacks the instructions.
-static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(WORDS));
+static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(PLACEHOLDER_WORDS));
 
 /// A quick filter: false for a text without any mark or word of a placeholder.
 fn may_omit(text: &str) -> bool {
     match &*SEARCHER {
         Some(searcher) => searcher.find(text).is_some(),
-        None => WORDS.iter().any(|word| text.contains(word)),
+        None => PLACEHOLDER_WORDS.iter().any(|word| text.contains(word)),
     }
 }
 
@@ -123,13 +126,13 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Lines below which a file may shrink without a warning.
-const SMALL: usize = 20;
+const SMALL_FILE_LINES: usize = 20;
 /// Placeholders that a message shows.
-const SHOWN: usize = 5;
+const SHOWN_PLACEHOLDERS_MAX: usize = 5;
 
 /// The verdict on a file's whole new text.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum OmissionVerdict {
     /// No objection.
     Fine,
     /// It may be written, with this warning.
@@ -141,7 +144,7 @@ pub enum Verdict {
 /// Compares a file's whole new text with the current one. Refuses a placeholder that the current text does not contain
 /// ([`Code::EditOmission`]) unless it is `meant`, and a line of only dots in place of lines that would be lost. Warns
 /// about a file that loses more than half of its lines.
-pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
+pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     let (before, after) = (old.lines().count(), new.lines().count());
     let omits = may_omit(new);
     let mut fresh = if omits { placeholders(new) } else { Vec::new() };
@@ -155,28 +158,31 @@ pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
     }
     match fresh.first() {
         Some((first, _)) if !meant && before > 0 => {
-            let shown = fresh.iter().take(SHOWN).map(|(at, line)| format!("Line {}: {}", at + 1, line.trim()));
+            let shown =
+                fresh.iter().take(SHOWN_PLACEHOLDERS_MAX).map(|(at, line)| format!("Line {}: {}", at + 1, line.trim()));
             let what = "The new text has a placeholder for text that was left out; the file would lose it.";
-            Verdict::Refuse(
+            OmissionVerdict::Refuse(
                 Error::new(Code::EditOmission, what)
                     .evidence(shown.collect::<Vec<String>>().join("\n"))
                     .evidence(format!("The file has {before} lines, the new text {after}."))
                     .next(
                         advice!["Write the whole text out, or change the part with ", Phrase::Tool("edit"), "."]
                             .or("Write the whole text out, or change only the part that differs.")
-                            .and(&if_meant()),
+                            .and(&advice_if_intended()),
                     )
                     .fact("reason", "omission")
                     .fact("line", first + 1),
             )
         }
-        Some((first, line)) => {
-            Verdict::Warn(format!("Line {} looks like a placeholder for text left out: {}", first + 1, line.trim()))
+        Some((first, line)) => OmissionVerdict::Warn(format!(
+            "Line {} looks like a placeholder for text left out: {}",
+            first + 1,
+            line.trim()
+        )),
+        None if before > SMALL_FILE_LINES && after * 2 < before => {
+            OmissionVerdict::Warn(format!("The file shrinks from {before} to {after} lines."))
         }
-        None if before > SMALL && after * 2 < before => {
-            Verdict::Warn(format!("The file shrinks from {before} to {after} lines."))
-        }
-        None => Verdict::Fine,
+        None => OmissionVerdict::Fine,
     }
 }
 
@@ -191,7 +197,7 @@ pub(crate) fn is_elision(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, WORDS, dots_for_lines, fresh, may_omit, shrunk};
+    use super::{OmissionVerdict, PLACEHOLDER_WORDS, check_whole_text, dots_for_lines, may_omit, new_placeholder};
     use proptest::prelude::*;
 
     #[test]
@@ -211,43 +217,51 @@ mod tests {
             "... (same as original)",
         ] {
             for new in [format!("line 1\n{line}\n"), format!("{old}{line}\n")] {
-                let Verdict::Refuse(error) = shrunk(&old, &new, false) else { panic!("{line}") };
+                let OmissionVerdict::Refuse(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
                 assert!(error.evidence_text().contains(line), "{error}");
-                assert!(matches!(shrunk(&old, &new, true), Verdict::Warn(_)), "{line}");
+                assert!(matches!(check_whole_text(&old, &new, true), OmissionVerdict::Warn(_)), "{line}");
             }
-            assert!(matches!(shrunk("", &format!("a\n{line}\n"), false), Verdict::Warn(_)), "{line}");
-            assert_eq!(shrunk(&format!("{line}\na\nb\n"), &format!("a\n  {line}\n"), false), Verdict::Fine, "{line}");
-            assert_eq!(shrunk("a\n", &format!("b\n```\n{line}\n```\n"), false), Verdict::Fine, "{line}");
+            assert!(matches!(check_whole_text("", &format!("a\n{line}\n"), false), OmissionVerdict::Warn(_)), "{line}");
+            assert_eq!(
+                check_whole_text(&format!("{line}\na\nb\n"), &format!("a\n  {line}\n"), false),
+                OmissionVerdict::Fine,
+                "{line}"
+            );
+            assert_eq!(
+                check_whole_text("a\n", &format!("b\n```\n{line}\n```\n"), false),
+                OmissionVerdict::Fine,
+                "{line}"
+            );
         }
         for line in ["/* ... */", "<!-- … -->", "// ...", "...", "# …", "  …"] {
             for new in
                 [format!("line 1\n{line}\n"), format!("line 1\nline 2\n{line}\nline 40\n{}", "more\n".repeat(50))]
             {
-                let Verdict::Refuse(error) = shrunk(&old, &new, false) else { panic!("{line}") };
+                let OmissionVerdict::Refuse(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
                 assert!(error.evidence_text().contains(line.trim()), "{error}");
             }
-            assert_eq!(shrunk(&old, &format!("{old}{line}\n"), false), Verdict::Fine, "{line}");
+            assert_eq!(check_whole_text(&old, &format!("{old}{line}\n"), false), OmissionVerdict::Fine, "{line}");
         }
-        let warned = shrunk(&old, "line 1\n", false);
-        assert_eq!(warned, Verdict::Warn("The file shrinks from 40 to 1 lines.".to_owned()));
-        assert_eq!(shrunk("a\nb\nc\nd\n", "a\n", false), Verdict::Fine);
-        assert_eq!(shrunk(&old, &"def f(): ...\n    ...\n".repeat(12), false), Verdict::Fine);
+        let warned = check_whole_text(&old, "line 1\n", false);
+        assert_eq!(warned, OmissionVerdict::Warn("The file shrinks from 40 to 1 lines.".to_owned()));
+        assert_eq!(check_whole_text("a\nb\nc\nd\n", "a\n", false), OmissionVerdict::Fine);
+        assert_eq!(check_whole_text(&old, &"def f(): ...\n    ...\n".repeat(12), false), OmissionVerdict::Fine);
     }
 
     proptest! {
         #[test]
-        fn all_words_are_found_in_one_pass(parts in prop::collection::vec("[a-zR.… ]{0,40}", 1..4), word in 0..WORDS.len()) {
+        fn all_words_are_found_in_one_pass(parts in prop::collection::vec("[a-zR.… ]{0,40}", 1..4), word in 0..PLACEHOLDER_WORDS.len()) {
             let text = parts.concat();
-            prop_assert_eq!(may_omit(&text), WORDS.iter().any(|word| text.contains(word)), "{}", text);
-            prop_assert!(may_omit(&parts.join(WORDS[word])) || parts.len() == 1);
+            prop_assert_eq!(may_omit(&text), PLACEHOLDER_WORDS.iter().any(|word| text.contains(word)), "{}", text);
+            prop_assert!(may_omit(&parts.join(PLACEHOLDER_WORDS[word])) || parts.len() == 1);
         }
     }
 
     #[test]
     fn only_what_old_lacks_counts() {
-        assert_eq!(fresh("a\n", "b\n// ... existing code ...\n"), Some("// ... existing code ..."));
-        assert_eq!(fresh("// ... existing code ...\n", "b\n// ... other code unchanged\n"), None);
-        assert_eq!(fresh("a\n", "b\n"), None);
+        assert_eq!(new_placeholder("a\n", "b\n// ... existing code ...\n"), Some("// ... existing code ..."));
+        assert_eq!(new_placeholder("// ... existing code ...\n", "b\n// ... other code unchanged\n"), None);
+        assert_eq!(new_placeholder("a\n", "b\n"), None);
     }
 
     #[test]

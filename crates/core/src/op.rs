@@ -1,16 +1,16 @@
 //! Operations: a caller's edits as plain data. Parsed without a file, resolved against one snapshot.
 
 use crate::advice::Vocabulary;
+use crate::anchor_map::AnchorEdit;
 use crate::content::Handle;
+use crate::line_edits::LineEdit;
 use crate::notebook::CellEdit;
-use crate::rows::Rows;
 use crate::span::Span;
-use crate::words::Worded;
 use std::borrow::Cow;
 
 /// The number of occurrences that a [`Find`] accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pick {
+pub enum ExpectedMatches {
     /// Exactly one; overlapping occurrences count as several.
     Unique,
     /// All of them; at least one.
@@ -79,11 +79,11 @@ impl TextNames {
 
 /// Text to search for, with `\n` line ends and without a byte order mark (see [`Find::new`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Find {
+pub struct TextQuery {
     /// The text.
     pub old: String,
     /// The number of occurrences to accept.
-    pub pick: Pick,
+    pub expected: ExpectedMatches,
     /// 1-based line near which the caller expects it; only breaks ties.
     pub line: Option<usize>,
     /// The id of an occurrence, as given by an earlier failure.
@@ -94,16 +94,16 @@ pub struct Find {
     pub names: TextNames,
 }
 
-impl Find {
+impl TextQuery {
     /// Normalizes the text: `\n` line ends, no byte order mark.
-    pub fn new(old: &str, pick: Pick) -> Find {
-        Find { old: reading_of(old), pick, line: None, at: None, lines: false, names: TextNames::FIELDS }
+    pub fn new(old: &str, expected: ExpectedMatches) -> TextQuery {
+        TextQuery { old: normalize_text(old), expected, line: None, at: None, lines: false, names: TextNames::FIELDS }
     }
 }
 
 /// The first and the last line of a range of whole lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Anchors {
+pub struct AnchorPair {
     /// The first line.
     pub first: String,
     /// The last line.
@@ -115,7 +115,7 @@ pub struct Anchors {
 }
 
 /// Normalizes text from a call: no byte order mark, `\n` line ends.
-pub fn reading_of(text: &str) -> String {
+pub fn normalize_text(text: &str) -> String {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     if memchr::memchr(b'\r', text.as_bytes()).is_none() { text.to_owned() } else { text.replace("\r\n", "\n") }
 }
@@ -130,16 +130,16 @@ pub enum Locator {
     /// The whole text, if it contains nothing but white space.
     Blank,
     /// Literal or near-literal text: the matching cascade.
-    Find(Find),
+    Find(TextQuery),
     /// Whole lines between two lines given by their text: the line-anchor edit.
-    Anchors(Anchors),
+    Anchors(AnchorPair),
     /// Whole lines, some of which are kept: one hunk of a patch. [`Op::text`] holds its new side.
     Hunk(Box<Hunk>),
     /// Whole lines by number. All such edits of a file are applied together, against one version.
-    Rows(Box<Rows>),
+    Lines(Box<LineEdit>),
     /// Whole lines by anchors. They are converted to [`Locator::Rows`] before they are placed, see
     /// [`crate::words::Page`].
-    Words(Box<Worded>),
+    AnchorWords(Box<AnchorEdit>),
     /// A cell of a notebook. All such edits of a file are applied together, against one version.
     Cell(Box<CellEdit>),
     /// A span of the decoded text that the caller already knows.
@@ -148,7 +148,7 @@ pub enum Locator {
 
 /// The kind of a line of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LineKind {
+pub enum HunkLineKind {
     /// The line is kept.
     Context,
     /// The line is removed; it must exist.
@@ -163,7 +163,7 @@ pub enum LineKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunkLine {
     /// Its kind.
-    pub kind: LineKind,
+    pub kind: HunkLineKind,
     /// Its text.
     pub text: String,
 }
@@ -185,21 +185,21 @@ pub struct Hunk {
     /// Whether the last old and the last new line are marked as having no line end.
     pub open: (bool, bool),
     /// 1-based line of the input on which it begins.
-    pub said_at: usize,
+    pub source_line: usize,
 }
 
 impl Hunk {
     /// The old side (context and removed lines), every line terminated.
     pub fn old_text(&self) -> String {
-        self.side(LineKind::Added)
+        self.side(HunkLineKind::Added)
     }
 
     /// The new side (context and added lines), every line terminated.
     pub fn new_text(&self) -> String {
-        self.side(LineKind::Removed)
+        self.side(HunkLineKind::Removed)
     }
 
-    fn side(&self, without: LineKind) -> String {
+    fn side(&self, without: HunkLineKind) -> String {
         let mut out = String::with_capacity(self.lines.iter().map(|line| line.text.len() + 1).sum());
         for line in self.lines.iter().filter(|line| line.kind != without) {
             out.push_str(&line.text);
@@ -237,7 +237,7 @@ impl Op {
 
 /// Relation between the operations on one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum OpOrder {
     /// All apply to the same text; edits that depend on each other are refused.
     #[default]
     Together,
@@ -250,13 +250,13 @@ pub enum Order {
 /// The action on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ask {
+pub enum FileAction {
     /// Edit it by operations.
     Edit {
         /// In the order of the call.
         ops: Vec<Op>,
         /// Their relation.
-        order: Order,
+        order: OpOrder,
     },
     /// Make this its whole text; the file is created if missing.
     Write(String),
@@ -305,12 +305,12 @@ pub struct BinaryChange {
     /// The object id of the new content.
     pub after: Option<String>,
     /// The new bytes.
-    pub how: BinaryHow,
+    pub payload: BinaryPayload,
 }
 
 /// The representation of the new bytes of a [`BinaryChange`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BinaryHow {
+pub enum BinaryPayload {
     /// The bytes themselves.
     Literal(Vec<u8>),
     /// git's delta (copy and insert instructions, see gitformat-pack) against the old bytes.
@@ -335,7 +335,7 @@ pub struct FileRequest {
     pub raw: Option<Vec<u8>>,
     /// Alternative paths, best first, used if nothing exists at `path`: names before prefixes were stripped, or the
     /// name on the other side of a diff.
-    pub also: Vec<String>,
+    pub alternatives: Vec<String>,
     /// The version that the caller saw, if the call names one.
     pub base: Option<Handle>,
     /// The permission to set; `None` leaves it unchanged.
@@ -343,13 +343,21 @@ pub struct FileRequest {
     /// git's object id of the file that a patch was made for, or the beginning of it.
     pub preimage: Option<String>,
     /// The action.
-    pub ask: Ask,
+    pub action: FileAction,
 }
 
 impl FileRequest {
     /// Creates a request for this action on the file at this path.
-    pub fn new(path: impl Into<String>, ask: Ask) -> FileRequest {
-        FileRequest { path: path.into(), raw: None, also: Vec::new(), base: None, mode: None, preimage: None, ask }
+    pub fn new(path: impl Into<String>, action: FileAction) -> FileRequest {
+        FileRequest {
+            path: path.into(),
+            raw: None,
+            alternatives: Vec::new(),
+            base: None,
+            mode: None,
+            preimage: None,
+            action,
+        }
     }
 }
 
@@ -366,7 +374,7 @@ impl Request {
     /// Gives the texts of replacements the names that the caller's own fields have.
     pub fn name_fields(&mut self, names: &TextNames) {
         for file in &mut self.files {
-            if let Ask::Edit { ops, .. } = &mut file.ask {
+            if let FileAction::Edit { ops, .. } = &mut file.action {
                 for op in ops {
                     op.name_fields(names);
                 }
@@ -389,7 +397,7 @@ pub enum Matching {
 
 /// Settings for all operations of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct ResolveSettings {
     /// Tolerance of the matching cascade.
     pub matching: Matching,
     /// The file has changed since the caller saw it: the drift tiers are off.
@@ -405,7 +413,7 @@ pub struct Settings {
     pub context: Option<usize>,
 }
 
-impl Settings {
+impl ResolveSettings {
     /// True when a deletion removes exactly the given text, and never the rest of a line that it empties.
     pub fn deletes_literally(self) -> bool {
         self.matching != Matching::Standard && !self.emptied_lines

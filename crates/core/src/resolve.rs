@@ -7,12 +7,12 @@ use crate::code::Code;
 use crate::conflict;
 use crate::diff;
 use crate::error::{Error, Result};
-use crate::find::{self, Found, Hit, Index, MOST_FRESH, TextEdit, Tier};
-use crate::marks;
-use crate::needles::Needles;
+use crate::find::{self, INSERTED_BYTES_MAX, SearchIndex, TextEdit, TextMatch, TextMatches, Tier};
+use crate::line_edits;
+use crate::line_format;
+use crate::multi_search::Needles;
 use crate::notebook;
-use crate::op::{Hunk, Locator, Op, Order, Pick, Settings};
-use crate::rows;
+use crate::op::{ExpectedMatches, Hunk, Locator, Op, OpOrder, ResolveSettings};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
@@ -21,17 +21,17 @@ use std::borrow::Cow;
 mod lone_cr;
 
 /// Bytes that edits applied in turn may process together.
-const IN_TURN_WORK: usize = 2 << 30;
+const IN_TURN_BYTES_MAX: usize = 2 << 30;
 
 /// Bytes processed to find the edit that removed the text of a later one.
-const REPLAYED: usize = 64 << 20;
+const REPLAYED_BYTES_MAX: usize = 64 << 20;
 
 /// Failures of one call that are explained; the edits after them are not tried.
-pub(crate) const FAILURES: usize = 20;
+pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
 
 /// The outcome of one operation.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct OpOutcome {
     /// Index of the operation in the call.
     pub op: usize,
     /// The tier at which it matched.
@@ -50,11 +50,11 @@ pub struct Outcome {
 
 /// A resolved edit of one file.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedEdit {
     /// The change by all operations together, against the base.
     pub changes: ChangeSet,
     /// One outcome per operation that was placed, in the order of the call.
-    pub ops: Vec<Outcome>,
+    pub ops: Vec<OpOutcome>,
     /// Errors of the others, if the call accepts that.
     pub failed: Vec<Error>,
     /// Notes that apply to all of them.
@@ -65,12 +65,12 @@ pub struct Resolved {
 ///
 /// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes
 /// nothing.
-pub fn resolve(base: &Snapshot, ops: &[Op], order: Order, settings: Settings) -> Result<Resolved> {
+pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
     let meant = lone_cr::in_lone_cr(base.text(), ops);
     let mut resolved = match order {
-        Order::Together => together(base, &meant, settings)?,
-        Order::InTurn => in_turn(base, &meant, settings)?,
-        Order::AsNeeded => as_needed(base, &meant, settings)?,
+        OpOrder::Together => together(base, &meant, settings)?,
+        OpOrder::InTurn => in_turn(base, &meant, settings)?,
+        OpOrder::AsNeeded => as_needed(base, &meant, settings)?,
     };
     if let Cow::Owned(_) = meant {
         resolved.notes.push(lone_cr::NOTE.to_owned());
@@ -85,19 +85,19 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: Order, settings: Settings) ->
 ///
 /// Errors: text that cannot be written in the file's encoding, offsets inside a character, an edit that changes
 /// nothing.
-pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<Resolved> {
+pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit> {
     let mut splices = Vec::with_capacity(edits.len());
     for edit in edits {
         work::spend(1 + (edit.span.len() + edit.text.len()) / STEP_BYTES)?;
         for part in difference(base.text(), edit.span, &edit.text) {
-            splices.push(splice(base, &part, 0)?.claiming(base.raw_span(edit.span)));
+            splices.push(splice(base, &part, 0)?.with_read_span(base.raw_span(edit.span)));
         }
     }
     let changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
     if changes.is_empty() {
         return Err(no_change());
     }
-    Ok(Resolved { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() })
+    Ok(ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() })
 }
 
 fn no_change() -> Error {
@@ -106,24 +106,24 @@ fn no_change() -> Error {
 }
 
 /// An operation with its splices.
-pub(crate) struct Placed {
-    pub(crate) found: Found,
+pub(crate) struct PlacedOp {
+    pub(crate) found: TextMatches,
     pub(crate) splices: Vec<Splice>,
 }
 
-fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
+fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
     // Rows and cells are placed all together, which also resolves their conflicts.
-    let settled = rows::are(ops) || notebook::are(ops);
+    let settled = line_edits::are_line_edits(ops) || notebook::are(ops);
     let (placed, needles) = match ops {
-        ops if rows::are(ops) => (rows::place_all(base, ops, settings), None),
+        ops if line_edits::are_line_edits(ops) => (line_edits::place_all(base, ops, settings), None),
         ops if notebook::are(ops) => (notebook::place_all(base, ops), None),
         ops => place_all(base, ops, settings),
     };
     work::check()?;
-    let each = |placed: &Placed| {
-        placed.found.hits.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
+    let each = |placed: &PlacedOp| {
+        placed.found.matches.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
     };
-    let several = placed.iter().flatten().filter(|placed| placed.found.hits.len() > 1);
+    let several = placed.iter().flatten().filter(|placed| placed.found.matches.len() > 1);
     find::check_amount(0, several.map(each).sum())?;
     // If so many failed that the rest was not tried, only the tried ones are reported.
     let tried = &ops[..placed.len()];
@@ -155,14 +155,18 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
         [one] => one.changes.clone(),
         _ => ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?,
     };
-    Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
+    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Vec::new() })
 }
 
 /// Places all operations; stops after [`FAILURES`], because each failure costs a search for similar text.
 ///
 /// Also returns the search for their texts, for reuse.
-fn place_all<'o>(base: &Snapshot, ops: &'o [Op], settings: Settings) -> (Vec<Result<Placed>>, Option<Needles<'o>>) {
-    let shared = Index::new(base);
+fn place_all<'o>(
+    base: &Snapshot,
+    ops: &'o [Op],
+    settings: ResolveSettings,
+) -> (Vec<Result<PlacedOp>>, Option<Needles<'o>>) {
+    let shared = SearchIndex::new(base);
     let literal = find::of_ops(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
     let mut failures = 0;
@@ -177,7 +181,7 @@ fn place_all<'o>(base: &Snapshot, ops: &'o [Op], settings: Settings) -> (Vec<Res
         };
         failures += usize::from(one.is_err());
         placed.push(one);
-        if failures == FAILURES {
+        if failures == EXPLAINED_FAILURES_MAX {
             break;
         }
     }
@@ -185,25 +189,29 @@ fn place_all<'o>(base: &Snapshot, ops: &'o [Op], settings: Settings) -> (Vec<Res
 }
 
 /// Places all hunks, which are searched together.
-fn hunks_placed(index: &Index<'_>, ops: &[Op], settings: Settings) -> std::vec::IntoIter<Result<Found>> {
+fn hunks_placed(
+    index: &SearchIndex<'_>,
+    ops: &[Op],
+    settings: ResolveSettings,
+) -> std::vec::IntoIter<Result<TextMatches>> {
     let hunks: Vec<&Hunk> =
         ops.iter().filter_map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect();
     find::hunk::place_all(index, &hunks, settings).into_iter()
 }
 
 /// Turns failures into an error, unless the call accepts partial results and there is one.
-fn tolerated(failed: Vec<Error>, of: usize, settings: Settings) -> Result<Vec<Error>> {
-    if settings.partial && failed.len() < of.min(FAILURES) {
+fn tolerated(failed: Vec<Error>, of: usize, settings: ResolveSettings) -> Result<Vec<Error>> {
+    if settings.partial && failed.len() < of.min(EXPLAINED_FAILURES_MAX) {
         return Ok(failed);
     }
-    let untried = failed.len() == FAILURES && of > FAILURES;
-    let error = Error::all(failed, of);
+    let untried = failed.len() == EXPLAINED_FAILURES_MAX && of > EXPLAINED_FAILURES_MAX;
+    let error = Error::combine(failed, of);
     let error =
         error.map(|error| if untried { error.evidence("The edits after these were not tried.") } else { error });
     error.map_or(Ok(Vec::new()), Err)
 }
 
-fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
+fn in_turn(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
     match at_once(base, ops, settings) {
         Some(resolved) => Ok(resolved),
         None => one_by_one(base, ops, settings),
@@ -214,31 +222,33 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
 /// exactly once; none is created by an earlier edit ([`conflict::check`]); the occurrences are so far apart that no
 /// text reaches from one to another and no edit sees a line that another one touches; and the line ends are of one
 /// kind, because in a file with mixed ones the whole file decides about new ones.
-fn at_once(base: &Snapshot, ops: &[Op], settings: Settings) -> Option<Resolved> {
+fn at_once(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Option<ResolvedEdit> {
     let length = |op: &Op| match &op.at {
-        Locator::Find(find) if find.pick == Pick::Unique && !find.lines && find.line.is_none() && find.at.is_none() => {
+        Locator::Find(find)
+            if find.expected == ExpectedMatches::Unique && !find.lines && find.line.is_none() && find.at.is_none() =>
+        {
             Some(find.old.len())
         }
         _ => None,
     };
     let lengths: Vec<usize> = ops.iter().map(length).collect::<Option<_>>()?;
-    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT)?;
+    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT_BYTES)?;
     if base.raw() != base.text().as_bytes() {
         return None;
     }
-    let resolved = together(base, ops, Settings { partial: false, ..settings }).ok()?;
-    let literal = |op: &Outcome| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty();
+    let resolved = together(base, ops, ResolveSettings { partial: false, ..settings }).ok()?;
+    let literal = |op: &OpOutcome| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty();
     let line_of = |at: usize| base.lines().line_of(base.text(), at);
     let apart = |pair: &[Splice]| {
-        let (end, start) = (pair[0].claim.end(), pair[1].claim.start());
+        let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
         pair[0].op == pair[1].op || (end + 2 * reach < start && line_of(end) + 1 < line_of(start))
     };
     let same = resolved.ops.iter().all(literal) && resolved.changes.splices().windows(2).all(apart);
     same.then_some(resolved)
 }
 
-fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
-    if ops.len().saturating_mul(base.raw().len()) > IN_TURN_WORK {
+fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
+    if ops.len().saturating_mul(base.raw().len()) > IN_TURN_BYTES_MAX {
         return Err(Error::new(
             Code::EditTooMuchWork,
             format!(
@@ -257,10 +267,10 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
     let (mut failed, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
     for (index, op) in ops.iter().enumerate() {
         work::spend_bytes(2 * middle.raw().len())?;
-        if middle.raw().len() > base.raw().len() + MOST_FRESH {
+        if middle.raw().len() > base.raw().len() + INSERTED_BYTES_MAX {
             return Err(too_long(middle.raw().len()));
         }
-        let step = place(&Index::new(&middle), (op, None), number(index), settings).and_then(|placed| {
+        let step = place(&SearchIndex::new(&middle), (op, None), number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
         });
@@ -278,12 +288,12 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
                 failed.push(named(error, (index, op), ops.len()));
             }
         }
-        if failed.len() == FAILURES {
+        if failed.len() == EXPLAINED_FAILURES_MAX {
             break;
         }
     }
     let failed = tolerated(failed, ops.len(), settings)?;
-    Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
+    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Vec::new() })
 }
 
 /// Creates the error for edits in turn that make the text ever longer.
@@ -296,10 +306,10 @@ fn too_long(bytes: usize) -> Error {
 }
 
 /// Returns the earlier edit that removed the text which this one searches for.
-fn removed_by(base: &Snapshot, op: &Op, applied: &[Outcome]) -> Option<usize> {
+fn removed_by(base: &Snapshot, op: &Op, applied: &[OpOutcome]) -> Option<usize> {
     let Locator::Find(find) = &op.at else { return None };
     let finder = memchr::memmem::Finder::new(&find.old);
-    if find.old.is_empty() || applied.len().saturating_mul(base.raw().len()) > REPLAYED {
+    if find.old.is_empty() || applied.len().saturating_mul(base.raw().len()) > REPLAYED_BYTES_MAX {
         return None;
     }
     let holds = |text: &Snapshot| finder.find(text.text().as_bytes()).is_some();
@@ -325,15 +335,15 @@ fn removed(error: Error, earlier: usize) -> Error {
 }
 
 /// Applies edits together if that works, else in turn if an edit needs the result of an earlier one.
-fn as_needed(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
-    let error = match together(base, ops, Settings { partial: false, ..settings }) {
+fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
+    let error = match together(base, ops, ResolveSettings { partial: false, ..settings }) {
         Ok(resolved) => return Ok(resolved),
         Err(error) => error,
     };
     let depends = matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap);
     if depends
         && ops.len() > 1
-        && let Ok(mut resolved) = in_turn(base, ops, Settings { partial: false, ..settings })
+        && let Ok(mut resolved) = in_turn(base, ops, ResolveSettings { partial: false, ..settings })
     {
         resolved.notes.push(
             "The edits were applied one after another, because one needs the result of an earlier one.".to_owned(),
@@ -354,26 +364,26 @@ fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
         return error;
     }
     let name = match &op.at {
-        Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.said_at),
+        Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.source_line),
         // Their errors name the line of the input themselves.
-        Locator::Rows(_) => String::new(),
+        Locator::Lines(_) => String::new(),
         _ => format!("edits[{index}]: "),
     };
     error.prefixed(&name).op(number(index))
 }
 
-fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcome {
-    let hit = placed.found.hits.first().map(|hit| hit.span);
+fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: PlacedOp) -> OpOutcome {
+    let hit = placed.found.matches.first().map(|hit| hit.span);
     let old = match &op.at {
         // The decoded source, not its JSON form.
         Locator::Cell(_) => hit.and_then(|span| notebook::source_at(base.text(), span)).unwrap_or_default(),
         _ => hit.map_or("", |span| &base.text()[span.range()]).to_owned(),
     };
-    Outcome {
+    OpOutcome {
         op: index,
         new: op.text.clone(),
         tier: placed.found.tier,
-        places: placed.found.hits.len(),
+        places: placed.found.matches.len(),
         old,
         notes: placed.found.notes,
         // Occurrences of one operation never overlap, so this cannot fail; an empty set would only shorten the report.
@@ -382,12 +392,17 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcom
 }
 
 /// Places an operation; `literal` has its literal occurrences, if they are known.
-fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, settings: Settings) -> Result<Placed> {
+fn place(
+    index: &SearchIndex<'_>,
+    (op, literal): (&Op, Option<&[Span]>),
+    nth: u32,
+    settings: ResolveSettings,
+) -> Result<PlacedOp> {
     let base = index.base();
     let whole = Span::new(0, base.text().len());
-    let exactly = |span: Span| Found {
+    let exactly = |span: Span| TextMatches {
         tier: Tier::Exact,
-        hits: vec![Hit { span, edits: difference(base.text(), span, &op.text) }],
+        matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
         notes: Vec::new(),
     };
     let found = match &op.at {
@@ -395,15 +410,15 @@ fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, set
         Locator::Exactly(span) => exactly(*span),
         Locator::Blank if base.text().trim().is_empty() => exactly(whole),
         Locator::Blank => return Err(not_blank(base)),
-        Locator::Find(find) => find::found(index, find, &op.text, settings, literal)?,
+        Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
-        Locator::Rows(_) => return rows::place_one(base, op, settings),
+        Locator::Lines(_) => return line_edits::place_one(base, op, settings),
         Locator::Cell(_) => {
             let one = notebook::place_all(base, std::slice::from_ref(op)).pop();
             return one.unwrap_or_else(|| Err(Error::new(Code::InternalBug, "An edit of a cell was lost.")));
         }
-        Locator::Words(_) => {
+        Locator::AnchorWords(_) => {
             return Err(Error::new(Code::InternalBug, "Words of lines are known only where they were given out."));
         }
     };
@@ -411,15 +426,15 @@ fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, set
 }
 
 /// Converts matches to splices.
-fn lowered(base: &Snapshot, found: Found, nth: u32) -> Result<Placed> {
+fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     let mut splices = Vec::new();
-    for hit in &found.hits {
+    for hit in &found.matches {
         let claim = base.raw_span(hit.span);
         for edit in &hit.edits {
-            splices.push(splice(base, edit, nth)?.claiming(claim));
+            splices.push(splice(base, edit, nth)?.with_read_span(claim));
         }
     }
-    Ok(Placed { found, splices })
+    Ok(PlacedOp { found, splices })
 }
 
 /// Creates the error for filling a file that has text (code 3 of the Edit tool).
@@ -429,7 +444,7 @@ pub fn not_blank(base: &Snapshot) -> Error {
         .evidence(format!(
             "It has {lines} {}:\n{}",
             if lines == 1 { "line" } else { "lines" },
-            marks::excerpt(base, 1, 5)
+            line_format::excerpt(base, 1, 5)
         ))
         .next(
             advice![
@@ -459,7 +474,7 @@ pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice
     let text = base.encode_for(span, &edit.text[head..edit.text.len() - tail])?;
     let span = base.raw_span(span);
     for at in [span.start(), span.end()] {
-        if base.codec().may_cut(base.raw(), at) {
+        if base.codec().may_split_character(base.raw(), at) {
             return Err(Error::new(
                 Code::ContentBoundary,
                 "The file's encoding was not declared, and in one that fits its bytes this edit would begin or end inside a character.",

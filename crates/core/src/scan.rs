@@ -4,9 +4,9 @@
 
 use crate::charset::{Charset, Codec};
 use crate::content::{ContentHash, ShortHash};
-use crate::find::AUTOMATON;
-use crate::needles::{Needles, SHORT};
-use crate::snapshot::{LineEnds, Whole};
+use crate::find::AUTOMATON_NEEDLE_BYTES_MAX;
+use crate::multi_search::{Needles, SHORT_NEEDLE_BYTES};
+use crate::snapshot::{FileSummary, LineEnds};
 use crate::work::{self, STEP_BYTES};
 use memchr::memmem::Finder;
 use std::borrow::Cow;
@@ -16,11 +16,11 @@ const OPENING: usize = 16;
 /// Bytes within which a NUL makes a file binary.
 const BINARY: usize = 8192;
 /// Occurrences that are kept, of all search texts together.
-pub const MOST_STANDS: usize = 100_000;
+pub const OCCURRENCES_MAX: usize = 100_000;
 
 /// The reason why a file cannot be scanned in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum ScanObstacle {
     /// Not UTF-8; the offset of the chunk in which that was found.
     Encoding(usize),
     /// Binary.
@@ -31,7 +31,7 @@ pub enum Unfit {
 
 /// An occurrence of a search text in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Stand {
+pub struct Occurrence {
     /// Offset of its first byte in the file.
     pub at: usize,
     /// Offset after its last byte.
@@ -44,11 +44,11 @@ pub struct Stand {
 
 /// The result of a [`Scan`].
 #[derive(Clone, Debug)]
-pub struct Scanned {
+pub struct ScanResult {
     /// Properties of the file.
-    pub whole: Whole,
+    pub summary: FileSummary,
     /// Every occurrence of every search text, overlapping ones too, in the order of the file.
-    pub places: Vec<Stand>,
+    pub occurrences: Vec<Occurrence>,
     /// Byte offset of each requested line; `None` for lines that do not exist.
     pub starts: Vec<Option<usize>>,
     /// For the short tag of the edited file, if the tag was requested: the length of a prefix, most likely before all
@@ -59,7 +59,7 @@ pub struct Scanned {
 /// A scan of a file. Feed it all chunks in order, then call [`Scan::finish`].
 pub struct Scan<'n> {
     needles: Vec<&'n str>,
-    search: Search<'n>,
+    search: NeedleSearch<'n>,
     /// The requested line numbers with their indices in the list; sorted.
     wanted: Vec<(usize, usize)>,
     /// Number of requested lines reached so far.
@@ -75,7 +75,7 @@ pub struct Scan<'n> {
     opening: Vec<u8>,
     codec: Option<Codec>,
     ascii: bool,
-    utf8: Utf8,
+    utf8: Utf8Checker,
     /// Bytes of the file so far.
     raw: usize,
     /// Bytes of the decoded text so far.
@@ -91,14 +91,14 @@ pub struct Scan<'n> {
     /// Offsets in the decoded text of the line feeds from `carry` on that were CRLFs, and the number of earlier ones.
     crlfs: Vec<usize>,
     crlfs_before: usize,
-    places: Vec<Stand>,
+    places: Vec<Occurrence>,
     scratch: Vec<u8>,
     /// The decoded text of the last chunk, if the caller takes it.
     given: Option<Vec<u8>>,
 }
 
 /// The search method.
-enum Search<'n> {
+enum NeedleSearch<'n> {
     Nothing,
     One(Finder<'n>),
     /// Not built yet: the first chunk shows which byte sequences are rare.
@@ -111,9 +111,9 @@ impl<'n> Scan<'n> {
     /// these lines. Empty texts never occur.
     pub fn new(needles: &[&'n str], lines: &[usize], size: usize) -> Scan<'n> {
         let search = match needles {
-            all if all.iter().all(|needle| needle.is_empty()) => Search::Nothing,
-            [one] if one.len() < SHORT => Search::One(Finder::new(*one)),
-            _ => Search::Many,
+            all if all.iter().all(|needle| needle.is_empty()) => NeedleSearch::Nothing,
+            [one] if one.len() < SHORT_NEEDLE_BYTES => NeedleSearch::One(Finder::new(*one)),
+            _ => NeedleSearch::Many,
         };
         let mut wanted: Vec<(usize, usize)> = lines.iter().copied().zip(0..).collect();
         wanted.sort_unstable();
@@ -130,7 +130,7 @@ impl<'n> Scan<'n> {
             opening: Vec::with_capacity(OPENING),
             codec: None,
             ascii: true,
-            utf8: Utf8::default(),
+            utf8: Utf8Checker::default(),
             raw: 0,
             read: 0,
             ends: 0,
@@ -148,19 +148,19 @@ impl<'n> Scan<'n> {
 
     /// Also computes the short tag, which costs more than everything else.
     #[must_use]
-    pub fn tagged(self) -> Scan<'n> {
+    pub fn with_short_tag(self) -> Scan<'n> {
         Scan { short: Some(ShortHash::default()), ..self }
     }
 
     /// Keeps the decoded text of each chunk for [`Scan::take_reading`].
     #[must_use]
-    pub fn giving(self) -> Scan<'n> {
+    pub fn with_text(self) -> Scan<'n> {
         Scan { given: Some(Vec::new()), ..self }
     }
 
     /// Returns the decoded text of the last chunk, in exchange for a buffer. It is not known to be UTF-8 until the scan
     /// is finished.
-    pub fn take_reading(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
+    pub fn take_text(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
         buffer.clear();
         self.given.as_mut().map(|given| std::mem::replace(given, buffer)).unwrap_or_default()
     }
@@ -168,7 +168,7 @@ impl<'n> Scan<'n> {
     /// Processes the next bytes of the file.
     ///
     /// Errors: the reason why the file cannot be scanned; the scan is then useless.
-    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Unfit> {
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), ScanObstacle> {
         if self.codec.is_some() {
             return self.take(chunk);
         }
@@ -185,7 +185,7 @@ impl<'n> Scan<'n> {
     /// Processes the end of the file; nothing may be fed afterwards.
     ///
     /// Errors: as [`Scan::feed`].
-    pub fn close(&mut self) -> Result<(), Unfit> {
+    pub fn close(&mut self) -> Result<(), ScanObstacle> {
         if self.codec.is_none() {
             self.open()?;
         }
@@ -198,29 +198,30 @@ impl<'n> Scan<'n> {
     /// Returns the result, once the whole file was fed.
     ///
     /// Errors: as [`Scan::feed`].
-    pub fn finish(mut self) -> Result<Scanned, Unfit> {
+    pub fn finish(mut self) -> Result<ScanResult, ScanObstacle> {
         self.close()?;
-        let Some(codec) = self.codec else { return Err(Unfit::Encoding(0)) };
+        let Some(codec) = self.codec else { return Err(ScanObstacle::Encoding(0)) };
         if !self.utf8.is_whole() {
-            return Err(Unfit::Encoding(self.raw));
+            return Err(ScanObstacle::Encoding(self.raw));
         }
         let open = self.read > 0 && self.last != b'\n';
         let lines = self.ends + usize::from(open);
         let crlf = self.crlfs_before + self.crlfs.len();
         let ends = LineEnds { lf: self.ends - crlf, crlf };
         let short = self.short.as_ref().map(ShortHash::tag);
-        let whole = Whole { id: self.hash.id(), short, size: self.raw, codec, ends, lines, open, ascii: self.ascii };
+        let whole =
+            FileSummary { id: self.hash.id(), short, size: self.raw, codec, ends, lines, open, ascii: self.ascii };
         // A long occurrence that begins before a short one may have been found after it.
         self.places.sort_unstable();
-        Ok(Scanned { whole, places: self.places, starts: self.starts, before: self.before })
+        Ok(ScanResult { summary: whole, occurrences: self.places, starts: self.starts, before: self.before })
     }
 
     /// Detects the encoding from the first bytes, and processes them.
-    fn open(&mut self) -> Result<(), Unfit> {
+    fn open(&mut self) -> Result<(), ScanObstacle> {
         let opening = std::mem::take(&mut self.opening);
-        let codec = Codec::settle(&opening, true, None).map_err(|_| Unfit::Binary)?;
+        let codec = Codec::settle(&opening, true, None).map_err(|_| ScanObstacle::Binary)?;
         if codec.charset != Charset::Utf8 {
-            return Err(Unfit::Encoding(0));
+            return Err(ScanObstacle::Encoding(0));
         }
         self.codec = Some(codec);
         let (mark, rest) = opening.split_at(codec.mark);
@@ -233,12 +234,12 @@ impl<'n> Scan<'n> {
         self.take(rest)
     }
 
-    fn take(&mut self, chunk: &[u8]) -> Result<(), Unfit> {
+    fn take(&mut self, chunk: &[u8]) -> Result<(), ScanObstacle> {
         if self.raw < BINARY && memchr::memchr(0, &chunk[..chunk.len().min(BINARY - self.raw)]).is_some() {
-            return Err(Unfit::Binary);
+            return Err(ScanObstacle::Binary);
         }
-        if work::ends(chunk.len() / (2 * STEP_BYTES)) {
-            return Err(Unfit::Crowded);
+        if work::spend_or_end(chunk.len() / (2 * STEP_BYTES)) {
+            return Err(ScanObstacle::Crowded);
         }
         self.hash.update(chunk);
         if let Some(short) = &mut self.short {
@@ -250,7 +251,7 @@ impl<'n> Scan<'n> {
         if !(self.utf8.is_whole() && chunk.is_ascii()) {
             self.ascii = false;
             if !self.utf8.takes(chunk) {
-                return Err(Unfit::Encoding(self.raw));
+                return Err(ScanObstacle::Encoding(self.raw));
             }
         }
         self.raw += chunk.len();
@@ -301,7 +302,7 @@ impl<'n> Scan<'n> {
     }
 
     /// Searches a chunk of the decoded text.
-    fn look(&mut self, piece: &[u8]) -> Result<(), Unfit> {
+    fn look(&mut self, piece: &[u8]) -> Result<(), ScanObstacle> {
         let Some(&last) = piece.last() else { return Ok(()) };
         if let Some(given) = &mut self.given {
             given.extend_from_slice(piece);
@@ -336,7 +337,7 @@ impl<'n> Scan<'n> {
         mark + read + self.crlfs_before + self.crlfs.partition_point(|at| *at < read)
     }
 
-    fn search(&mut self, piece: &[u8]) -> Result<(), Unfit> {
+    fn search(&mut self, piece: &[u8]) -> Result<(), ScanObstacle> {
         let longest = self.needles.iter().map(|needle| needle.len()).max().unwrap_or(0);
         if longest == 0 {
             return Ok(());
@@ -349,8 +350,8 @@ impl<'n> Scan<'n> {
         let mut found = self.found(&border)?;
         found.retain(|&(at, needle)| at < kept && at + self.needles[needle].len() > kept);
         found.extend(inside.into_iter().map(|(at, needle)| (kept + at, needle)));
-        if self.places.len() + found.len() > MOST_STANDS {
-            return Err(Unfit::Crowded);
+        if self.places.len() + found.len() > OCCURRENCES_MAX {
+            return Err(ScanObstacle::Crowded);
         }
         found.sort_unstable();
         let (mut at, mut line) = (0, self.carry_ends + 1);
@@ -363,42 +364,42 @@ impl<'n> Scan<'n> {
             line += part(&self.carry, at, here) + part(piece, at.saturating_sub(kept), here.saturating_sub(kept));
             at = here;
             let (from, to) = (self.raw_at(start + here), self.raw_at(start + here + self.needles[needle].len()));
-            self.places.push(Stand { at: from, end: to, needle, line });
+            self.places.push(Occurrence { at: from, end: to, needle, line });
         }
         Ok(())
     }
 
     /// Finds all occurrences of all search texts in these bytes.
-    fn found(&mut self, bytes: &[u8]) -> Result<Vec<(usize, usize)>, Unfit> {
-        if matches!(self.search, Search::Many) {
-            let needles = Needles::new(&self.needles, bytes, self.size).ok_or(Unfit::Crowded)?;
-            self.search = Search::Made(needles);
+    fn found(&mut self, bytes: &[u8]) -> Result<Vec<(usize, usize)>, ScanObstacle> {
+        if matches!(self.search, NeedleSearch::Many) {
+            let needles = Needles::new(&self.needles, bytes, self.size).ok_or(ScanObstacle::Crowded)?;
+            self.search = NeedleSearch::Made(needles);
         }
         match &self.search {
-            Search::Nothing | Search::Many => Ok(Vec::new()),
-            Search::One(finder) => {
+            NeedleSearch::Nothing | NeedleSearch::Many => Ok(Vec::new()),
+            NeedleSearch::One(finder) => {
                 let (mut out, mut from) = (Vec::new(), 0);
                 while let Some(at) = finder.find(&bytes[from..]) {
                     out.push((from + at, 0));
                     from += at + 1;
-                    if out.len() > MOST_STANDS {
-                        return Err(Unfit::Crowded);
+                    if out.len() > OCCURRENCES_MAX {
+                        return Err(ScanObstacle::Crowded);
                     }
                 }
                 Ok(out)
             }
-            Search::Made(needles) => {
+            NeedleSearch::Made(needles) => {
                 let budget = bytes.len() / 4 + 2 * self.needles.iter().map(|needle| needle.len()).sum::<usize>();
-                let seen = if let Some(seen) = needles.seen(bytes, &mut budget.max(1 << 16)) {
+                let seen = if let Some(seen) = needles.find_all(bytes, &mut budget.max(1 << 16)) {
                     seen
                 } else {
                     // The text is so repetitive that its grams filter nothing.
-                    if self.needles.iter().map(|needle| needle.len()).sum::<usize>() > AUTOMATON {
-                        return Err(Unfit::Crowded);
+                    if self.needles.iter().map(|needle| needle.len()).sum::<usize>() > AUTOMATON_NEEDLE_BYTES_MAX {
+                        return Err(ScanObstacle::Crowded);
                     }
-                    let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
-                    let seen = plain.seen(bytes, &mut (MOST_STANDS * 64)).ok_or(Unfit::Crowded)?;
-                    self.search = Search::Made(plain);
+                    let plain = Needles::without_grams(&self.needles).ok_or(ScanObstacle::Crowded)?;
+                    let seen = plain.find_all(bytes, &mut (OCCURRENCES_MAX * 64)).ok_or(ScanObstacle::Crowded)?;
+                    self.search = NeedleSearch::Made(plain);
                     seen
                 };
                 Ok(seen.into_iter().map(|seen| (seen.at, seen.needle)).collect())
@@ -423,13 +424,13 @@ impl<'n> Scan<'n> {
 
 /// Incremental check for UTF-8.
 #[derive(Default)]
-struct Utf8 {
+struct Utf8Checker {
     /// An incomplete character, and the number of its bytes so far.
     begun: [u8; 4],
     have: usize,
 }
 
-impl Utf8 {
+impl Utf8Checker {
     fn is_whole(&self) -> bool {
         self.have == 0
     }

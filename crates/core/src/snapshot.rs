@@ -1,18 +1,18 @@
 //! One version of one file: its raw bytes, its decoded text, and the mapping between them.
 
 use crate::change::ChangeSet;
-use crate::charset::{Codec, Declared, Settled};
+use crate::charset::{Codec, DeclaredEncoding, EncodingEvidence};
 use crate::content::{ContentId, ShortTag};
+use crate::decode::{self, OffsetMap};
 use crate::error::Result;
 use crate::lines::{LineIndex, starts_line};
-use crate::reading::{self, Map};
 use crate::span::Span;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-mod extract;
+mod sparse;
 
-pub use extract::{Part, Whole};
+pub use sparse::{FileSummary, SparseChunk};
 
 /// Line terminator. A lone CR is data, never a line end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,28 +69,28 @@ impl LineEnds {
 /// ends, no byte order mark. Plain UTF-8 with LF is its own decoded text, without a copy or a map. Offsets are in
 /// bytes, and are named `text` or `raw` after the text they belong to.
 #[derive(Clone)]
-pub struct Snapshot(Arc<Inner>);
+pub struct Snapshot(Arc<SnapshotInner>);
 
-struct Inner {
-    raw: Raw,
+struct SnapshotInner {
+    raw: RawBytes,
     codec: Codec,
     /// The decoded text and its offset map; `None` where the raw text needs no decoding.
-    reading: Option<(String, Map)>,
-    opaque: bool,
-    extract: Option<extract::Extract>,
+    decoded: Option<(String, OffsetMap)>,
+    binary: bool,
+    sparse: Option<sparse::SparseLayout>,
     ends: OnceLock<LineEnds>,
     id: OnceLock<ContentId>,
     lines: OnceLock<LineIndex>,
 }
 
-impl Default for Inner {
-    fn default() -> Inner {
-        Inner {
-            raw: Raw::Utf8(String::new()),
+impl Default for SnapshotInner {
+    fn default() -> SnapshotInner {
+        SnapshotInner {
+            raw: RawBytes::Utf8(String::new()),
             codec: Codec::UTF8,
-            reading: None,
-            opaque: false,
-            extract: None,
+            decoded: None,
+            binary: false,
+            sparse: None,
             ends: OnceLock::new(),
             id: OnceLock::new(),
             lines: OnceLock::new(),
@@ -99,7 +99,7 @@ impl Default for Inner {
 }
 
 /// The raw bytes. Valid UTF-8 is kept as a `String`, so that it can be borrowed as text without another check.
-enum Raw {
+enum RawBytes {
     Utf8(String),
     Bytes(Vec<u8>),
 }
@@ -108,27 +108,27 @@ impl Snapshot {
     /// Decodes the raw bytes of a file. `declared` is the encoding from the call or the configuration, if any.
     ///
     /// Errors: [`ContentBinary`](crate::Code::ContentBinary), [`ContentUndecodable`](crate::Code::ContentUndecodable).
-    pub fn open(raw: Vec<u8>, declared: Option<Declared>) -> Result<Snapshot> {
+    pub fn open(raw: Vec<u8>, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
         let raw = match String::from_utf8(raw) {
-            Ok(text) => Raw::Utf8(text),
-            Err(error) => Raw::Bytes(error.into_bytes()),
+            Ok(text) => RawBytes::Utf8(text),
+            Err(error) => RawBytes::Bytes(error.into_bytes()),
         };
         let bytes = raw.as_bytes();
-        let codec = Codec::settle(bytes, matches!(raw, Raw::Utf8(_)), declared)?;
+        let codec = Codec::settle(bytes, matches!(raw, RawBytes::Utf8(_)), declared)?;
         let reading = match &raw {
-            Raw::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::utf8_reading(text, codec.mark),
-            _ => Some(reading::decode(bytes, codec)),
+            RawBytes::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::utf8_reading(text, codec.mark),
+            _ => Some(decode::decode(bytes, codec)),
         };
-        Ok(Snapshot(Arc::new(Inner { raw, codec, reading, ..Inner::default() })))
+        Ok(Snapshot(Arc::new(SnapshotInner { raw, codec, decoded: reading, ..SnapshotInner::default() })))
     }
 
     /// Decodes UTF-8 after its byte order mark; `None` if nothing has to change.
-    fn utf8_reading(text: &str, mark: usize) -> Option<(String, Map)> {
+    fn utf8_reading(text: &str, mark: usize) -> Option<(String, OffsetMap)> {
         let body = &text[mark..];
         // One pass of memchr decides for nearly every file: no CR at all.
         let first = memchr::memchr(b'\r', body.as_bytes());
         let crlf = first.and_then(|at| memchr::memmem::find(&body.as_bytes()[at..], b"\r\n"));
-        crlf.map(|_| reading::without_crlf(body, mark))
+        crlf.map(|_| decode::decode_crlf(body, mark))
     }
 
     /// Opens another version of the same file with the same encoding and the same evidence for it.
@@ -136,8 +136,8 @@ impl Snapshot {
     /// Errors: as [`Snapshot::open`].
     pub fn reopen(&self, raw: Vec<u8>) -> Result<Snapshot> {
         let codec = self.codec();
-        let declared = Declared { charset: codec.charset, by_call: true };
-        let plain = codec.mark > 0 || codec.settled == Settled::Valid;
+        let declared = DeclaredEncoding { charset: codec.charset, by_call: true };
+        let plain = codec.mark > 0 || codec.settled == EncodingEvidence::Valid;
         let next = Snapshot::open(raw, (!plain).then_some(declared))?;
         if next.codec().charset != codec.charset || next.codec().settled == codec.settled {
             return Ok(next);
@@ -152,19 +152,25 @@ impl Snapshot {
     pub fn from_text(text: &str) -> Snapshot {
         let raw = text.to_owned();
         let reading = Snapshot::utf8_reading(&raw, 0);
-        Snapshot(Arc::new(Inner { raw: Raw::Utf8(raw), reading, ..Inner::default() }))
+        Snapshot(Arc::new(SnapshotInner { raw: RawBytes::Utf8(raw), decoded: reading, ..SnapshotInner::default() }))
     }
 
     /// Creates a snapshot of binary bytes, to be moved, removed or replaced as a whole. They are decoded as ISO-8859-1.
-    pub fn opaque(raw: Vec<u8>) -> Snapshot {
-        let codec = Codec { charset: crate::Charset::Latin1, mark: 0, settled: Settled::Guessed };
-        let reading = Some(reading::decode(&raw, codec));
-        Snapshot(Arc::new(Inner { raw: Raw::Bytes(raw), codec, reading, opaque: true, ..Inner::default() }))
+    pub fn binary(raw: Vec<u8>) -> Snapshot {
+        let codec = Codec { charset: crate::Charset::Latin1, mark: 0, settled: EncodingEvidence::Guessed };
+        let reading = Some(decode::decode(&raw, codec));
+        Snapshot(Arc::new(SnapshotInner {
+            raw: RawBytes::Bytes(raw),
+            codec,
+            decoded: reading,
+            binary: true,
+            ..SnapshotInner::default()
+        }))
     }
 
     /// True for a snapshot made by [`Snapshot::opaque`].
-    pub fn is_opaque(&self) -> bool {
-        self.0.opaque
+    pub fn is_binary(&self) -> bool {
+        self.0.binary
     }
 
     /// The bytes of the file.
@@ -174,10 +180,10 @@ impl Snapshot {
 
     /// The decoded text: UTF-8, `\n` line ends, no byte order mark.
     pub fn text(&self) -> &str {
-        match (&self.0.reading, &self.0.raw) {
+        match (&self.0.decoded, &self.0.raw) {
             (Some((text, _)), _) => text,
-            (None, Raw::Utf8(text)) => &text[self.0.codec.mark..],
-            (None, Raw::Bytes(_)) => "",
+            (None, RawBytes::Utf8(text)) => &text[self.0.codec.mark..],
+            (None, RawBytes::Bytes(_)) => "",
         }
     }
 
@@ -193,20 +199,20 @@ impl Snapshot {
 
     /// The short tag of this version; `None` for a sparse snapshot that was made without it.
     pub fn short_tag(&self) -> Option<ShortTag> {
-        self.whole().map_or_else(|| Some(ShortTag::of(self.text())), |whole| whole.short)
+        self.file_summary().map_or_else(|| Some(ShortTag::of(self.text())), |whole| whole.short)
     }
 
     /// The short tag of this version after `changes`; `None` if it can only be computed from the new decoded text.
     pub fn short_tag_with(&self, changes: &ChangeSet) -> Option<ShortTag> {
-        if self.is_extract()
-            || self.0.opaque
+        if self.is_sparse()
+            || self.0.binary
             || self.0.codec.charset != crate::Charset::Utf8
-            || !matches!(self.0.raw, Raw::Utf8(_))
+            || !matches!(self.0.raw, RawBytes::Utf8(_))
         {
             return None;
         }
         let mut mark = self.0.codec.mark;
-        Some(ShortTag::of_pieces(changes.pieces(self.raw()).map(|piece| {
+        Some(ShortTag::of_pieces(changes.chunks(self.raw()).map(|piece| {
             let skipped = mark.min(piece.len());
             mark -= skipped;
             &piece[skipped..]
@@ -217,11 +223,11 @@ impl Snapshot {
     pub fn line_ends(&self) -> LineEnds {
         *self.0.ends.get_or_init(|| {
             let all = memchr::memchr_iter(b'\n', self.text().as_bytes()).count();
-            if self.0.reading.is_none() {
+            if self.0.decoded.is_none() {
                 return LineEnds { lf: all, crlf: 0 };
             }
             let ends = memchr::memchr_iter(b'\n', self.text().as_bytes());
-            let crlf = ends.filter(|&at| self.end_at(at) == LineEnd::CrLf).count();
+            let crlf = ends.filter(|&at| self.line_end_at(at) == LineEnd::CrLf).count();
             LineEnds { lf: all - crlf, crlf }
         })
     }
@@ -238,7 +244,7 @@ impl Snapshot {
 
     /// Converts an offset in the decoded text to a raw offset.
     pub fn to_raw(&self, text: usize) -> usize {
-        match &self.0.reading {
+        match &self.0.decoded {
             Some((_, map)) => map.to_raw(text),
             None => text + self.0.codec.mark,
         }
@@ -246,7 +252,7 @@ impl Snapshot {
 
     /// Converts a raw offset to one in the decoded text; inside a character or a CRLF, returns the offset of its end.
     pub fn to_text(&self, raw: usize) -> usize {
-        match &self.0.reading {
+        match &self.0.decoded {
             Some((_, map)) => map.to_text(raw),
             None => raw.saturating_sub(self.0.codec.mark),
         }
@@ -265,7 +271,7 @@ impl Snapshot {
     /// True when a splice may begin or end at this raw offset: on a character boundary, not inside a CRLF, not inside
     /// the byte order mark.
     pub fn is_border(&self, raw: usize) -> bool {
-        match &self.0.reading {
+        match &self.0.decoded {
             Some((text, map)) => {
                 let at = map.to_text(raw);
                 raw >= self.0.codec.mark && text.is_char_boundary(at) && map.to_raw(at) == raw
@@ -275,22 +281,22 @@ impl Snapshot {
     }
 
     /// Returns how the line end at `text` (the offset of a `\n` in the decoded text) is written in the file.
-    pub(crate) fn end_at(&self, text: usize) -> LineEnd {
-        let long = self.0.reading.is_some() && self.to_raw(text + 1) - self.to_raw(text) > self.0.codec.charset.unit();
+    pub(crate) fn line_end_at(&self, text: usize) -> LineEnd {
+        let long = self.0.decoded.is_some() && self.to_raw(text + 1) - self.to_raw(text) > self.0.codec.charset.unit();
         if long { LineEnd::CrLf } else { LineEnd::Lf }
     }
 
     /// Returns the line end for text inserted at `text` that replaces no line end: inside a line, that line's; at the
     /// start of a line, that of the line before. Falls back to the other neighbour, then to the file's majority.
     pub fn line_end_near(&self, text: usize) -> LineEnd {
-        if self.0.reading.is_none() {
+        if self.0.decoded.is_none() {
             return LineEnd::Lf;
         }
         let bytes = self.text().as_bytes();
         let own = || memchr::memchr(b'\n', &bytes[text..]).map(|at| text + at);
         let before = || memchr::memrchr(b'\n', &bytes[..text]);
         let near = if starts_line(self.text(), text) { before().or_else(own) } else { own().or_else(before) };
-        near.map_or_else(|| self.line_ends().majority(), |at| self.end_at(at))
+        near.map_or_else(|| self.line_ends().majority(), |at| self.line_end_at(at))
     }
 
     /// Encodes `new` (with `\n` line ends) as the replacement of `span` of the decoded text. The n-th line end is
@@ -299,11 +305,11 @@ impl Snapshot {
     ///
     /// Errors: [`ContentUnencodable`](crate::Code::ContentUnencodable).
     pub fn encode_for(&self, span: Span, new: &str) -> Result<Vec<u8>> {
-        if self.0.reading.is_none() || !new.contains('\n') || self.line_ends().crlf == 0 {
+        if self.0.decoded.is_none() || !new.contains('\n') || self.line_ends().crlf == 0 {
             return self.0.codec.encode(new);
         }
         let replaced = &self.text().as_bytes()[span.range()];
-        let mut old = memchr::memchr_iter(b'\n', replaced).map(|at| self.end_at(span.start() + at));
+        let mut old = memchr::memchr_iter(b'\n', replaced).map(|at| self.line_end_at(span.start() + at));
         // Insertions take the line end of the preceding line, replacements that of the line they are in.
         let mut end = self.line_end_near(if span.is_empty() { span.start() } else { span.end() });
         let mut out = String::with_capacity(new.len() + new.len() / 16);
@@ -321,25 +327,25 @@ impl Snapshot {
     }
 
     /// Decodes `raw`, a part of this file or of its new content that begins and ends on character boundaries.
-    pub fn read_piece(&self, raw: &[u8]) -> String {
+    pub fn decode_chunk(&self, raw: &[u8]) -> String {
         let codec = Codec { mark: 0, ..self.0.codec };
-        reading::decode(raw, codec).0
+        decode::decode(raw, codec).0
     }
 
     /// Returns the buffer for reuse, if nothing else holds this snapshot.
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         Arc::into_inner(self.0).map(|inner| match inner.raw {
-            Raw::Utf8(text) => text.into_bytes(),
-            Raw::Bytes(bytes) => bytes,
+            RawBytes::Utf8(text) => text.into_bytes(),
+            RawBytes::Bytes(bytes) => bytes,
         })
     }
 }
 
-impl Raw {
+impl RawBytes {
     fn as_bytes(&self) -> &[u8] {
         match self {
-            Raw::Utf8(text) => text.as_bytes(),
-            Raw::Bytes(bytes) => bytes,
+            RawBytes::Utf8(text) => text.as_bytes(),
+            RawBytes::Bytes(bytes) => bytes,
         }
     }
 }

@@ -101,7 +101,7 @@ mod tests {
     fn only_added_lines_are_looked_at() {
         let before = Snapshot::from_text("a  \nb\n\n");
         let after = Snapshot::from_text("a  \n  \tnew \nb\n\n\n \n");
-        let changes = ChangeSet::between(&before, &after);
+        let changes = ChangeSet::diff(&before, &after);
         let (faults, fixed) = blank_faults(&before, &changes, after.text());
         assert_eq!(faults.iter().map(|fault| fault.line).collect::<Vec<usize>>(), [2, 2, 6, 5]);
         assert_eq!(fixed, "a  \n\tnew\nb\n\n");

@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Steps of one call. A step is about one comparison of two lines, or 16 bytes scanned.
-pub const WORK_MAX: u64 = 400_000_000;
+pub const WORK_STEPS_MAX: u64 = 400_000_000;
 
 /// Bytes of a plain scan that count as one step.
 pub const STEP_BYTES: usize = 16;
 
 /// Steps between two looks at the meter; about 0.1 ms.
-const BATCH: u64 = 8192;
+const BATCH_STEPS: u64 = 8192;
 
 /// The reason for stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ struct Gauge {
     spent: AtomicU64,
     stop: Arc<AtomicBool>,
     /// Set when the client is gone and nothing reads the answer.
-    gone: Arc<AtomicBool>,
+    client_gone: Arc<AtomicBool>,
     /// Set once the work can no longer be stopped.
     committed: AtomicBool,
 }
@@ -66,20 +66,26 @@ struct Gauge {
 thread_local! {
     static CURRENT: RefCell<Option<Meter>> = const { RefCell::new(None) };
     /// Steps that this thread may take before it looks at the meter again.
-    static LEFT: Cell<u64> = const { Cell::new(0) };
+    static LEFT_STEPS: Cell<u64> = const { Cell::new(0) };
     /// The value of `LEFT` after the last look.
-    static GRANTED: Cell<u64> = const { Cell::new(0) };
+    static GRANTED_STEPS: Cell<u64> = const { Cell::new(0) };
 }
 
 impl Meter {
     /// Creates a meter for `limit` steps, stopped early when `stop` is set.
     pub fn new(limit: u64, stop: Arc<AtomicBool>) -> Meter {
-        Meter::also(limit, stop, Arc::default())
+        Meter::with_flag(limit, stop, Arc::default())
     }
 
     /// Creates a meter that is stopped by a second flag as well.
-    pub fn also(limit: u64, stop: Arc<AtomicBool>, gone: Arc<AtomicBool>) -> Meter {
-        Meter(Arc::new(Gauge { limit, spent: AtomicU64::new(0), stop, gone, committed: AtomicBool::new(false) }))
+    pub fn with_flag(limit: u64, stop: Arc<AtomicBool>, gone: Arc<AtomicBool>) -> Meter {
+        Meter(Arc::new(Gauge {
+            limit,
+            spent: AtomicU64::new(0),
+            stop,
+            client_gone: gone,
+            committed: AtomicBool::new(false),
+        }))
     }
 
     /// Makes it the meter of this thread until the guard is dropped.
@@ -99,7 +105,7 @@ impl Meter {
     pub fn halted(&self) -> Option<Halt> {
         if self.0.committed.load(Ordering::Relaxed) {
             None
-        } else if self.0.stop.load(Ordering::Relaxed) || self.0.gone.load(Ordering::Relaxed) {
+        } else if self.0.stop.load(Ordering::Relaxed) || self.0.client_gone.load(Ordering::Relaxed) {
             Some(Halt::Cancelled)
         } else {
             (self.spent() > self.0.limit).then_some(Halt::Spent)
@@ -162,16 +168,16 @@ pub fn check() -> Result<()> {
 
 /// Counts steps; true when the work has to end. For loops that cannot return an error.
 #[inline]
-pub fn ends(steps: usize) -> bool {
+pub fn spend_or_end(steps: usize) -> bool {
     count(steps).is_some()
 }
 
 #[inline]
 fn count(steps: usize) -> Option<Halt> {
     let steps = steps as u64;
-    match LEFT.get().checked_sub(steps) {
+    match LEFT_STEPS.get().checked_sub(steps) {
         Some(left) => {
-            LEFT.set(left);
+            LEFT_STEPS.set(left);
             None
         }
         None => settle(steps),
@@ -180,7 +186,7 @@ fn count(steps: usize) -> Option<Halt> {
 
 /// Runs work that only explains something, with at most `limit` steps of those left to the call. Beyond them it ends
 /// early, which is not a failure of the call. The flag tells whether it did.
-pub fn within<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
+pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
     flush();
     let Some(outer) = current() else {
         let meter = Meter::new(limit, Arc::default());
@@ -189,7 +195,7 @@ pub fn within<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
         return (explained, settle(0).is_some());
     };
     let limit = limit.min(outer.room());
-    let meter = Meter::also(limit, Arc::clone(&outer.0.stop), Arc::clone(&outer.0.gone));
+    let meter = Meter::with_flag(limit, Arc::clone(&outer.0.stop), Arc::clone(&outer.0.client_gone));
     let (explained, ended) = {
         let _entered = meter.enter();
         let explained = explain();
@@ -210,7 +216,7 @@ pub fn commit() -> Result<()> {
 }
 
 /// Restarts the work with all of its steps, because nothing was written after all.
-pub fn begin_again() {
+pub fn restart() {
     set_committed(false);
     if let Some(meter) = current() {
         meter.0.spent.store(0, Ordering::Relaxed);
@@ -227,15 +233,15 @@ fn set_committed(committed: bool) {
 }
 
 fn grant(room: u64) {
-    let steps = room.min(BATCH);
-    LEFT.set(steps);
-    GRANTED.set(steps);
+    let steps = room.min(BATCH_STEPS);
+    LEFT_STEPS.set(steps);
+    GRANTED_STEPS.set(steps);
 }
 
 /// Adds the steps since the last look to the meter.
 fn flush() {
-    let steps = GRANTED.get().saturating_sub(LEFT.get());
-    GRANTED.set(LEFT.get());
+    let steps = GRANTED_STEPS.get().saturating_sub(LEFT_STEPS.get());
+    GRANTED_STEPS.set(LEFT_STEPS.get());
     if steps > 0 {
         CURRENT.with_borrow(|meter| meter.as_ref().map(|meter| meter.0.spent.fetch_add(steps, Ordering::Relaxed)));
     }
@@ -262,7 +268,7 @@ fn settle(steps: u64) -> Option<Halt> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Halt, Meter, begin_again, check, commit, ends, spend, within};
+    use super::{Halt, Meter, check, commit, restart, spend, spend_or_end, with_budget};
     use crate::code::Code;
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -303,10 +309,10 @@ mod tests {
     fn an_explanation_ends_and_the_call_goes_on() {
         let meter = meter(1000);
         let _entered = meter.enter();
-        let rounds = || (0..10_000).take_while(|_| !ends(1)).count();
-        assert_eq!(within(100, rounds), (100, true));
+        let rounds = || (0..10_000).take_while(|_| !spend_or_end(1)).count();
+        assert_eq!(with_budget(100, rounds), (100, true));
         assert!(spend(800).is_ok());
-        assert_eq!(within(500, rounds), (100, true), "no more than the call has left");
+        assert_eq!(with_budget(500, rounds), (100, true), "no more than the call has left");
         assert!(check().is_ok() && spend(1).is_err());
     }
 
@@ -318,7 +324,7 @@ mod tests {
         assert!(commit().is_ok());
         stop.store(true, Ordering::Relaxed);
         assert!(spend(1_000_000).is_ok());
-        begin_again();
+        restart();
         assert_eq!(meter.halted(), Some(Halt::Cancelled));
         assert_eq!(check().unwrap_err().code(), Code::CallCancelled);
     }
@@ -328,12 +334,12 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let meter = Meter::new(1_000_000, Arc::clone(&stop));
         let _entered = meter.enter();
-        let rounds = || (0..10_000).take_while(|_| !ends(1)).count();
+        let rounds = || (0..10_000).take_while(|_| !spend_or_end(1)).count();
         assert_eq!(rounds(), 10_000);
         stop.store(true, Ordering::Relaxed);
         assert!(check().is_err());
         for _ in 0..3 {
-            assert_eq!(within(50_000, rounds), (0, true));
+            assert_eq!(with_budget(50_000, rounds), (0, true));
             assert_eq!(rounds(), 0);
         }
         assert_eq!(meter.spent(), 10_000);
@@ -342,7 +348,7 @@ mod tests {
     #[test]
     fn without_a_meter_nothing_ends() {
         assert!(spend(usize::MAX).is_ok());
-        assert_eq!(within(7, || (0..10_000).take_while(|_| !ends(1)).count()), (7, true));
+        assert_eq!(with_budget(7, || (0..10_000).take_while(|_| !spend_or_end(1)).count()), (7, true));
         assert!(spend(usize::MAX).is_ok());
     }
 }

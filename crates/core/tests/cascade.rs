@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::format_collect, reason = "tests")]
 
 use emendate_core::formats::replace::Replacement;
-use emendate_core::{Code, Error, Order, Resolved, Settings, Snapshot, resolve};
+use emendate_core::{Code, Error, OpOrder, ResolveSettings, ResolvedEdit, Snapshot, resolve};
 use proptest::prelude::*;
 use serde::Deserialize;
 use std::ops::Range;
@@ -20,14 +20,14 @@ struct Case {
     why: String,
 }
 
-fn resolved(base: &Snapshot, old: &str, new: &str, all: bool) -> Result<Resolved, Error> {
+fn resolved(base: &Snapshot, old: &str, new: &str, all: bool) -> Result<ResolvedEdit, Error> {
     let edit = Replacement {
         old_string: old.to_owned(),
         new_string: new.to_owned(),
         replace_all: Some(all),
         ..Replacement::default()
     };
-    resolve(base, &[edit.to_op()?], Order::Together, Settings::default())
+    resolve(base, &[edit.to_op()?], OpOrder::Together, ResolveSettings::default())
 }
 
 fn edit(file: &str, old: &str, new: &str, all: bool) -> Result<String, Error> {
@@ -212,7 +212,7 @@ proptest! {
         if let Ok(done) = resolved(&base, &old, &new, all) {
             let out = String::from_utf8(done.changes.apply(&base)).unwrap();
             for splice in done.changes.splices() {
-                prop_assert!(splice.claim.covers(splice.span));
+                prop_assert!(splice.read_span.covers(splice.span));
             }
             prop_assert_ne!(out, text);
         }

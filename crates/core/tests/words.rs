@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
-use emendate_core::words::{SPENT, Word, Words};
+use emendate_core::anchor_map::{AnchorMap, AnchorWord, TOMBSTONES_MIN};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A linear congruential generator: the same steps on every machine.
@@ -77,12 +77,12 @@ struct File {
     luck: Luck,
     ids: u64,
     lines: Vec<Line>,
-    words: Words,
+    words: AnchorMap,
     /// What each word named, and how many were retired then: it may be given away again when many others were.
-    named: HashMap<Word, (Line, usize)>,
+    named: HashMap<AnchorWord, (Line, usize)>,
     retired: usize,
     /// States to which an undo may lead.
-    past: VecDeque<(Vec<Line>, Vec<Word>)>,
+    past: VecDeque<(Vec<Line>, Vec<AnchorWord>)>,
     texts: VecDeque<String>,
     /// Equal lines that stayed in a change by others, and those of them that kept their word.
     twins: usize,
@@ -95,7 +95,7 @@ impl File {
             luck: Luck(seed),
             ids: 0,
             lines: Vec::new(),
-            words: Words::new("").unwrap(),
+            words: AnchorMap::new("").unwrap(),
             named: HashMap::new(),
             retired: 0,
             past: VecDeque::new(),
@@ -106,7 +106,7 @@ impl File {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        let (was, had) = (self.lines.clone(), self.words.all().to_vec());
+        let (was, had) = (self.lines.clone(), self.words.words().to_vec());
         let undo = self.luck.below(5) == 0 && !self.past.is_empty();
         let undone = undo.then(|| self.past[self.luck.below(self.past.len())].clone());
         match &undone {
@@ -128,9 +128,9 @@ impl File {
         self.texts.push_back(text);
         self.texts.drain(..self.texts.len().saturating_sub(40));
         if self.luck.below(50) == 0 {
-            self.words = Words::from_bytes(&self.words.to_bytes()).unwrap();
+            self.words = AnchorMap::from_bytes(&self.words.to_bytes()).unwrap();
         }
-        let now = self.words.all().to_vec();
+        let now = self.words.words().to_vec();
         if let Some((_, back)) = &undone
             && now != *back
         {
@@ -150,9 +150,9 @@ impl File {
     }
 
     /// Lines that occur once before and after keep their words.
-    fn survivors(&mut self, (was, had): (&[Line], &[Word]), again: bool, ours: bool) -> Result<(), String> {
-        let words = self.words.all();
-        let now: HashSet<&Word> = words.iter().collect();
+    fn survivors(&mut self, (was, had): (&[Line], &[AnchorWord]), again: bool, ours: bool) -> Result<(), String> {
+        let words = self.words.words();
+        let now: HashSet<&AnchorWord> = words.iter().collect();
         self.retired += had.iter().filter(|word| !now.contains(word)).count();
         let (before, after) = (counts(was), counts(&self.lines));
         let places: HashMap<u64, usize> = self.lines.iter().map(|line| line.id).zip(0..).collect();
@@ -172,9 +172,9 @@ impl File {
     /// No word names another line than it did.
     fn names(&mut self, again: bool) -> Result<(), String> {
         let after = counts(&self.lines);
-        for (line, word) in self.lines.iter().zip(self.words.all()) {
+        for (line, word) in self.lines.iter().zip(self.words.words()) {
             let known = self.named.insert(*word, (line.clone(), self.retired));
-            let Some((known, _)) = known.filter(|(_, last)| self.retired - last < SPENT) else { continue };
+            let Some((known, _)) = known.filter(|(_, last)| self.retired - last < TOMBSTONES_MIN) else { continue };
             // The same text that was gone for a while counts as the same line.
             let alone = after[&*line.text] == 1;
             if known.text != line.text || !(known.id == line.id || alone || again) {

@@ -1,16 +1,16 @@
 //! The tool `apply`: edits as text in any of the text formats, for any number of files, all or nothing.
 
-use crate::caller::Caller;
-use crate::changing::change;
+use crate::call_context::CallContext;
+use crate::edit_tool::edit_files;
 use crate::engine::Engine;
-use crate::options::{OPTION_FIELDS, Options};
+use crate::options::{CallOptions, OPTION_FIELDS};
 use crate::patching::{PatchFields, Selection};
-use crate::receipt::{Receipt, noted};
+use crate::receipt::{Receipt, render_notes};
 use crate::reply::Answer;
 use emendate_core::formats::anchors::WordAnchors;
-use emendate_core::formats::recognise::{self, Understood};
-use emendate_core::formats::stream::Manner;
-use emendate_core::formats::{self, Format, Input};
+use emendate_core::formats::detect::{self, ParsedText};
+use emendate_core::formats::stream::ParseOptions;
+use emendate_core::formats::{self, Format, FormatInput};
 use emendate_core::{Code, Error, Request, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,7 +42,8 @@ pub(crate) const APPLY_FIELDS: &[&str] = &[
 /// The input of `apply`, apart from the option fields.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct ApplyInput {
     /// The edits, as text.
     pub(crate) input: String,
     /// The format of the text (default: recognised).
@@ -69,33 +70,34 @@ pub(crate) struct Args {
 }
 
 /// A parsed text of edits.
-pub(crate) struct Heard {
+pub(crate) struct ParsedEdits {
     pub(crate) format: &'static dyn Format,
     /// Its paths are absolute.
     pub(crate) request: Request,
-    pub(crate) options: Options,
+    pub(crate) options: CallOptions,
     /// The directory that relative names were resolved against.
     pub(crate) directory: PathBuf,
 }
 
 impl Engine {
     /// The tool `apply`.
-    pub(crate) fn apply_text(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+    pub(crate) fn apply_text(&self, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
         if let Some(edits) = self.by_words(caller, &input) {
-            return change(self, caller, (tool, &[&WordAnchors]), edits);
+            return edit_files(self, caller, (tool, &[&WordAnchors]), edits);
         }
-        let (args, mut options, selection) = self.asked(caller, tool, input)?;
+        let (args, mut options, selection) = self.parse_input(caller, tool, input)?;
         if let Some(tool) = &args.compat {
             return self.apply_compat(caller, tool, &args, &mut options);
         }
-        let Heard { format, request, options, directory } = self.hear(caller, args, options, &selection)?;
+        let ParsedEdits { format, request, options, directory } =
+            self.parse_edits(caller, args, options, &selection)?;
         // Names in the answer are relative to the same directory as in the text.
-        let caller = Caller { names_from: Some(directory), ..caller.clone() };
+        let caller = CallContext { names_from: Some(directory), ..caller.clone() };
         self.answer_all(&caller, request, &options, format)
     }
 
     /// Detects a call with edits by anchors, which are JSON: Dirac's (seed 004).
-    fn by_words(&self, caller: &Caller, input: &Value) -> Option<Value> {
+    fn by_words(&self, caller: &CallContext, input: &Value) -> Option<Value> {
         let text = input.get("input")?.as_str()?.trim_start();
         if !text.starts_with('{') || input.get("format").is_some() {
             return None;
@@ -115,15 +117,15 @@ impl Engine {
     }
 
     /// Parses the input of a call with edits as text.
-    pub(crate) fn asked(
+    pub(crate) fn parse_input(
         &self,
-        caller: &Caller,
+        caller: &CallContext,
         tool: &'static str,
         mut input: Value,
-    ) -> Result<(Args, Options, Selection)> {
-        let mut options = Options::take(&mut input, caller, self.config(), tool)?;
+    ) -> Result<(ApplyInput, CallOptions, Selection)> {
+        let mut options = CallOptions::take(&mut input, caller, self.config(), tool)?;
         let selection = PatchFields::take(&mut input, &mut options)?;
-        let args: Args = formats::from_json(Input::Json(input))?;
+        let args: ApplyInput = formats::from_json(FormatInput::Json(input))?;
         options.overwrite = args.overwrite;
         Ok((args, options, selection))
     }
@@ -131,46 +133,54 @@ impl Engine {
     /// Parses a text of edits and resolves the names of its files.
     ///
     /// Errors: those of the format; names that leave the directory; patterns that leave no file.
-    pub(crate) fn hear(
+    pub(crate) fn parse_edits(
         &self,
-        caller: &Caller,
-        args: Args,
-        mut options: Options,
+        caller: &CallContext,
+        args: ApplyInput,
+        mut options: CallOptions,
         selection: &Selection,
-    ) -> Result<Heard> {
+    ) -> Result<ParsedEdits> {
         let named = args.format.as_deref().map(chosen).transpose()?;
         let file = args.file.clone();
-        let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
+        let manner = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
         if let Some(format) = named {
-            caller.reads_as(format.spec().name);
+            caller.note_format(format.spec().name);
         }
         // If lines are shown in a text format, texts are in that format unless they are clearly in another one.
-        let usual = caller.marks.and_then(|marks| formats::textual().find(|format| format.spec().name == marks.name));
-        let named = named.or_else(|| usual.filter(|format| recognise::is_meant(&args.input, *format)));
-        let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
+        let usual = caller
+            .line_format
+            .and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
+        let named = named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format)));
+        let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &manner)?;
         options.cause.format = format.spec().name;
-        caller.reads_as(options.cause.format);
+        caller.note_format(options.cause.format);
         let start = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
         selection.name_bytes(&mut request, |name| self.exists(&directory, name))?;
         if let Some(file) = &file {
-            self.prefer(&directory, file, &mut request);
+            self.prefer_named_file(&directory, file, &mut request);
         }
         self.name_files(caller, &directory, &mut request)?;
         selection.select(&directory, &mut request)?;
-        Ok(Heard { format, request, options, directory })
+        Ok(ParsedEdits { format, request, options, directory })
     }
 
-    fn answer_all(&self, caller: &Caller, request: Request, options: &Options, format: &dyn Format) -> Result<Answer> {
+    fn answer_all(
+        &self,
+        caller: &CallContext,
+        request: Request,
+        options: &CallOptions,
+        format: &dyn Format,
+    ) -> Result<Answer> {
         let notes = request.notes.clone();
         let receipts = self.apply(caller, request, options)?;
         let mut answer = Answer::default();
         let rows = receipts.iter().any(|receipt| receipt.plan().header.is_some());
         if !rows {
-            answer.text.push_str(&noted(&notes));
+            answer.text.push_str(&render_notes(&notes));
         }
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, rejected) = self.tell_with(receipts, if rows { &notes } else { &[] });
+        let (text, files, rejected) = self.render_receipts_with(receipts, if rows { &notes } else { &[] });
         answer.text.push_str(&text);
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
@@ -190,8 +200,8 @@ impl Engine {
 
 /// Returns the text format that a call names.
 fn chosen(name: &str) -> Result<&'static dyn Format> {
-    formats::textual().find(|format| format.spec().name == name).ok_or_else(|| {
-        let names: Vec<&str> = formats::textual().map(|format| format.spec().name).collect();
+    formats::text_formats().find(|format| format.spec().name == name).ok_or_else(|| {
+        let names: Vec<&str> = formats::text_formats().map(|format| format.spec().name).collect();
         Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
             .next(format!("Use one of: {}.", names.join(", ")))
     })

@@ -2,27 +2,27 @@
 //! change it would make. The same call with the answer is planned again on the current file, and is carried out only if
 //! it still makes the change that the person saw.
 
-use crate::caller::{Caller, Shows};
-use crate::config::Mode;
+use crate::call_context::{CallContext, ChangeDisplay};
+use crate::config::PolicyMode;
 use crate::edit::whole;
 use crate::engine::Engine;
-use crate::plan::{Becomes, Plan};
-use crate::policy::{Hit, created, documentation};
+use crate::plan::{FilePlan, TargetState};
+use crate::policy::{BlockingRule, check_creation, documentation};
 use crate::receipt::Receipt;
 use emendate_core::{Code, ContentId, Error, Result, explain};
-use emendate_fs::Place;
+use emendate_fs::SafePath;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a proposed text that a question includes for a person to change.
-const PROPOSED: usize = 256 << 10;
+const PROPOSED_TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// Bytes of the diff of one file in a question.
-const CHANGE_MAX: usize = 256 << 10;
+const DIFF_BYTES_MAX: usize = 256 << 10;
 
-impl Hit {
+impl BlockingRule {
     /// Formats the sentence that names the rule.
-    pub(crate) fn told(&self, place: &Place) -> String {
+    pub(crate) fn told(&self, place: &SafePath) -> String {
         format!("{} matches the rule `{}` of {}.", place.shown(), self.rule, self.origin)
     }
 }
@@ -40,13 +40,13 @@ pub struct Approval {
 
 impl Approval {
     /// Approves the change that was shown.
-    pub fn to(seal: &str) -> Approval {
+    pub fn granted(seal: &str) -> Approval {
         Approval { seal: seal.to_owned(), agreed: true, texts: Vec::new() }
     }
 
     /// Refuses it.
-    pub fn refusing(seal: &str) -> Approval {
-        Approval { agreed: false, ..Approval::to(seal) }
+    pub fn denied(seal: &str) -> Approval {
+        Approval { agreed: false, ..Approval::granted(seal) }
     }
 }
 
@@ -60,8 +60,8 @@ impl Engine {
     /// Passes plans that need no approval, or have it, with the person's own changes.
     ///
     /// Errors: `access.ask` with the question; `access.denied` for documentation that must not be created.
-    pub(crate) fn approved(&self, caller: &Caller, mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
-        let mut asked: Vec<(usize, Hit)> = Vec::new();
+    pub(crate) fn approve_plans(&self, caller: &CallContext, mut plans: Vec<FilePlan>) -> Result<Vec<FilePlan>> {
+        let mut asked: Vec<(usize, BlockingRule)> = Vec::new();
         for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
             asked.extend(self.decided(plan)?.map(|hit| (nth, hit)));
         }
@@ -77,9 +77,9 @@ impl Engine {
                 .next("Do not send it again. Ask the person what they want instead."));
         }
         for (path, text) in &approval.texts {
-            let shown = |plan: &&mut Plan| plan.place.absolute() == path && plan.becomes == Becomes::File;
+            let shown = |plan: &&mut FilePlan| plan.place.absolute() == path && plan.target == TargetState::File;
             if let Some(plan) =
-                plans.iter_mut().find(shown).filter(|plan| !plan.before.is_opaque() && plan.source.is_none())
+                plans.iter_mut().find(shown).filter(|plan| !plan.before.is_binary() && plan.source.is_none())
             {
                 plan.changes = whole(&plan.before, text)?;
                 plan.corrected = std::mem::take(&mut plan.ops);
@@ -96,10 +96,10 @@ impl Engine {
     /// Returns the rule that requires approval before a file is written; for hooks of clients, which ask themselves.
     ///
     /// Errors: `path.*`, `access.denied`, `io.*`.
-    pub fn asked_about(&self, path: &Path) -> Result<Option<String>> {
-        let place = self.store().admit(path)?;
-        let hit = match self.asks(&place)? {
-            None if self.store().stamp(&place)?.is_none() => self.creation(&place)?,
+    pub fn approval_rule_for(&self, path: &Path) -> Result<Option<String>> {
+        let place = self.store().resolve_path(path)?;
+        let hit = match self.asking_rule(&place)? {
+            None if self.store().metadata(&place)?.is_none() => self.creation(&place)?,
             hit => hit,
         };
         Ok(hit.map(|hit| hit.told(&place)))
@@ -108,9 +108,9 @@ impl Engine {
     /// Notes the plans of a dry run that would need approval.
     ///
     /// Errors: as [`Engine::approved`], except for the question.
-    pub(crate) fn tell_who_is_asked(&self, plans: &mut [Plan]) -> Result<()> {
+    pub(crate) fn note_pending_approvals(&self, plans: &mut [FilePlan]) -> Result<()> {
         for plan in plans.iter_mut().filter(|plan| plan.writes()) {
-            plan.asked = self.decided(plan)?;
+            plan.asking_rule = self.decided(plan)?;
         }
         Ok(())
     }
@@ -118,22 +118,24 @@ impl Engine {
     /// Decides by the rules about creating a file.
     ///
     /// Errors: `access.denied`.
-    fn creation(&self, place: &Place) -> Result<Option<Hit>> {
-        if let Some(hit) = created(self.config(), place)? {
+    fn creation(&self, place: &SafePath) -> Result<Option<BlockingRule>> {
+        if let Some(hit) = check_creation(self.config(), place)? {
             return Ok(Some(hit));
         }
         let mode = self.config().documentation;
-        if mode == Mode::Allow { Ok(None) } else { documentation(self.config(), place, mode) }
+        if mode == PolicyMode::Allow { Ok(None) } else { documentation(self.config(), place, mode) }
     }
 
     /// Returns the rule that requires approval for a plan.
     ///
     /// Errors: `access.denied`, `io.*`.
-    fn decided(&self, plan: &Plan) -> Result<Option<Hit>> {
-        if let Some(hit) = plan.asked.clone().map_or_else(|| self.asks(&plan.place), |hit| Ok(Some(hit)))? {
+    fn decided(&self, plan: &FilePlan) -> Result<Option<BlockingRule>> {
+        if let Some(hit) =
+            plan.asking_rule.clone().map_or_else(|| self.asking_rule(&plan.place), |hit| Ok(Some(hit)))?
+        {
             return Ok(Some(hit));
         }
-        if !plan.creates() || plan.becomes != Becomes::File {
+        if !plan.creates() || plan.target != TargetState::File {
             return Ok(None);
         }
         self.creation(&plan.place)
@@ -142,17 +144,17 @@ impl Engine {
     /// Computes an unforgeable hash of the changes that these plans would make.
     ///
     /// Errors: `io.failed` if the system has no random numbers.
-    fn seal(&self, plans: &[Plan]) -> Result<String> {
+    fn seal(&self, plans: &[FilePlan]) -> Result<String> {
         let mut hash = blake3::Hasher::new_keyed(self.secret()?);
         for plan in plans {
-            let after = ContentId::of_pieces(plan.changes.pieces(plan.before.raw()));
+            let after = ContentId::of_pieces(plan.changes.chunks(plan.before.raw()));
             let path = plan.place.absolute().as_os_str().as_encoded_bytes();
             hash.update(&(path.len() as u64).to_le_bytes()).update(path);
             hash.update(&plan.before.id().to_bytes()).update(&after.to_bytes());
-            hash.update(format!("{:?} {:?} {:?}\n", plan.becomes, plan.executable, plan.mode).as_bytes());
+            hash.update(format!("{:?} {:?} {:?}\n", plan.target, plan.executable, plan.mode).as_bytes());
             if plan.source.is_some() {
                 // A sparse snapshot shows the text around a change, but not its position.
-                hash.update(format!("{:?}\n", plan.parts()).as_bytes());
+                hash.update(format!("{:?}\n", plan.chunks()).as_bytes());
             }
         }
         Ok(hash.finalize().to_hex()[..32].to_owned())
@@ -160,19 +162,19 @@ impl Engine {
 }
 
 /// Creates the question about some of the plans.
-fn ask(plans: Vec<Plan>, asked: &[(usize, Hit)], seal: &str) -> Error {
+fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], seal: &str) -> Error {
     let mut error = Error::new(Code::AccessAsk, "A person has to agree before this is written; nothing was changed.");
     let mut files = Vec::with_capacity(asked.len());
     for (nth, plan) in plans.into_iter().enumerate() {
         let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
         error = error.evidence(hit.told(&plan.place));
-        let whole = plan.becomes == Becomes::File && plan.source.is_none();
-        let after = plan.after().ok().filter(|after| whole && !after.is_opaque());
+        let whole = plan.target == TargetState::File && plan.source.is_none();
+        let after = plan.after().ok().filter(|after| whole && !after.is_binary());
         let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
-        let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, CHANGE_MAX));
-        let plan = Plan { asked: None, ..plan };
-        let mut file = Receipt::new(plan, None, true).answer(false, Shows::Diff).data;
-        if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED) {
+        let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, DIFF_BYTES_MAX));
+        let plan = FilePlan { asking_rule: None, ..plan };
+        let mut file = Receipt::new(plan, None, true).answer(false, ChangeDisplay::Diff).data;
+        if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED_TEXT_BYTES_MAX) {
             file.insert("proposed".to_owned(), after.text().into());
         }
         file.extend(change.map(|change| ("change".to_owned(), change.text.into())));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub const ATTACHMENTS: &str = "attachments";
 
 /// Bytes of one image, or of all images of a notebook together: 5 MiB as base64.
-pub(crate) const MOST_IMAGE: usize = 3_932_160;
+pub(crate) const IMAGE_BYTES_MAX: usize = 3_932_160;
 
 /// An attachment.
 pub(crate) struct Attachment {
@@ -36,7 +36,7 @@ impl Attachment {
     }
 
     /// Describes the attachment for people.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self.image {
             Some(image) => format!("{}, {}×{} pixels", self.media_type, image.width, image.height),
             None => self.media_type.to_owned(),
@@ -57,6 +57,6 @@ impl Attachment {
 }
 
 /// Converts attachments to JSON for a reply's data.
-pub(crate) fn listed(attachments: &[Attachment]) -> Value {
+pub(crate) fn list_to_json(attachments: &[Attachment]) -> Value {
     attachments.iter().map(Attachment::to_json).collect()
 }

@@ -1,13 +1,13 @@
 //! A call from its name and JSON to the reply: finds the tool, parses the arguments, and catches panics.
 
 use crate::arguments::{self, Arguments};
-use crate::caller::Caller;
+use crate::call_context::CallContext;
+use crate::call_handle::CallHandle;
 use crate::engine::Engine;
 use crate::read;
-use crate::receipt::noted;
+use crate::receipt::render_notes;
 use crate::reply::{Answer, Reply, SeedCodes};
-use crate::tools::{MAX_INPUT, TOOLS, Tool, tool};
-use crate::watch::Watch;
+use crate::tools::{INPUT_BYTES_MAX, TOOLS, Tool, tool};
 use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.
-    fn answer(&'static self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
+    fn answer(&'static self, engine: &Engine, caller: &CallContext, input: Value) -> Result<Answer> {
         let Arguments { mut value, mut notes } = Arguments::read(self, engine.start(caller).as_deref(), input)?;
         engine.read_windows_fields(&mut value, &mut notes);
         if notes.is_empty() {
@@ -27,14 +27,14 @@ impl Tool {
             Ok(mut answer) => {
                 match self.annotations.read_only {
                     _ if silent => {}
-                    true => notes.iter().for_each(|note| read::remind(&mut answer.text, note)),
-                    false => answer.text.insert_str(0, &noted(&notes)),
+                    true => notes.iter().for_each(|note| read::push_reminder(&mut answer.text, note)),
+                    false => answer.text.insert_str(0, &render_notes(&notes)),
                 }
                 answer.data.insert("arguments".to_owned(), notes.into());
                 Ok(answer)
             }
             Err(error) if silent => Err(error),
-            Err(error) => Err(error.evidence(noted(&notes)).fact("arguments", notes)),
+            Err(error) => Err(error.evidence(render_notes(&notes)).fact("arguments", notes)),
         }
     }
 }
@@ -42,14 +42,20 @@ impl Tool {
 impl Engine {
     /// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as
     /// `internal.bug`.
-    pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
+    pub(crate) fn call_caught(
+        &self,
+        caller: &CallContext,
+        name: &str,
+        input: Value,
+        names: Option<&dyn Vocabulary>,
+    ) -> Reply {
         let Some(tool) = tool(name).or_else(|| tool(arguments::tool_named(name)?)) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
             let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
                 .next(format!("Use one of: {}.", names.join(", ")));
             return Reply::refusal(error, SeedCodes::None);
         };
-        let named = names.and_then(TextNames::of).map(|texts| Caller { texts: Some(texts), ..caller.clone() });
+        let named = names.and_then(TextNames::of).map(|texts| CallContext { texts: Some(texts), ..caller.clone() });
         let caller = named.as_ref().unwrap_or(caller);
         let run = std::panic::AssertUnwindSafe(|| self.metered(caller, || tool.answer(self, caller, input)));
         let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
@@ -58,7 +64,7 @@ impl Engine {
         });
         // Before the limits apply: advice cannot be rendered once it is shortened.
         let result = match names {
-            Some(names) => result.map_err(|error| error.worded(names)),
+            Some(names) => result.map_err(|error| error.rendered_for(names)),
             None => result,
         };
         let limits = self.reply_limits(caller);
@@ -67,18 +73,18 @@ impl Engine {
     }
 
     /// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
-    fn metered(&self, caller: &Caller, run: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
-        let meter = Meter::also(
+    fn metered(&self, caller: &CallContext, run: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
+        let meter = Meter::with_flag(
             self.config().max_work,
-            caller.watch.as_ref().map(Watch::flag).unwrap_or_default(),
-            self.gone(),
+            caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
+            self.client_gone_flag(),
         );
         let result = {
             let _entered = meter.enter();
             run()
         };
-        if let Some(watch) = &caller.watch {
-            watch.worked(meter.spent());
+        if let Some(watch) = &caller.handle {
+            watch.note_steps(meter.spent());
         }
         match meter.halted() {
             Some(halt) => Err(halt.error()),
@@ -87,7 +93,7 @@ impl Engine {
     }
 
     /// Returns the base directory of relative paths in arguments: the caller's, or the only root.
-    fn start(&self, caller: &Caller) -> Option<PathBuf> {
+    fn start(&self, caller: &CallContext) -> Option<PathBuf> {
         let only = || match &*self.roots() {
             [root] => Some(root.to_path_buf()),
             _ => None,
@@ -96,12 +102,12 @@ impl Engine {
     }
 
     /// Calls a tool with JSON text, as `emend call` and NDJSON do.
-    pub fn call_json(&self, caller: &Caller, name: &str, input: &str) -> Reply {
+    pub fn call_json(&self, caller: &CallContext, name: &str, input: &str) -> Reply {
         let seed = tool(name).map_or(SeedCodes::None, |tool| tool.seed);
-        if input.len() > MAX_INPUT {
+        if input.len() > INPUT_BYTES_MAX {
             let error = Error::new(
                 Code::CallTooLarge,
-                format!("The input has {} bytes; the limit is {MAX_INPUT}.", input.len()),
+                format!("The input has {} bytes; the limit is {INPUT_BYTES_MAX}.", input.len()),
             )
             .next("Send smaller edits in several calls.");
             return Reply::refusal(error, seed);

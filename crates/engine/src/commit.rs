@@ -1,51 +1,51 @@
 //! Hops 7 and 8: publishes the changes of all files together, and records what the session wrote.
 
-use crate::big;
-use crate::caller::{Caller, Shows};
+use crate::anchor_edits;
+use crate::base;
+use crate::call_context::{CallContext, ChangeDisplay};
+use crate::call_handle::CallPhase;
+use crate::disk_space::with_space_consumers;
 use crate::engine::Engine;
-use crate::log::{Announced, Cause};
-use crate::plan::{Becomes, Now, Plan};
+use crate::large;
+use crate::line_edits::render_warnings;
+use crate::log::{CallOrigin, PendingRequest};
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::receipt::{Preview, Receipt};
 use crate::reply::Answer;
-use crate::reply_limits::FileRoom;
-use crate::room::with_holders;
-use crate::rows::warned;
-use crate::seen;
-use crate::watch::Step;
-use crate::worded;
-use emendate_core::Header;
-use emendate_core::words::Words;
-use emendate_core::{Code, ContentId, Error, Result, explain, rows, work};
-use emendate_fs::{Draft, Piece, Stamp, Written, readable_size};
-use emendate_history::{Lines, OperationId, Record};
+use crate::reply_limits::FileBudget;
+use emendate_core::HeaderStyle;
+use emendate_core::anchor_map::AnchorMap;
+use emendate_core::{Code, ContentId, Error, Result, explain, line_edits, work};
+use emendate_fs::{FileMeta, FileWrite, SpliceChunk, WriteReport, readable_size};
+use emendate_history::{LineSet, OperationId, Record};
 use serde_json::Value;
 
 /// Retries of a request after a file changed between the check and the write. If eight processes keep editing one file,
 /// each of them loses seven races of eight.
-const ATTEMPTS: usize = 256;
+const RACE_RETRIES_MAX: usize = 256;
 
 /// Files of a call up to which the previews for their replies are kept until they are written.
-const PREVIEWED: usize = 16;
+const PREVIEWED_FILES_MAX: usize = 16;
 
 impl Engine {
     /// Plans, commits and records a request, and retries if another process writes in between. Callers in this process
     /// take the locks of [`Engine::turns`] first; changes by other processes are detected by the check right before the
     /// write.
-    pub(crate) fn carry_out(
+    pub(crate) fn plan_and_commit(
         &self,
-        caller: &Caller,
-        cause: Cause<'_>,
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
         dry_run: bool,
-        mut plan: impl FnMut() -> Result<Vec<Plan>>,
+        mut plan: impl FnMut() -> Result<Vec<FilePlan>>,
     ) -> Result<Vec<Receipt>> {
         let mut plan = || {
             let mut plans = self.as_asked(caller, plan()?);
-            big::tag_parts(&mut plans)?;
+            large::compute_short_tags(&mut plans)?;
             Ok(plans)
         };
         for attempt in 1.. {
             let mut plans = plan()?;
-            self.is_not_repeated(caller, cause, &plans)?;
+            self.check_not_repeated(caller, cause, &plans)?;
             if cause.is_an_edit() {
                 self.format(caller, &mut plans)?;
             }
@@ -53,20 +53,20 @@ impl Engine {
             if cause.is_an_edit() {
                 self.validate(&mut plans, cause.allows_invalid)?;
             }
-            let room = self.reply_limits(caller).per_file(plans.iter().filter(|plan| plan.writes()).count());
+            let room = self.reply_limits(caller).file_budget(plans.iter().filter(|plan| plan.writes()).count());
             if dry_run {
-                self.tell_who_is_asked(&mut plans)?;
+                self.note_pending_approvals(&mut plans)?;
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_room(room)).collect());
             }
-            let mut plans = self.approved(caller, plans)?;
+            let mut plans = self.approve_plans(caller, plans)?;
             self.tell_of_a_persons_text(&mut plans);
-            caller.go_on()?;
+            caller.check_cancelled()?;
             work::commit()?;
-            caller.begin(Step::Writing, plans.len());
+            caller.begin(CallPhase::Writing, plans.len());
             match self.commit(caller, cause, &mut plans) {
                 // Plan again, and merge or refuse as for any other change.
-                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
-                    work::begin_again();
+                Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
+                    work::restart();
                     for plan in plans {
                         self.finish(plan);
                     }
@@ -74,12 +74,12 @@ impl Engine {
                 Err(error) if error.code() == Code::IoNoSpace => return Err(self.with_room(error, &plans)),
                 Err(error) => return Err(raced(error)),
                 Ok(done) => {
-                    caller.wrote(plans.len());
+                    caller.note_written(plans.len());
                     let receipts = self.settle(plans, done);
                     let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_room(room)).collect();
                     self.after_edit(caller, &cause, &mut receipts);
-                    if let Some(watch) = &caller.watch {
-                        watch.let_go();
+                    if let Some(watch) = &caller.handle {
+                        watch.release();
                     }
                     return Ok(receipts);
                 }
@@ -90,11 +90,11 @@ impl Engine {
 
     /// Shows the changed lines of every file in the caller's line format, unless something else determines it; each
     /// header names its file.
-    fn as_asked(&self, caller: &Caller, mut plans: Vec<Plan>) -> Vec<Plan> {
+    fn as_asked(&self, caller: &CallContext, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
         for plan in &mut plans {
-            if let Some(marks) = caller.marks.filter(|_| plan.header.is_none() && plan.worded.is_none()) {
+            if let Some(marks) = caller.line_format.filter(|_| plan.header.is_none() && plan.anchor_format.is_none()) {
                 plan.header = marks.header;
-                plan.worded = Some(marks).filter(|marks| marks.words);
+                plan.anchor_format = Some(marks).filter(|marks| marks.anchors);
             }
             if plan.header.is_some() && plan.name.is_empty() {
                 plan.name = self.name_in_header(caller, &plan.place);
@@ -104,9 +104,9 @@ impl Engine {
     }
 
     /// Adds what could be deleted to an error about a full disk.
-    fn with_room(&self, error: Error, plans: &[Plan]) -> Error {
+    fn with_room(&self, error: Error, plans: &[FilePlan]) -> Error {
         let device = error.data().get("device").and_then(Value::as_u64);
-        let held = plans.first().and_then(|plan| self.history(plan.place.root()).on_disk());
+        let held = plans.first().and_then(|plan| self.history(plan.place.root()).disk_usage());
         let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
             Some(held) => error
                 .evidence(format!(
@@ -117,13 +117,13 @@ impl Engine {
                 .fact("history", held.bytes),
             None => error,
         };
-        let holders = plans.first().map(|plan| self.could_be_freed(&plan.place)).unwrap_or_default();
-        with_holders(error, &holders)
+        let holders = plans.first().map(|plan| self.largest_consumers(&plan.place)).unwrap_or_default();
+        with_space_consumers(error, &holders)
     }
 
     /// Renders the first receipt as an answer, for calls about one file; `replace_all` is the value in the call.
     /// Language servers are asked first, so no lock must be held.
-    pub(crate) fn answer_of_one(&self, mut receipts: Vec<Receipt>, replace_all: bool) -> Answer {
+    pub(crate) fn answer_for_file(&self, mut receipts: Vec<Receipt>, replace_all: bool) -> Answer {
         self.diagnose(&mut receipts);
         let answer =
             receipts.first_mut().map(|receipt| receipt.answer(replace_all, self.config().shows)).unwrap_or_default();
@@ -135,18 +135,22 @@ impl Engine {
 
     /// Renders receipts: text for a model, data of each file, and rejected parts as a patch. Language servers are asked
     /// first, so no lock must be held.
-    pub(crate) fn tell(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
-        self.tell_with(receipts, &[])
+    pub(crate) fn render_receipts(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+        self.render_receipts_with(receipts, &[])
     }
 
     /// Renders receipts with warnings about the whole call.
-    pub(crate) fn tell_with(&self, mut receipts: Vec<Receipt>, common: &[String]) -> (String, Vec<Value>, String) {
+    pub(crate) fn render_receipts_with(
+        &self,
+        mut receipts: Vec<Receipt>,
+        common: &[String],
+    ) -> (String, Vec<Value>, String) {
         let (several, mut warnings) = (receipts.len() > 1, Vec::new());
         self.diagnose(&mut receipts);
         let (mut text, mut files, mut rejected) = (String::new(), Vec::with_capacity(receipts.len()), String::new());
         for mut receipt in receipts {
             rejected.push_str(receipt.rejected());
-            if !receipt.is_told_elsewhere() {
+            if !receipt.is_move_source() {
                 let (one, own) = receipt.answer_and_warnings(false, self.config().shows);
                 let named = |it| if several { format!("{}: {it}", receipt.plan().name) } else { it };
                 warnings.extend(own.into_iter().map(named));
@@ -159,28 +163,29 @@ impl Engine {
             self.finish(receipt.into_plan());
         }
         warnings.extend_from_slice(common);
-        text.push_str(&warned(&warnings));
+        text.push_str(&render_warnings(&warnings));
         (text, files, rejected)
     }
 
     /// Hop 7, the only writer: stages the files, logs the intent, checks again under the lock, and publishes all files
     /// or none. A plan that changes nothing is skipped and has no entry in the result.
-    fn commit(&self, caller: &Caller, cause: Cause<'_>, plans: &mut [Plan]) -> Result<Done> {
+    fn commit(&self, caller: &CallContext, cause: CallOrigin<'_>, plans: &mut [FilePlan]) -> Result<CommitResult> {
         plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| self.save_attributes(plan));
         let plans = &*plans;
-        let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
+        let writing: Vec<&FilePlan> = plans.iter().filter(|plan| plan.writes()).collect();
         let pieces: Vec<Vec<&[u8]>> =
-            writing.iter().map(|plan| plan.changes.pieces(plan.before.raw()).collect()).collect();
-        let parts: Vec<Vec<Piece<'_>>> = writing.iter().map(|plan| plan.parts()).collect();
+            writing.iter().map(|plan| plan.changes.chunks(plan.before.raw()).collect()).collect();
+        let parts: Vec<Vec<SpliceChunk<'_>>> = writing.iter().map(|plan| plan.chunks()).collect();
         let content = writing.iter().zip(pieces.iter().zip(&parts));
-        let drafts: Vec<Draft<'_>> = content.map(|(plan, (pieces, parts))| plan.draft(pieces, parts)).collect();
+        let drafts: Vec<FileWrite<'_>> =
+            content.map(|(plan, (pieces, parts))| plan.to_file_write(pieces, parts)).collect();
         if drafts.is_empty() {
-            return Ok(Done { files: plans.iter().map(|_| None).collect(), ..Done::default() });
+            return Ok(CommitResult { files: plans.iter().map(|_| None).collect(), ..CommitResult::default() });
         }
         let staged = self.store().stage(&drafts, self.config().durability)?;
-        let ahead = staged.ahead();
-        let promised = writing.iter().find_map(|plan| plan.promised);
-        if promised.is_some() && promised != ahead.spliced {
+        let ahead = staged.preview();
+        let promised = writing.iter().find_map(|plan| plan.expected_content);
+        if promised.is_some() && promised != ahead.spliced_content {
             // Dropping the staged files leaves everything unchanged.
             return Err(Error::new(
                 Code::OperationLost,
@@ -190,34 +195,34 @@ impl Engine {
         }
         // From here on the disk is busy; previews are prepared in the meantime.
         let shows = self.config().shows;
-        let room = self.reply_limits(caller).per_file(drafts.len());
+        let room = self.reply_limits(caller).file_budget(drafts.len());
         let previews: Vec<Option<Preview>> = plans
             .iter()
-            .map(|plan| (plan.writes() && drafts.len() <= PREVIEWED).then(|| Preview::of(plan, shows, room)))
+            .map(|plan| (plan.writes() && drafts.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room)))
             .collect();
-        let mut stamps = ahead.stamps.into_iter();
-        let known: Vec<Option<(Stamp, Option<Record>)>> = plans
+        let mut stamps = ahead.metadata.into_iter();
+        let known: Vec<Option<(FileMeta, Option<Record>)>> = plans
             .iter()
             .zip(&previews)
             .map(|(plan, preview)| {
                 let stamp = if plan.writes() { stamps.next() } else { None }?;
-                Some((stamp, plan.known(stamp, ahead.spliced, (preview.as_ref(), shows), room)))
+                Some((stamp, plan.known(stamp, ahead.spliced_content, (preview.as_ref(), shows), room)))
             })
             .collect();
-        let announced = self.announce(caller, cause, plans, &known, &ahead.made);
-        if let Some(error) = announced.as_ref().and_then(Announced::overtaken) {
+        let announced = self.log_intent(caller, cause, plans, &known, &ahead.created_dirs);
+        if let Some(error) = announced.as_ref().and_then(PendingRequest::conflict_error) {
             // Dropping the staged files leaves everything unchanged.
             return Err(error);
         }
         if let Some(announced) = &announced {
-            self.may_be_done(caller, cause, announced).inspect_err(|error| self.retract(announced, error))?;
+            self.check_undoable(caller, cause, announced).inspect_err(|error| self.log_aborted(announced, error))?;
         }
         let written = match (staged.commit(), announced) {
-            (Ok(written), Some(announced)) => (written, self.confirm(caller, cause, announced)),
+            (Ok(written), Some(announced)) => (written, self.log_committed(caller, cause, announced)),
             (Ok(written), None) => (written, (None, None)),
             (Err(error), announced) => {
                 if let Some(announced) = announced {
-                    self.retract(&announced, &error);
+                    self.log_aborted(&announced, &error);
                 }
                 return Err(error);
             }
@@ -226,12 +231,12 @@ impl Engine {
         let mut written = written.into_iter();
         let content = |record: Option<Record>| record.map_or_else(|| ContentId::of(b""), |record| record.content);
         let files = known.into_iter().map(|known| Some((content(known?.1), written.next()?))).collect();
-        Ok(Done { files, previews, operation, trouble })
+        Ok(CommitResult { files, previews, operation, trouble })
     }
 
     /// Saves owner and attributes of a file that is removed, so that they can be restored.
-    fn save_attributes(&self, plan: &mut Plan) {
-        if !self.keeps_history() || !plan.loses_file() {
+    fn save_attributes(&self, plan: &mut FilePlan) {
+        if !self.keeps_history() || !plan.removes_file() {
             return;
         }
         match self.store().attributes(&plan.place) {
@@ -245,7 +250,7 @@ impl Engine {
     }
 
     /// Hop 8: creates the receipts.
-    fn settle(&self, plans: Vec<Plan>, done: Done) -> Vec<Receipt> {
+    fn settle(&self, plans: Vec<FilePlan>, done: CommitResult) -> Vec<Receipt> {
         let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
         let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
             let preview = previews.next().flatten();
@@ -260,16 +265,16 @@ impl Engine {
     }
 
     /// Returns the anchors of the lines after a plan, if the reply shows them.
-    fn words_after(&self, plan: &Plan) -> Option<Words> {
-        plan.worded.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque())?;
+    fn words_after(&self, plan: &FilePlan) -> Option<AnchorMap> {
+        plan.anchor_format.filter(|_| plan.target == TargetState::File && !plan.before.is_binary())?;
         // A reply without anchors costs a read; the file is already written, so this is not a failure of the edit.
-        plan.after().and_then(|after| self.words_edited(plan, &after)).ok()
+        plan.after().and_then(|after| self.anchor_map_after(plan, &after)).ok()
     }
 
     /// Recycles the buffers of a finished plan.
-    pub(crate) fn finish(&self, plan: Plan) {
+    pub(crate) fn finish(&self, plan: FilePlan) {
         drop(plan.before);
-        if let Now::File(now) = plan.now {
+        if let CurrentState::File(now) = plan.current {
             self.recycle(now.snapshot);
         }
     }
@@ -277,9 +282,9 @@ impl Engine {
 
 /// The result of a commit.
 #[derive(Default)]
-struct Done {
+struct CommitResult {
     /// For each plan that wrote something, the current content and how it was written.
-    files: Vec<Option<(ContentId, Written)>>,
+    files: Vec<Option<(ContentId, WriteReport)>>,
     /// Previews for the replies, if they were prepared.
     previews: Vec<Option<Preview>>,
     operation: Option<OperationId>,
@@ -287,30 +292,30 @@ struct Done {
     trouble: Option<String>,
 }
 
-impl Plan {
+impl FilePlan {
     /// Returns the caller's knowledge of the file after the write and the reply. `None` if the file no longer exists.
     fn known(
         &self,
-        stamp: Stamp,
+        stamp: FileMeta,
         spliced: Option<ContentId>,
-        (preview, shows): (Option<&Preview>, Shows),
-        room: FileRoom,
+        (preview, shows): (Option<&Preview>, ChangeDisplay),
+        room: FileBudget,
     ) -> Option<Record> {
-        if self.becomes != Becomes::File {
+        if self.target != TargetState::File {
             return None;
         }
         let content = match &self.source {
             Some(_) => spliced?,
-            None => ContentId::of_pieces(self.changes.pieces(self.before.raw())),
+            None => ContentId::of_pieces(self.changes.chunks(self.before.raw())),
         };
-        let mut lines = self.lines.clone();
+        let mut lines = self.lines_seen.clone();
         // A diff may be cut, or be a summary: the only lines it certainly shows are the written ones, which are known
         // anyway.
-        let told = shows == Shows::Snippet || self.header.is_some() || self.worded.is_some();
+        let told = shows == ChangeDisplay::Snippet || self.header.is_some() || self.anchor_format.is_some();
         if told && room.counts && !lines.is_all() {
             lines.union(&shown(self, preview, room));
         }
-        Some(seen::written(content, stamp, lines))
+        Some(base::written_record(content, stamp, lines))
     }
 }
 
@@ -326,13 +331,14 @@ fn raced(error: Error) -> Error {
 }
 
 /// The lines of the new version that the reply shows.
-fn shown(plan: &Plan, preview: Option<&Preview>, room: FileRoom) -> Lines {
-    let Some(header) = plan.header.or_else(|| plan.worded.map(|_| Header::Brackets)) else {
-        return preview.map_or_else(|| Preview::without_patch(plan, Shows::Snippet, room).lines(), Preview::lines);
+fn shown(plan: &FilePlan, preview: Option<&Preview>, room: FileBudget) -> LineSet {
+    let Some(header) = plan.header.or_else(|| plan.anchor_format.map(|_| HeaderStyle::Brackets)) else {
+        return preview
+            .map_or_else(|| Preview::without_patch(plan, ChangeDisplay::Snippet, room).lines(), Preview::lines);
     };
-    let hunks = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
-    if plan.worded.is_some() && !worded::fits(&hunks, room.diff) {
-        return Lines::none();
+    let hunks = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
+    if plan.anchor_format.is_some() && !anchor_edits::fits(&hunks, room.diff) {
+        return LineSet::none();
     }
-    seen::of_ranges(&rows::preview(header, &hunks, room.diff).lines)
+    base::of_ranges(&line_edits::preview(header, &hunks, room.diff).lines)
 }

@@ -1,22 +1,24 @@
 //! `apply` with `compat`: emulates another tool's handling of a patch exactly, but within our roots, policy and read
 //! checks, for all files or none.
 
-use crate::apply::Args;
-use crate::caller::{Caller, OnStale, Unread, Word};
-use crate::engine::{Engine, Opened};
+use crate::apply::ApplyInput;
+use crate::base::{self, Base};
+use crate::call_context::{CallContext, OptionValue, StalePolicy, UnreadPolicy};
+use crate::engine::{Engine, LoadedFile};
 use crate::limits;
-use crate::options::Options;
-use crate::plan::all_bytes;
-use crate::plan::{Becomes, Now, Origin, Plan, written_over};
+use crate::options::CallOptions;
+use crate::plan::replace_all_bytes;
+use crate::plan::{CurrentState, FilePlan, SourceFile, TargetState, without_ops};
 use crate::policy::Access;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
-use crate::seen::{self, Base};
 use crate::stale;
-use emendate_core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
+use emendate_core::formats::apply_patch::codex::{
+    self, CodexChange, CodexChangeKind, CodexOutcome, CodexPathState, Failure,
+};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
-use emendate_fs::{Place, shown};
-use emendate_history::Lines;
+use emendate_fs::{SafePath, shown};
+use emendate_history::LineSet;
 use serde_json::{Map, json};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -30,23 +32,23 @@ enum Compat {
     Codex,
 }
 
-impl Word for Compat {
-    const WORDS: &'static [(&'static str, Compat)] = &[("codex", Compat::Codex)];
+impl OptionValue for Compat {
+    const NAMED_VALUES: &'static [(&'static str, Compat)] = &[("codex", Compat::Codex)];
 }
 
 impl Engine {
     /// Runs the tool `apply` as another tool would.
     pub(crate) fn apply_compat(
         &self,
-        caller: &Caller,
+        caller: &CallContext,
         tool: &str,
-        args: &Args,
-        options: &mut Options,
+        args: &ApplyInput,
+        options: &mut CallOptions,
     ) -> Result<Answer> {
         let Compat::Codex = Compat::parse("compat", tool)?;
         args.only_compat(options)?;
         options.cause.format = "apply_patch";
-        caller.reads_as(options.cause.format);
+        caller.note_format(options.cause.format);
         let options = &*options;
         let directory = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.to_str().ok_or_else(|| {
@@ -54,11 +56,12 @@ impl Engine {
         })?;
         let named = codex::paths(&args.input, directory);
         limits::check_files(named.len())?;
-        let places: Vec<Place> = named.iter().filter_map(|path| self.store().admit(Path::new(path)).ok()).collect();
-        let turns = self.turns(places.iter().map(Place::absolute));
+        let places: Vec<SafePath> =
+            named.iter().filter_map(|path| self.store().resolve_path(Path::new(path)).ok()).collect();
+        let turns = self.lock_paths(places.iter().map(SafePath::absolute));
         let stdout = RefCell::new(String::new());
-        let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
-            let view = View::new(self, caller, options);
+        let receipts = self.plan_and_commit(caller, options.cause, options.dry_run, || {
+            let view = EmulatedFiles::new(self, caller, options);
             let outcome = view.run(&args.input, directory)?;
             let plans = view.plans(&outcome)?;
             *stdout.borrow_mut() = outcome.stdout;
@@ -68,9 +71,9 @@ impl Engine {
         Ok(self.answer_compat(receipts, stdout.into_inner(), options))
     }
 
-    fn answer_compat(&self, receipts: Vec<Receipt>, stdout: String, options: &Options) -> Answer {
+    fn answer_compat(&self, receipts: Vec<Receipt>, stdout: String, options: &CallOptions) -> Answer {
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (told, files, _) = self.tell(receipts);
+        let (told, files, _) = self.render_receipts(receipts);
         let mut data = Map::new();
         data.insert("format".to_owned(), options.cause.format.into());
         data.insert("dryRun".to_owned(), options.dry_run.into());
@@ -85,9 +88,9 @@ impl Engine {
     }
 }
 
-impl Args {
+impl ApplyInput {
     /// Refuses options that the other tool does not have.
-    fn only_compat(&self, options: &Options) -> Result<()> {
+    fn only_compat(&self, options: &CallOptions) -> Result<()> {
         let extra = [
             ("format", self.format.is_some()),
             ("file", self.file.is_some()),
@@ -105,27 +108,27 @@ impl Args {
 }
 
 /// The state of one path as shown to the emulation.
-struct Seen {
-    place: Place,
-    now: Option<Opened>,
+struct ObservedPath {
+    place: SafePath,
+    now: Option<LoadedFile>,
     /// The path itself if it is a link, and its target.
-    link: Option<(Place, OsString)>,
+    link: Option<(SafePath, OsString)>,
 }
 
 /// The existing file from which content is carried on.
-struct Source {
-    place: Place,
+struct ContentSource {
+    place: SafePath,
     text: Snapshot,
-    lines: Lines,
+    lines: LineSet,
 }
 
 /// The files as one attempt sees them.
-struct View<'a> {
+struct EmulatedFiles<'a> {
     engine: &'a Engine,
-    caller: &'a Caller,
-    options: &'a Options,
+    caller: &'a CallContext,
+    options: &'a CallOptions,
     /// By the absolute path that the patch names.
-    seen: RefCell<HashMap<String, Seen>>,
+    seen: RefCell<HashMap<String, ObservedPath>>,
     /// By the file that a path resolves to.
     names: RefCell<HashMap<PathBuf, String>>,
     /// The reason why a path could not be read; the emulation takes it for missing.
@@ -134,7 +137,7 @@ struct View<'a> {
 
 /// The final state of a path after all operations.
 #[derive(Default)]
-struct Fate {
+struct PathOutcome {
     bytes: Option<Vec<u8>>,
     /// The path that its content comes from.
     from: Option<String>,
@@ -144,14 +147,14 @@ struct Fate {
     whole: bool,
 }
 
-impl<'a> View<'a> {
-    fn new(engine: &'a Engine, caller: &'a Caller, options: &'a Options) -> View<'a> {
+impl<'a> EmulatedFiles<'a> {
+    fn new(engine: &'a Engine, caller: &'a CallContext, options: &'a CallOptions) -> EmulatedFiles<'a> {
         let (seen, names, refused) = Default::default();
-        View { engine, caller, options, seen, names, refused }
+        EmulatedFiles { engine, caller, options, seen, names, refused }
     }
 
     /// Runs the emulation on the files.
-    fn run(&self, patch: &str, directory: &str) -> Result<Outcome> {
+    fn run(&self, patch: &str, directory: &str) -> Result<CodexOutcome> {
         let outcome = codex::apply(patch, directory, self.options.overwrite, |path| self.look(path));
         match self.refused.take() {
             Some(error) => Err(error),
@@ -159,7 +162,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn look(&self, path: &str) -> Looked {
+    fn look(&self, path: &str) -> CodexPathState {
         if let Some(seen) = self.seen.borrow().get(path) {
             return looked(seen);
         }
@@ -172,22 +175,22 @@ impl<'a> View<'a> {
             Ok(Err(what)) => what,
             Err(error) => {
                 self.refused.borrow_mut().get_or_insert(error);
-                Looked::Missing
+                CodexPathState::Missing
             }
         }
     }
 
     /// Opens a path: a file or nothing, or an entry that can be neither.
-    fn open(&self, path: &Path) -> Result<Result<Seen, Looked>> {
+    fn open(&self, path: &Path) -> Result<Result<ObservedPath, CodexPathState>> {
         let store = self.engine.store();
-        let place = match store.admit(path) {
+        let place = match store.resolve_path(path) {
             Ok(place) => place,
             Err(error) if error.code() == Code::PathInvalid && self.is_below_a_file(path) => {
-                return Ok(Err(Looked::Blocked));
+                return Ok(Err(CodexPathState::Blocked));
             }
             Err(error) => return Err(error),
         };
-        self.engine.may(&place, Access::Write)?;
+        self.engine.check_access(&place, Access::Write)?;
         let name = path.to_string_lossy().into_owned();
         if let Some(name) = self.names.borrow_mut().insert(place.absolute().to_owned(), name) {
             return Err(Error::new(Code::PathSymlink, "The patch names one file by two paths.")
@@ -195,41 +198,42 @@ impl<'a> View<'a> {
                 .fact("exception", "two-names")
                 .next("Name the file by one path."));
         }
-        let now = match self.engine.opened(&place, self.options.declared) {
+        let now = match self.engine.load_file(&place, self.options.declared) {
             Ok(now) => now,
             Err(error) if error.data().get("kind").is_some_and(|kind| kind == "a directory") => {
-                return Ok(Err(Looked::Directory));
+                return Ok(Err(CodexPathState::Directory));
             }
             Err(error) => return Err(error),
         };
-        let itself = if place.via_link().is_some() { Some(store.admit_link(path)?) } else { None };
+        let itself = if place.via_link().is_some() { Some(store.resolve_no_follow(path)?) } else { None };
         let link = match itself {
-            Some(itself) => store.link(&itself)?.map(|target| (itself, target)),
+            Some(itself) => store.read_link(&itself)?.map(|target| (itself, target)),
             None => None,
         };
-        Ok(Ok(Seen { place, now, link }))
+        Ok(Ok(ObservedPath { place, now, link }))
     }
 
     fn is_below_a_file(&self, path: &Path) -> bool {
         let store = self.engine.store();
-        let is_file =
-            |above: &Path| store.admit(above).and_then(|place| store.stamp(&place)).is_ok_and(|stamp| stamp.is_some());
+        let is_file = |above: &Path| {
+            store.resolve_path(above).and_then(|place| store.metadata(&place)).is_ok_and(|stamp| stamp.is_some())
+        };
         path.ancestors().skip(1).any(is_file)
     }
 
     /// Returns the plans that together have the effect of the emulation's steps.
-    fn plans(&self, outcome: &Outcome) -> Result<Vec<Plan>> {
+    fn plans(&self, outcome: &CodexOutcome) -> Result<Vec<FilePlan>> {
         let mut seen = self.seen.take();
         let fates = fates(&outcome.changes);
         let mut sources = HashMap::new();
         for (path, fate) in &fates {
-            let Some(Seen { place, now: Some(now), link }) = seen.get(path) else { continue };
+            let Some(ObservedPath { place, now: Some(now), link }) = seen.get(path) else { continue };
             // The entry itself is removed, not the target of a link; a moved entry becomes a file.
             if link.is_some() && fate.vacated {
                 continue;
             }
             let (lines, text) = (self.known(place, now, fate.whole)?, now.snapshot.clone());
-            sources.insert(path.clone(), Source { place: place.clone(), text, lines });
+            sources.insert(path.clone(), ContentSource { place: place.clone(), text, lines });
         }
         let froms = fates.iter().filter(|(_, fate)| fate.bytes.is_some()).filter_map(|(_, fate)| fate.from.clone());
         let carried: HashSet<String> = froms.filter(|from| sources.contains_key(from)).collect();
@@ -238,19 +242,22 @@ impl<'a> View<'a> {
             let seen = match seen.remove(&path) {
                 Some(seen) => seen,
                 // The patch first removes an entry that was in the way.
-                None => Seen { place: self.cleared(&path)?, now: None, link: None },
+                None => ObservedPath { place: self.cleared(&path)?, now: None, link: None },
             };
             let source = fate.from.as_ref().and_then(|from| sources.get(from));
-            let lines = source.or_else(|| sources.get(&path)).map_or_else(Lines::all, |it| it.lines.clone());
+            let lines = source.or_else(|| sources.get(&path)).map_or_else(LineSet::all, |it| it.lines.clone());
             let plan = plan(fate, seen, source, lines);
-            plans.push(Plan { moved_on: plan.becomes == Becomes::Nothing && carried.contains(&path), ..plan });
+            plans.push(FilePlan {
+                is_move_source: plan.target == TargetState::Nothing && carried.contains(&path),
+                ..plan
+            });
         }
-        plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
+        plans.retain(|plan| !(plan.creates() && plan.target == TargetState::Nothing));
         Ok(plans)
     }
 
-    fn cleared(&self, path: &str) -> Result<Place> {
-        self.engine.admit(path, Access::Write).map_err(|error| {
+    fn cleared(&self, path: &str) -> Result<SafePath> {
+        self.engine.resolve_path(path, Access::Write).map_err(|error| {
             if error.code() != Code::PathInvalid {
                 return error;
             }
@@ -264,13 +271,13 @@ impl<'a> View<'a> {
     /// Returns the lines that the caller knows of a file it changes.
     ///
     /// Errors: `read.required`, `read.partial`, `stale.changed`.
-    fn known(&self, place: &Place, now: &Opened, whole: bool) -> Result<Lines> {
-        let person = self.caller.unread == Unread::Allow;
+    fn known(&self, place: &SafePath, now: &LoadedFile, whole: bool) -> Result<LineSet> {
+        let person = self.caller.unread == UnreadPolicy::Allow;
         let lines = match self.engine.base(self.caller, self.options, place, now)? {
-            Base::Fresh { lines, .. } => lines,
+            Base::Fresh { lines_seen: lines, .. } => lines,
             // A person sees the file, and the tool also takes it as it is.
-            _ if person && self.options.on_stale != OnStale::Reject => Lines::all(),
-            _ => return Err(stale::lost(self.engine, self.caller, place, now)),
+            _ if person && self.options.on_stale != StalePolicy::Reject => LineSet::all(),
+            _ => return Err(stale::version_unavailable(self.engine, self.caller, place, now)),
         };
         let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
         if whole && !missing.is_empty() && !person {
@@ -280,52 +287,54 @@ impl<'a> View<'a> {
     }
 }
 
-fn looked(seen: &Seen) -> Looked {
-    seen.now.as_ref().map_or(Looked::Missing, |now| Looked::File(now.snapshot.raw().to_vec()))
+fn looked(seen: &ObservedPath) -> CodexPathState {
+    seen.now.as_ref().map_or(CodexPathState::Missing, |now| CodexPathState::File(now.snapshot.raw().to_vec()))
 }
 
 /// Creates the plan for one path; `lines` are the ones that the caller knows of its source.
-fn plan(fate: Fate, seen: Seen, source: Option<&Source>, lines: Lines) -> Plan {
+fn plan(fate: PathOutcome, seen: ObservedPath, source: Option<&ContentSource>, lines: LineSet) -> FilePlan {
     let (place, now) = match seen.link {
-        Some((itself, target)) if fate.vacated => (itself, Now::Link(target)),
-        _ => (seen.place, seen.now.map_or(Now::Nothing, Now::File)),
+        Some((itself, target)) if fate.vacated => (itself, CurrentState::Link(target)),
+        _ => (seen.place, seen.now.map_or(CurrentState::Nothing, CurrentState::File)),
     };
-    let Some(bytes) = fate.bytes else { return Plan::other(place, now, Becomes::Nothing) };
+    let Some(bytes) = fate.bytes else { return FilePlan::replace_entry(place, now, TargetState::Nothing) };
     let before = match (source, &now) {
         (Some(source), _) => source.text.clone(),
-        (None, Now::File(opened)) => opened.snapshot.clone(),
+        (None, CurrentState::File(opened)) => opened.snapshot.clone(),
         (None, _) => Snapshot::from_text(""),
     };
     let (before, changes) = changes(before, bytes);
-    let lines = if before.is_opaque() { lines } else { seen::after_writing(&lines, &before, &changes) };
-    let origin = source.map(|from| Origin { place: from.place.clone(), copied: false });
-    Plan { origin, ..Plan::new(place, now, before, written_over(changes), lines) }
+    let lines = if before.is_binary() { lines } else { base::after_writing(&lines, &before, &changes) };
+    let origin = source.map(|from| SourceFile { place: from.place.clone(), copied: false });
+    FilePlan { source_file: origin, ..FilePlan::new(place, now, before, without_ops(changes), lines) }
 }
 
 /// Returns the final state of each path, in order of first occurrence.
-fn fates(changes: &[Change]) -> Vec<(String, Fate)> {
+fn fates(changes: &[CodexChange]) -> Vec<(String, PathOutcome)> {
     let mut order: Vec<String> = Vec::new();
-    let mut fates: HashMap<String, Fate> = HashMap::new();
-    for Change { path, how } in changes {
-        let to = if let How::Moved { to, .. } = how { Some(to) } else { None };
+    let mut fates: HashMap<String, PathOutcome> = HashMap::new();
+    for CodexChange { path, how } in changes {
+        let to = if let CodexChangeKind::Moved { to, .. } = how { Some(to) } else { None };
         for path in [Some(path), to].into_iter().flatten() {
             fates.entry(path.clone()).or_insert_with(|| {
                 order.push(path.clone());
-                Fate::default()
+                PathOutcome::default()
             });
         }
         let was = fates.remove(path).unwrap_or_default();
         let vacated = was.vacated;
         let fate = match how {
-            How::Created(bytes) => Fate { bytes: Some(bytes.clone()), whole: true, vacated, from: None },
-            How::Edited(bytes) => Fate { bytes: Some(bytes.clone()), ..was },
-            How::Removed => Fate { vacated: true, ..Fate::default() },
-            How::Moved { to, bytes } => {
+            CodexChangeKind::Created(bytes) => {
+                PathOutcome { bytes: Some(bytes.clone()), whole: true, vacated, from: None }
+            }
+            CodexChangeKind::Edited(bytes) => PathOutcome { bytes: Some(bytes.clone()), ..was },
+            CodexChangeKind::Removed => PathOutcome { vacated: true, ..PathOutcome::default() },
+            CodexChangeKind::Moved { to, bytes } => {
                 // The content may have been moved several times.
                 let from = if was.whole { was.from } else { Some(path.clone()) };
                 let vacated = fates.get(to).is_some_and(|there| there.vacated);
-                fates.insert(to.clone(), Fate { bytes: Some(bytes.clone()), from, vacated, whole: true });
-                Fate { vacated: true, ..Fate::default() }
+                fates.insert(to.clone(), PathOutcome { bytes: Some(bytes.clone()), from, vacated, whole: true });
+                PathOutcome { vacated: true, ..PathOutcome::default() }
             }
         };
         fates.insert(path.clone(), fate);
@@ -336,13 +345,13 @@ fn fates(changes: &[Change]) -> Vec<(String, Fate)> {
 /// Returns the change of a text to these bytes, as small as lines allow.
 fn changes(before: Snapshot, bytes: Vec<u8>) -> (Snapshot, ChangeSet) {
     match before.reopen(bytes.clone()) {
-        Ok(after) if !before.is_opaque() && before.codec().charset == after.codec().charset => {
-            let changes = ChangeSet::between(&before, &after);
+        Ok(after) if !before.is_binary() && before.codec().charset == after.codec().charset => {
+            let changes = ChangeSet::diff(&before, &after);
             (before, changes)
         }
         _ => {
-            let before = Snapshot::opaque(before.raw().to_vec());
-            let changes = all_bytes(&before, bytes);
+            let before = Snapshot::binary(before.raw().to_vec());
+            let changes = replace_all_bytes(&before, bytes);
             (before, changes)
         }
     }

@@ -1,16 +1,16 @@
 //! The tool `convert`: applies edits in one format to the current files, and prints the changes in another.
 
-use crate::apply::{self, Heard};
-use crate::caller::Caller;
+use crate::apply::{self, ParsedEdits};
+use crate::call_context::CallContext;
 use crate::engine::Engine;
-use crate::options::Options;
+use crate::options::CallOptions;
 use crate::patching::check_blanks;
-use crate::plan::{Becomes, Now, Plan};
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::reply::Answer;
 use crate::reply_limits::ReplyLimits;
-use emendate_core::print::{FileDelta, TARGETS, Target};
+use emendate_core::print::{FileDelta, PRINT_FORMATS, PrintFormat};
 use emendate_core::{Code, Error, FileMode, Result, Snapshot};
-use emendate_fs::Place;
+use emendate_fs::SafePath;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -18,15 +18,16 @@ use std::path::Path;
 /// The input of `convert`, used for its schema only.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the fields are read as those of apply, once `to` is taken out")]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct ConvertInput {
     /// The format to write: `unified`, `apply_patch`, `search_replace`, `whole_file`, `hashline` or `anchors`.
     to: String,
     #[serde(flatten)]
-    edits: apply::Args,
+    edits: apply::ApplyInput,
 }
 
 /// One file, before and after.
-struct Turned {
+struct ConvertedFile {
     path: String,
     from: Option<String>,
     before: Option<Snapshot>,
@@ -36,24 +37,25 @@ struct Turned {
 
 impl Engine {
     /// Runs the tool `convert`. Nothing is written.
-    pub(crate) fn convert(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
+    pub(crate) fn convert(&self, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
         let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
         let target = target(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
-        let (args, options, selection) = self.asked(caller, tool, input)?;
-        let Heard { format, request, options, directory } = self.hear(caller, args, options, &selection)?;
+        let (args, options, selection) = self.parse_input(caller, tool, input)?;
+        let ParsedEdits { format, request, options, directory } =
+            self.parse_edits(caller, args, options, &selection)?;
         let mut notes = request.notes.clone();
         let targets = self.targets(request)?;
-        let registers = self.open_drawer(caller, &targets)?.registers();
+        let registers = self.load_registers(caller, &targets)?.registers();
         // Both texts are printed, so both are needed.
-        let options = Options { whole: true, ..options };
+        let options = CallOptions { whole: true, ..options };
         let (mut plans, _) = self.plan(caller, &targets, registers, &options)?;
         check_blanks(&mut plans, options.patch.whitespace)?;
         let mut files = Vec::with_capacity(plans.len());
-        for plan in plans.iter().filter(|plan| !plan.moved_on && plan.writes()) {
+        for plan in plans.iter().filter(|plan| !plan.is_move_source && plan.writes()) {
             files.push(turned(plan, &directory)?);
             notes.extend(plan.notes.iter().chain(plan.ops.iter().flat_map(|op| &op.notes)).cloned());
         }
-        let deltas: Vec<FileDelta<'_>> = files.iter().map(Turned::delta).collect();
+        let deltas: Vec<FileDelta<'_>> = files.iter().map(ConvertedFile::delta).collect();
         let text = target.print(&deltas)?;
         whole(&text, self.reply_limits(caller))?;
         let mut data = Map::new();
@@ -80,35 +82,35 @@ fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
         .next("Convert fewer files in one call, or run `emend convert` in a terminal, which writes up to 16 MiB."))
 }
 
-fn target(name: &str) -> Result<&'static Target> {
-    Target::named(name).ok_or_else(|| {
-        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+fn target(name: &str) -> Result<&'static PrintFormat> {
+    PrintFormat::target_by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = PRINT_FORMATS.iter().map(|target| target.name).collect();
         Error::new(Code::CallInvalid, format!("`{name}` is not a format that edits can be converted to."))
             .next(format!("Set to to one of: {}.", names.join(", ")))
     })
 }
 
-fn turned(plan: &Plan, directory: &Path) -> Result<Turned> {
-    let name = |place: &Place| {
+fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
+    let name = |place: &SafePath| {
         let path = place.absolute();
         path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
     };
-    let is_link = matches!(plan.now, Now::Link(_)) || matches!(plan.becomes, Becomes::Link(_));
-    if is_link || plan.before.is_opaque() {
+    let is_link = matches!(plan.current, CurrentState::Link(_)) || matches!(plan.target, TargetState::Link(_));
+    if is_link || plan.before.is_binary() {
         return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")
             .evidence(plan.place.shown())
             .next("Leave that file out, or apply the edits as they are."));
     }
-    let moved = plan.origin.as_ref().filter(|origin| !origin.copied);
-    let gone = plan.becomes == Becomes::Nothing;
-    let was = match &plan.now {
-        Now::File(now) if plan.executable.is_some() => Some(mode(now.stamp.mode & 0o111 != 0)),
+    let moved = plan.source_file.as_ref().filter(|origin| !origin.copied);
+    let gone = plan.target == TargetState::Nothing;
+    let was = match &plan.current {
+        CurrentState::File(now) if plan.executable.is_some() => Some(mode(now.stamp.mode & 0o111 != 0)),
         _ => None,
     };
-    Ok(Turned {
+    Ok(ConvertedFile {
         path: name(&plan.place),
         from: moved.map(|origin| name(&origin.place)),
-        before: (matches!(plan.now, Now::File(_)) || moved.is_some()).then(|| plan.before.clone()),
+        before: (matches!(plan.current, CurrentState::File(_)) || moved.is_some()).then(|| plan.before.clone()),
         after: if gone { None } else { Some(plan.after()?) },
         modes: (was, plan.executable.map(mode)),
     })
@@ -118,7 +120,7 @@ fn mode(executable: bool) -> FileMode {
     if executable { FileMode::Executable } else { FileMode::Regular }
 }
 
-impl Turned {
+impl ConvertedFile {
     fn delta(&self) -> FileDelta<'_> {
         FileDelta {
             path: &self.path,

@@ -1,13 +1,15 @@
 //! After hop 8: problems that language servers find in the files that a call wrote, separated into new and existing
 //! ones. The files are on disk and no lock is held; a failure here is not a failure of the edit.
 
-use crate::config::{Moment, Server};
+use crate::config::{LanguageServerConfig, ServerTrigger};
 use crate::engine::Engine;
-use crate::plan::{Becomes, Now, Plan};
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::receipt::Receipt;
 use emendate_core::{ChangeSet, Charset, Snapshot, Span};
-use emendate_fs::{Place, shown};
-use emendate_lsp::{Edit, Elsewhere, Found, Job, Problem, Text, Unknown, Why};
+use emendate_fs::{SafePath, shown};
+use emendate_lsp::{
+    CheckRequest, Diagnostic, DiagnosticReport, DiagnosticsFailure, FileText, OtherFileReport, SpanEdit, UnknownReason,
+};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,40 +19,40 @@ use std::thread;
 use std::time::Duration;
 
 /// Files of a call that a server is asked about.
-pub(crate) const MOST_ASKED: usize = 50;
+pub(crate) const ASKED_FILES_MAX: usize = 50;
 /// Bytes of a text that is sent to a server.
-pub(crate) const LARGEST: usize = 2 << 20;
+pub(crate) const TEXT_BYTES_MAX: usize = 2 << 20;
 /// Problems that the text of a reply lists for all its files.
-const LISTED: usize = 30;
+const LISTED_PROBLEMS_MAX: usize = 30;
 /// Problems that it lists for one file that was not written.
-const LISTED_ELSEWHERE: usize = 5;
+const LISTED_PROBLEMS_ELSEWHERE_MAX: usize = 5;
 /// Problems that the data of a reply lists for one file.
-const IN_DATA: usize = 100;
+const DATA_PROBLEMS_MAX: usize = 100;
 
 /// The report of one server about a file.
-pub(crate) struct Said {
+pub(crate) struct ServerReport {
     pub(crate) server: String,
-    pub(crate) answer: Result<Found, Unknown>,
+    pub(crate) answer: Result<DiagnosticReport, DiagnosticsFailure>,
 }
 
 /// The diagnosis of a file.
 #[derive(Default)]
 pub(crate) struct Diagnosis {
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<ServerReport>,
     /// Problems that the text lists.
     pub(crate) most: usize,
     /// Problems that the call caused in files it did not write, each with its server.
-    pub(crate) elsewhere: Vec<(String, Elsewhere)>,
+    pub(crate) elsewhere: Vec<(String, OtherFileReport)>,
 }
 
 /// A file that servers are asked about.
-pub(crate) struct Subject<'a> {
-    pub(crate) place: &'a Place,
+pub(crate) struct DiagnosisTarget<'a> {
+    pub(crate) place: &'a SafePath,
     /// Its former path and text.
     pub(crate) before: Option<(&'a Path, Cow<'a, str>)>,
     /// The current text; `None` for a deleted file.
     pub(crate) after: Option<Cow<'a, str>>,
-    pub(crate) edits: Vec<Edit>,
+    pub(crate) edits: Vec<SpanEdit>,
     pub(crate) written: bool,
     pub(crate) copied: bool,
 }
@@ -61,43 +63,42 @@ impl Engine {
         if self.config().servers.is_empty() {
             return;
         }
-        let written = receipts.iter().filter(|receipt| receipt.is_written() && !receipt.is_told_elsewhere()).count();
-        let asks = |server: &Server| server.when == Moment::Edit || (server.when == Moment::Batch && written > 1);
+        let written = receipts.iter().filter(|receipt| receipt.is_written() && !receipt.is_move_source()).count();
+        let asks = |server: &LanguageServerConfig| {
+            server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1)
+        };
         let of_receipts: Vec<(usize, Snapshot)> = receipts
             .iter()
             .enumerate()
             .filter(|(_, receipt)| {
                 let plan = receipt.plan();
-                receipt.is_written()
-                    && !receipt.is_told_elsewhere()
-                    && !plan.before.is_opaque()
-                    && plan.source.is_none()
+                receipt.is_written() && !receipt.is_move_source() && !plan.before.is_binary() && plan.source.is_none()
             })
             .filter_map(|(nth, receipt)| Some((nth, receipt.plan().after().ok()?)))
             .collect();
-        let subjects: Vec<Subject<'_>> =
+        let subjects: Vec<DiagnosisTarget<'_>> =
             of_receipts.iter().filter_map(|(nth, after)| Some(subject(receipts.get(*nth)?.plan(), after))).collect();
-        let (said, mut elsewhere) = self.consulted(&subjects, asks, None);
+        let (said, mut elsewhere) = self.ask_servers(&subjects, asks, None);
         let gone: Vec<bool> = subjects.iter().map(|subject| subject.after.is_none()).collect();
         drop(subjects);
         let files = said.iter().filter(|said| !said.is_empty()).count().max(1);
         for (((nth, _), said), gone) in of_receipts.iter().zip(said).zip(gone) {
             if let Some(receipt) = receipts.get_mut(*nth).filter(|_| !gone && !said.is_empty()) {
-                let most = (LISTED / files).max(2);
+                let most = (LISTED_PROBLEMS_MAX / files).max(2);
                 receipt.diagnosis = Some(Diagnosis { said, most, elsewhere: std::mem::take(&mut elsewhere) });
             }
         }
     }
 
     /// Asks all servers concerned about some files at once, within their time or the given one.
-    pub(crate) fn consulted(
+    pub(crate) fn ask_servers(
         &self,
-        subjects: &[Subject<'_>],
-        asks: impl Fn(&Server) -> bool,
+        subjects: &[DiagnosisTarget<'_>],
+        asks: impl Fn(&LanguageServerConfig) -> bool,
         time: Option<Duration>,
-    ) -> (Vec<Vec<Said>>, Vec<(String, Elsewhere)>) {
+    ) -> (Vec<Vec<ServerReport>>, Vec<(String, OtherFileReport)>) {
         let mut groups: BTreeMap<(usize, PathBuf), Vec<(usize, &str)>> = BTreeMap::new();
-        let mut all: Vec<Vec<Said>> = subjects.iter().map(|_| Vec::new()).collect();
+        let mut all: Vec<Vec<ServerReport>> = subjects.iter().map(|_| Vec::new()).collect();
         for (nth, subject) in subjects.iter().enumerate() {
             for (which, server) in self.config().servers.iter().enumerate().filter(|(_, server)| asks(server)) {
                 let Some(language) = server.language(subject.place.relative(), subject.place.absolute()) else {
@@ -108,7 +109,7 @@ impl Engine {
                 if let Some(reason) = over_limit(group.len(), length)
                     && let Some(said) = all.get_mut(nth)
                 {
-                    said.push(Said { server: server.spec.name.clone(), answer: Err(reason) });
+                    said.push(ServerReport { server: server.spec.name.clone(), answer: Err(reason) });
                 } else {
                     group.push((nth, language));
                 }
@@ -117,13 +118,14 @@ impl Engine {
         let answers = thread::scope(|scope| {
             let ask = |((which, root), files): (&(usize, PathBuf), &Vec<(usize, &str)>)| {
                 let server = self.config().servers.get(*which)?;
-                let jobs: Vec<Job<'_>> =
+                let jobs: Vec<CheckRequest<'_>> =
                     files.iter().filter_map(|(nth, language)| Some(subjects.get(*nth)?.job(language))).collect();
                 // If nothing was written, nothing can have been caused.
                 let written = jobs.iter().any(|job| job.written);
-                let stands =
-                    |path: &Path, text: &str| written && self.glance(path).is_some_and(|now| exact(&now) == text);
-                Some(self.servers().ask_around(&server.spec, root, &jobs, time.unwrap_or(server.time), &stands))
+                let stands = |path: &Path, text: &str| {
+                    written && self.read_other_file(path).is_some_and(|now| exact(&now) == text)
+                };
+                Some(self.servers().check_with_others(&server.spec, root, &jobs, time.unwrap_or(server.time), &stands))
             };
             let running: Vec<_> = groups.iter().map(|group| scope.spawn(move || ask(group))).collect();
             running.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>()
@@ -135,7 +137,7 @@ impl Engine {
             elsewhere.extend(others.into_iter().map(|other| (name.clone(), other)));
             for ((nth, _), answer) in files.iter().zip(answers) {
                 if let Some(said) = all.get_mut(*nth) {
-                    said.push(Said { server: name.clone(), answer });
+                    said.push(ServerReport { server: name.clone(), answer });
                 }
             }
         }
@@ -144,24 +146,24 @@ impl Engine {
 
     /// Returns the project directory of a file for a server: the nearest one above the file with the most significant
     /// marker, or the root.
-    pub(crate) fn project(&self, server: &Server, place: &Place) -> PathBuf {
+    pub(crate) fn project(&self, server: &LanguageServerConfig, place: &SafePath) -> PathBuf {
         let root = self.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
         let above = || place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
         let has = |folder: &&Path, marker: &String| {
-            let place = self.store().admit(&folder.join(marker));
-            place.and_then(|place| self.store().stamp(&place)).is_ok_and(|stamp| stamp.is_some())
+            let place = self.store().resolve_path(&folder.join(marker));
+            place.and_then(|place| self.store().metadata(&place)).is_ok_and(|stamp| stamp.is_some())
         };
         let found = server.markers.iter().find_map(|marker| above().find(|folder| has(folder, marker)));
         found.unwrap_or(root).to_owned()
     }
 }
 
-impl Subject<'_> {
-    fn job<'a>(&'a self, language: &'a str) -> Job<'a> {
-        Job {
+impl DiagnosisTarget<'_> {
+    fn job<'a>(&'a self, language: &'a str) -> CheckRequest<'a> {
+        CheckRequest {
             path: self.place.absolute(),
             language,
-            before: self.before.as_ref().map(|(path, text)| Text { path, text }),
+            before: self.before.as_ref().map(|(path, text)| FileText { path, text }),
             after: self.after.as_deref(),
             edits: self.edits.clone(),
             written: self.written,
@@ -170,27 +172,27 @@ impl Subject<'_> {
     }
 }
 
-fn over_limit(files: usize, length: usize) -> Option<Unknown> {
-    let why = |why: String| Some(Unknown::new(Why::Limit, why));
+fn over_limit(files: usize, length: usize) -> Option<DiagnosticsFailure> {
+    let why = |why: String| Some(DiagnosticsFailure::new(UnknownReason::Limit, why));
     match (files, length) {
-        (MOST_ASKED.., _) => why(format!("it is asked about {MOST_ASKED} files of a call")),
-        (_, length) if length > LARGEST => why(format!("the text has more than {} MiB", LARGEST >> 20)),
+        (ASKED_FILES_MAX.., _) => why(format!("it is asked about {ASKED_FILES_MAX} files of a call")),
+        (_, length) if length > TEXT_BYTES_MAX => why(format!("the text has more than {} MiB", TEXT_BYTES_MAX >> 20)),
         _ => None,
     }
 }
 
 /// Describes the change of a plan for consumers of texts.
-fn subject<'a>(plan: &'a Plan, after: &'a Snapshot) -> Subject<'a> {
-    let stood = match (&plan.origin, &plan.now) {
+fn subject<'a>(plan: &'a FilePlan, after: &'a Snapshot) -> DiagnosisTarget<'a> {
+    let stood = match (&plan.source_file, &plan.current) {
         (Some(origin), _) => Some(&origin.place),
-        (None, Now::File(_)) => Some(&plan.place),
+        (None, CurrentState::File(_)) => Some(&plan.place),
         (None, _) => None,
     };
     let before = stood.map(|place| (place.absolute(), exact(&plan.before)));
-    let after = (plan.becomes == Becomes::File).then_some(after);
+    let after = (plan.target == TargetState::File).then_some(after);
     let edits = after.map(|after| edits(plan, after)).unwrap_or_default();
-    let copied = plan.origin.as_ref().is_some_and(|origin| origin.copied);
-    Subject { place: &plan.place, before, after: after.map(exact), edits, written: true, copied }
+    let copied = plan.source_file.as_ref().is_some_and(|origin| origin.copied);
+    DiagnosisTarget { place: &plan.place, before, after: after.map(exact), edits, written: true, copied }
 }
 
 /// Returns the text exactly as in the file, with its line ends; for files that are not UTF-8, the decoded text.
@@ -205,28 +207,28 @@ fn utf8(snapshot: &Snapshot) -> Option<&str> {
 }
 
 /// Returns the change in bytes of the exact texts.
-fn edits(plan: &Plan, after: &Snapshot) -> Vec<Edit> {
+fn edits(plan: &FilePlan, after: &Snapshot) -> Vec<SpanEdit> {
     let of = |changes: &ChangeSet, mark: usize| {
         let one = |splice: &emendate_core::Splice| {
             let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
-            Some(Edit { span, len: splice.text.len() })
+            Some(SpanEdit { span, len: splice.text.len() })
         };
-        changes.splices().iter().map(one).collect::<Option<Vec<Edit>>>()
+        changes.splices().iter().map(one).collect::<Option<Vec<SpanEdit>>>()
     };
     let mark = plan.before.codec().mark;
     let same = utf8(&plan.before).is_some() && utf8(after).is_some() && after.codec().mark == mark;
     let own = if same { of(&plan.changes, mark) } else { None };
     own.unwrap_or_else(|| {
         let (before, after) = (Snapshot::from_text(&exact(&plan.before)), Snapshot::from_text(&exact(after)));
-        of(&ChangeSet::between(&before, &after), 0).unwrap_or_default()
+        of(&ChangeSet::diff(&before, &after), 0).unwrap_or_default()
     })
 }
 
 impl Diagnosis {
     /// The new problems, the worst first, each with its server.
-    pub(crate) fn fresh(&self) -> Vec<(&str, &Problem)> {
+    pub(crate) fn new_problems(&self) -> Vec<(&str, &Diagnostic)> {
         let found = self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().ok()?)));
-        let mut all: Vec<(&str, &Problem)> =
+        let mut all: Vec<(&str, &Diagnostic)> =
             found.flat_map(|(server, found)| found.new.iter().map(move |problem| (server, problem))).collect();
         all.sort_by_key(|(_, problem)| (problem.severity, problem.span));
         all
@@ -237,19 +239,19 @@ impl Diagnosis {
     }
 
     /// The servers without a result.
-    pub(crate) fn unknown(&self) -> impl Iterator<Item = (&str, &Unknown)> {
+    pub(crate) fn unanswered(&self) -> impl Iterator<Item = (&str, &DiagnosticsFailure)> {
         self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().err()?)))
     }
 
     /// Lists the servers that answered.
-    pub(crate) fn by(&self) -> String {
+    pub(crate) fn answering_servers(&self) -> String {
         let known = self.said.iter().filter(|said| said.answer.is_ok()).map(|said| &*said.server);
         known.collect::<Vec<&str>>().join(", ")
     }
 
     /// Formats the diagnosis for a model, after an edit.
     pub(crate) fn text(&self) -> String {
-        let (new, existing, by) = (self.fresh(), self.existing(), self.by());
+        let (new, existing, by) = (self.new_problems(), self.existing(), self.answering_servers());
         let mut out = String::new();
         if !by.is_empty() {
             let before = match existing {
@@ -262,64 +264,64 @@ impl Diagnosis {
                 1 => writeln!(out, "Diagnostics ({by}): 1 new problem{before}:"),
                 n => writeln!(out, "Diagnostics ({by}): {n} new problems{before}:"),
             };
-            out.push_str(&listed(&new, self.most));
+            out.push_str(&problem_list(&new, self.most));
         }
-        for (server, unknown) in self.unknown() {
+        for (server, unknown) in self.unanswered() {
             let _ = writeln!(out, "Diagnostics ({server}): unknown ({}).", reason(unknown));
         }
         for (server, path, problems) in self.brought().filter(|(.., problems)| !problems.is_empty()) {
             let noun = if problems.len() == 1 { "problem" } else { "problems" };
             let _ = writeln!(out, "{}: {} new {noun} by this edit ({server}):", shown(path), problems.len());
-            let problems: Vec<(&str, &Problem)> = problems.iter().map(|problem| (server, problem)).collect();
-            out.push_str(&listed(&problems, LISTED_ELSEWHERE));
+            let problems: Vec<(&str, &Diagnostic)> = problems.iter().map(|problem| (server, problem)).collect();
+            out.push_str(&problem_list(&problems, LISTED_PROBLEMS_ELSEWHERE_MAX));
         }
         out
     }
 
     /// The problems in other files.
-    fn brought(&self) -> impl Iterator<Item = (&str, &Path, &[Problem])> {
+    fn brought(&self) -> impl Iterator<Item = (&str, &Path, &[Diagnostic])> {
         self.elsewhere.iter().filter_map(|(server, it)| Some((&**server, &*it.path, it.new.as_deref().ok()?)))
     }
 
     /// Converts to the stable JSON for programs: `{"state": "clean" | "new" | "existing" | "unknown", "new",
     /// "newCount", "existing", "servers", "text"}`.
     pub(crate) fn to_json(&self) -> Value {
-        let (new, existing) = (self.fresh(), self.existing());
-        let state = match (new.len(), self.unknown().next(), existing) {
+        let (new, existing) = (self.new_problems(), self.existing());
+        let state = match (new.len(), self.unanswered().next(), existing) {
             (1.., ..) => "new",
             (0, Some(_), _) => "unknown",
             (0, None, 1..) => "existing",
             (0, None, 0) => "clean",
         };
-        let problem = |(server, problem): &(&str, &Problem)| {
+        let problem = |(server, problem): &(&str, &Diagnostic)| {
             let mut out = problem.to_json();
             out["server"] = (*server).into();
             out
         };
-        let server = |said: &Said| match &said.answer {
+        let server = |said: &ServerReport| match &said.answer {
             Ok(found) => json!({
                 "name": said.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
                 "existing": found.existing,
             }),
             Err(unknown) => json!({
-                "name": said.server, "known": false, "reason": unknown.why.name(), "detail": unknown.detail,
+                "name": said.server, "known": false, "reason": unknown.reason.name(), "detail": unknown.detail,
             }),
         };
-        let other = |(server, it): &(String, Elsewhere)| {
+        let other = |(server, it): &(String, OtherFileReport)| {
             let mut out = json!({ "filePath": shown(&it.path), "server": server, "known": it.new.is_ok() });
             match &it.new {
                 Ok(new) => {
                     out["newCount"] = new.len().into();
-                    out["new"] = new.iter().take(IN_DATA).map(Problem::to_json).collect();
+                    out["new"] = new.iter().take(DATA_PROBLEMS_MAX).map(Diagnostic::to_json).collect();
                 }
-                Err(unknown) => out["reason"] = unknown.why.name().into(),
+                Err(unknown) => out["reason"] = unknown.reason.name().into(),
             }
             out
         };
         json!({
             "elsewhere": self.elsewhere.iter().map(other).collect::<Vec<Value>>(),
             "state": state,
-            "new": new.iter().take(IN_DATA).map(problem).collect::<Vec<Value>>(),
+            "new": new.iter().take(DATA_PROBLEMS_MAX).map(problem).collect::<Vec<Value>>(),
             "newCount": new.len(),
             "existing": existing,
             "text": self.text(),
@@ -329,7 +331,7 @@ impl Diagnosis {
 }
 
 /// Formats problems, one per line.
-pub(crate) fn listed(problems: &[(&str, &Problem)], most: usize) -> String {
+pub(crate) fn problem_list(problems: &[(&str, &Diagnostic)], most: usize) -> String {
     let mut out = String::new();
     for (server, problem) in problems.iter().take(most) {
         let (line, column) = problem.start;
@@ -344,7 +346,7 @@ pub(crate) fn listed(problems: &[(&str, &Problem)], most: usize) -> String {
 }
 
 /// Formats the reason for a missing result.
-pub(crate) fn reason(unknown: &Unknown) -> String {
-    let name = unknown.why.name();
+pub(crate) fn reason(unknown: &DiagnosticsFailure) -> String {
+    let name = unknown.reason.name();
     if unknown.detail.is_empty() { name.to_owned() } else { format!("{name}: {}", unknown.detail) }
 }

@@ -1,12 +1,12 @@
 //! Lazy edits: new text with placeholders for unchanged code.
 
-use crate::caller::Caller;
-use crate::engine::{Engine, Opened};
-use crate::options::Options;
-use crate::plan::Plan;
+use crate::call_context::CallContext;
+use crate::engine::{Engine, LoadedFile};
+use crate::options::CallOptions;
+use crate::plan::FilePlan;
 use emendate_core::elided::{self, Extent};
-use emendate_core::{Code, Error, Op, Order, Result, Snapshot};
-use emendate_fs::Place;
+use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot};
+use emendate_fs::SafePath;
 use emendate_syntax::Symbol;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,14 +15,14 @@ impl Engine {
     /// Plans the edit that a text with placeholders expresses. `refusal` is the error for ambiguous placeholders.
     pub(crate) fn plan_elided(
         &self,
-        caller: &Caller,
-        place: Place,
-        now: Opened,
+        caller: &CallContext,
+        place: SafePath,
+        now: LoadedFile,
         content: &str,
         refusal: Error,
-        options: &Options,
-    ) -> Result<Plan> {
-        let text = emendate_core::reading_of(content);
+        options: &CallOptions,
+    ) -> Result<FilePlan> {
+        let text = emendate_core::normalize_text(content);
         let mut refusal = Some(refusal);
         let (mut gaps, target) = (0, place.clone());
         let mut ops = |seen: &Snapshot| {
@@ -39,14 +39,14 @@ impl Engine {
                 }
             }
         };
-        let mut plan = self.plan_against(caller, place, now, (&mut ops, Order::Together), options)?;
+        let mut plan = self.plan_against(caller, place, now, (&mut ops, OpOrder::Together), options)?;
         let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
         plan.notes.push(format!("{gaps} {what} in the new text {stand} for code that was kept as it is."));
         Ok(plan)
     }
 
     /// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.
-    fn extents(&self, caller: &Caller, place: &Place, old: &str, new: &str) -> Vec<Extent> {
+    fn extents(&self, caller: &CallContext, place: &SafePath, old: &str, new: &str) -> Vec<Extent> {
         let grammars = self.grammars(caller);
         let outline = |text: &str| grammars.symbols(place, text).unwrap_or_default();
         let (old, new) = (outline(old), outline(&elided::without_gaps(old, new)));

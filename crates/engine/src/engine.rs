@@ -1,22 +1,22 @@
 //! The engine: the state shared by all use cases. Opening a file is hop 3 of an edit: resolve the path, check the
 //! policy, read, decode.
 
-use crate::broken::without;
-use crate::caller::Caller;
-use crate::config::{Config, Source};
+use crate::call_context::CallContext;
+use crate::config::{Config, RuleSource};
+use crate::config_error::restrict;
 use crate::encoding;
 use crate::events;
-use crate::lesson::Failures;
-use crate::log::Loose;
-use crate::policy::{Access, Guard, Hit};
-use crate::registers::Drawers;
+use crate::failure_advice::Failures;
+use crate::history_stores::{HistoryStores, StateLocation};
+use crate::log::UnstoredVersion;
+use crate::policy::{Access, BlockingRule, Guard};
+use crate::registers::RegisterStore;
 use crate::repeat::LastChanges;
 use crate::reply_limits::ReplyLimits;
-use crate::shelves::{Shelves, State};
-use crate::syntax::{Apart, Parsers};
-use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot, work};
+use crate::syntax::{ParserIsolation, Parsers};
+use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
 use emendate_events::Sink;
-use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
+use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, shown};
 use emendate_history::{History, OperationId, Sessions};
 use emendate_lsp::Servers;
 use serde_json::Value;
@@ -26,53 +26,53 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Buffers kept for reuse, and bytes of the largest one.
-const POOL: usize = 4;
-const POOLED: usize = 16 << 20;
+const POOLED_BUFFERS_MAX: usize = 4;
+const POOLED_BUFFER_BYTES_MAX: usize = 16 << 20;
 
 /// Names of a project's configuration file; the first existing one counts.
 pub const PROJECT_FILES: [&str; 2] = ["emend.toml", ".emend.toml"];
 /// Bytes of a configuration file.
-const CONFIGURATION: u64 = 1 << 20;
+const CONFIG_BYTES_MAX: u64 = 1 << 20;
 
 /// Locks for edits within one process.
-const TURNS: usize = 64;
+const PATH_LOCKS: usize = 64;
 
 /// Reads, edits and writes files below its roots, for any number of concurrent callers.
 pub struct Engine {
     store: Box<dyn Store>,
-    shelves: Shelves,
+    history_stores: HistoryStores,
     config: Config,
     /// The state directory, if it is below a root.
-    own: Option<PathBuf>,
-    pool: Mutex<Vec<Vec<u8>>>,
-    turns: [Mutex<()>; TURNS],
+    state_directory: Option<PathBuf>,
+    buffers: Mutex<Vec<Vec<u8>>>,
+    path_locks: [Mutex<()>; PATH_LOCKS],
     failures: Failures,
     last_changes: LastChanges,
-    drawers: Drawers,
+    register_store: RegisterStore,
     parsers: Parsers,
     notices: Mutex<Vec<String>>,
-    loose: Mutex<Vec<Loose>>,
+    unstored: Mutex<Vec<UnstoredVersion>>,
     /// The key for the seals of questions.
     secret: OnceLock<[u8; 32]>,
-    unsettled: Mutex<Vec<(usize, OperationId)>>,
-    settling: Mutex<()>,
+    unconfirmed: Mutex<Vec<(usize, OperationId)>>,
+    confirm_lock: Mutex<()>,
     events: Sink,
     servers: Servers,
     /// Set when the client is gone and nothing reads the answers.
-    gone: Arc<AtomicBool>,
+    client_gone: Arc<AtomicBool>,
 }
 
 /// Opens the roots with a journal, after recovering what dead processes left in it. Without a journal if it cannot be
 /// kept: single files are still written safely.
-fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Result<Local> {
-    let store = match Local::open(roots)?.with_journal(journal) {
+fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Result<LocalStore> {
+    let store = match LocalStore::open(roots)?.with_journal(journal) {
         Ok(store) => store,
         Err(error) => {
             notices.push(format!(
                 "Calls that change several files are not safe against a crash in the middle: {}",
                 error.message()
             ));
-            return Local::open(roots);
+            return LocalStore::open(roots);
         }
     };
     match store.recover() {
@@ -95,17 +95,17 @@ fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Re
 fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Result<Config> {
     let read = |name: &str| -> Result<Option<(PathBuf, Vec<u8>)>> {
         let path = root.join(name);
-        let Ok(place) = store.admit(&path) else { return Ok(None) };
-        Ok(store.read(&place, CONFIGURATION, Vec::new())?.map(|version| (path, version.bytes)))
+        let Ok(place) = store.resolve_path(&path) else { return Ok(None) };
+        Ok(store.read(&place, CONFIG_BYTES_MAX, Vec::new())?.map(|version| (path, version.bytes)))
     };
     for name in PROJECT_FILES {
         let Some((path, bytes)) = read(name)? else { continue };
         let text = String::from_utf8_lossy(&bytes);
         let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
-        let source = Source { base: Some(root), ..Source::new(&origin, trusted) };
+        let source = RuleSource { base: Some(root), ..RuleSource::new(&origin, trusted) };
         config = match config.clone().with_source(&text, source) {
             Ok(config) => config,
-            Err(error) => without(config, &error, notices),
+            Err(error) => restrict(config, &error, notices),
         };
         break;
     }
@@ -115,7 +115,7 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
             let text = String::from_utf8_lossy(&bytes);
             config = match config.clone().with_claude_settings(&text, &shown(&path), root, false) {
                 Ok(config) => config,
-                Err(error) => without(config, &error, notices),
+                Err(error) => restrict(config, &error, notices),
             };
         }
     }
@@ -124,9 +124,9 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
 
 /// A file in its current version.
 #[derive(Clone)]
-pub(crate) struct Opened {
+pub(crate) struct LoadedFile {
     pub(crate) snapshot: Snapshot,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileMeta,
     pub(crate) racy: bool,
 }
 
@@ -138,13 +138,13 @@ impl Engine {
     /// An invalid project configuration is a notice: files can be read, and edits are refused.
     ///
     /// Errors: a root that is not a directory.
-    pub fn open(roots: &[PathBuf], state: State, config: Config) -> Result<Engine> {
+    pub fn open(roots: &[PathBuf], state: StateLocation, config: Config) -> Result<Engine> {
         let mut notices = Vec::new();
         let store = match &state {
-            State::Directory(directory) => recovered(roots, &directory.join("journal"), &mut notices)?,
-            State::Memory | State::Nowhere => Local::open(roots)?,
+            StateLocation::Directory(directory) => recovered(roots, &directory.join("journal"), &mut notices)?,
+            StateLocation::Memory | StateLocation::Nowhere => LocalStore::open(roots)?,
         };
-        let engine = Engine::over(Box::new(store), state, config)?;
+        let engine = Engine::with_store(Box::new(store), state, config)?;
         engine.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
         Ok(engine)
     }
@@ -152,50 +152,52 @@ impl Engine {
     /// Creates an engine over any store.
     ///
     /// Errors: an invalid configuration file.
-    pub fn over(store: Box<dyn Store>, state: State, mut config: Config) -> Result<Engine> {
+    pub fn with_store(store: Box<dyn Store>, state: StateLocation, mut config: Config) -> Result<Engine> {
         let mut notices = Vec::new();
         for root in store.roots() {
             config = project(&*store, &root.canonical, config, &mut notices)?;
         }
         notices.extend(config.take_ignored());
         let own = match &state {
-            State::Directory(directory) => store.admit(directory).ok().map(|place| place.absolute().to_owned()),
-            State::Memory | State::Nowhere => None,
+            StateLocation::Directory(directory) => {
+                store.resolve_path(directory).ok().map(|place| place.absolute().to_owned())
+            }
+            StateLocation::Memory | StateLocation::Nowhere => None,
         };
         let (events, said) = events::sink(&config, &state);
         notices.extend(said);
-        let shelves = Shelves::new(state, store.roots().len(), config.history);
+        let shelves = HistoryStores::new(state, store.roots().len(), config.history);
         Ok(Engine {
             store,
-            shelves,
+            history_stores: shelves,
             config,
-            own,
-            pool: Mutex::default(),
-            turns: [const { Mutex::new(()) }; TURNS],
+            state_directory: own,
+            buffers: Mutex::default(),
+            path_locks: [const { Mutex::new(()) }; PATH_LOCKS],
             failures: Failures::default(),
             last_changes: LastChanges::default(),
-            drawers: Drawers::default(),
+            register_store: RegisterStore::default(),
             parsers: Parsers::default(),
             notices: Mutex::new(notices),
-            loose: Mutex::default(),
+            unstored: Mutex::default(),
             secret: OnceLock::new(),
-            unsettled: Mutex::default(),
-            settling: Mutex::default(),
+            unconfirmed: Mutex::default(),
+            confirm_lock: Mutex::default(),
             events,
             servers: Servers::default(),
-            gone: Arc::default(),
+            client_gone: Arc::default(),
         })
     }
 
     /// The flag to set when nothing reads the answers any more: calls then end before they write, or not at all.
-    pub fn gone(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.gone)
+    pub fn client_gone_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.client_gone)
     }
 
     /// Parses in separate processes, so that a crash of a grammar does not affect this one. `words` are a program and
     /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
     #[must_use]
-    pub fn parsing_apart(mut self, words: Vec<String>, apart: Apart) -> Engine {
+    pub fn with_isolated_parsing(mut self, words: Vec<String>, apart: ParserIsolation) -> Engine {
         self.parsers = Parsers::apart(words, apart);
         self
     }
@@ -211,14 +213,14 @@ impl Engine {
     }
 
     /// The limits of a reply to this caller.
-    pub(crate) fn reply_limits(&self, caller: &Caller) -> ReplyLimits {
+    pub(crate) fn reply_limits(&self, caller: &CallContext) -> ReplyLimits {
         if caller.person_reads { self.config.reply.for_person() } else { self.config.reply }
     }
 
     /// Takes the messages for a person about the configuration and the session store; each is returned once.
     pub fn notices(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
-        all.extend(self.shelves.notices());
+        all.extend(self.history_stores.notices());
         all.extend(self.events.notices());
         all
     }
@@ -232,30 +234,30 @@ impl Engine {
         &*self.store
     }
 
-    pub(crate) fn sessions(&self, place: &Place) -> &dyn Sessions {
+    pub(crate) fn sessions(&self, place: &SafePath) -> &dyn Sessions {
         self.history(place.root())
     }
 
     /// The history of a root: what sessions know of its files, and what they did to them.
     pub(crate) fn history(&self, root: usize) -> &dyn History {
-        self.shelves.of(self.store.roots(), root)
+        self.history_stores.of(self.store.roots(), root)
     }
 
     /// True when changes can be undone at all.
     pub(crate) fn keeps_history(&self) -> bool {
-        self.shelves.keep()
+        self.history_stores.keeps_history()
     }
 
     /// Marks the engine as belonging to a process that ends after one call, and an in-memory history with it.
     #[must_use]
-    pub fn for_one_call(mut self) -> Engine {
-        self.shelves.one_call = true;
+    pub fn with_process_lifetime(mut self) -> Engine {
+        self.history_stores.one_call = true;
         self
     }
 
     /// Returns why changes below a root cannot be undone by another process, if this one ends after the call.
     pub(crate) fn history_ends_with_process(&self, root: usize) -> Option<&str> {
-        self.shelves.lost_with_process(root)
+        self.history_stores.why_lost_with_process(root)
     }
 
     /// The secret key of this engine.
@@ -277,77 +279,80 @@ impl Engine {
     }
 
     /// Contents that are to be stored when idle.
-    pub(crate) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
-        self.loose.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn unstored(&self) -> MutexGuard<'_, Vec<UnstoredVersion>> {
+        self.unstored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Committed operations that the log does not know as such yet, each with the index of its root.
-    pub(crate) fn unsettled(&self) -> MutexGuard<'_, Vec<(usize, OperationId)>> {
-        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn unconfirmed(&self) -> MutexGuard<'_, Vec<(usize, OperationId)>> {
+        self.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A lock held while the log is updated.
-    pub(crate) fn settling(&self) -> MutexGuard<'_, ()> {
-        self.settling.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock_confirmation(&self) -> MutexGuard<'_, ()> {
+        self.confirm_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Resolves a path within the sandbox and checks the policy.
-    pub(crate) fn admit(&self, path: impl AsRef<Path>, access: Access) -> Result<Place> {
-        let place = self.store.admit(path.as_ref())?;
-        self.may(&place, access)?;
+    pub(crate) fn resolve_path(&self, path: impl AsRef<Path>, access: Access) -> Result<SafePath> {
+        let place = self.store.resolve_path(path.as_ref())?;
+        self.check_access(&place, access)?;
         Ok(place)
     }
 
     /// Resolves a path without following a link in its last component, and checks the policy.
-    pub(crate) fn admit_link(&self, path: impl AsRef<Path>, access: Access) -> Result<Place> {
-        let place = self.store.admit_link(path.as_ref())?;
-        self.may(&place, access)?;
+    pub(crate) fn resolve_no_follow(&self, path: impl AsRef<Path>, access: Access) -> Result<SafePath> {
+        let place = self.store.resolve_no_follow(path.as_ref())?;
+        self.check_access(&place, access)?;
         Ok(place)
     }
 
     /// Checks the policy, and before a read the hooks.
     ///
     /// Errors: `access.denied`, `access.ask`.
-    pub(crate) fn may(&self, place: &Place, access: Access) -> Result<()> {
-        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check(place, access)?;
+    pub(crate) fn check_access(&self, place: &SafePath, access: Access) -> Result<()> {
+        Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
+            .check(place, access)?;
         if access == Access::Write {
-            self.rules_are_known()?;
+            self.check_config_readable()?;
         }
         if access == Access::Read { self.before_read(place) } else { Ok(()) }
     }
 
     /// Returns the rule that requires approval before the file is changed.
-    pub(crate) fn asks(&self, place: &Place) -> Result<Option<Hit>> {
-        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.asks(place)
+    pub(crate) fn asking_rule(&self, place: &SafePath) -> Result<Option<BlockingRule>> {
+        Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }.asking_rule(place)
     }
 
     /// Checks the policy for the resolved path only: for walks over many files, whose contents are shown only after
     /// [`Engine::may`].
-    pub(crate) fn may_by_name(&self, place: &Place, access: Access) -> bool {
+    pub(crate) fn may_access_name(&self, place: &SafePath, access: Access) -> bool {
         let known = access == Access::Read || self.config.broken.is_none();
         known
-            && Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }
+            && Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
                 .check_name(place, access)
                 .is_ok()
     }
 
     /// Loads the current file; a binary one as bytes.
-    pub(crate) fn opened(&self, place: &Place, declared: Option<Declared>) -> Result<Option<Opened>> {
+    pub(crate) fn load_file(&self, place: &SafePath, declared: Option<DeclaredEncoding>) -> Result<Option<LoadedFile>> {
         match self.snapshot(place, declared, "") {
-            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.opaque(place),
+            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => {
+                self.load_binary(place)
+            }
             other => other,
         }
     }
 
     /// Loads the current file as bytes, whether text or not; `None` if it does not exist.
-    pub(crate) fn opaque(&self, place: &Place) -> Result<Option<Opened>> {
+    pub(crate) fn load_binary(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
         let version = self.version(place)?;
-        Ok(version.map(|it| Opened { snapshot: Snapshot::opaque(it.bytes), stamp: it.stamp, racy: it.racy }))
+        Ok(version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), stamp: it.meta, racy: it.racy }))
     }
 
     /// Reads the bytes of the current file; `None` if it does not exist.
-    pub(crate) fn version(&self, place: &Place) -> Result<Option<Version>> {
-        let version = self.read_up_to(place, self.config.whole());
+    pub(crate) fn version(&self, place: &SafePath) -> Result<Option<FileVersion>> {
+        let version = self.read_up_to(place, self.config.max_whole_bytes());
         version.map_err(|error| {
             let fits = error.data().get("size").and_then(Value::as_u64).is_some_and(|size| size <= self.config.max_file);
             if !fits || error.code() != Code::FileTooLarge {
@@ -361,50 +366,50 @@ impl Engine {
     }
 
     /// Reads a file of at most `most` bytes.
-    pub(crate) fn read_up_to(&self, place: &Place, most: u64) -> Result<Option<Version>> {
+    pub(crate) fn read_up_to(&self, place: &SafePath, most: u64) -> Result<Option<FileVersion>> {
         self.store.read(place, most, self.buffer())
     }
 
     /// Reads and decodes a file of at most `most` bytes.
-    pub(crate) fn decoded(
+    pub(crate) fn load_decoded(
         &self,
-        place: &Place,
-        version: Version,
-        declared: Option<Declared>,
+        place: &SafePath,
+        version: FileVersion,
+        declared: Option<DeclaredEncoding>,
         fresh_text: &str,
-    ) -> Result<Opened> {
-        let (stamp, racy) = (version.stamp, version.racy);
-        Ok(Opened { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, stamp, racy })
+    ) -> Result<LoadedFile> {
+        let (stamp, racy) = (version.meta, version.racy);
+        Ok(LoadedFile { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, stamp, racy })
     }
 
     /// Loads and decodes the current file; `None` if it does not exist. `fresh_text` is text that may be inserted into
     /// it.
     pub(crate) fn snapshot(
         &self,
-        place: &Place,
-        declared: Option<Declared>,
+        place: &SafePath,
+        declared: Option<DeclaredEncoding>,
         fresh_text: &str,
-    ) -> Result<Option<Opened>> {
+    ) -> Result<Option<LoadedFile>> {
         let Some(version) = self.version(place)? else { return Ok(None) };
-        self.decoded(place, version, declared, fresh_text).map(Some)
+        self.load_decoded(place, version, declared, fresh_text).map(Some)
     }
 
     /// Decodes a version of a file. Configuration files are consulted for the encoding only if it could matter: for
     /// bytes that are not UTF-8, and for plain ASCII that is about to get other characters.
     pub(crate) fn decode(
         &self,
-        place: &Place,
+        place: &SafePath,
         bytes: Vec<u8>,
-        declared: Option<Declared>,
+        declared: Option<DeclaredEncoding>,
         fresh_text: &str,
     ) -> Result<Snapshot> {
         work::spend_bytes(bytes.len())?;
         let told = |error: Error| error.prefixed(&format!("{}: ", place.shown()));
-        let configured = || encoding::configured(&self.config, self.store(), place).map(|it| it.declared);
+        let configured = || encoding::configured_encoding(&self.config, self.store(), place).map(|it| it.declared);
         let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();
         let declared = declared.or_else(|| if nul { configured() } else { None });
         let snapshot = Snapshot::open(bytes, declared).map_err(told)?;
-        let guessed = snapshot.codec().settled == Settled::Guessed;
+        let guessed = snapshot.codec().settled == EncodingEvidence::Guessed;
         if declared.is_some() || !(guessed || (!fresh_text.is_ascii() && snapshot.raw().is_ascii())) {
             return Ok(snapshot);
         }
@@ -419,8 +424,8 @@ impl Engine {
         &self.events
     }
 
-    pub(crate) fn drawers(&self) -> &Drawers {
-        &self.drawers
+    pub(crate) fn register_store(&self) -> &RegisterStore {
+        &self.register_store
     }
 
     pub(crate) fn parsers(&self) -> &Parsers {
@@ -437,23 +442,24 @@ impl Engine {
 
     /// Takes the locks of some paths within this process, each once and in the same order for all callers. Two paths
     /// may share a lock.
-    pub(crate) fn turns<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<MutexGuard<'_, ()>> {
-        let slot = |path: &Path| ContentId::of(path.as_os_str().as_encoded_bytes()).tag().to_u32() as usize % TURNS;
+    pub(crate) fn lock_paths<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<MutexGuard<'_, ()>> {
+        let slot =
+            |path: &Path| ContentId::of(path.as_os_str().as_encoded_bytes()).tag().to_u32() as usize % PATH_LOCKS;
         let slots: BTreeSet<usize> = paths.map(slot).collect();
-        slots.into_iter().map(|slot| self.turns[slot].lock().unwrap_or_else(PoisonError::into_inner)).collect()
+        slots.into_iter().map(|slot| self.path_locks[slot].lock().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     /// Returns a buffer to read into; return it with [`Engine::recycle`].
     fn buffer(&self) -> Vec<u8> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
     /// Keeps a snapshot's buffer for the next file: allocating memory is the most expensive part of reading a large
     /// one.
     pub(crate) fn recycle(&self, snapshot: Snapshot) {
-        if let Some(buffer) = snapshot.into_buffer().filter(|buffer| buffer.capacity() <= POOLED) {
-            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-            if pool.len() < POOL {
+        if let Some(buffer) = snapshot.into_buffer().filter(|buffer| buffer.capacity() <= POOLED_BUFFER_BYTES_MAX) {
+            let mut pool = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+            if pool.len() < POOLED_BUFFERS_MAX {
                 pool.push(buffer);
             }
         }

@@ -1,25 +1,25 @@
 //! Events about calls and their results, for the owner of the machine (`emend stats`, `[events]`).
 
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::config::Config;
 use crate::engine::Engine;
+use crate::history_stores::StateLocation;
 use crate::policy;
 use crate::reply::Reply;
-use crate::shelves::State;
 use emendate_core::Vocabulary;
-use emendate_events::{Begun, Event, Sink};
+use emendate_events::{CallTimer, Event, Sink};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Name of the counters file in the state directory.
-pub const COUNTERS: &str = "counts";
+pub const COUNTERS_FILE: &str = "counts";
 /// Paths of one event.
-const PATHS: usize = 100;
+const EVENT_PATHS_MAX: usize = 100;
 
 /// The origin of a call, for events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Front {
+pub struct ClientInfo {
     /// The front end: `cli`, `call`, `serve`, `mcp` or `hook`.
     pub transport: &'static str,
     /// Its profile, if it has one.
@@ -32,22 +32,22 @@ pub struct Front {
     pub traceparent: String,
 }
 
-impl Front {
+impl ClientInfo {
     /// Creates the info for a front end and the model behind it.
-    pub fn new(transport: &'static str, model: Option<&str>) -> Arc<Front> {
-        Arc::new(Front { transport, model: model.unwrap_or_default().to_owned(), ..Front::default() })
+    pub fn new(transport: &'static str, model: Option<&str>) -> Arc<ClientInfo> {
+        Arc::new(ClientInfo { transport, model: model.unwrap_or_default().to_owned(), ..ClientInfo::default() })
     }
 }
 
 /// Opens the target of events according to the configuration; also returns a notice about it.
-pub(crate) fn sink(config: &Config, state: &State) -> (Sink, Option<String>) {
+pub(crate) fn sink(config: &Config, state: &StateLocation) -> (Sink, Option<String>) {
     let directory = match state {
-        State::Directory(directory) => Some(directory),
-        State::Memory | State::Nowhere => None,
+        StateLocation::Directory(directory) => Some(directory),
+        StateLocation::Memory | StateLocation::Nowhere => None,
     };
     let mut sink = Sink::default();
     if let Some(directory) = directory.filter(|_| config.events.counts) {
-        sink = sink.counters(directory.join(COUNTERS));
+        sink = sink.counters(directory.join(COUNTERS_FILE));
     }
     let Some(file) = config.events.file.as_deref() else { return (sink, None) };
     let path = match (file.strip_prefix("~/"), config.home(), directory) {
@@ -61,42 +61,42 @@ pub(crate) fn sink(config: &Config, state: &State) -> (Sink, Option<String>) {
 
 impl Engine {
     /// Calls a tool and records an event. Never panics: an internal fault is reported as `internal.bug`.
-    pub fn call(&self, caller: &Caller, name: &str, input: Value) -> Reply {
+    pub fn call(&self, caller: &CallContext, name: &str, input: Value) -> Reply {
         self.call_as(caller, name, input, None)
     }
 
     /// Calls a tool with advice in the names of a client.
-    pub fn call_as(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
-        let Some(begun) = self.events().begin() else { return self.answered(caller, name, input, names) };
-        let asked = Asked::of(&input, self.events().wants_paths());
+    pub fn call_as(&self, caller: &CallContext, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
+        let Some(begun) = self.events().begin() else { return self.call_caught(caller, name, input, names) };
+        let asked = InputSummary::of(&input, self.events().wants_paths());
         // The format becomes known during the call, and an error does not tell it.
-        let watch = caller.watch.clone().unwrap_or_default();
-        let own = caller.watch.is_none().then(|| Caller { watch: Some(watch.clone()), ..caller.clone() });
+        let watch = caller.handle.clone().unwrap_or_default();
+        let own = caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..caller.clone() });
         let caller = own.as_ref().unwrap_or(caller);
-        let reply = self.answered(caller, name, input, names);
+        let reply = self.call_caught(caller, name, input, names);
         self.events().push(event(caller, name, asked, &reply, (begun, watch.format())));
         reply
     }
 
     /// Finishes background work of calls: stores contents for the history, and writes events. For front ends, after
     /// sending an answer; the rest is done when the engine is dropped.
-    pub fn catch_up(&self) {
-        self.settle_history();
-        self.events().flush_in_time();
+    pub fn finish_background_work(&self) {
+        self.store_unstored_contents();
+        self.events().flush_if_due();
     }
 }
 
 /// Summary of a call's input, taken before the call consumes it.
-struct Asked {
+struct InputSummary {
     bytes: usize,
     paths: Vec<String>,
 }
 
-impl Asked {
-    fn of(input: &Value, paths: bool) -> Asked {
+impl InputSummary {
+    fn of(input: &Value, paths: bool) -> InputSummary {
         let named = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
         let named = ["file_path", "path", "notebook_path", "directory"].into_iter().filter_map(named);
-        Asked { bytes: text_bytes(input), paths: if paths { named.collect() } else { Vec::new() } }
+        InputSummary { bytes: text_bytes(input), paths: if paths { named.collect() } else { Vec::new() } }
     }
 }
 
@@ -110,8 +110,14 @@ fn text_bytes(value: &Value) -> usize {
     }
 }
 
-fn event(caller: &Caller, name: &str, asked: Asked, reply: &Reply, (begun, format): (Begun, &'static str)) -> Event {
-    let front = caller.front.as_deref();
+fn event(
+    caller: &CallContext,
+    name: &str,
+    asked: InputSummary,
+    reply: &Reply,
+    (begun, format): (CallTimer, &'static str),
+) -> Event {
+    let front = caller.client.as_deref();
     let (at, micros) = begun.end();
     let mut event = Event {
         at,
@@ -143,7 +149,7 @@ fn event(caller: &Caller, name: &str, asked: Asked, reply: &Reply, (begun, forma
             event.output = parts.iter().map(|part| part.len()).sum();
         }
     }
-    event.paths.truncate(PATHS);
+    event.paths.truncate(EVENT_PATHS_MAX);
     event
 }
 

@@ -1,50 +1,53 @@
 //! Hop 6: formats an edited file with the program that the configuration names for it. Formatting is planned with the
 //! edit, so it is part of its dry run, its approval and its undo; changes by the program beyond the edit are noted.
 
-use crate::caller::Caller;
-use crate::config::{Formatter, When};
+use crate::call_context::CallContext;
+use crate::config::{Formatter, FormatterTrigger};
 use crate::engine::Engine;
-use crate::plan::{Becomes, Now, Plan};
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use emendate_core::Result;
-use emendate_run::{COPY, Job, run_on_copy, run_until};
+use emendate_run::{CommandJob, FILE_PLACEHOLDER, run_on_copy, run_until};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Files of one call that are formatted: each starts a process.
-const MOST: usize = 200;
+const FORMATTED_FILES_MAX: usize = 200;
 /// Bytes that a formatter may add to a text, in addition to doubling it.
-const ROOM: usize = 64 << 10;
+const FORMATTER_GROWTH_BYTES: usize = 64 << 10;
 
 impl Engine {
     /// Formats the results of plans. If a program fails, the edit remains as it is, with a note.
     ///
     /// Errors: `call.cancelled`.
-    pub(crate) fn format(&self, caller: &Caller, plans: &mut [Plan]) -> Result<()> {
+    pub(crate) fn format(&self, caller: &CallContext, plans: &mut [FilePlan]) -> Result<()> {
         if self.config().formatters.is_empty() {
             return Ok(());
         }
-        let shaped = |plan: &&mut Plan| plan.becomes == Becomes::File && !plan.before.is_opaque() && plan.writes();
-        for plan in plans.iter_mut().filter(shaped).take(MOST) {
-            caller.go_on()?;
+        let shaped =
+            |plan: &&mut FilePlan| plan.target == TargetState::File && !plan.before.is_binary() && plan.writes();
+        for plan in plans.iter_mut().filter(shaped).take(FORMATTED_FILES_MAX) {
+            caller.check_cancelled()?;
             let covers = |it: &&Formatter| it.files.matches(plan.place.relative(), plan.place.absolute());
             if let Some(formatter) = self.config().formatters.iter().find(covers) {
                 let root = self.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
                 // The directory of a new file may not exist yet.
                 let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
                 let folder = folder.unwrap_or(Path::new("/")).to_owned();
-                shape(plan, formatter, &folder, caller.stop());
+                shape(plan, formatter, &folder, caller.stop_flag());
             }
         }
-        caller.go_on()
+        caller.check_cancelled()
     }
 }
 
-fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
+fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
     let name = formatter.words.first().cloned().unwrap_or_default();
     let Ok(after) = plan.after() else { return };
     let formatted = |text: &str| formatted(formatter, (plan.place.absolute(), folder), text, stop);
-    let edits = matches!(plan.now, Now::File(_)) && !plan.before.text().is_empty();
-    if edits && formatter.when == When::Formatted && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
+    let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
+    if edits
+        && formatter.when == FormatterTrigger::Formatted
+        && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
     {
         plan.notes.push(format!(
             "Not formatted: {name} would change this file beyond the edit, or does not take it as it was."
@@ -52,7 +55,7 @@ fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path, stop: &AtomicBoo
         return;
     }
     let shaped = formatted(after.text())
-        .and_then(|text| plan.becomes_text(&name, &text).map_err(|error| error.message().to_owned()));
+        .and_then(|text| plan.replace_text(&name, &text).map_err(|error| error.message().to_owned()));
     if let Err(why) = shaped {
         plan.notes.push(format!("Not formatted: {why} The edit stands as it was sent."));
     }
@@ -69,16 +72,22 @@ fn formatted(
 ) -> std::result::Result<String, String> {
     let words = formatter.words_for(&path.to_string_lossy());
     let name = words.first().cloned().unwrap_or_default();
-    let most = text.len() * 2 + ROOM;
-    let job = Job { words: &words, folder, input: text.as_bytes(), time: formatter.time, most };
-    let said = if formatter.words.iter().any(|word| word.contains(COPY)) {
+    let most = text.len() * 2 + FORMATTER_GROWTH_BYTES;
+    let job = CommandJob {
+        argv: &words,
+        directory: folder,
+        input: text.as_bytes(),
+        time: formatter.time,
+        output_bytes_max: most,
+    };
+    let said = if formatter.words.iter().any(|word| word.contains(FILE_PLACEHOLDER)) {
         run_on_copy(job, path.file_name().unwrap_or_default(), stop)
     } else {
         run_until(job, stop)
     };
     let said = said.map_err(|error| error.message().to_owned())?;
     if said.status != Some(0) {
-        let complaint = said.complaint.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
+        let complaint = said.stderr.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
         return Err(format!("{name} did not take it: {complaint}."));
     }
     let shaped = String::from_utf8(said.output).map_err(|_| format!("{name} wrote what is no UTF-8 text."))?;

@@ -2,37 +2,37 @@
 //! rewrite the new text or send a message to the model; after an edit they may only send a message. One that fails,
 //! hangs or exceeds its output limit has no effect except a note; if it is required, the edit is refused.
 
-use crate::caller::Caller;
-use crate::config::{Event, Hook};
+use crate::call_context::CallContext;
+use crate::call_handle::{NEVER_STOPPED, cancelled};
+use crate::config::{Hook, HookEvent};
 use crate::engine::Engine;
-use crate::log::Cause;
-use crate::plan::{Becomes, Plan};
-use crate::policy::Hit;
+use crate::log::CallOrigin;
+use crate::plan::{FilePlan, TargetState};
+use crate::policy::BlockingRule;
 use crate::raw_path;
 use crate::receipt::Receipt;
-use crate::watch::{NEVER, cancelled};
 use emendate_core::{Code, Error, Result};
-use emendate_fs::Place;
-use emendate_run::{Job, Said, run_until};
+use emendate_fs::SafePath;
+use emendate_run::{CommandJob, CommandOutput, run_until};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Bytes of a text that a hook receives; for longer ones it receives the path only.
-const TEXT: usize = 1 << 20;
+const HOOK_TEXT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a hook's answer.
-const ANSWER: usize = 4 << 20;
+const HOOK_ANSWER_BYTES_MAX: usize = 4 << 20;
 /// Characters of a hook's message to a model.
-const MESSAGE: usize = 2000;
+const HOOK_MESSAGE_CHARS_MAX: usize = 2000;
 /// The exit status for a refusal, as in Claude Code: the reason is on standard error.
-const REFUSED: i32 = 2;
+const REFUSAL_EXIT_STATUS: i32 = 2;
 
 /// The answer of a hook; an empty one allows.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct Answer {
-    decision: Option<Decision>,
+struct HookAnswer {
+    decision: Option<HookDecision>,
     /// The reason, for the model and the person.
     reason: Option<String>,
     /// The whole text to write instead of the new one.
@@ -43,7 +43,7 @@ struct Answer {
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Decision {
+enum HookDecision {
     Allow,
     Deny,
     Ask,
@@ -53,15 +53,15 @@ impl Engine {
     /// Runs the hooks before a file is shown. Only a refusal has an effect, since there is no reply to add messages to.
     ///
     /// Errors: `access.denied`.
-    pub(crate) fn before_read(&self, place: &Place) -> Result<()> {
+    pub(crate) fn before_read(&self, place: &SafePath) -> Result<()> {
         if self.config().hooks.is_empty() {
             return Ok(());
         }
-        for hook in self.hooks(Event::BeforeRead, place) {
+        for hook in self.hooks(HookEvent::BeforeRead, place) {
             let event =
-                raw_path::beside(place.absolute(), json!({ "event": "before_read", "file_path": place.shown() }));
-            let answer = self.consult(hook, place, (&event, &NEVER), &mut Vec::new())?.unwrap_or_default();
-            if matches!(answer.decision, Some(Decision::Deny | Decision::Ask)) {
+                raw_path::file_json(place.absolute(), json!({ "event": "before_read", "file_path": place.shown() }));
+            let answer = self.consult(hook, place, (&event, &NEVER_STOPPED), &mut Vec::new())?.unwrap_or_default();
+            if matches!(answer.decision, Some(HookDecision::Deny | HookDecision::Ask)) {
                 return Err(refused(hook, place, answer.reason.as_deref()));
             }
         }
@@ -71,23 +71,31 @@ impl Engine {
     /// Runs the hooks before planned edits are written.
     ///
     /// Errors: `access.denied`, `call.cancelled`.
-    pub(crate) fn before_edit(&self, caller: &Caller, cause: &Cause, dry_run: bool, plans: &mut [Plan]) -> Result<()> {
+    pub(crate) fn before_edit(
+        &self,
+        caller: &CallContext,
+        cause: &CallOrigin,
+        dry_run: bool,
+        plans: &mut [FilePlan],
+    ) -> Result<()> {
         if self.config().hooks.is_empty() {
             return Ok(());
         }
         for plan in plans.iter_mut().filter(|plan| plan.writes()) {
-            caller.go_on()?;
-            for hook in self.hooks(Event::BeforeEdit, &plan.place) {
+            caller.check_cancelled()?;
+            for hook in self.hooks(HookEvent::BeforeEdit, &plan.place) {
                 let event = edit_event("before_edit", caller, cause, plan, dry_run);
                 let mut notes = Vec::new();
-                let answer = self.consult(hook, &plan.place, (&event, caller.stop()), &mut notes);
+                let answer = self.consult(hook, &plan.place, (&event, caller.stop_flag()), &mut notes);
                 plan.notes.append(&mut notes);
                 let Some(answer) = answer? else { continue };
                 plan.notes.extend(said(hook, answer.message.as_deref()));
                 match answer.decision {
-                    Some(Decision::Deny) => return Err(refused(hook, &plan.place, answer.reason.as_deref())),
-                    Some(Decision::Ask) => plan.asked = Some(Hit::by_hook(hook, answer.reason.as_deref())),
-                    Some(Decision::Allow) | None => {}
+                    Some(HookDecision::Deny) => return Err(refused(hook, &plan.place, answer.reason.as_deref())),
+                    Some(HookDecision::Ask) => {
+                        plan.asking_rule = Some(BlockingRule::by_hook(hook, answer.reason.as_deref()));
+                    }
+                    Some(HookDecision::Allow) | None => {}
                 }
                 if plan.source.is_some() && answer.content.is_some() {
                     plan.notes.push(format!(
@@ -95,7 +103,7 @@ impl Engine {
                         hook.name()
                     ));
                 } else if let Some(text) = answer.content.filter(|_| cause.is_an_edit()) {
-                    plan.becomes_text(&format!("The hook {}", hook.name()), &text)?;
+                    plan.replace_text(&format!("The hook {}", hook.name()), &text)?;
                 }
             }
         }
@@ -103,15 +111,15 @@ impl Engine {
     }
 
     /// Runs the hooks after edits were made. The files are written, so a failure here is not a failure of the call.
-    pub(crate) fn after_edit(&self, caller: &Caller, cause: &Cause, receipts: &mut [Receipt]) {
+    pub(crate) fn after_edit(&self, caller: &CallContext, cause: &CallOrigin, receipts: &mut [Receipt]) {
         if self.config().hooks.is_empty() {
             return;
         }
         for receipt in receipts.iter_mut().filter(|receipt| receipt.is_written()) {
             let mut notes = Vec::new();
-            for hook in self.hooks(Event::AfterEdit, &receipt.plan().place) {
+            for hook in self.hooks(HookEvent::AfterEdit, &receipt.plan().place) {
                 let event = edit_event("after_edit", caller, cause, receipt.plan(), false);
-                match self.consult(hook, &receipt.plan().place, (&event, &NEVER), &mut notes) {
+                match self.consult(hook, &receipt.plan().place, (&event, &NEVER_STOPPED), &mut notes) {
                     Ok(answer) => {
                         let answer = answer.unwrap_or_default();
                         notes.extend(said(hook, answer.reason.as_deref()));
@@ -124,7 +132,7 @@ impl Engine {
         }
     }
 
-    fn hooks<'e>(&'e self, on: Event, place: &Place) -> impl Iterator<Item = &'e Hook> + use<'e> {
+    fn hooks<'e>(&'e self, on: HookEvent, place: &SafePath) -> impl Iterator<Item = &'e Hook> + use<'e> {
         let (relative, absolute) = (place.relative().to_owned(), place.absolute().to_owned());
         self.config().hooks.iter().filter(move |hook| hook.on == on && hook.files.matches(&relative, &absolute))
     }
@@ -135,33 +143,45 @@ impl Engine {
     fn consult(
         &self,
         hook: &Hook,
-        place: &Place,
+        place: &SafePath,
         (event, stop): (&Value, &AtomicBool),
         notes: &mut Vec<String>,
-    ) -> Result<Option<Answer>> {
+    ) -> Result<Option<HookAnswer>> {
         let root = self.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
         let input = event.to_string();
-        let job = Job { words: &hook.words, folder: root, input: input.as_bytes(), time: hook.time, most: ANSWER };
+        let job = CommandJob {
+            argv: &hook.words,
+            directory: root,
+            input: input.as_bytes(),
+            time: hook.time,
+            output_bytes_max: HOOK_ANSWER_BYTES_MAX,
+        };
         let why = match run_until(job, stop) {
             Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
             Err(error) => error.message().to_owned(),
             // The edit is made: there is nothing to refuse any more, but a message to pass on.
-            Ok(Said { status: Some(REFUSED), complaint, .. }) if hook.on == Event::AfterEdit => {
-                return Ok(Some(Answer { message: Some(complaint), ..Answer::default() }));
+            Ok(CommandOutput { status: Some(REFUSAL_EXIT_STATUS), stderr: complaint, .. })
+                if hook.on == HookEvent::AfterEdit =>
+            {
+                return Ok(Some(HookAnswer { message: Some(complaint), ..HookAnswer::default() }));
             }
-            Ok(Said { status: Some(REFUSED), complaint, .. }) => return Err(refused(hook, place, Some(&complaint))),
-            Ok(Said { status: Some(0), output, .. }) => {
+            Ok(CommandOutput { status: Some(REFUSAL_EXIT_STATUS), stderr: complaint, .. }) => {
+                return Err(refused(hook, place, Some(&complaint)));
+            }
+            Ok(CommandOutput { status: Some(0), output, .. }) => {
                 if output.trim_ascii().is_empty() {
-                    return Ok(Some(Answer::default()));
+                    return Ok(Some(HookAnswer::default()));
                 }
                 match serde_json::from_slice(&output) {
                     Ok(answer) => return Ok(Some(answer)),
                     Err(error) => format!("it answered what is no JSON of the right shape: {error}."),
                 }
             }
-            Ok(Said { complaint, .. }) => format!("it ended with a failure: {}.", first_line(&complaint)),
+            Ok(CommandOutput { stderr: complaint, .. }) => {
+                format!("it ended with a failure: {}.", first_line(&complaint))
+            }
         };
-        if hook.required && hook.on != Event::AfterEdit {
+        if hook.required && hook.on != HookEvent::AfterEdit {
             return Err(refused(hook, place, Some(&format!("it is required, and {why}"))));
         }
         notes.push(format!("The hook {} did not work: {why}", hook.name()));
@@ -169,31 +189,31 @@ impl Engine {
     }
 }
 
-impl Hit {
-    fn by_hook(hook: &Hook, reason: Option<&str>) -> Hit {
+impl BlockingRule {
+    fn by_hook(hook: &Hook, reason: Option<&str>) -> BlockingRule {
         let why = reason.map_or(String::new(), |reason| format!(": {}", first_line(reason)));
-        Hit::new(format!("the hook {}{why}", hook.name()), hook.files.origin.clone())
+        BlockingRule::new(format!("the hook {}{why}", hook.name()), hook.files.origin.clone())
     }
 }
 
 /// Creates the input of a hook about an edit.
-fn edit_event(event: &str, caller: &Caller, cause: &Cause, plan: &Plan, dry_run: bool) -> Value {
+fn edit_event(event: &str, caller: &CallContext, cause: &CallOrigin, plan: &FilePlan, dry_run: bool) -> Value {
     let mut out = json!({
         "event": event, "tool": cause.tool, "session": caller.session, "file_path": plan.place.shown(), "dry_run": dry_run,
-        "creates": plan.creates(), "removes": plan.becomes == Becomes::Nothing,
+        "creates": plan.creates(), "removes": plan.target == TargetState::Nothing,
     });
-    let after = plan.after().ok().filter(|after| plan.becomes == Becomes::File && !after.is_opaque());
+    let after = plan.after().ok().filter(|after| plan.target == TargetState::File && !after.is_binary());
     let after = after.filter(|_| plan.source.is_none());
-    if let Some(after) = after.filter(|after| after.text().len() + plan.before.text().len() <= TEXT) {
+    if let Some(after) = after.filter(|after| after.text().len() + plan.before.text().len() <= HOOK_TEXT_BYTES_MAX) {
         out["old_text"] = plan.before.text().into();
         out["new_text"] = after.text().into();
     }
-    raw_path::beside(plan.place.absolute(), out)
+    raw_path::file_json(plan.place.absolute(), out)
 }
 
 fn said(hook: &Hook, message: Option<&str>) -> Option<String> {
     let message = message.map(str::trim).filter(|message| !message.is_empty())?;
-    let cut: String = message.chars().take(MESSAGE).collect();
+    let cut: String = message.chars().take(HOOK_MESSAGE_CHARS_MAX).collect();
     let more = if cut.len() < message.len() { " …" } else { "" };
     Some(format!("The hook {} says: {cut}{more}", hook.name()))
 }
@@ -202,9 +222,9 @@ fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or("it said nothing").trim_end_matches('.')
 }
 
-fn refused(hook: &Hook, place: &Place, reason: Option<&str>) -> Error {
+fn refused(hook: &Hook, place: &SafePath, reason: Option<&str>) -> Error {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty()).unwrap_or("It gave no reason.");
-    let reason: String = reason.chars().take(MESSAGE).collect();
+    let reason: String = reason.chars().take(HOOK_MESSAGE_CHARS_MAX).collect();
     Error::new(Code::AccessDenied, format!("The hook {} refused this.", hook.name()))
         .evidence(format!("{}: {reason}", place.shown()))
         .next("Do what the reason says, or ask a person; nothing was changed.")

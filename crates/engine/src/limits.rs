@@ -1,39 +1,41 @@
 //! Limits of one call: every limit that a caller can reach, in one table. `docs/limits.md` is generated from it, and
 //! `tests/limits.rs` has a test at each number and one above it.
 
-use crate::attachment::MOST_IMAGE;
-use crate::big::{MAX_WHOLE, MOST_LINE, MOST_PARTS, MOST_READ, NEAR};
-use crate::check::MOST_CHECKED;
-use crate::config::MAX_FILE;
-use crate::diagnose::MOST_ASKED;
-use crate::media::MOST_PAGES;
-use crate::notebook::OUTPUT;
-use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
-use crate::replace::MOST_REPLACED;
-use crate::reply_limits::{REPLY_DATA, REPLY_TEXT};
-use crate::search::{GLOB_MAX, MOST_WALKED, PATTERN_MAX};
-use crate::syntax::PARSE_MEMORY;
-use crate::tools::MAX_INPUT;
-use emendate_core::formats::multi_edit::MOST_EDITS;
-use emendate_core::notebook::MOST_CELLS;
-use emendate_core::work::WORK_MAX;
-use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, MOST_STANDS, Request, Result};
-use emendate_fs::{MAX_LINKS, MAX_NAME, MAX_PATH};
-use emendate_media::MOST_PDF;
-use emendate_schema::MOST_BYTES;
-use emendate_syntax::Limits;
+use crate::attachment::IMAGE_BYTES_MAX;
+use crate::check::CHECKED_FILES_MAX;
+use crate::config::FILE_BYTES_MAX;
+use crate::diagnose::ASKED_FILES_MAX;
+use crate::large::{CONTEXT_BYTES_MAX, LINE_BYTES_MAX, READ_BYTES_MAX, SPARSE_BYTES_MAX, WHOLE_FILE_BYTES_MAX};
+use crate::media::PDF_PAGES_MAX;
+use crate::notebook::OUTPUT_CHARS_MAX;
+use crate::read::{LINE_CHARS_MAX, READ_LINES_DEFAULT, READ_REPLY_CHARS_MAX};
+use crate::replace::REPLACED_FILES_MAX;
+use crate::reply_limits::{REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
+use crate::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
+use crate::syntax::PARSE_MEMORY_BYTES_MAX;
+use crate::tools::INPUT_BYTES_MAX;
+use emendate_core::formats::multi_edit::EDITS_PER_CALL_MAX;
+use emendate_core::notebook::CELLS_MAX;
+use emendate_core::work::WORK_STEPS_MAX;
+use emendate_core::{
+    CHANGED_PLACES_MAX, Code, Error, FileAction, INSERTED_BYTES_MAX, OCCURRENCES_MAX, Request, Result,
+};
+use emendate_fs::{LINKS_MAX, NAME_MAX_BYTES, PATH_MAX_BYTES};
+use emendate_media::PDF_BYTES_MAX;
+use emendate_schema::TEXT_BYTES_MAX;
+use emendate_syntax::ParseLimits;
 
 /// Files that one call may name.
-const MOST_FILES: usize = 1_000;
+const FILES_PER_CALL_MAX: usize = 1_000;
 
 /// Bytes of the files that one call changes, before or after: they are in memory together.
 const TOGETHER_BYTES_MAX: usize = 512 << 20;
 
 /// Bytes of all contents that a history keeps by default.
-const HISTORY_DEFAULT: u64 = 256 << 20;
+const HISTORY_BYTES_DEFAULT: u64 = 256 << 20;
 
 /// Nesting levels of lists and objects in a call's input, as limited by the JSON parser.
-const NESTING: u64 = 127;
+const JSON_NESTING_MAX: u64 = 127;
 
 /// A limit.
 #[derive(Clone, Copy, Debug)]
@@ -54,112 +56,112 @@ pub struct Limit {
 pub static LIMITS: &[Limit] = &[
     Limit {
         name: "input",
-        most: MAX_INPUT as u64,
+        most: INPUT_BYTES_MAX as u64,
         unit: "bytes of a call's JSON",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
     },
     Limit {
         name: "work",
-        most: WORK_MAX,
+        most: WORK_STEPS_MAX,
         unit: "steps of work of one call; a step is about one comparison of two lines, or a scan of 16 bytes",
         code: Some(Code::CallTooMuchWork),
         next: "Send fewer edits or files, or a shorter `old_string` or `pattern`, in one call. The user's configuration can change `max_work`; that of a project can only lower it.",
     },
     Limit {
         name: "nesting",
-        most: NESTING,
+        most: JSON_NESTING_MAX,
         unit: "nested lists and objects in a call's JSON",
         code: Some(Code::CallInvalid),
         next: "No tool needs more than three levels.",
     },
     Limit {
         name: "path",
-        most: MAX_PATH as u64,
+        most: PATH_MAX_BYTES as u64,
         unit: "bytes of an absolute path",
         code: Some(Code::PathInvalid),
         next: "Rename a directory on the way to the file. A root nearer to the file does not help, because paths are absolute.",
     },
     Limit {
         name: "name",
-        most: MAX_NAME as u64,
+        most: NAME_MAX_BYTES as u64,
         unit: "bytes of one name in a path",
         code: Some(Code::PathInvalid),
         next: "Use a shorter name.",
     },
     Limit {
         name: "links",
-        most: MAX_LINKS as u64,
+        most: LINKS_MAX as u64,
         unit: "symbolic links that a path leads through",
         code: Some(Code::PathSymlink),
         next: "Use the real path.",
     },
     Limit {
         name: "file",
-        most: MAX_FILE,
+        most: FILE_BYTES_MAX,
         unit: "bytes of a file that is read or edited by line number, edited by exact text, or searched",
         code: Some(Code::FileTooLarge),
         next: "The user's configuration can change `max_file`; that of a project can only lower it. The size is checked before anything is read.",
     },
     Limit {
         name: "whole file",
-        most: MAX_WHOLE,
+        most: WHOLE_FILE_BYTES_MAX,
         unit: "bytes of a file that is loaded as a whole: for every other call, and for a file that is not UTF-8, has a formatter, has several names, or does not contain the given text exactly",
         code: Some(Code::FileTooLarge),
         next: "Read lines with `offset` and `limit`. Edit by line number, or with an `old_string` or context lines copied exactly. The configuration can change `max_whole`, as `max_file`.",
     },
     Limit {
         name: "parts: places",
-        most: MOST_STANDS as u64,
+        most: OCCURRENCES_MAX as u64,
         unit: "occurrences of all texts of a call in a file that is too large to load as a whole",
         code: Some(Code::FileTooLarge),
         next: "Send a longer `old_string`.",
     },
     Limit {
         name: "parts: around",
-        most: NEAR as u64,
+        most: CONTEXT_BYTES_MAX as u64,
         unit: "bytes of the 16 lines before a place in such a file, and of the 16 lines behind it; of 24 lines for an edit by line number",
         code: Some(Code::FileTooLarge),
         next: "Use another program for a file with such long lines.",
     },
     Limit {
         name: "parts: line",
-        most: MOST_LINE as u64,
+        most: LINE_BYTES_MAX as u64,
         unit: "bytes of one line of such a file that is searched",
         code: Some(Code::FileTooLarge),
         next: "Use another program for a file with such long lines.",
     },
     Limit {
         name: "parts: together",
-        most: MOST_PARTS as u64,
+        most: SPARSE_BYTES_MAX as u64,
         unit: "bytes of the lines around all places in such a file",
         code: Some(Code::FileTooLarge),
         next: "Send several calls, with fewer edits or a longer `old_string`.",
     },
     Limit {
         name: "parts: lines",
-        most: MOST_READ as u64,
+        most: READ_BYTES_MAX as u64,
         unit: "bytes of the lines that one read of such a file returns",
         code: Some(Code::FileTooLarge),
         next: "Send a smaller `limit`.",
     },
     Limit {
         name: "files",
-        most: MOST_FILES as u64,
+        most: FILES_PER_CALL_MAX as u64,
         unit: "files of a call; for a patch, sections about a file",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
     },
     Limit {
         name: "entries",
-        most: MOST_WALKED as u64,
+        most: WALKED_ENTRIES_MAX as u64,
         unit: "entries of one directory, and of all directories of one search or replacement together",
         code: Some(Code::CallTooLarge),
         next: "Give a `path` further down, or a `glob` that excludes directories. A search of several directories reports that it ended early.",
     },
     Limit {
         name: "replaced files",
-        most: MOST_REPLACED as u64,
+        most: REPLACED_FILES_MAX as u64,
         unit: "files that one `replace_in_files` changes",
         code: Some(Code::CallTooLarge),
         next: "Give a narrower `path` or `glob`.",
@@ -173,154 +175,154 @@ pub static LIMITS: &[Limit] = &[
     },
     Limit {
         name: "pattern",
-        most: PATTERN_MAX as u64,
+        most: PATTERN_BYTES_MAX as u64,
         unit: "bytes of a regular expression, or of plain text with `ignore_case`",
         code: Some(Code::CallTooLarge),
         next: "Send a shorter expression, or plain text.",
     },
     Limit {
         name: "globs",
-        most: GLOB_MAX as u64,
+        most: GLOB_BYTES_MAX as u64,
         unit: "bytes of all globs of a call",
         code: Some(Code::CallTooLarge),
         next: "Send fewer or shorter globs, or a narrower `path`.",
     },
     Limit {
         name: "edits",
-        most: MOST_EDITS as u64,
+        most: EDITS_PER_CALL_MAX as u64,
         unit: "edits, blocks or hunks of a call, in all its files",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
     },
     Limit {
         name: "places",
-        most: MOST_PLACES as u64,
+        most: CHANGED_PLACES_MAX as u64,
         unit: "places that one edit changes",
         code: Some(Code::EditTooMuchWork),
         next: "Send a longer `old_string`.",
     },
     Limit {
         name: "new text",
-        most: MOST_FRESH as u64,
+        most: INSERTED_BYTES_MAX as u64,
         unit: "bytes of all new texts in a file, each counted once for every place it is written to, for edits of several places",
         code: Some(Code::EditTooMuchWork),
         next: "Send a longer `old_string`, or a narrower `pattern`.",
     },
     Limit {
         name: "kept",
-        most: HISTORY_DEFAULT / 2,
+        most: HISTORY_BYTES_DEFAULT / 2,
         unit: "bytes, compressed, of a file's earlier content that the history stores for `undo`, unless it can be derived from other versions",
         code: Some(Code::OperationIrreversible),
         next: "A program repeats the call with `irreversible: true`; a person is asked or warned before the change. The limit is half of `[history] megabytes` in the configuration.",
     },
     Limit {
         name: "reply",
-        most: MAX_REPLY as u64,
+        most: READ_REPLY_CHARS_MAX as u64,
         unit: "characters of the lines of a read",
         code: Some(Code::ReadTooLarge),
         next: "The reply lists the parts that fit. The limit is `[reply] read` in the configuration.",
     },
     Limit {
         name: "reply text",
-        most: REPLY_TEXT as u64,
+        most: REPLY_TEXT_CHARS_MAX as u64,
         unit: "characters of the text of any other reply",
         code: None,
         next: "The reply reports how much is left out and which call shows it. The limit is `[reply] text` in the configuration. A converted change is refused instead.",
     },
     Limit {
         name: "reply data",
-        most: REPLY_DATA as u64,
+        most: REPLY_DATA_BYTES_MAX as u64,
         unit: "bytes of a reply's data as JSON; requested images and documents have rows of their own",
         code: None,
         next: "`omitted` in the data lists what is left out and the call that shows it. The limit is `[reply] data` in the configuration.",
     },
     Limit {
         name: "cells",
-        most: MOST_CELLS as u64,
+        most: CELLS_MAX as u64,
         unit: "cells of a notebook",
         code: Some(Code::NotebookInvalid),
         next: "Split the notebook.",
     },
     Limit {
         name: "image",
-        most: MOST_IMAGE as u64,
+        most: IMAGE_BYTES_MAX as u64,
         unit: "bytes of an image that is read, and of all images in a notebook's outputs together; further ones are left out",
         code: Some(Code::ReadTooLarge),
         next: "Set `max_side`, in a build with the feature `downscale`.",
     },
     Limit {
         name: "PDF",
-        most: MOST_PDF as u64,
+        most: PDF_BYTES_MAX as u64,
         unit: "bytes of a PDF whose text or base64 is read",
         code: Some(Code::ReadTooLarge),
         next: "Use another program. Its decompressed size is limited as well.",
     },
     Limit {
         name: "pages",
-        most: MOST_PAGES as u64,
+        most: PDF_PAGES_MAX as u64,
         unit: "pages of a PDF in one read",
         code: Some(Code::ReadTooLarge),
         next: "Name them with `pages`.",
     },
     Limit {
         name: "checked files",
-        most: MOST_CHECKED as u64,
+        most: CHECKED_FILES_MAX as u64,
         unit: "files in one check",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
     },
     Limit {
         name: "asked files",
-        most: MOST_ASKED as u64,
+        most: ASKED_FILES_MAX as u64,
         unit: "files of a call, each of at most 2 MiB, that language servers are asked about",
         code: None,
         next: "Send several calls of `check`.",
     },
     Limit {
         name: "output",
-        most: OUTPUT as u64,
+        most: OUTPUT_CHARS_MAX as u64,
         unit: "characters shown of the output of a notebook cell",
         code: None,
         next: "Read the JSON itself with `offset` and `limit`.",
     },
     Limit {
         name: "checked",
-        most: MOST_BYTES as u64,
+        most: TEXT_BYTES_MAX as u64,
         unit: "bytes of a JSON, TOML or YAML file that is validated before it is written",
         code: None,
         next: "A larger file is written, and the reply reports that it was not validated. The same holds for the files of a call beyond 64 MiB together.",
     },
     Limit {
         name: "lines",
-        most: DEFAULT_LIMIT as u64,
+        most: READ_LINES_DEFAULT as u64,
         unit: "lines of a read without a `limit`",
         code: None,
         next: "Send `offset` and `limit`.",
     },
     Limit {
         name: "parsed",
-        most: Limits::ASKED.bytes as u64,
+        most: ParseLimits::ASKED.bytes as u64,
         unit: "bytes of a file that is parsed for `outline`, `edit_symbol`, `read` of a symbol, or an edit of a block",
         code: Some(Code::SyntaxUnknown),
         next: "`read` with `offset` and `limit`, and `edit` with `old_string`, need no parser.",
     },
     Limit {
         name: "parse time",
-        most: Limits::ASKED.millis,
+        most: ParseLimits::ASKED.millis,
         unit: "milliseconds of one parse",
         code: Some(Code::SyntaxUnknown),
         next: "As for `parsed`. The process of a grammar that does not stop within another second is ended.",
     },
     Limit {
         name: "parse memory",
-        most: PARSE_MEMORY,
+        most: PARSE_MEMORY_BYTES_MAX,
         unit: "bytes of memory of the process of a grammar, which servers always use, and commands for unusual texts",
         code: Some(Code::SyntaxUnknown),
         next: "As for `parsed`. The process of the grammar is ended, and nothing else.",
     },
     Limit {
         name: "line",
-        most: LINE_WIDTH as u64,
+        most: LINE_CHARS_MAX as u64,
         unit: "characters shown of a line",
         code: None,
         next: "The rest can be edited, but does not count as read.",
@@ -331,20 +333,20 @@ pub static LIMITS: &[Limit] = &[
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_request(request: &Request) -> Result<()> {
-    let ops = |ask: &Ask| match ask {
-        Ask::Edit { ops, .. } | Ask::Move { ops, .. } | Ask::Copy { ops, .. } => ops.len(),
+    let ops = |ask: &FileAction| match ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
         _ => 0,
     };
-    let edits: usize = request.files.iter().map(|file| ops(&file.ask)).sum();
-    check(request.files.len(), MOST_FILES, "files")?;
-    check(edits, MOST_EDITS, "edits")
+    let edits: usize = request.files.iter().map(|file| ops(&file.action)).sum();
+    check(request.files.len(), FILES_PER_CALL_MAX, "files")?;
+    check(edits, EDITS_PER_CALL_MAX, "edits")
 }
 
 /// Checks the number of files of a call in compatibility mode.
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_files(files: usize) -> Result<()> {
-    check(files, MOST_FILES, "files")
+    check(files, FILES_PER_CALL_MAX, "files")
 }
 
 /// The limit on the bytes of all files that a call changes.
@@ -364,7 +366,7 @@ pub(crate) fn check_together(files: usize, bytes: usize) -> Result<()> {
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_checked(files: usize) -> Result<()> {
-    check(files, MOST_CHECKED, "files to check")
+    check(files, CHECKED_FILES_MAX, "files to check")
 }
 
 fn check(has: usize, most: usize, what: &str) -> Result<()> {

@@ -1,14 +1,14 @@
 //! The tool `list`: the files below a directory, without ignored ones.
 
-use crate::caller::Caller;
+use crate::call_context::CallContext;
+use crate::call_handle::CallPhase;
 use crate::engine::Engine;
 use crate::raw_path;
 use crate::read;
 use crate::reply::Answer;
-use crate::search::{Scope, Walked};
-use crate::watch::Step;
+use crate::search::{WalkFilter, WalkStats};
 use emendate_core::{Code, Error, Result, formats, work};
-use emendate_fs::{Place, shown};
+use emendate_fs::{SafePath, shown};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,13 +17,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Entries shown by default, and the largest number that a call can ask for.
-const ENTRIES: usize = 500;
+const ENTRIES_DEFAULT: usize = 500;
 const ENTRIES_MAX: usize = 10_000;
 
 /// The input of `list`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct ListInput {
     /// The absolute path of the directory.
     path: String,
     /// Levels of directories to show; what is deeper is counted (default: all).
@@ -44,7 +45,7 @@ pub(crate) struct Args {
 }
 
 /// A file, or a directory that is not shown in detail.
-struct Entry {
+struct ListEntry {
     /// Its path relative to the listed directory; a directory ends with `/`.
     name: String,
     /// Number of files in it.
@@ -53,10 +54,10 @@ struct Entry {
 
 impl Engine {
     /// Runs the tool `list`.
-    pub(crate) fn list(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+    pub(crate) fn list(&self, caller: &CallContext, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take_beside(&mut input, "path")?;
-        let args: Args = formats::from_json(formats::Input::Json(input))?;
-        let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+        let args: ListInput = formats::from_json(formats::FormatInput::Json(input))?;
+        let place = self.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
         if self.store().list(&place)?.is_none() {
             return Err(Error::new(Code::FileMissing, "The directory does not exist.")
                 .evidence(place.shown())
@@ -66,20 +67,26 @@ impl Engine {
     }
 
     /// Lists a directory like the tool without further fields; `None` for anything else.
-    pub(crate) fn list_of(&self, caller: &Caller, place: &Place) -> Option<Result<Answer>> {
-        let args =
-            Args { path: String::new(), depth: None, glob: Vec::new(), hidden: false, no_ignore: false, limit: None };
+    pub(crate) fn list_directory(&self, caller: &CallContext, place: &SafePath) -> Option<Result<Answer>> {
+        let args = ListInput {
+            path: String::new(),
+            depth: None,
+            glob: Vec::new(),
+            hidden: false,
+            no_ignore: false,
+            limit: None,
+        };
         self.store().list(place).ok()??;
         Some(self.files_below(caller, place, &args))
     }
 
-    fn files_below(&self, caller: &Caller, place: &Place, args: &Args) -> Result<Answer> {
-        let globs = Scope::globs(place.absolute(), &args.glob)?;
-        let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.watch.clone() };
-        let limit = args.limit.unwrap_or(ENTRIES).clamp(1, ENTRIES_MAX);
+    fn files_below(&self, caller: &CallContext, place: &SafePath, args: &ListInput) -> Result<Answer> {
+        let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
+        let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
+        let limit = args.limit.unwrap_or(ENTRIES_DEFAULT).clamp(1, ENTRIES_MAX);
         let depth = args.depth.unwrap_or(usize::MAX).max(1);
-        let (mut entries, mut files): (Vec<Entry>, usize) = (Vec::new(), 0);
-        caller.begin(Step::Reading, 0);
+        let (mut entries, mut files): (Vec<ListEntry>, usize) = (Vec::new(), 0);
+        caller.begin(CallPhase::Reading, 0);
         let walked = self.walk(place, &scope, &mut |file| {
             files += 1;
             let below = file.absolute().strip_prefix(place.absolute()).unwrap_or(file.absolute());
@@ -88,13 +95,13 @@ impl Engine {
             match entries.last_mut() {
                 Some(last) if last.name == name => last.files += 1,
                 _ if full => {}
-                _ => entries.push(Entry { name, files: 1 }),
+                _ => entries.push(ListEntry { name, files: 1 }),
             }
             work::spend(1)?;
             caller.advance()?;
             Ok(ControlFlow::Continue(()))
         })?;
-        caller.go_on()?;
+        caller.check_cancelled()?;
         let cut = entries.len() > limit;
         entries.truncate(limit);
         Ok(answer(&place.shown(), &entries, files, cut, &walked))
@@ -110,10 +117,10 @@ fn folded(below: &Path, depth: usize) -> String {
     format!("{}/", shown(&top))
 }
 
-fn answer(place: &str, entries: &[Entry], files: usize, cut: bool, walked: &Walked) -> Answer {
+fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &WalkStats) -> Answer {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let mut text = format!("{files} file{} below {place}\n", plural(files));
-    for Entry { name, files } in entries {
+    for ListEntry { name, files } in entries {
         text.push_str(name);
         if name.ends_with('/') {
             let _ = write!(text, " ({files} file{})", plural(*files));
@@ -135,7 +142,7 @@ fn answer(place: &str, entries: &[Entry], files: usize, cut: bool, walked: &Walk
         notes.push("Hidden and ignored files need hidden and no_ignore.".to_owned());
     }
     for note in &notes {
-        read::remind(&mut text, note);
+        read::push_reminder(&mut text, note);
     }
     let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
     let data =

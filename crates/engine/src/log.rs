@@ -1,17 +1,18 @@
 //! The engine's side of the operation log: a write-ahead record of every request that changes files, so that it can be
 //! reported and undone even if the process is killed.
 
-use crate::caller::{Caller, Unread};
-use crate::config::Mode;
+use crate::call_context::{CallContext, UnreadPolicy};
+use crate::config::PolicyMode;
 use crate::engine::Engine;
-use crate::plan::{Becomes, Now, Plan};
+use crate::history_stores::key;
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::policy;
-use crate::shelves::key;
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{Code, ContentId, Error, Result, Snapshot};
-use emendate_fs::{Place, Stamp};
+use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{
-    Body, Change, Entered, Kind, Known, LARGEST, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched,
+    ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
+    OperationId, OperationOutcome, Record, Role, SessionUpdate, VersionBody,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -21,14 +22,14 @@ use std::path::PathBuf;
 
 /// Bytes of a file that is stored whole once the answer is out. A larger one can be undone as long as nothing else
 /// changes it, or if the session read it.
-const WHOLE: u64 = 256 << 10;
+const STORED_WHOLE_BYTES_MAX: u64 = 256 << 10;
 
 /// Contents that are stored in one transaction: other writers of the history wait for that long.
-const TOGETHER: usize = 128;
+const STORE_BATCH_CONTENTS: usize = 128;
 
 /// The origin of an operation: the call and its purpose.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cause<'a> {
+pub(crate) struct CallOrigin<'a> {
     pub(crate) tool: &'static str,
     /// Name of the format of its input; empty if it has none.
     pub(crate) format: &'static str,
@@ -44,10 +45,10 @@ pub(crate) struct Cause<'a> {
     pub(crate) repeat: bool,
 }
 
-impl Cause<'static> {
+impl CallOrigin<'static> {
     /// Creates the origin for a call of `tool` with that input.
-    pub(crate) fn new(tool: &'static str, input: &Value) -> Cause<'static> {
-        Cause {
+    pub(crate) fn new(tool: &'static str, input: &Value) -> CallOrigin<'static> {
+        CallOrigin {
             tool,
             format: "",
             digest: digest(input),
@@ -60,7 +61,7 @@ impl Cause<'static> {
     }
 }
 
-impl Cause<'_> {
+impl CallOrigin<'_> {
     /// False for operations that restore an earlier state byte by byte.
     pub(crate) fn is_an_edit(self) -> bool {
         self.role == Role::Edit && self.tool != "restore"
@@ -97,180 +98,181 @@ pub(crate) fn digest(input: &Value) -> [u8; 16] {
 }
 
 /// The change of a plan as recorded in the log.
-struct Done<'a> {
-    plan: &'a Plan,
-    touched: Touched,
-    swaps: Vec<Swap<'a>>,
+struct LoggedChange<'a> {
+    plan: &'a FilePlan,
+    change: FileChange,
+    swaps: Vec<ByteReplacement<'a>>,
     /// The session's new knowledge of the file; `None` if the file is deleted.
     record: Option<&'a Record>,
 }
 
-impl<'a> Done<'a> {
-    fn new(plan: &'a Plan, stamp: &Stamp, record: Option<&'a Record>) -> Done<'a> {
-        let before = match &plan.now {
-            Now::Nothing => None,
-            Now::File(now) => Some(file(now.snapshot.id(), &now.stamp)),
-            Now::Link(target) => Some(link(target)),
+impl<'a> LoggedChange<'a> {
+    fn new(plan: &'a FilePlan, stamp: &FileMeta, record: Option<&'a Record>) -> LoggedChange<'a> {
+        let before = match &plan.current {
+            CurrentState::Nothing => None,
+            CurrentState::File(now) => Some(file(now.snapshot.id(), &now.stamp)),
+            CurrentState::Link(target) => Some(link(target)),
         };
-        let after = match (&plan.becomes, record) {
-            (Becomes::File, Some(record)) => Some(file(record.content, stamp)),
-            (Becomes::Link(target), _) => Some(link(target)),
+        let after = match (&plan.target, record) {
+            (TargetState::File, Some(record)) => Some(file(record.content, stamp)),
+            (TargetState::Link(target), _) => Some(link(target)),
             _ => None,
         };
-        let stat = if plan.before.is_opaque() || plan.moved_on {
+        let stat = if plan.before.is_binary() || plan.is_move_source {
             DiffStat::default()
         } else {
-            explain::counted(&plan.before, &plan.changes)
+            explain::count_changes(&plan.before, &plan.changes)
         };
-        let moved_from = plan.origin.as_ref().filter(|origin| !origin.copied).map(|origin| key(&origin.place).to_vec());
-        let lost = plan.becomes == Becomes::Nothing && !plan.moved_on && !plan.before.is_opaque();
+        let moved_from =
+            plan.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| key(&origin.place).to_vec());
+        let lost = plan.target == TargetState::Nothing && !plan.is_move_source && !plan.before.is_binary();
         let lost = if lost { plan.before.lines().count(plan.before.text()) } else { stat.removed };
         let (added, removed) = (stat.added as u64, lost as u64);
         let attributes = plan.lost_attributes.clone();
-        let touched =
-            Touched { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
+        let change =
+            FileChange { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();
-        let at = |span| plan.before.in_file(span).unwrap_or_default();
-        let swaps = splices.map(|it| Swap { at: at(it.span), old: &raw[it.span.range()], new: &it.text });
+        let at = |span| plan.before.to_file_offset(span).unwrap_or_default();
+        let swaps = splices.map(|it| ByteReplacement { at: at(it.span), old: &raw[it.span.range()], new: &it.text });
         // A new file may begin with a byte order mark.
-        let mark = (base(plan).is_none() && !raw.is_empty()).then_some(Swap { at: 0, old: b"", new: raw });
+        let mark = (base(plan).is_none() && !raw.is_empty()).then_some(ByteReplacement { at: 0, old: b"", new: raw });
         let swaps = mark.into_iter().chain(swaps).collect();
-        Done { plan, touched, swaps, record }
+        LoggedChange { plan, change, swaps, record }
     }
 
     /// True when undo would need more bytes in memory than allowed, because the change is not made of parts.
     fn is_beyond_undo(&self) -> bool {
-        let size = self.record.map_or(0, |record| record.stamp.size);
-        self.plan.source.is_none() && self.touched.before.is_some() && size > LARGEST
+        let size = self.record.map_or(0, |record| record.meta.size);
+        self.plan.source.is_none() && self.change.before.is_some() && size > CONTENT_BYTES_MAX
     }
 
     /// Describes how both sides can be restored later; `new` is the current content, for a session that has to know its
     /// version.
-    fn change<'b>(&'b self, new: Option<&'b dyn Fn() -> Vec<u8>>) -> Change<'b> {
+    fn change<'b>(&'b self, new: Option<&'b dyn Fn() -> Vec<u8>>) -> ChangeContent<'b> {
         let plan = self.plan;
         let base = base(plan);
-        let old = match &plan.now {
+        let old = match &plan.current {
             // The text moves to another path, or the change begins with it.
-            Now::File(_) if plan.moved_on => None,
-            Now::File(now) if base == Some(now.snapshot.id()) => None,
-            Now::File(now) => Some(now.snapshot.raw()),
-            Now::Link(target) => Some(target.as_bytes()),
-            Now::Nothing => None,
+            CurrentState::File(_) if plan.is_move_source => None,
+            CurrentState::File(now) if base == Some(now.snapshot.id()) => None,
+            CurrentState::File(now) => Some(now.snapshot.raw()),
+            CurrentState::Link(target) => Some(target.as_bytes()),
+            CurrentState::Nothing => None,
         };
-        let from = base.filter(|_| !plan.before.is_extract()).map(|_| plan.before.raw());
-        Change { base, from, swaps: &self.swaps, old, new }
+        let from = base.filter(|_| !plan.before.is_sparse()).map(|_| plan.before.raw());
+        ChangeContent { base, base_bytes: from, replacements: &self.swaps, old_bytes: old, new_bytes: new }
     }
 }
 
 /// The version that a plan's changes start from; `None` if there is none.
-fn base(plan: &Plan) -> Option<ContentId> {
-    let here = matches!(&plan.now, Now::File(now) if now.snapshot.id() == plan.before.id());
-    (plan.becomes == Becomes::File && (here || plan.origin.is_some())).then(|| plan.before.id())
+fn base(plan: &FilePlan) -> Option<ContentId> {
+    let here = matches!(&plan.current, CurrentState::File(now) if now.snapshot.id() == plan.before.id());
+    (plan.target == TargetState::File && (here || plan.source_file.is_some())).then(|| plan.before.id())
 }
 
 /// The state of a regular file with that content.
-fn file(content: ContentId, stamp: &Stamp) -> Side {
-    Side { content, mode: stamp.mode & 0o7777, kind: Kind::Regular }
+fn file(content: ContentId, stamp: &FileMeta) -> FileState {
+    FileState { content, mode: stamp.mode & 0o7777, kind: FileKind::Regular }
 }
 
 /// The state of a symbolic link; its permission bits are meaningless.
-fn link(target: &OsStr) -> Side {
-    Side { content: ContentId::of(target.as_bytes()), mode: 0o777, kind: Kind::Link }
+fn link(target: &OsStr) -> FileState {
+    FileState { content: ContentId::of(target.as_bytes()), mode: 0o777, kind: FileKind::Link }
 }
 
 /// Returns how a version's bytes are stored for its session: not at all if they are secret, or if the snapshot is
 /// sparse.
-pub(crate) fn body<'a>(place: &Place, version: &'a Snapshot) -> Body<'a> {
-    if version.is_extract() || policy::is_secret(place) { Body::None } else { Body::Bytes(version.raw()) }
+pub(crate) fn stored_body<'a>(place: &SafePath, version: &'a Snapshot) -> VersionBody<'a> {
+    if version.is_sparse() || policy::is_secret(place) { VersionBody::None } else { VersionBody::Bytes(version.raw()) }
 }
 
 /// A version that so far exists only in the working file.
-pub(crate) struct Loose {
+pub(crate) struct UnstoredVersion {
     /// Index of the root whose history will store it.
     root: usize,
-    place: Place,
+    place: SafePath,
     content: ContentId,
 }
 
 /// A request recorded in the log before it is carried out.
-pub(crate) struct Announced<'a> {
+pub(crate) struct PendingRequest<'a> {
     /// Index of the root whose history has it.
     root: usize,
-    done: Vec<Done<'a>>,
-    entered: Result<Entered>,
+    changes: Vec<LoggedChange<'a>>,
+    appended: Result<LogReceipt>,
 }
 
-impl Announced<'_> {
+impl PendingRequest<'_> {
     /// Returns the error if another request is already undoing the same operations.
-    pub(crate) fn overtaken(&self) -> Option<Error> {
-        self.entered.as_ref().err().filter(|error| error.code() == Code::ConflictRaced).cloned()
+    pub(crate) fn conflict_error(&self) -> Option<Error> {
+        self.appended.as_ref().err().filter(|error| error.code() == Code::ConflictRaced).cloned()
     }
 }
 
 impl Engine {
     /// Records the intent of a request with all its files, and what the session will know of them: `known` has the
     /// stamp and the record of each plan, if there are any. `None` if it changes nothing.
-    pub(crate) fn announce<'a>(
+    pub(crate) fn log_intent<'a>(
         &self,
-        caller: &Caller,
-        cause: Cause<'_>,
-        plans: &'a [Plan],
-        known: &'a [Option<(Stamp, Option<Record>)>],
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
+        plans: &'a [FilePlan],
+        known: &'a [Option<(FileMeta, Option<Record>)>],
         made: &[PathBuf],
-    ) -> Option<Announced<'a>> {
-        let done: Vec<Done<'_>> = plans
+    ) -> Option<PendingRequest<'a>> {
+        let done: Vec<LoggedChange<'_>> = plans
             .iter()
             .zip(known)
             .filter_map(|(plan, known)| {
                 let (stamp, record) = known.as_ref()?;
-                Some(Done::new(plan, stamp, record.as_ref()))
+                Some(LoggedChange::new(plan, stamp, record.as_ref()))
             })
             .collect();
         let root = done.first()?.plan.place.root();
         let operation = operation(caller, cause, (plans, &done), made);
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
         // A person sees the file; a model may have to be told what changed since its last edit.
-        let wanted = caller.unread == Unread::Deny;
+        let wanted = caller.unread == UnreadPolicy::Deny;
         let new = new.iter().zip(&done).map(|(new, done)| {
             let kept = wanted && !done.plan.unseen && done.plan.source.is_none();
             kept.then_some(new as &dyn Fn() -> Vec<u8>)
         });
-        let changes: Vec<Change<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
+        let changes: Vec<ChangeContent<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
         // Knowledge of a file belongs to that file's root; the operation is recorded in one root only.
         let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.unseen);
-        let here: Vec<Known<'_>> =
-            here.filter_map(|done| Some(Known { path: key(&done.plan.place), record: done.record? })).collect();
+        let here: Vec<SessionUpdate<'_>> =
+            here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.place), record: done.record? })).collect();
         let entered = self.history(root).log(&operation, &changes, &here);
-        Some(Announced { root, done, entered })
+        Some(PendingRequest { root, changes: done, appended: entered })
     }
 
     /// Records a committed request. The files are already changed, so a failure of the log is not a failure of the
     /// request: it is returned as text for a note.
-    pub(crate) fn confirm(
+    pub(crate) fn log_committed(
         &self,
-        caller: &Caller,
-        cause: Cause<'_>,
-        announced: Announced<'_>,
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
+        announced: PendingRequest<'_>,
     ) -> (Option<OperationId>, Option<String>) {
-        let Announced { root, done, entered } = announced;
+        let PendingRequest { root, changes: done, appended: entered } = announced;
         let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.unseen);
-        let elsewhere = others
-            .filter_map(|done| Some((&done.plan.place, done.record?)))
-            .try_for_each(|(place, it)| self.sessions(place).record(&caller.session, key(place), it, &Body::None));
-        for gone in done.iter().filter(|done| done.touched.after.is_none()) {
+        let elsewhere = others.filter_map(|done| Some((&done.plan.place, done.record?))).try_for_each(|(place, it)| {
+            self.sessions(place).record(&caller.session, key(place), it, &VersionBody::None)
+        });
+        for gone in done.iter().filter(|done| done.change.after.is_none()) {
             // The session may forget a deleted file; if that fails it is merely told again.
             let _ = self.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
         }
         if let Ok(entered) = &entered {
-            for Touched { path, after, .. } in done.iter().map(|done| &done.touched) {
+            for FileChange { path, after, .. } in done.iter().map(|done| &done.change) {
                 self.remember_change(caller, cause, entered.id, (path, after.map(|side| side.content)));
             }
-            self.unsettled().push((root, entered.id));
+            self.unconfirmed().push((root, entered.id));
         }
         match (entered, elsewhere) {
             (Ok(entered), Ok(())) => {
-                self.remember_loose(root, &entered.loose, &done);
+                self.remember_loose(root, &entered.unstored, &done);
                 let told = self.undoable(&entered, &done);
                 (Some(entered.id), told)
             }
@@ -286,26 +288,31 @@ impl Engine {
     }
 
     /// Records a request that was aborted, or whose outcome is unknown.
-    pub(crate) fn retract(&self, announced: &Announced<'_>, error: &Error) {
-        let &Announced { root, entered: Ok(Entered { id, .. }), .. } = announced else { return };
+    pub(crate) fn log_aborted(&self, announced: &PendingRequest<'_>, error: &Error) {
+        let &PendingRequest { root, appended: Ok(LogReceipt { id, .. }), .. } = announced else { return };
         // If the log fails now, a later resolution finds the files unchanged.
         if error.code() == Code::IoPartial {
-            let _ = self.look_into(root, |logged| logged.id == id);
+            let _ = self.resolve_selected(root, |logged| logged.id == id);
         } else {
-            let _ = self.history(root).withdraw(id);
+            let _ = self.history(root).abort(id);
         }
     }
 
     /// Refuses a change that could not be undone, unless the caller explicitly allows it.
     ///
     /// Errors: `operation.irreversible`.
-    pub(crate) fn may_be_done(&self, caller: &Caller, cause: Cause<'_>, announced: &Announced<'_>) -> Result<()> {
-        let lets = caller.irreversible.unwrap_or(caller.unread == Unread::Allow)
+    pub(crate) fn check_undoable(
+        &self,
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
+        announced: &PendingRequest<'_>,
+    ) -> Result<()> {
+        let lets = caller.irreversible.unwrap_or(caller.unread == UnreadPolicy::Allow)
             || cause.irreversible
-            || self.config().irreversible == Mode::Allow;
-        let why = match &announced.entered {
+            || self.config().irreversible == PolicyMode::Allow;
+        let why = match &announced.appended {
             _ if lets => return Ok(()),
-            Ok(entered) => match self.undoable(entered, &announced.done) {
+            Ok(entered) => match self.undoable(entered, &announced.changes) {
                 Some(why) => why,
                 None => return Ok(()),
             },
@@ -319,7 +326,7 @@ impl Engine {
     }
 
     /// Returns the reason why an operation cannot be undone, if there is one.
-    fn undoable(&self, entered: &Entered, done: &[Done<'_>]) -> Option<String> {
+    fn undoable(&self, entered: &LogReceipt, done: &[LoggedChange<'_>]) -> Option<String> {
         if !self.keeps_history() {
             return None;
         }
@@ -327,66 +334,71 @@ impl Engine {
         if let Some(why) = self.history_ends_with_process(root) {
             return Some(format!("This cannot be undone: {why}"));
         }
-        let shown = |done: &Done<'_>| done.plan.place.shown();
+        let shown = |done: &LoggedChange<'_>| done.plan.place.shown();
         let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
         let lost = entered.lost.first().and_then(|nth| done.get(*nth));
         let large = done.iter().find(|done| done.is_beyond_undo());
         let why = match (secret, lost, large) {
             (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown(done)),
             (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown(done)),
-            (.., Some(done)) => format!("{} would have more than {LARGEST} bytes", shown(done)),
+            (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown(done)),
             _ => return None,
         };
         Some(format!("This cannot be undone: {why}."))
     }
 
-    fn remember_loose(&self, root: usize, loose: &[ContentId], done: &[Done<'_>]) {
+    fn remember_loose(&self, root: usize, loose: &[ContentId], done: &[LoggedChange<'_>]) {
         if !self.keeps_history() {
             return;
         }
         let found = done.iter().filter_map(|done| {
             let record = done.record?;
-            let wanted = loose.contains(&record.content) && record.stamp.size <= WHOLE;
-            wanted.then(|| Loose { root, place: done.plan.place.clone(), content: record.content })
+            let wanted = loose.contains(&record.content) && record.meta.size <= STORED_WHOLE_BYTES_MAX;
+            wanted.then(|| UnstoredVersion { root, place: done.plan.place.clone(), content: record.content })
         });
-        self.loose().extend(found);
+        self.unstored().extend(found);
     }
 
     /// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is
     /// done when the engine is dropped.
-    pub fn settle_history(&self) {
-        self.store().settle();
+    pub fn store_unstored_contents(&self) {
+        self.store().run_deferred();
         self.settle_log();
     }
 
     fn settle_log(&self) {
-        self.settle_own();
-        let mut loose = std::mem::take(&mut *self.loose());
+        self.confirm_own_operations();
+        let mut loose = std::mem::take(&mut *self.unstored());
         loose.sort_by_key(|it| it.root);
         for of_root in loose.chunk_by(|one, next| one.root == next.root) {
-            of_root.chunks(TOGETHER).for_each(|some| self.keep_whole(some));
+            of_root.chunks(STORE_BATCH_CONTENTS).for_each(|some| self.keep_whole(some));
         }
     }
 
     /// Stores some contents of one root. If that fails, their earlier versions remain reachable through the deltas in
     /// the log.
-    fn keep_whole(&self, some: &[Loose]) {
+    fn keep_whole(&self, some: &[UnstoredVersion]) {
         let Some(root) = some.first().map(|it| it.root) else { return };
         let contents: Vec<ContentId> = some.iter().map(|it| it.content).collect();
-        let Ok(lacking) = self.history(root).lacking(&contents) else { return };
-        let read = |it: &Loose| {
+        let Ok(lacking) = self.history(root).not_stored(&contents) else { return };
+        let read = |it: &UnstoredVersion| {
             // Skip a file that changed since, or cannot be read.
-            let version = self.store().read(&it.place, WHOLE, Vec::new()).ok()??;
+            let version = self.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
             (ContentId::of(&version.bytes) == it.content).then_some((it.content, version.bytes))
         };
         let found: Vec<_> = some.iter().filter(|it| lacking.contains(&it.content)).filter_map(read).collect();
         if !found.is_empty() {
-            let _ = self.history(root).keep(&found);
+            let _ = self.history(root).store_versions(&found);
         }
     }
 }
 
-fn operation(caller: &Caller, cause: Cause<'_>, (plans, done): (&[Plan], &[Done<'_>]), made: &[PathBuf]) -> Operation {
+fn operation(
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    (plans, done): (&[FilePlan], &[LoggedChange<'_>]),
+    made: &[PathBuf],
+) -> Operation {
     let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
     let merged = plans.iter().any(|plan| plan.merged);
     Operation {
@@ -396,11 +408,11 @@ fn operation(caller: &Caller, cause: Cause<'_>, (plans, done): (&[Plan], &[Done<
         digest: cause.digest,
         note: if merged { "merged with changes made meanwhile".to_owned() } else { String::new() },
         role: cause.role,
-        also: cause.also.to_vec(),
-        outcome: if left_out { Outcome::Partial } else { Outcome::Done },
-        kept: !done.iter().any(|done| policy::is_secret(&done.plan.place)),
-        files: done.iter().map(|done| done.touched.clone()).collect(),
-        folders: made.iter().map(|folder| folder.as_os_str().as_bytes().to_vec()).collect(),
+        also_undoes: cause.also.to_vec(),
+        outcome: if left_out { OperationOutcome::Partial } else { OperationOutcome::Done },
+        keeps_content: !done.iter().any(|done| policy::is_secret(&done.plan.place)),
+        files: done.iter().map(|done| done.change.clone()).collect(),
+        created_dirs: made.iter().map(|folder| folder.as_os_str().as_bytes().to_vec()).collect(),
     }
 }
 

@@ -1,33 +1,33 @@
 //! Images and PDFs as shown by `read`.
 
-use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
+use crate::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
 use crate::raw_path;
-use crate::read::{Args, MAX_REPLY, remind};
+use crate::read::{READ_REPLY_CHARS_MAX, ReadInput, push_reminder};
 use crate::reply::Answer;
 use emendate_core::{Advice, advice};
 use emendate_core::{Code, ContentId, Error, Result};
-use emendate_fs::Place;
-use emendate_media::{Kind, Pdf, downscaled, fits, has_downscale, image};
+use emendate_fs::SafePath;
+use emendate_media::{MediaKind, Pdf, check_size, downscaled, has_downscale, image};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 /// Pages of a PDF in one reply.
-pub(crate) const MOST_PAGES: usize = 20;
+pub(crate) const PDF_PAGES_MAX: usize = 20;
 
 /// Shows an image or a PDF.
 ///
 /// Errors: `media.unreadable`, `media.unsupported`, `read.range`, `read.too_large`.
-pub(crate) fn shown(place: &Place, kind: Kind, bytes: &[u8], args: &Args) -> Result<Answer> {
+pub(crate) fn show_media(place: &SafePath, kind: MediaKind, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let tag = ContentId::of(bytes).tag().to_string();
-    let mut answer = if kind == Kind::Pdf { pdf(place, bytes, args)? } else { picture(place, bytes, args)? };
+    let mut answer = if kind == MediaKind::Pdf { pdf(place, bytes, args)? } else { picture(place, bytes, args)? };
     answer.data.insert("tag".to_owned(), tag.into());
     answer.data.insert("size".to_owned(), bytes.len().into());
     answer.data.insert("mediaType".to_owned(), kind.media_type().into());
     Ok(answer)
 }
 
-fn picture(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
+fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let whole = image(bytes).map_err(|error| error.evidence(place.shown()))?;
     let side = whole.width.max(whole.height);
     let smaller = args.max_side.filter(|&most| most < side);
@@ -36,7 +36,7 @@ fn picture(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
     }
     let made = smaller.map(|most| downscaled(bytes, whole, most)).transpose()?;
     let sent = made.as_deref().unwrap_or(bytes);
-    if sent.len() > MOST_IMAGE {
+    if sent.len() > IMAGE_BYTES_MAX {
         let next = if has_downscale() {
             advice!["Call ", raw_path::read(place, json!({ "max_side": 1568 })), " for a smaller one."]
                 .or("Have a program make the image smaller first.")
@@ -45,7 +45,7 @@ fn picture(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
         };
         return Err(Error::new(
             Code::ReadTooLarge,
-            format!("The image has {} bytes; a reply carries at most {MOST_IMAGE}.", sent.len()),
+            format!("The image has {} bytes; a reply carries at most {IMAGE_BYTES_MAX}.", sent.len()),
         )
         .evidence(format!("{}: {}×{} pixels.", place.shown(), whole.width, whole.height))
         .next(next));
@@ -55,28 +55,28 @@ fn picture(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
     let mut text = format!("{name} image, {width}×{height} pixels, {} bytes.\n", bytes.len());
     if made.is_some() {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "Shown smaller, as {}.", attachment.told());
+        let _ = writeln!(text, "Shown smaller, as {}.", attachment.describe());
     }
     let data = Map::from_iter([
         ("type".to_owned(), "image".into()),
         ("width".to_owned(), width.into()),
         ("height".to_owned(), height.into()),
         ("downscaled".to_owned(), made.is_some().into()),
-        (ATTACHMENTS.to_owned(), listed(&[attachment])),
+        (ATTACHMENTS.to_owned(), list_to_json(&[attachment])),
     ]);
     Ok(Answer { text, data })
 }
 
-fn pdf(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
+fn pdf(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let mut data = Map::from_iter([("type".to_owned(), Value::from("pdf"))]);
     let whole = args.base64 == Some(true);
     let mut text = String::new();
     if whole {
-        fits(bytes).map_err(|error| error.evidence(place.shown()))?;
+        check_size(bytes).map_err(|error| error.evidence(place.shown()))?;
         let uri = format!("file://{}", place.shown());
-        let attachment = Attachment::document(Kind::Pdf.media_type(), bytes, uri);
+        let attachment = Attachment::document(MediaKind::Pdf.media_type(), bytes, uri);
         let _ = writeln!(text, "PDF, {} bytes, attached as a whole.", bytes.len());
-        data.insert(ATTACHMENTS.to_owned(), listed(&[attachment]));
+        data.insert(ATTACHMENTS.to_owned(), list_to_json(&[attachment]));
     }
     if !whole || args.pages.is_some() {
         pages(place, bytes, args, (&mut text, &mut data)).map_err(|error| error.evidence(place.shown()))?;
@@ -84,7 +84,12 @@ fn pdf(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
     Ok(Answer { text, data })
 }
 
-fn pages(place: &Place, bytes: &[u8], args: &Args, (text, data): (&mut String, &mut Map<String, Value>)) -> Result<()> {
+fn pages(
+    place: &SafePath,
+    bytes: &[u8],
+    args: &ReadInput,
+    (text, data): (&mut String, &mut Map<String, Value>),
+) -> Result<()> {
     let pdf = Pdf::open(bytes)?;
     let total = pdf.pages();
     let asked = range(args.pages.as_deref(), total)?;
@@ -97,7 +102,7 @@ fn pages(place: &Place, bytes: &[u8], args: &Args, (text, data): (&mut String, &
             Err(error) => (format!("(the text of this page cannot be read: {})\n", error.message()), Some(error)),
         };
         let mut entry = format!("--- page {page} of {total} ---\n{body}");
-        let room = MAX_REPLY.saturating_sub(chars);
+        let room = READ_REPLY_CHARS_MAX.saturating_sub(chars);
         let size = entry.chars().count();
         if size > room {
             if shown > 0 {
@@ -122,12 +127,12 @@ fn pages(place: &Place, bytes: &[u8], args: &Args, (text, data): (&mut String, &
     if next <= total && (next <= *asked.end() || args.pages.is_none()) {
         let call = raw_path::call(
             place.absolute(),
-            json!({ "pages": format!("{next}-{}", total.min(next + MOST_PAGES - 1)) }),
+            json!({ "pages": format!("{next}-{}", total.min(next + PDF_PAGES_MAX - 1)) }),
         );
         notes.push(format!("Pages {} to {} of {total} are shown. Read on with {call}.", asked.start(), next - 1));
     }
     for note in &notes {
-        remind(text, note);
+        push_reminder(text, note);
     }
     data.insert("totalPages".to_owned(), total.into());
     data.insert("pages".to_owned(), told.into());
@@ -137,7 +142,7 @@ fn pages(place: &Place, bytes: &[u8], args: &Args, (text, data): (&mut String, &
 
 /// Parses the requested pages: `3`, `1-3`, `5-`; by default the first ones.
 fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
-    let Some(said) = said.map(str::trim) else { return Ok(1..=total.min(MOST_PAGES)) };
+    let Some(said) = said.map(str::trim) else { return Ok(1..=total.min(PDF_PAGES_MAX)) };
     let number = |text: &str| text.trim().parse::<usize>().ok();
     let (from, to) = match said.split_once('-') {
         None => (number(said), number(said)),
@@ -153,10 +158,10 @@ fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
         return Err(Error::new(Code::ReadRange, what).next(example).fact("total_pages", total));
     }
     let to = to.min(total);
-    if to - from >= MOST_PAGES {
-        let what = format!("{} pages are more than the {MOST_PAGES} that one read shows.", to - from + 1);
+    if to - from >= PDF_PAGES_MAX {
+        let what = format!("{} pages are more than the {PDF_PAGES_MAX} that one read shows.", to - from + 1);
         return Err(Error::new(Code::ReadTooLarge, what)
-            .next(format!("Begin with \"pages\": \"{from}-{}\".", from + MOST_PAGES - 1)));
+            .next(format!("Begin with \"pages\": \"{from}-{}\".", from + PDF_PAGES_MAX - 1)));
     }
     Ok(from..=to)
 }

@@ -1,17 +1,17 @@
 //! Resolution of names in a text to files.
 
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::engine::Engine;
 use emendate_core::formats::hashline;
-use emendate_core::{Ask, Code, Error, FileRequest, Locator, Op, Request, Result};
-use emendate_fs::{Place, shown};
+use emendate_core::{Code, Error, FileAction, FileRequest, Locator, Op, Request, Result};
+use emendate_fs::{SafePath, shown};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 impl Engine {
     /// Makes every path of a request absolute, relative to `directory`.
-    pub(crate) fn name_files(&self, caller: &Caller, directory: &Path, request: &mut Request) -> Result<()> {
+    pub(crate) fn name_files(&self, caller: &CallContext, directory: &Path, request: &mut Request) -> Result<()> {
         // Files created by an earlier part of the request exist for the later ones.
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
@@ -20,12 +20,12 @@ impl Engine {
             let (path, note) = self.named(caller, directory, file, &made)?;
             file.path = path;
             request.notes.extend(note);
-            if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
+            if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
                 stays_inside(directory, to)?;
                 *to = text(&directory.join(&*to));
                 made.push(PathBuf::from(&*to));
             }
-            if creates(&file.ask) {
+            if creates(&file.action) {
                 made.push(PathBuf::from(&file.path));
             }
         }
@@ -33,11 +33,11 @@ impl Engine {
     }
 
     /// Uses the file that the call names, if nothing exists under the name in the text.
-    pub(crate) fn prefer(&self, directory: &Path, named: &str, request: &mut Request) {
+    pub(crate) fn prefer_named_file(&self, directory: &Path, named: &str, request: &mut Request) {
         let [file] = &mut *request.files else { return };
         let there = |name: &str| self.exists(directory, name);
-        let names = || std::iter::once(&file.path).chain(&file.also);
-        let meant = matches!(file.ask, Ask::Edit { .. }) && !creates(&file.ask) && there(named);
+        let names = || std::iter::once(&file.path).chain(&file.alternatives);
+        let meant = matches!(file.action, FileAction::Edit { .. }) && !creates(&file.action) && there(named);
         if meant && !names().any(|name| there(name)) {
             request.notes.push(format!(
                 "{} is not there; the file of the call, {}, was taken.",
@@ -50,14 +50,14 @@ impl Engine {
 
     /// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back
     /// to that file, else absolute.
-    pub(crate) fn name_in_header(&self, caller: &Caller, place: &Place) -> String {
+    pub(crate) fn name_in_header(&self, caller: &CallContext, place: &SafePath) -> String {
         let start = self.directory(caller, None).ok();
         let short = start.and_then(|start| place.absolute().strip_prefix(start).ok()?.to_str());
         short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), str::to_owned)
     }
 
     /// Returns the directory that relative names are resolved against; by default the caller's.
-    pub(crate) fn directory(&self, caller: &Caller, named: Option<&str>) -> Result<PathBuf> {
+    pub(crate) fn directory(&self, caller: &CallContext, named: Option<&str>) -> Result<PathBuf> {
         let first = || self.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
         let root = caller.names_from.clone().unwrap_or_else(first);
         match named.map(Path::new) {
@@ -73,23 +73,24 @@ impl Engine {
     /// also be named by the end of its path, if this session knows exactly one such file; that is noted.
     fn named(
         &self,
-        caller: &Caller,
+        caller: &CallContext,
         directory: &Path,
         file: &FileRequest,
         made: &[PathBuf],
     ) -> Result<(String, Option<String>)> {
         let exact = directory.join(&file.path);
-        if creates(&file.ask) {
+        if creates(&file.action) {
             return Ok((text(&exact), None));
         }
-        let others = file.also.iter().map(|name| directory.join(name));
+        let others = file.alternatives.iter().map(|name| directory.join(name));
         for path in std::iter::once(exact.clone()).chain(others) {
-            if made.contains(&path) || self.store().admit_link(&path).is_ok_and(|place| self.is_there(&place)) {
+            if made.contains(&path) || self.store().resolve_no_follow(&path).is_ok_and(|place| self.path_exists(&place))
+            {
                 return Ok((text(&path), None));
             }
         }
-        let place = self.store().admit(&exact)?;
-        if !matches!(file.ask, Ask::Edit { .. }) {
+        let place = self.store().resolve_path(&exact)?;
+        if !matches!(file.action, FileAction::Edit { .. }) {
             return Ok((text(&exact), None));
         }
         let known = self.sessions(&place).paths(&caller.session)?;
@@ -113,13 +114,13 @@ impl Engine {
 
     /// True when anything has this name below a directory.
     pub(crate) fn exists(&self, directory: &Path, name: &str) -> bool {
-        self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at))
+        self.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| self.path_exists(&at))
     }
 
     /// True when any entry has this name.
-    pub(crate) fn is_there(&self, place: &Place) -> bool {
+    pub(crate) fn path_exists(&self, place: &SafePath) -> bool {
         // A directory or a device exists as well: it is refused under this name, and not searched for elsewhere.
-        !matches!((self.store().stamp(place), self.store().link(place)), (Ok(None), Ok(None)))
+        !matches!((self.store().metadata(place), self.store().read_link(place)), (Ok(None), Ok(None)))
     }
 }
 
@@ -151,7 +152,8 @@ fn text(path: &Path) -> String {
 }
 
 /// True when the file need not exist.
-pub(crate) fn creates(ask: &Ask) -> bool {
+pub(crate) fn creates(ask: &FileAction) -> bool {
     let fills = |ops: &[Op]| matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
-    matches!(ask, Ask::Write(_) | Ask::Create(_)) || matches!(ask, Ask::Edit { ops, .. } if fills(ops))
+    matches!(ask, FileAction::Write(_) | FileAction::Create(_))
+        || matches!(ask, FileAction::Edit { ops, .. } if fills(ops))
 }

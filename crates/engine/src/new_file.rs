@@ -2,30 +2,30 @@
 
 use crate::encoding;
 use crate::engine::Engine;
-use crate::plan::{Becomes, Plan, all_bytes};
+use crate::plan::{FilePlan, TargetState, replace_all_bytes};
 use crate::policy::Access;
 use emendate_core::{LineEnd, LineEnds, Result, Snapshot};
-use emendate_fs::{Place, Store};
+use emendate_fs::{SafePath, Store};
 use ignore::gitignore::GitignoreBuilder;
 use std::path::Path;
 
 /// New files of one call whose neighbours are examined.
-const LOOKED_AROUND: usize = 8;
+const EXAMINED_NEW_FILES_MAX: usize = 8;
 /// Neighbours of a file that are examined, and bytes of each.
-const NEIGHBOURS: usize = 8;
-const NEIGHBOUR_BYTES: u64 = 64 << 10;
+const NEIGHBOURS_MAX: usize = 8;
+const NEIGHBOUR_BYTES_MAX: u64 = 64 << 10;
 /// Bytes of a `.gitattributes` file that is read, and lines of it that count.
-const ATTRIBUTES_BYTES: u64 = 256 << 10;
-const ATTRIBUTES_LINES: usize = 500;
+const GITATTRIBUTES_BYTES_MAX: u64 = 256 << 10;
+const GITATTRIBUTES_LINES_MAX: usize = 500;
 
 /// Extensions of texts that may legitimately be fenced.
-const PROSE: &[&str] = &[
+const PROSE_EXTENSIONS: &[&str] = &[
     "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text",
     "org", "tex", "wiki", "textile", "log", "prompt", "mdc",
 ];
 
 /// The declared line end of a file.
-struct DeclaredEnd {
+struct DeclaredLineEnd {
     end: LineEnd,
     by: &'static str,
 }
@@ -35,9 +35,9 @@ impl Engine {
     /// that differ from those of all neighbouring files.
     ///
     /// Errors: as [`Plan::after`].
-    pub(crate) fn end_lines_of_new_files(&self, plans: &mut [Plan]) -> Result<()> {
-        let made = |plan: &&mut Plan| {
-            plan.creates() && plan.becomes == Becomes::File && plan.origin.is_none() && !plan.before.is_opaque()
+    pub(crate) fn end_lines_of_new_files(&self, plans: &mut [FilePlan]) -> Result<()> {
+        let made = |plan: &&mut FilePlan| {
+            plan.creates() && plan.target == TargetState::File && plan.source_file.is_none() && !plan.before.is_binary()
         };
         for (nth, plan) in plans.iter_mut().filter(made).enumerate() {
             let after = plan.after()?;
@@ -53,7 +53,7 @@ impl Engine {
         Ok(())
     }
 
-    fn noted_ends(&self, place: &Place, ends: LineEnds, nth: usize) -> Option<String> {
+    fn noted_ends(&self, place: &SafePath, ends: LineEnds, nth: usize) -> Option<String> {
         if ends.lf > 0 && ends.crlf > 0 {
             return Some(format!(
                 "The new file mixes line ends, as they were given: {} with CRLF, {} with LF.",
@@ -64,7 +64,7 @@ impl Engine {
             LineEnd::Lf => (LineEnd::Lf, LineEnd::CrLf),
             LineEnd::CrLf => (LineEnd::CrLf, LineEnd::Lf),
         };
-        if nth >= LOOKED_AROUND || !self.all_neighbours_end_with(place, others) {
+        if nth >= EXAMINED_NEW_FILES_MAX || !self.all_neighbours_end_with(place, others) {
             return None;
         }
         Some(format!(
@@ -76,20 +76,20 @@ impl Engine {
     }
 
     /// True when there are neighbouring files of the same kind, and all of their lines end in this way.
-    fn all_neighbours_end_with(&self, place: &Place, end: LineEnd) -> bool {
+    fn all_neighbours_end_with(&self, place: &SafePath, end: LineEnd) -> bool {
         let extension = place.absolute().extension();
         let names = self.store().siblings(place).unwrap_or_default();
         let beside = names.iter().map(|name| place.absolute().with_file_name(name));
         let of_its_kind = beside.filter(|path| path.extension() == extension && path != place.absolute());
         let mut found = 0;
-        for path in of_its_kind.take(2 * NEIGHBOURS) {
+        for path in of_its_kind.take(2 * NEIGHBOURS_MAX) {
             let Some(ends) = self.line_ends_of(&path) else { continue };
             let (same, other) = if end == LineEnd::Lf { (ends.lf, ends.crlf) } else { (ends.crlf, ends.lf) };
             if other > 0 {
                 return false;
             }
             found += usize::from(same > 0);
-            if found == NEIGHBOURS {
+            if found == NEIGHBOURS_MAX {
                 break;
             }
         }
@@ -98,14 +98,14 @@ impl Engine {
 
     /// Returns the line ends of a small text that may be read.
     fn line_ends_of(&self, path: &Path) -> Option<LineEnds> {
-        let place = self.store().admit(path).ok().filter(|place| self.may_by_name(place, Access::Read))?;
-        let version = self.store().read(&place, NEIGHBOUR_BYTES, Vec::new()).ok()??;
+        let place = self.store().resolve_path(path).ok().filter(|place| self.may_access_name(place, Access::Read))?;
+        let version = self.store().read(&place, NEIGHBOUR_BYTES_MAX, Vec::new()).ok()??;
         Some(Snapshot::open(version.bytes, None).ok()?.line_ends())
     }
 }
 
 /// Gives every line of a new file this line end.
-fn end_with(plan: &mut Plan, after: &Snapshot, declared: &DeclaredEnd) -> Result<()> {
+fn end_with(plan: &mut FilePlan, after: &Snapshot, declared: &DeclaredLineEnd) -> Result<()> {
     let ends = after.line_ends();
     let wrong = if declared.end == LineEnd::Lf { ends.crlf } else { ends.lf };
     if wrong == 0 {
@@ -115,7 +115,7 @@ fn end_with(plan: &mut Plan, after: &Snapshot, declared: &DeclaredEnd) -> Result
         LineEnd::Lf => after.text().to_owned(),
         LineEnd::CrLf => after.text().replace('\n', "\r\n"),
     };
-    let step = all_bytes(after, after.codec().encode(&text)?);
+    let step = replace_all_bytes(after, after.codec().encode(&text)?);
     plan.changes = plan.changes.then(&plan.before, &step);
     plan.notes.push(format!(
         "The lines of the new file end with {}, as {} declares.",
@@ -126,7 +126,7 @@ fn end_with(plan: &mut Plan, after: &Snapshot, declared: &DeclaredEnd) -> Result
 }
 
 /// Returns the declared line end of a file: `.editorconfig` takes precedence over `.gitattributes`.
-fn declared(store: &dyn Store, place: &Place) -> Option<DeclaredEnd> {
+fn declared(store: &dyn Store, place: &SafePath) -> Option<DeclaredLineEnd> {
     let word = encoding::editorconfig(store, place, "end_of_line");
     let end = word.as_deref().and_then(|word| match word {
         "lf" => Some(LineEnd::Lf),
@@ -134,14 +134,14 @@ fn declared(store: &dyn Store, place: &Place) -> Option<DeclaredEnd> {
         _ => None,
     });
     match end {
-        Some(end) => Some(DeclaredEnd { end, by: ".editorconfig (end_of_line)" }),
-        None => by_attributes(store, place).map(|end| DeclaredEnd { end, by: ".gitattributes (eol)" }),
+        Some(end) => Some(DeclaredLineEnd { end, by: ".editorconfig (end_of_line)" }),
+        None => by_attributes(store, place).map(|end| DeclaredLineEnd { end, by: ".gitattributes (eol)" }),
     }
 }
 
 /// Line end attributes of git read so far.
 #[derive(Default)]
-struct Attributes {
+struct GitAttributes {
     end: Option<LineEnd>,
     /// The file is declared as binary.
     binary: bool,
@@ -149,14 +149,14 @@ struct Attributes {
 
 /// Returns the line end that the `.gitattributes` files from the root down to the file declare; the nearest one takes
 /// precedence.
-fn by_attributes(store: &dyn Store, place: &Place) -> Option<LineEnd> {
+fn by_attributes(store: &dyn Store, place: &SafePath) -> Option<LineEnd> {
     let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
     for folder in encoding::folders(place) {
-        let file = store.admit(&folder.join(".gitattributes"));
-        let version = file.and_then(|file| store.read(&file, ATTRIBUTES_BYTES, Vec::new()));
+        let file = store.resolve_path(&folder.join(".gitattributes"));
+        let version = file.and_then(|file| store.read(&file, GITATTRIBUTES_BYTES_MAX, Vec::new()));
         found.extend(version.ok().flatten().map(|version| (folder, version.bytes)));
     }
-    let mut attributes = Attributes::default();
+    let mut attributes = GitAttributes::default();
     for (folder, bytes) in found.iter().rev() {
         let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
         attributes.read(&String::from_utf8_lossy(bytes), below);
@@ -164,7 +164,7 @@ fn by_attributes(store: &dyn Store, place: &Place) -> Option<LineEnd> {
     attributes.end.filter(|_| !attributes.binary)
 }
 
-impl Attributes {
+impl GitAttributes {
     /// Applies the lines of one file to the path below its directory.
     fn read(&mut self, text: &str, path: &Path) {
         let tells = |attribute: &str| {
@@ -173,7 +173,7 @@ impl Attributes {
         };
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '[', '!']));
         let split = lines.filter_map(pattern).filter(|(_, rest)| rest.split_ascii_whitespace().any(tells));
-        for (pattern, rest) in split.take(ATTRIBUTES_LINES) {
+        for (pattern, rest) in split.take(GITATTRIBUTES_LINES_MAX) {
             if covers(pattern, path) {
                 rest.split_ascii_whitespace().for_each(|attribute| self.set(attribute));
             }
@@ -207,9 +207,9 @@ fn covers(pattern: &str, path: &Path) -> bool {
 }
 
 /// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
-pub(crate) fn without_fence<'t>(place: &Place, content: &'t str) -> Option<&'t str> {
+pub(crate) fn without_fence<'t>(place: &SafePath, content: &'t str) -> Option<&'t str> {
     let extension = place.absolute().extension()?.to_str()?.to_ascii_lowercase();
-    if PROSE.contains(&&*extension) {
+    if PROSE_EXTENSIONS.contains(&&*extension) {
         return None;
     }
     emendate_core::formats::inside_fence(content)
@@ -217,13 +217,13 @@ pub(crate) fn without_fence<'t>(place: &Place, content: &'t str) -> Option<&'t s
 
 #[cfg(test)]
 mod tests {
-    use super::{Attributes, LineEnd};
+    use super::{GitAttributes, LineEnd};
     use std::path::Path;
 
     #[test]
     fn attributes_of_git() {
         let end = |text: &str, path: &str| {
-            let mut attributes = Attributes::default();
+            let mut attributes = GitAttributes::default();
             attributes.read(text, Path::new(path));
             attributes.end.filter(|_| !attributes.binary)
         };

@@ -1,13 +1,13 @@
 //! Options of a call: the fields that every changing tool has in addition to its edit.
 
-use crate::caller::{Caller, OnStale, Word};
+use crate::call_context::{CallContext, OptionValue, StalePolicy};
 use crate::config::Config;
 use crate::encoding;
-use crate::log::Cause;
+use crate::log::CallOrigin;
 use crate::patching::PatchOptions;
 use crate::read;
-use emendate_core::marks::Marks;
-use emendate_core::{Code, Declared, Error, Handle, Header, Matching, Result, ShortTag};
+use emendate_core::line_format::LineFormat;
+use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, Result, ShortTag};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -51,7 +51,7 @@ impl OptionFields {
                 fields.insert((*name).to_owned(), value);
             }
         }
-        emendate_core::formats::from_json(emendate_core::formats::Input::Json(Value::Object(fields)))
+        emendate_core::formats::from_json(emendate_core::formats::FormatInput::Json(Value::Object(fields)))
     }
 }
 
@@ -61,19 +61,19 @@ pub(crate) const OPTION_FIELDS: &[&str] =
 
 /// The options of one call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
+pub(crate) struct CallOptions {
     pub(crate) tag: Option<Handle>,
-    pub(crate) declared: Option<Declared>,
-    pub(crate) on_stale: OnStale,
+    pub(crate) declared: Option<DeclaredEncoding>,
+    pub(crate) on_stale: StalePolicy,
     /// The policy above was set explicitly, and is not the default.
     pub(crate) on_stale_asked: bool,
     pub(crate) matching: Matching,
     pub(crate) dry_run: bool,
     pub(crate) partial: bool,
     /// The header above changed lines in the reply, if they are shown with one.
-    pub(crate) header: Option<Header>,
+    pub(crate) header: Option<HeaderStyle>,
     /// The line format of changed lines, if they are shown with anchors.
-    pub(crate) worded: Option<&'static Marks>,
+    pub(crate) worded: Option<&'static LineFormat>,
     /// Created or moved files may replace existing ones.
     pub(crate) overwrite: bool,
     /// A large file is loaded whole, because its content goes into an existing file.
@@ -81,32 +81,37 @@ pub(crate) struct Options {
     /// What only patches have.
     pub(crate) patch: PatchOptions,
     /// The origin of the call, for the log.
-    pub(crate) cause: Cause<'static>,
+    pub(crate) cause: CallOrigin<'static>,
 }
 
-impl Options {
+impl CallOptions {
     /// Removes the option fields from the input of a call of `tool`; the rest is the edit.
     ///
     /// Errors: `call.invalid` for invalid values.
-    pub(crate) fn take(input: &mut Value, caller: &Caller, config: &Config, tool: &'static str) -> Result<Options> {
-        let mut cause = Cause::new(tool, input);
+    pub(crate) fn take(
+        input: &mut Value,
+        caller: &CallContext,
+        config: &Config,
+        tool: &'static str,
+    ) -> Result<CallOptions> {
+        let mut cause = CallOrigin::new(tool, input);
         let fields = OptionFields::take(input)?;
-        let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
-        let marks = fields.marks.as_deref().map(read::marks).transpose()?.or(caller.marks);
+        let on_stale = fields.on_stale.as_deref().map(|word| StalePolicy::parse("on_stale", word)).transpose()?;
+        let marks = fields.marks.as_deref().map(read::line_format_named).transpose()?.or(caller.line_format);
         cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
         cause.repeat = fields.repeat.unwrap_or(false);
         cause.irreversible = fields.irreversible.unwrap_or(false);
         let asked = on_stale.or(caller.on_stale);
-        Ok(Options {
+        Ok(CallOptions {
             tag: fields.tag.as_deref().map(tag).transpose()?,
-            declared: fields.encoding.as_deref().map(encoding::by_call).transpose()?,
+            declared: fields.encoding.as_deref().map(encoding::encoding_from_call).transpose()?,
             on_stale: asked.unwrap_or(config.on_stale),
             on_stale_asked: asked.is_some(),
             matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
             header: marks.and_then(|marks| marks.header),
-            worded: marks.filter(|marks| marks.words),
+            worded: marks.filter(|marks| marks.anchors),
             overwrite: false,
             whole: false,
             patch: PatchOptions::default(),
@@ -117,7 +122,8 @@ impl Options {
 
 /// Parses the tag of a reply, or the four digits of a header.
 fn tag(text: &str) -> Result<Handle> {
-    let short = ShortTag::parse(text.trim().trim_start_matches('#')).map(|tag| Handle::Lines(Header::Pilcrow, tag));
+    let short =
+        ShortTag::parse(text.trim().trim_start_matches('#')).map(|tag| Handle::Lines(HeaderStyle::Pilcrow, tag));
     text.parse().map(Handle::Tag).ok().or(short).ok_or_else(|| {
         Error::new(Code::CallInvalid, format!("`{text}` is not a tag: a tag is eight hexadecimal digits."))
             .next("Use data.tag of a read or edit reply, or leave tag out.")

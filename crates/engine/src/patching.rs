@@ -1,11 +1,11 @@
 //! What a call of `apply` may say beside a patch, as the command lines of `git apply` and `patch` do: fields for people and
 //! scripts. Profiles for models leave them out.
 
-use crate::options::Options;
-use crate::plan::{Becomes, Plan};
+use crate::options::CallOptions;
+use crate::plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
-use emendate_core::formats::{Input, from_json};
-use emendate_core::{Ask, Charset, Code, Declared, Error, FileRequest, Request, Result, blank_faults};
+use emendate_core::formats::{FormatInput, from_json};
+use emendate_core::{Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, blank_faults};
 use emendate_fs::shown;
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
@@ -78,7 +78,7 @@ impl PatchFields {
     /// Takes the fields out of an input and completes `options`. A text in base64 becomes `input`.
     ///
     /// Errors: `call.invalid` for values that mean nothing.
-    pub(crate) fn take(input: &mut Value, options: &mut Options) -> Result<Selection> {
+    pub(crate) fn take(input: &mut Value, options: &mut CallOptions) -> Result<Selection> {
         let Value::Object(all) = input else { return Ok(Selection::default()) };
         if !all.keys().any(|name| FIELDS.contains(&&**name)) {
             return Ok(Selection::default());
@@ -87,7 +87,7 @@ impl PatchFields {
         for name in FIELDS {
             own.extend(all.shift_remove(*name).map(|value| ((*name).to_owned(), value)));
         }
-        let fields: PatchFields = from_json(Input::Json(Value::Object(own)))?;
+        let fields: PatchFields = from_json(FormatInput::Json(Value::Object(own)))?;
         let bytes = fields.input_b64.as_deref().map_or(Ok(false), |text| decode(text, all, options))?;
         options.patch = PatchOptions {
             context: fields.context,
@@ -104,7 +104,7 @@ impl PatchFields {
 }
 
 /// Puts a text in base64 into `input`; true where it is not text in UTF-8 or in the encoding that the call names.
-fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut Options) -> Result<bool> {
+fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut CallOptions) -> Result<bool> {
     if fields.get("input").and_then(Value::as_str).is_some_and(|input| !input.is_empty()) {
         return Err(Error::new(Code::CallInvalid, "The call has input and input_b64.").next("Leave one of them out."));
     }
@@ -115,7 +115,7 @@ fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut Options) ->
     let (text, raw) = match String::from_utf8(bytes) {
         Ok(text) => (text, false),
         Err(error) => {
-            if let Some(Declared { charset: Charset::Legacy(encoding), .. }) = options.declared {
+            if let Some(DeclaredEncoding { charset: Charset::Legacy(encoding), .. }) = options.declared {
                 let (text, broken) = encoding.decode_without_bom_handling(error.as_bytes());
                 if broken {
                     let what = format!("The text is not in {}, the encoding of the call.", encoding.name());
@@ -123,7 +123,7 @@ fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut Options) ->
                 }
                 (text.into_owned(), false)
             } else {
-                options.declared = Some(Declared { charset: Charset::Latin1, by_call: true });
+                options.declared = Some(DeclaredEncoding { charset: Charset::Latin1, by_call: true });
                 (error.into_bytes().into_iter().map(char::from).collect(), true)
             }
         }
@@ -159,12 +159,12 @@ fn pattern(text: &str) -> Result<Pattern> {
 /// Looks for blanks in the lines that plans add, and leaves them out where the call says so.
 ///
 /// Errors: `edit.unparsable` where the call refuses them.
-pub(crate) fn check_blanks(plans: &mut [Plan], whitespace: Whitespace) -> Result<()> {
+pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Result<()> {
     if whitespace == Whitespace::Ignore {
         return Ok(());
     }
     let mut refused = Vec::new();
-    for plan in plans.iter_mut().filter(|plan| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
+    for plan in plans.iter_mut().filter(|plan| plan.target == TargetState::File && !plan.before.is_binary()) {
         let after = plan.after()?;
         let (faults, fixed) = blank_faults(&plan.before, &plan.changes, after.text());
         if faults.is_empty() {
@@ -173,7 +173,7 @@ pub(crate) fn check_blanks(plans: &mut [Plan], whitespace: Whitespace) -> Result
         let list: Vec<String> = faults.iter().map(|fault| format!("line {}: {}", fault.line, fault.what)).collect();
         let list = listed(&list);
         match whitespace {
-            Whitespace::Fix => plan.becomes_text("whitespace: fix", &fixed)?,
+            Whitespace::Fix => plan.replace_text("whitespace: fix", &fixed)?,
             Whitespace::Refuse => refused.push(format!("{}: {list}", plan.place.shown())),
             Whitespace::Warn | Whitespace::Ignore => {
                 plan.notes.push(format!("Whitespace errors in new lines: {list}."));
@@ -199,8 +199,8 @@ impl Selection {
         let default = !self.patterns.iter().any(|pattern| pattern.keeps);
         let mut left_out: Vec<String> = Vec::new();
         request.files.retain(|file| {
-            let path = match &file.ask {
-                Ask::Move { to, .. } | Ask::Copy { to, .. } => to,
+            let path = match &file.action {
+                FileAction::Move { to, .. } | FileAction::Copy { to, .. } => to,
                 _ => &file.path,
             };
             let name = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
@@ -232,11 +232,11 @@ impl Selection {
         }
         request.notes.push("The text is not UTF-8: it and its files were taken byte by byte.".to_owned());
         for file in &mut request.files {
-            let FileRequest { path, also, ask, .. } = file;
+            let FileRequest { path, alternatives: also, action: ask, .. } = file;
             for name in also.iter_mut().chain([path]) {
                 as_bytes(name, &there)?;
             }
-            if let Ask::Move { to, .. } | Ask::Copy { to, .. } = ask {
+            if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = ask {
                 as_bytes(to, &there)?;
             }
         }

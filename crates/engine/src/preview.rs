@@ -1,11 +1,11 @@
 //! Preview of one line operation in the current file. Nothing is written, and nothing counts as shown.
 
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::policy::Access;
 
-use emendate_core::marks::clipped;
-use emendate_core::rows::{self, RowPlace};
+use emendate_core::line_edits::{self, LineTarget};
+use emendate_core::line_format::clip;
 use emendate_core::{Handle, Op, ShortTag, Snapshot};
 use std::path::Path;
 
@@ -30,17 +30,17 @@ pub struct LinePreview {
 impl LinePreview {
     /// `None` for a block and for lines named by anchors, which have no numbers yet.
     fn of(op: &Op) -> Option<LinePreview> {
-        let rows = rows::of(op)?;
-        if !rows.words.is_none() {
+        let rows = line_edits::of(op)?;
+        if !rows.anchors.is_empty() {
             return None;
         }
-        let (at, range) = match rows.place {
-            RowPlace::Lines { from, to } => (None, Some([from, to])),
-            RowPlace::Before(line) => (Some("before"), Some([line, line])),
-            RowPlace::After(line) => (Some("after"), Some([line, line])),
-            RowPlace::Head => (Some("head"), None),
-            RowPlace::Tail => (Some("tail"), None),
-            RowPlace::Block(_) | RowPlace::AfterBlock(_) => return None,
+        let (at, range) = match rows.target {
+            LineTarget::Lines { from, to } => (None, Some([from, to])),
+            LineTarget::Before(line) => (Some("before"), Some([line, line])),
+            LineTarget::After(line) => (Some("after"), Some([line, line])),
+            LineTarget::Head => (Some("head"), None),
+            LineTarget::Tail => (Some("tail"), None),
+            LineTarget::Block(_) | LineTarget::AfterBlock(_) => return None,
         };
         let verb = match (at, rows.paste.is_some(), op.text.is_empty()) {
             (_, true, _) => "paste",
@@ -55,8 +55,14 @@ impl LinePreview {
 impl Engine {
     /// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks
     /// are looked up; one that cannot be found is left out, as are lines named by anchors.
-    pub fn preview_lines(&self, caller: &Caller, path: &Path, op: &Op, base: Option<Handle>) -> Option<LinePreview> {
-        let Some((place, now)) = self.admit(path, Access::Read).ok().and_then(|place| {
+    pub fn preview_lines(
+        &self,
+        caller: &CallContext,
+        path: &Path,
+        op: &Op,
+        base: Option<Handle>,
+    ) -> Option<LinePreview> {
+        let Some((place, now)) = self.resolve_path(path, Access::Read).ok().and_then(|place| {
             let opened = self.snapshot(&place, None, "").ok().flatten()?;
             is_version(&opened.snapshot, base).then_some((place, opened.snapshot))
         }) else {
@@ -68,7 +74,7 @@ impl Engine {
             let count = now.lines().count(now.text());
             let span = (from <= count).then(|| now.lines().span_of(now.text(), from, to.min(count)));
             let lines = span.map(|span| now.text()[span.range()].lines()).into_iter().flatten();
-            shown.old = lines.take(OLD_LINES_MAX).map(|line| clipped(line).into_owned()).collect();
+            shown.old = lines.take(OLD_LINES_MAX).map(|line| clip(line).into_owned()).collect();
         }
         Some(shown)
     }

@@ -7,16 +7,16 @@ mod peers;
 
 use crate::apply::APPLY_FIELDS;
 use crate::arguments::tool_named;
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::reply::Reply;
 use crate::tools::{TOOLS, Tool, tool};
 use emendate_core::formats::{apply_patch, hashline, search_replace};
-use emendate_core::marks::Marks;
+use emendate_core::line_format::LineFormat;
 use serde_json::{Map, Value};
 
 /// A tool as a profile offers it.
-pub struct Offer {
+pub struct ToolView {
     /// The name in that profile.
     pub name: &'static str,
     /// The row of [`TOOLS`].
@@ -28,15 +28,15 @@ pub struct Offer {
     /// The description for a model, if it differs from the tool's.
     prompt: Option<&'static str>,
     /// Descriptions of fields that differ from the tool's.
-    described: &'static [(&'static str, &'static str)],
+    descriptions: &'static [(&'static str, &'static str)],
     /// Also takes the fields for notebook cells: a call that has one is an edit of a cell.
     cells: bool,
     /// The line format for calls that do not name one.
-    marks: Option<&'static str>,
+    line_format: Option<&'static str>,
     /// Renamed fields: the profile's name, then the tool's.
-    renamed: &'static [(&'static str, &'static str)],
+    renamed_fields: &'static [(&'static str, &'static str)],
     /// The fields that an entry of `edits` offers; `None` for all.
-    in_entries: Option<&'static [&'static str]>,
+    entry_fields: Option<&'static [&'static str]>,
 }
 
 /// A set of tools for one kind of client. Selected by a flag at start, never by the connection.
@@ -50,21 +50,21 @@ pub struct Profile {
     /// Lines shown by an error count as read.
     counts_as_read: bool,
     /// The tools.
-    pub offers: &'static [Offer],
+    pub views: &'static [ToolView],
 }
 
-const fn all(name: &'static str) -> Offer {
-    Offer {
+const fn all(name: &'static str) -> ToolView {
+    ToolView {
         name,
         tool: name,
         fields: None,
         required: None,
         prompt: None,
-        described: &[],
+        descriptions: &[],
         cells: false,
-        marks: None,
-        renamed: &[],
-        in_entries: None,
+        line_format: None,
+        renamed_fields: &[],
+        entry_fields: None,
     }
 }
 
@@ -82,21 +82,21 @@ macro_rules! instructions {
     };
 }
 
-const BY_PATCH: &str =
+const PATCH_INSTRUCTIONS: &str =
     instructions!("by a patch (apply_patch) whose context is copied from it. Names in it start from the first root.");
-const BY_TEXT: &str = instructions!("with text copied exactly from what was read, without line numbers.");
+const TEXT_INSTRUCTIONS: &str = instructions!("with text copied exactly from what was read, without line numbers.");
 
 /// Every profile, the default first.
 pub static PROFILES: &[Profile] = &[
     Profile {
         name: "default",
         summary: "read, search, edit, write, apply, undo",
-        instructions: BY_TEXT,
+        instructions: TEXT_INSTRUCTIONS,
         counts_as_read: true,
-        offers: &[
-            Offer { fields: Some(&["file_path", "offset", "limit", "format"]), ..all("read") },
-            Offer { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH), ..all("search") },
-            Offer {
+        views: &[
+            ToolView { fields: Some(&["file_path", "offset", "limit", "format"]), ..all("read") },
+            ToolView { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH_PROMPT), ..all("search") },
+            ToolView {
                 fields: Some(&[
                     "file_path",
                     "old_string",
@@ -110,25 +110,25 @@ pub static PROFILES: &[Profile] = &[
                     "on_stale",
                     "dry_run",
                 ]),
-                prompt: Some(EDIT_WITH_CELLS),
+                prompt: Some(EDIT_WITH_CELLS_PROMPT),
                 cells: true,
-                described: &[
+                descriptions: &[
                     ("edits", "Several replacements instead; their fields mean the same."),
-                    ("order", ORDER),
+                    ("order", ORDER_DESCRIPTION),
                     ("cell_id", "Notebook: the cell by its id, as read shows it."),
                     ("cell_number", "Notebook: the cell by its number, 0 for the first."),
                     ("new_source", "Notebook: the whole new source of the cell; its outputs are cleared."),
                     ("cell_type", "Notebook: needed for insert; else the cell keeps its own."),
-                    ("edit_mode", CELL_MODE),
+                    ("edit_mode", CELL_MODE_DESCRIPTION),
                 ],
                 ..all("edit")
             },
-            Offer { fields: Some(&["file_path", "content", "tag"]), ..all("write") },
-            Offer { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
-            Offer {
+            ToolView { fields: Some(&["file_path", "content", "tag"]), ..all("write") },
+            ToolView { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
+            ToolView {
                 fields: Some(&["id", "redo"]),
-                prompt: Some(SHORT_UNDO),
-                described: &[("id", "The operation (default: the last one).")],
+                prompt: Some(SHORT_UNDO_PROMPT),
+                descriptions: &[("id", "The operation (default: the last one).")],
                 ..all("undo")
             },
         ],
@@ -136,20 +136,20 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "claude",
         summary: "the names and fields of Claude Code's tools: Read, Edit, MultiEdit, Write, NotebookEdit",
-        instructions: BY_TEXT,
+        instructions: TEXT_INSTRUCTIONS,
         counts_as_read: true,
-        offers: &[
-            Offer { name: "Read", fields: Some(&["file_path", "offset", "limit", "cells", "pages"]), ..all("read") },
-            Offer {
+        views: &[
+            ToolView { name: "Read", fields: Some(&["file_path", "offset", "limit", "cells", "pages"]), ..all("read") },
+            ToolView {
                 name: "Edit",
                 fields: Some(&["file_path", "old_string", "new_string", "replace_all", "expected_replacements"]),
                 required: Some(&["file_path", "old_string", "new_string"]),
-                prompt: Some(CLAUDE_EDIT),
+                prompt: Some(CLAUDE_EDIT_PROMPT),
                 ..all("edit")
             },
-            Offer { name: "MultiEdit", fields: Some(&["file_path", "edits"]), ..all("multi_edit") },
-            Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
-            Offer {
+            ToolView { name: "MultiEdit", fields: Some(&["file_path", "edits"]), ..all("multi_edit") },
+            ToolView { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+            ToolView {
                 name: "NotebookEdit",
                 fields: Some(&[
                     "notebook_path",
@@ -167,16 +167,21 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "codex",
         summary: "Codex's names: apply_patch, read_file, grep_files",
-        instructions: BY_PATCH,
+        instructions: PATCH_INSTRUCTIONS,
         counts_as_read: true,
-        offers: &[
-            Offer { name: "apply_patch", fields: Some(&["input"]), prompt: Some(apply_patch::PROMPT), ..all("apply") },
-            Offer { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
-            Offer {
+        views: &[
+            ToolView {
+                name: "apply_patch",
+                fields: Some(&["input"]),
+                prompt: Some(apply_patch::PROMPT),
+                ..all("apply")
+            },
+            ToolView { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+            ToolView {
                 name: "grep_files",
                 fields: Some(&["pattern", "path", "glob", "limit"]),
-                prompt: Some(GREP),
-                renamed: &[("include", "glob")],
+                prompt: Some(GREP_PROMPT),
+                renamed_fields: &[("include", "glob")],
                 ..all("search")
             },
         ],
@@ -184,9 +189,9 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "anthropic",
         summary: "Anthropic's text editor tool: view, create, str_replace, insert",
-        instructions: BY_TEXT,
+        instructions: TEXT_INSTRUCTIONS,
         counts_as_read: true,
-        offers: &[Offer {
+        views: &[ToolView {
             name: "str_replace_based_edit_tool",
             fields: Some(&[
                 "command",
@@ -206,16 +211,16 @@ pub static PROFILES: &[Profile] = &[
         summary: "editing by SEARCH/REPLACE blocks: read, search, edit, undo",
         instructions: instructions!("by SEARCH/REPLACE blocks whose SEARCH part is copied from it."),
         counts_as_read: true,
-        offers: &[
-            Offer { fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
-            Offer { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH), ..all("search") },
-            Offer {
+        views: &[
+            ToolView { fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+            ToolView { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH_PROMPT), ..all("search") },
+            ToolView {
                 name: "edit",
                 fields: Some(&["input", "directory", "dry_run"]),
                 prompt: Some(search_replace::PROMPT),
                 ..all("apply")
             },
-            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+            ToolView { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO_PROMPT), ..all("undo") },
         ],
     },
     Profile {
@@ -223,17 +228,27 @@ pub static PROFILES: &[Profile] = &[
         summary: "editing by the words of lines: read, search, edit, write, undo",
         instructions: instructions!("by the words in front of its lines."),
         counts_as_read: true,
-        offers: &[
-            Offer {
+        views: &[
+            ToolView {
                 fields: Some(&["file_path", "offset", "limit"]),
-                prompt: Some(WORDED_READ),
-                marks: Some("anchors"),
+                prompt: Some(ANCHORED_READ_PROMPT),
+                line_format: Some("anchors"),
                 ..all("read")
             },
-            Offer { fields: Some(SEARCH_FIELDS), prompt: Some(WORDED_SEARCH), marks: Some("anchors"), ..all("search") },
-            Offer { name: "edit", fields: Some(&["path", "edits", "files", "dry_run"]), ..all("edit_anchors") },
-            Offer { fields: Some(&["file_path", "content"]), marks: Some("anchors"), ..all("write") },
-            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("anchors"), ..all("undo") },
+            ToolView {
+                fields: Some(SEARCH_FIELDS),
+                prompt: Some(ANCHORED_SEARCH_PROMPT),
+                line_format: Some("anchors"),
+                ..all("search")
+            },
+            ToolView { name: "edit", fields: Some(&["path", "edits", "files", "dry_run"]), ..all("edit_anchors") },
+            ToolView { fields: Some(&["file_path", "content"]), line_format: Some("anchors"), ..all("write") },
+            ToolView {
+                fields: Some(&["id", "redo"]),
+                prompt: Some(SHORT_UNDO_PROMPT),
+                line_format: Some("anchors"),
+                ..all("undo")
+            },
         ],
     },
     Profile {
@@ -241,28 +256,33 @@ pub static PROFILES: &[Profile] = &[
         summary: "editing by line numbers of a tagged version: read, search, edit, write, undo",
         instructions: instructions!("by line number, under the header that read printed."),
         counts_as_read: true,
-        offers: &[
-            Offer {
+        views: &[
+            ToolView {
                 fields: Some(&["file_path", "offset", "limit"]),
-                prompt: Some(TAGGED_READ),
-                marks: Some("hashline"),
+                prompt: Some(TAGGED_READ_PROMPT),
+                line_format: Some("hashline"),
                 ..all("read")
             },
-            Offer {
+            ToolView {
                 fields: Some(SEARCH_FIELDS),
-                prompt: Some(TAGGED_SEARCH),
-                marks: Some("hashline"),
+                prompt: Some(TAGGED_SEARCH_PROMPT),
+                line_format: Some("hashline"),
                 ..all("search")
             },
-            Offer {
+            ToolView {
                 name: "edit",
                 fields: Some(&["input", "dry_run"]),
                 prompt: Some(hashline::SEED_PROMPT),
-                marks: Some("hashline"),
+                line_format: Some("hashline"),
                 ..all("apply")
             },
-            Offer { fields: Some(&["file_path", "content"]), marks: Some("hashline"), ..all("write") },
-            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("hashline"), ..all("undo") },
+            ToolView { fields: Some(&["file_path", "content"]), line_format: Some("hashline"), ..all("write") },
+            ToolView {
+                fields: Some(&["id", "redo"]),
+                prompt: Some(SHORT_UNDO_PROMPT),
+                line_format: Some("hashline"),
+                ..all("undo")
+            },
         ],
     },
     peers::CLINE,
@@ -272,9 +292,9 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "full",
         summary: "every tool with every field that a model needs",
-        instructions: BY_TEXT,
+        instructions: TEXT_INSTRUCTIONS,
         counts_as_read: true,
-        offers: &[
+        views: &[
             all("read"),
             all("search"),
             all("list"),
@@ -284,7 +304,7 @@ pub static PROFILES: &[Profile] = &[
             all("write"),
             all("notebook_edit"),
             all("text_editor"),
-            Offer { fields: Some(APPLY_FIELDS), ..all("apply") },
+            ToolView { fields: Some(APPLY_FIELDS), ..all("apply") },
             all("replace_in_files"),
             all("convert"),
             all("undo"),
@@ -298,8 +318,8 @@ pub static PROFILES: &[Profile] = &[
 ];
 
 /// Returns a tool of Claude Code itself.
-pub fn client_tool(name: &str) -> Option<&'static Offer> {
-    peers::CLAUDE_CODE.offer(name)
+pub fn client_tool(name: &str) -> Option<&'static ToolView> {
+    peers::CLAUDE_CODE.view(name)
 }
 
 /// All profiles, including that of the hooks.
@@ -307,55 +327,55 @@ fn all_profiles() -> impl Iterator<Item = &'static Profile> {
     PROFILES.iter().chain([&peers::CLAUDE_CODE])
 }
 
-const CELL_MODE: &str = "\
+const CELL_MODE_DESCRIPTION: &str = "\
 Notebook: replace (default); insert: a new cell behind that of cell_id, or as number cell_number, without either the first; delete.";
 
-const ORDER: &str = "\
+const ORDER_DESCRIPTION: &str = "\
 together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result of the one before.";
 
 /// The description of `edit` with notebook cells.
-const EDIT_WITH_CELLS: &str = "\
+const EDIT_WITH_CELLS_PROMPT: &str = "\
 Replaces text in a file that was read before. old_string is copied from the file exactly, with its indentation, without line numbers, and must \
 occur once: add surrounding lines, or set replace_all. Several replacements go into edits[], all or nothing. Empty new_string deletes. In a \
 Jupyter notebook a whole cell is edited: give cell_id or cell_number, and new_source.";
 
-const CLAUDE_EDIT: &str = "\
+const CLAUDE_EDIT_PROMPT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
 its exact indentation. It must be unique in the file, or set replace_all.";
 
-const GREP: &str = "\
+const GREP_PROMPT: &str = "\
 Searches a folder or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched at \
 once. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
 
 /// The tool for notebook cells, its path, and its fields for one cell.
-const NOTEBOOK: &str = "notebook_edit";
+const NOTEBOOK_TOOL: &str = "notebook_edit";
 const NOTEBOOK_PATH: &str = "notebook_path";
-const CELLS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_type", "edit_mode"];
+const CELL_FIELDS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_type", "edit_mode"];
 
 /// The fields that most searches need; the others are in the full profile.
 const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
 
-const SHORT_SEARCH: &str = "\
+const SHORT_SEARCH_PROMPT: &str = "\
 Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so \
 they can be edited at once. Ignored and hidden files are left out.";
 
-const WORDED_READ: &str = "\
+const ANCHORED_READ_PROMPT: &str = "\
 Reads a text file. Each line is shown as Word:text; edit names lines by these words, which stay with their lines. By default the first \
 2000 lines; give offset and limit for others.";
 
-const WORDED_SEARCH: &str = "\
+const ANCHORED_SEARCH_PROMPT: &str = "\
 Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as Word:text and can be edited at once. \
 Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
 
-const TAGGED_READ: &str = "\
+const TAGGED_READ_PROMPT: &str = "\
 Reads a text file. Shows a header ¶PATH#TAG and lines as N:TEXT; edit needs both. By default the first 2000 lines; give offset and limit \
 for others.";
 
-const TAGGED_SEARCH: &str = "\
+const TAGGED_SEARCH_PROMPT: &str = "\
 Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as N:TEXT under their file's header and can \
 be edited at once. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
 
-const SHORT_UNDO: &str = "\
+const SHORT_UNDO_PROMPT: &str = "\
 Takes back what a call of yours did, with all of its files: the last one, or id (data.operation of its reply). Changes others made since \
 on other lines are kept. redo takes the undo back.";
 
@@ -366,66 +386,66 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
 
 impl Profile {
     /// Returns the tool of that name.
-    pub fn offer(&self, name: &str) -> Option<&'static Offer> {
-        let offers: &'static [Offer] = self.offers;
+    pub fn view(&self, name: &str) -> Option<&'static ToolView> {
+        let offers: &'static [ToolView] = self.views;
         offers.iter().find(|offer| offer.name == name)
     }
 
     /// Returns the tool of that name, or the one that another client's name refers to.
-    pub fn offer_meant(&self, name: &str) -> Option<&'static Offer> {
-        let offers: &'static [Offer] = self.offers;
+    pub fn find_view(&self, name: &str) -> Option<&'static ToolView> {
+        let offers: &'static [ToolView] = self.views;
         let meant = || offers.iter().find(|offer| Some(offer.tool) == tool_named(name));
-        self.offer(name).or_else(meant)
+        self.view(name).or_else(meant)
     }
 }
 
-impl Offer {
+impl ToolView {
     /// The underlying row of the tool table.
-    pub fn row(&self) -> &'static Tool {
+    pub fn tool_row(&self) -> &'static Tool {
         // A test proves that every entry names a row.
         tool(self.tool).unwrap_or(&TOOLS[0])
     }
 
     /// The description for a model.
     pub fn prompt(&self) -> &'static str {
-        self.prompt.unwrap_or(self.row().prompt)
+        self.prompt.unwrap_or(self.tool_row().prompt)
     }
 
     /// Returns the JSON schema of its input.
     pub fn schema(&self) -> Map<String, Value> {
-        let mut schema = self.row().schema();
+        let mut schema = self.tool_row().schema();
         let Some(fields) = self.fields else { return schema };
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             properties.retain(|name, _| fields.contains(&name.as_str()));
         }
-        for (name, field) in self.renamed {
-            lean::rename(&mut schema, name, field);
+        for (name, field) in self.renamed_fields {
+            lean::rename_field(&mut schema, name, field);
         }
         if let Some(required) = self.required {
             schema.insert("required".to_owned(), required.iter().map(|name| Value::from(*name)).collect());
         }
         if self.cells {
-            let other = tool(NOTEBOOK).map(Tool::schema).unwrap_or_default();
+            let other = tool(NOTEBOOK_TOOL).map(Tool::schema).unwrap_or_default();
             for part in ["properties", "$defs"] {
                 let Some(Value::Object(theirs)) = other.get(part) else { continue };
                 let ours = schema.entry(part).or_insert_with(|| Map::new().into());
-                let wanted = theirs.iter().filter(|(name, _)| part == "$defs" || CELLS.contains(&&***name));
+                let wanted = theirs.iter().filter(|(name, _)| part == "$defs" || CELL_FIELDS.contains(&&***name));
                 let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
                 ours.as_object_mut().into_iter().for_each(|ours| ours.extend(wanted.clone()));
             }
         }
-        lean::lean(&mut schema);
+        lean::compact_schema(&mut schema);
         let entry =
             schema.get_mut("properties").and_then(|it| it.get_mut("edits")?.get_mut("items")?.get_mut("properties"));
-        if let (Some(offered), Some(Value::Object(fields))) = (self.in_entries, entry) {
+        if let (Some(offered), Some(Value::Object(fields))) = (self.entry_fields, entry) {
             fields.retain(|name, _| offered.contains(&name.as_str()));
         }
         let entry = schema.get_mut("properties").and_then(|it| it.get_mut("edits")?.get_mut("items")?.as_object_mut());
         if let Some(entry) = entry {
-            self.renamed.iter().for_each(|(name, field)| lean::rename(entry, name, field));
+            self.renamed_fields.iter().for_each(|(name, field)| lean::rename_field(entry, name, field));
         }
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-            for (name, text) in self.described {
+            for (name, text) in self.descriptions {
                 if let Some(Value::Object(field)) = properties.get_mut(*name) {
                     field.insert("description".to_owned(), (*text).into());
                 }
@@ -436,9 +456,9 @@ impl Offer {
 
     /// Calls the underlying tool. Every field of the tool is accepted, whether offered or not, because an error may
     /// advise one.
-    pub fn call(&'static self, engine: &Engine, caller: &Caller, mut input: Value) -> Reply {
+    pub fn call(&'static self, engine: &Engine, caller: &CallContext, mut input: Value) -> Reply {
         if let Value::Object(fields) = &mut input {
-            for (name, field) in self.renamed {
+            for (name, field) in self.renamed_fields {
                 if let Some(value) = fields.shift_remove(*name) {
                     fields.insert((*field).to_owned(), value);
                 }
@@ -446,29 +466,32 @@ impl Offer {
         }
         if let Value::Object(fields) = &mut input
             && self.cells
-            && CELLS.iter().any(|name| fields.contains_key(*name))
+            && CELL_FIELDS.iter().any(|name| fields.contains_key(*name))
             && let Some(path) = fields.shift_remove("file_path")
         {
             fields.entry(NOTEBOOK_PATH).or_insert(path);
         }
         let names = self.names();
-        let marked = self.marks.and_then(Marks::named).map(|marks| Caller { marks: Some(marks), ..caller.clone() });
+        let marked = self
+            .line_format
+            .and_then(LineFormat::by_name)
+            .map(|marks| CallContext { line_format: Some(marks), ..caller.clone() });
         engine.call_as(marked.as_ref().unwrap_or(caller), self.tool, input, Some(&names))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Marks, PROFILES};
+    use super::{LineFormat, PROFILES};
     use crate::tools::tool;
 
     #[test]
     fn every_offer_names_a_tool_and_known_fields() {
         for profile in PROFILES {
-            for offer in profile.offers {
+            for offer in profile.views {
                 let row = tool(offer.tool).unwrap();
                 let schema = row.schema();
-                assert!(offer.marks.is_none_or(|name| Marks::named(name).is_some()), "{}", offer.name);
+                assert!(offer.line_format.is_none_or(|name| LineFormat::by_name(name).is_some()), "{}", offer.name);
                 for field in offer.fields.unwrap_or(&[]) {
                     assert!(schema["properties"].get(field).is_some(), "{} {field}", offer.name);
                 }
@@ -479,7 +502,7 @@ mod tests {
     #[test]
     fn a_profile_renames_fields_of_entries_too() {
         let profile = super::profile("opencode").unwrap();
-        let schema = |name: &str| profile.offer(name).unwrap().schema();
+        let schema = |name: &str| profile.view(name).unwrap().schema();
         let edit = schema("edit");
         for name in ["filePath", "oldString", "newString", "replaceAll"] {
             assert!(edit["properties"].get(name).is_some(), "{name}: {edit:?}");

@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64;
 use emendate_core::{Code, Error, Phrase, Result};
-use emendate_fs::{Place, shown};
+use emendate_fs::{SafePath, shown};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// The field, in calls and in replies, with a path's bytes in base64.
-pub const FIELD: &str = "path_b64";
+pub const RAW_PATH_FIELD: &str = "path_b64";
 
 /// The field for schemas.
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub(crate) fn take(input: &mut Value) -> Result<Option<PathBuf>> {
 /// Does the same for a tool whose path field has another name.
 pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBuf>> {
     let Some(fields) = input.as_object_mut() else { return Ok(None) };
-    let field = match fields.shift_remove(FIELD) {
+    let field = match fields.shift_remove(RAW_PATH_FIELD) {
         None | Some(Value::Null) => return Ok(None),
         Some(field) => field,
     };
@@ -57,20 +57,20 @@ pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBu
 }
 
 /// Returns the bytes, in base64, of a path that is not UTF-8.
-pub fn of(path: &Path) -> Option<String> {
+pub fn base64_path(path: &Path) -> Option<String> {
     path.to_str().is_none().then(|| BASE64.encode(path.as_os_str().as_bytes()))
 }
 
 /// Returns the bytes, in base64, of a path that its displayed form does not identify, e.g. with invisible characters.
-pub(crate) fn unless_shown(path: &Path) -> Option<String> {
+pub(crate) fn base64_if_needed(path: &Path) -> Option<String> {
     let bytes = path.as_os_str().as_bytes();
     (shown(path).as_bytes() != bytes).then(|| BASE64.encode(bytes))
 }
 
 /// Adds a path's bytes to the JSON about a file, if its name alone does not identify it.
-pub(crate) fn beside(path: &Path, mut said: Value) -> Value {
-    if let Some(bytes) = unless_shown(path) {
-        said[FIELD] = bytes.into();
+pub(crate) fn file_json(path: &Path, mut said: Value) -> Value {
+    if let Some(bytes) = base64_if_needed(path) {
+        said[RAW_PATH_FIELD] = bytes.into();
     }
     said
 }
@@ -78,8 +78,8 @@ pub(crate) fn beside(path: &Path, mut said: Value) -> Value {
 /// Creates the arguments of a call about a file with any name: the field that names it, and the given ones.
 pub(crate) fn call(path: &Path, rest: Value) -> Value {
     let mut fields = Map::new();
-    match unless_shown(path) {
-        Some(bytes) => fields.insert(FIELD.to_owned(), bytes.into()),
+    match base64_if_needed(path) {
+        Some(bytes) => fields.insert(RAW_PATH_FIELD.to_owned(), bytes.into()),
         None => fields.insert("file_path".to_owned(), shown(path).into()),
     };
     if let Value::Object(rest) = rest {
@@ -89,11 +89,11 @@ pub(crate) fn call(path: &Path, rest: Value) -> Value {
 }
 
 /// Creates the advice to read a file.
-pub(crate) fn read(place: &Place, rest: Value) -> Phrase {
+pub(crate) fn read(place: &SafePath, rest: Value) -> Phrase {
     Phrase::Call("read", call(place.absolute(), rest))
 }
 
 /// Returns the hint for a model on how to name the file.
-pub(crate) fn told(bytes: &str) -> String {
+pub(crate) fn hint(bytes: &str) -> String {
     format!("The name is no UTF-8; name the file by path_b64 \"{bytes}\".")
 }

@@ -1,41 +1,42 @@
 //! Reading: lines in a line format, the tag of the version, and the record of what was shown.
 
-use crate::big::{SHOWN, Sized};
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::encoding;
-use crate::engine::{Engine, Opened};
+use crate::engine::{Engine, LoadedFile};
+use crate::large::{LoadedSource, SHOWN_AS_WHOLE};
 use crate::log;
 use crate::media;
 use crate::notebook;
 use crate::policy::Access;
 use crate::raw_path;
-use crate::receipt::clipped;
+use crate::receipt::clip;
 use crate::reply::Answer;
-use emendate_core::marks::{MARKS, Mark, Marks};
-use emendate_core::words::{Word, Words};
-use emendate_core::{Code, ContentId, Error, Result, Settled, Snapshot, formats};
-use emendate_fs::{Place, Stamp, shown};
-use emendate_history::{Body, How, Lines, Record};
-use emendate_media::Kind;
+use emendate_core::anchor_map::{AnchorMap, AnchorWord};
+use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
+use emendate_core::{Code, ContentId, EncodingEvidence, Error, Result, Snapshot, formats};
+use emendate_fs::{FileMeta, SafePath, shown};
+use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
+use emendate_media::MediaKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// Lines shown by default.
-pub const DEFAULT_LIMIT: usize = 2000;
+pub const READ_LINES_DEFAULT: usize = 2000;
 /// Characters of a line that are shown.
-pub(crate) const LINE_WIDTH: usize = 2000;
+pub(crate) const LINE_CHARS_MAX: usize = 2000;
 /// Characters of a reply (seed 001, `maxResultSizeChars`).
-pub const MAX_REPLY: usize = 100_000;
+pub const READ_REPLY_CHARS_MAX: usize = 100_000;
 
 /// Characters of one reminder.
-const REMARK: usize = 2_000;
+const REMINDER_CHARS_MAX: usize = 2_000;
 
 /// The input of `read`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct ReadInput {
     /// The absolute path of the file to read.
     file_path: String,
     /// The line to start at, 1 for the first.
@@ -68,9 +69,9 @@ pub(crate) struct Args {
 }
 
 /// A rendered page of a file.
-struct Page {
+struct TextPage {
     text: String,
-    lines: Lines,
+    lines: LineSet,
     /// Lines that were cut, with the number of omitted characters.
     cut: Vec<(usize, usize)>,
     from: usize,
@@ -80,49 +81,50 @@ struct Page {
 
 impl Engine {
     /// Runs the tool `read`.
-    pub(crate) fn read(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+    pub(crate) fn read(&self, caller: &CallContext, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take(&mut input)?;
-        let mut args: Args = formats::from_json(formats::Input::Json(input))?;
-        let marks = args.format.as_deref().map_or(Ok(caller.marks.unwrap_or(&MARKS[0])), marks)?;
-        let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
+        let mut args: ReadInput = formats::from_json(formats::FormatInput::Json(input))?;
+        let marks =
+            args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
+        let declared = args.encoding.as_deref().map(encoding::encoding_from_call).transpose()?;
         let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
-        let place = self.admit(path, Access::Read)?;
+        let place = self.resolve_path(path, Access::Read)?;
         let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
         let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none();
-        let in_parts = plain && !marks.words && (by_lines || !notebook::is_named(&place));
-        let sized = match self.sized(&place) {
+        let in_parts = plain && !marks.anchors && (by_lines || !notebook::is_named(&place));
+        let sized = match self.load_sized(&place) {
             Err(error) if error.code() == Code::PathNotRegular && plain && !by_lines => {
-                return self.list_of(caller, &place).unwrap_or(Err(error));
+                return self.list_directory(caller, &place).unwrap_or(Err(error));
             }
             sized => sized?,
         };
         let version = match sized {
-            Sized::Whole(version) => version,
-            Sized::Big(source) => {
-                let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(DEFAULT_LIMIT));
-                let size = source.stamp().size;
+            LoadedSource::Whole(version) => version,
+            LoadedSource::Big(source) => {
+                let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(READ_LINES_DEFAULT));
+                let size = source.meta().size;
                 let opened =
                     if in_parts { self.open_lines(&place, source, lines, marks.header.is_some())? } else { None };
                 if let Some(opened) = opened {
                     return self.show(caller, &place, opened, &args, (marks, None));
                 }
-                self.not_whole(&place, size, SHOWN)?;
+                self.check_whole_allowed(&place, size, SHOWN_AS_WHOLE)?;
                 self.version(&place)?
             }
         };
-        let Some(version) = version else { return Err(self.missing(&place, caller)) };
+        let Some(version) = version else { return Err(self.file_not_found(&place, caller)) };
         // A call that names an encoding is about text.
-        if let Some(kind) = Kind::of(&version.bytes).filter(|_| declared.is_none()) {
-            let answer = with_stamp(media::shown(&place, kind, &version.bytes, &args)?, version.stamp, true);
-            let record = record(ContentId::of(&version.bytes), (version.stamp, version.racy), Lines::all(), &args);
-            let unkept = self.remember(caller, &place, &record, &Body::None);
+        if let Some(kind) = MediaKind::of(&version.bytes).filter(|_| declared.is_none()) {
+            let answer = with_stamp(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
+            let record = record(ContentId::of(&version.bytes), (version.meta, version.racy), LineSet::all(), &args);
+            let unkept = self.remember(caller, &place, &record, &VersionBody::None);
             return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
         }
-        let opened = self.decoded(&place, version, declared, "")?;
+        let opened = self.load_decoded(&place, version, declared, "")?;
         let not_a_notebook = match self.cells(caller, &place, &opened, &args)? {
-            Cells::Shown(answer) => return Ok(answer),
-            Cells::Unreadable(why) => Some(why),
-            Cells::NotAsked => None,
+            NotebookView::Shown(answer) => return Ok(answer),
+            NotebookView::Unreadable(why) => Some(why),
+            NotebookView::NotAsked => None,
         };
         if let Some(symbol) = &args.symbol {
             if args.offset.is_some() || args.limit.is_some() {
@@ -138,19 +140,19 @@ impl Engine {
     /// Shows the requested lines of a file, or of a sparse snapshot that has them.
     fn show(
         &self,
-        caller: &Caller,
-        place: &Place,
-        opened: Opened,
-        args: &Args,
-        (marks, not_a_notebook): (&'static Marks, Option<String>),
+        caller: &CallContext,
+        place: &SafePath,
+        opened: LoadedFile,
+        args: &ReadInput,
+        (marks, not_a_notebook): (&'static LineFormat, Option<String>),
     ) -> Result<Answer> {
-        let words = marks.words.then(|| self.words(place, &opened.snapshot)).transpose()?;
-        let words = words.as_ref().map_or(&[][..], Words::all);
+        let words = marks.anchors.then(|| self.anchor_map(place, &opened.snapshot)).transpose()?;
+        let words = words.as_ref().map_or(&[][..], AnchorMap::words);
         let most = self.reply_limits(caller).read;
         let mut page = page(&opened.snapshot, args, (marks, words), most)?;
-        let Opened { snapshot, stamp, racy } = opened;
+        let LoadedFile { snapshot, stamp, racy } = opened;
         let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), args);
-        let body = log::body(place, &snapshot);
+        let body = log::stored_body(place, &snapshot);
         let unkept = self.remember(caller, place, &record, &body);
         let name = || self.name_in_header(caller, place);
         let header = marks.header.and_then(|header| Some(header.line(&name(), snapshot.short_tag()?)));
@@ -166,69 +168,75 @@ impl Engine {
     }
 
     /// Shows a notebook by its cells, unless the call is about lines.
-    fn cells(&self, caller: &Caller, place: &Place, opened: &Opened, args: &Args) -> Result<Cells> {
+    fn cells(
+        &self,
+        caller: &CallContext,
+        place: &SafePath,
+        opened: &LoadedFile,
+        args: &ReadInput,
+    ) -> Result<NotebookView> {
         let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
         if by_lines && args.cells.is_some() {
             return Err(Error::new(Code::CallInvalid, "Give either cells, or what is about lines.")
                 .next("Leave offset, limit, symbol and format out to see cells."));
         }
         if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
-            return Ok(Cells::NotAsked);
+            return Ok(NotebookView::NotAsked);
         }
         match notebook::page(opened, args.cells.as_deref(), self.reply_limits(caller).read) {
             Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
-                Ok(Cells::Unreadable(error.message().to_owned()))
+                Ok(NotebookView::Unreadable(error.message().to_owned()))
             }
             Err(error) => Err(error.evidence(place.shown())),
             Ok(page) => {
                 let record = record(opened.snapshot.id(), (opened.stamp, opened.racy), page.lines, args);
-                let body = log::body(place, &opened.snapshot);
+                let body = log::stored_body(place, &opened.snapshot);
                 let unkept = self.remember(caller, place, &record, &body);
                 let answer = with_stamp(page.answer, opened.stamp, false);
-                Ok(Cells::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
+                Ok(NotebookView::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
             }
         }
     }
 }
 
 /// Returns the note about a file that was named by a link.
-fn link(place: &Place) -> Option<String> {
+fn link(place: &SafePath) -> Option<String> {
     place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()))
 }
 
 /// Appends notes to an answer.
 fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> Answer {
     for note in notes {
-        remind(&mut answer.text, &note);
+        push_reminder(&mut answer.text, &note);
     }
     answer
 }
 
 /// Adds the time of the file's last change, in milliseconds, and whether it is text (seed 003).
-fn with_stamp(mut answer: Answer, stamp: Stamp, is_binary: bool) -> Answer {
+fn with_stamp(mut answer: Answer, stamp: FileMeta, is_binary: bool) -> Answer {
     answer.data.insert("mtime".to_owned(), (stamp.mtime_ns / 1_000_000).into());
     answer.data.insert("isBinary".to_owned(), is_binary.into());
     answer
 }
 
 /// Adds the names of the file.
-fn with_names(mut answer: Answer, place: &Place) -> Answer {
-    if let Some(bytes) = raw_path::of(place.absolute()) {
+fn with_names(mut answer: Answer, place: &SafePath) -> Answer {
+    if let Some(bytes) = raw_path::base64_path(place.absolute()) {
         if !answer.text.ends_with('\n') {
             answer.text.push('\n');
         }
-        answer.text.push_str(&raw_path::told(&bytes));
+        answer.text.push_str(&raw_path::hint(&bytes));
         answer.text.push('\n');
     }
-    if let Some(bytes) = raw_path::unless_shown(place.absolute()) {
-        answer.data.insert(raw_path::FIELD.to_owned(), bytes.into());
+    if let Some(bytes) = raw_path::base64_if_needed(place.absolute()) {
+        answer.data.insert(raw_path::RAW_PATH_FIELD.to_owned(), bytes.into());
     }
     answer.data.insert("filePath".to_owned(), place.shown().into());
     answer
 }
 
 /// A notebook shown by cells.
-enum Cells {
+enum NotebookView {
     Shown(Answer),
     /// It is named like one, but is shown as text for this reason.
     Unreadable(String),
@@ -236,15 +244,15 @@ enum Cells {
 }
 
 /// Creates a session's record of a read.
-fn record(content: ContentId, (stamp, racy): (Stamp, bool), lines: Lines, args: &Args) -> Record {
+fn record(content: ContentId, (stamp, racy): (FileMeta, bool), lines: LineSet, args: &ReadInput) -> Record {
     let (offset, limit) = (args.offset.map(|it| it as u64), args.limit.map(|it| it as u64));
-    Record { content, stamp, racy, lines, how: How::Read, offset, limit }
+    Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset, limit }
 }
 
 /// Returns the line format of that name.
-pub(crate) fn marks(name: &str) -> Result<&'static Marks> {
-    Marks::named(name).ok_or_else(|| {
-        let names: Vec<&str> = MARKS.iter().map(|marks| marks.name).collect();
+pub(crate) fn line_format_named(name: &str) -> Result<&'static LineFormat> {
+    LineFormat::by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = LINE_FORMATS.iter().map(|marks| marks.name).collect();
         Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
             .next(format!("Use one of: {}.", names.join(", ")))
     })
@@ -253,11 +261,16 @@ pub(crate) fn marks(name: &str) -> Result<&'static Marks> {
 /// Renders the requested lines.
 ///
 /// Errors: `read.range` past the end, `read.too_large` with ranges that fit.
-fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), most: usize) -> Result<Page> {
+fn page(
+    snapshot: &Snapshot,
+    args: &ReadInput,
+    (marks, words): (&LineFormat, &[AnchorWord]),
+    most: usize,
+) -> Result<TextPage> {
     let text = snapshot.text();
     let total = snapshot.lines().count(text);
     let from = args.offset.unwrap_or(1).max(1);
-    let limit = args.limit.unwrap_or(DEFAULT_LIMIT);
+    let limit = args.limit.unwrap_or(READ_LINES_DEFAULT);
     if limit == 0 {
         return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
             .next("Leave limit out, or give a number of lines."));
@@ -272,9 +285,9 @@ fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), mos
             .fact("total_lines", total));
     }
     let span = snapshot.lines().span_of(text, from, from.saturating_add(limit - 1));
-    let mut page = Page {
+    let mut page = TextPage {
         text: String::with_capacity(span.len() + span.len() / 4),
-        lines: Lines::none(),
+        lines: LineSet::none(),
         cut: Vec::new(),
         from,
         shown: 0,
@@ -284,7 +297,7 @@ fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), mos
     for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let before = page.text.len();
-        match shown_line(&mut page.text, marks, Mark::of(number, words), line) {
+        match shown_line(&mut page.text, marks, LineMark::for_line(number, words), line) {
             None => page.lines.add(number as u64, number as u64),
             Some(left) => page.cut.push((number, left)),
         }
@@ -297,38 +310,40 @@ fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), mos
         }
     }
     if from == 1 && page.shown == total && page.cut.is_empty() {
-        page.lines = Lines::all();
+        page.lines = LineSet::all();
     }
     Ok(page)
 }
 
 /// Appends a line in a line format. Returns the number of omitted characters if it is too long to be shown completely.
-pub(crate) fn shown_line(out: &mut String, marks: &Marks, mark: Mark, line: &str) -> Option<usize> {
-    let cut = cut(line);
+pub(crate) fn shown_line(out: &mut String, marks: &LineFormat, mark: LineMark, line: &str) -> Option<usize> {
+    let cut = clip_line(line);
     push_line(out, marks, mark, cut);
     cut.1
 }
 
 /// Returns the shown part of a line, and the number of omitted characters if it is too long to be shown completely.
-pub(crate) fn cut(line: &str) -> (&str, Option<usize>) {
+pub(crate) fn clip_line(line: &str) -> (&str, Option<usize>) {
     cut_at(line).map_or((line, None), |(at, left)| (&line[..at], Some(left)))
 }
 
 /// Appends a line that was cut in this way.
-pub(crate) fn push_line(out: &mut String, marks: &Marks, mark: Mark, (line, left): (&str, Option<usize>)) {
+pub(crate) fn push_line(out: &mut String, marks: &LineFormat, mark: LineMark, (line, left): (&str, Option<usize>)) {
     match left {
-        None => (marks.line)(out, mark, line),
-        Some(left) => (marks.line)(out, mark, &format!("{line} ⟪{left} more characters of this line are not shown⟫")),
+        None => (marks.push_line)(out, mark, line),
+        Some(left) => {
+            (marks.push_line)(out, mark, &format!("{line} ⟪{left} more characters of this line are not shown⟫"));
+        }
     }
 }
 
 /// Returns the offset at which a line is cut and the number of omitted characters; `None` for lines that are shown
 /// completely.
 fn cut_at(line: &str) -> Option<(usize, usize)> {
-    if line.len() <= LINE_WIDTH {
+    if line.len() <= LINE_CHARS_MAX {
         return None;
     }
-    let (at, _) = line.char_indices().nth(LINE_WIDTH)?;
+    let (at, _) = line.char_indices().nth(LINE_CHARS_MAX)?;
     Some((at, line[at..].chars().count()))
 }
 
@@ -339,7 +354,7 @@ fn too_large(snapshot: &Snapshot, (from, lines): (usize, usize), total: usize, m
     let part = &text[snapshot.lines().span_of(text, from, from + lines - 1).range()];
     for (number, line) in (from..).zip(part.split_inclusive('\n')) {
         // Number, TAB and line end; a cut line has a mark.
-        let cost = line.chars().count().min(LINE_WIDTH + 70) + 8;
+        let cost = line.chars().count().min(LINE_CHARS_MAX + 70) + 8;
         if size + cost > most && number > start {
             ranges.push((start, number - start));
             (start, size) = (number, 0);
@@ -367,7 +382,7 @@ fn too_large(snapshot: &Snapshot, (from, lines): (usize, usize), total: usize, m
     .fact("ranges", list)
 }
 
-fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator<Item = String>) -> Answer {
+fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl Iterator<Item = String>) -> Answer {
     let codec = snapshot.codec();
     let mut notes = Vec::new();
     if snapshot.text().is_empty() {
@@ -386,9 +401,9 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator
     }
     if !page.cut.is_empty() {
         let lines: Vec<String> = page.cut.iter().take(10).map(|(line, _)| line.to_string()).collect();
-        notes.push(format!("Lines longer than {LINE_WIDTH} characters were cut: {}.", lines.join(", ")));
+        notes.push(format!("Lines longer than {LINE_CHARS_MAX} characters were cut: {}.", lines.join(", ")));
     }
-    if codec.settled == Settled::Guessed {
+    if codec.settled == EncodingEvidence::Guessed {
         let name = codec.charset.name();
         notes.push(format!("The file is not UTF-8; it is shown as {name}, which is a guess. To write non-ASCII text into it, name its encoding."));
     }
@@ -401,7 +416,7 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator
     notes.extend(more);
     let mut text = std::mem::take(&mut page.text);
     for note in &notes {
-        remind(&mut text, note);
+        push_reminder(&mut text, note);
     }
     let ends = snapshot.line_ends();
     let cut = page.cut.iter().map(|(line, left)| json!({ "line": line, "charactersLeftOut": left }));
@@ -423,8 +438,8 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator
 }
 
 /// Appends a reminder in the form that models know from the Read tool of the seeds.
-pub(crate) fn remind(text: &mut String, what: &str) {
+pub(crate) fn push_reminder(text: &mut String, what: &str) {
     text.push_str("<system-reminder>");
-    text.push_str(&clipped(what, REMARK));
+    text.push_str(&clip(what, REMINDER_CHARS_MAX));
     text.push_str("</system-reminder>\n");
 }

@@ -2,51 +2,53 @@
 
 mod edits;
 
-use crate::caller::Shows;
+use crate::anchor_edits;
+use crate::base;
+use crate::call_context::ChangeDisplay;
 use crate::diagnose::Diagnosis;
-use crate::plan::{Becomes, Now, Plan};
+use crate::line_edits::render_warnings;
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::policy;
 use crate::raw_path;
 use crate::reply::Answer;
-use crate::reply_limits::{FileRoom, note_part};
-use crate::rows::warned;
-use crate::seen;
+use crate::reply_limits::{FileBudget, note_part};
 use crate::stale::reply_hunks;
-use crate::worded;
 use edits::texts_of_ops;
-use emendate_core::explain::{self, DiffStat, DiffText, Hunk};
-use emendate_core::words::Words;
-use emendate_core::{ContentId, Error, Header, Outcome, curly_quotes, generated, rows, unseen};
-use emendate_fs::{Written, shown};
-use emendate_history::{Lines, OperationId};
+use emendate_core::anchor_map::AnchorMap;
+use emendate_core::explain::{self, DiffHunk, DiffStat, DiffText};
+use emendate_core::{
+    ContentId, Error, HeaderStyle, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
+};
+use emendate_fs::{WriteReport, shown};
+use emendate_history::{LineSet, OperationId};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Notes and failures that the text lists; the data has the others.
-const TOLD: usize = 20;
+const LISTED_NOTES_MAX: usize = 20;
 /// Characters of a note in the text.
-const NOTE: usize = 500;
-const FAILURE: usize = 2_000;
+const NOTE_CHARS_MAX: usize = 500;
+const FAILURE_CHARS_MAX: usize = 2_000;
 /// Characters of failures, beyond which the others are only counted.
-const FAILURES: usize = 4_000;
+const FAILURES_CHARS_MAX: usize = 4_000;
 /// Initial capacity for the fields of a reply's data.
-const FIELDS: usize = 28;
+const REPLY_FIELDS_CAPACITY: usize = 28;
 /// Characters of a file's notice that it is generated.
-const GENERATED: usize = 80;
+const GENERATED_MARK_CHARS_MAX: usize = 80;
 
 /// The result of a request, or of a dry run.
 pub(crate) struct Receipt {
-    plan: Plan,
-    written: Option<(ContentId, Written)>,
+    plan: FilePlan,
+    written: Option<(ContentId, WriteReport)>,
     dry_run: bool,
     operation: Option<OperationId>,
     /// The anchors of the file's lines, if the reply shows them.
-    line_words: Option<Words>,
+    anchor_map: Option<AnchorMap>,
     /// The preview of the change, if it was prepared.
     preview: Option<Preview>,
     /// The share of the reply for the change.
-    room: FileRoom,
+    budget: FileBudget,
     /// The diagnosis of the current file by language servers.
     pub(crate) diagnosis: Option<Diagnosis>,
 }
@@ -54,45 +56,45 @@ pub(crate) struct Receipt {
 /// The part of a reply that shows the change of one file. It is known before the file is written, and prepared while
 /// the disk writes.
 pub(crate) struct Preview {
-    hunks: Vec<Hunk>,
+    hunks: Vec<DiffHunk>,
     /// Empty if the reply has a diff instead.
     snippet: DiffText,
     patch: Value,
 }
 
 impl Preview {
-    pub(crate) fn of(plan: &Plan, shows: Shows, room: FileRoom) -> Preview {
+    pub(crate) fn of(plan: &FilePlan, shows: ChangeDisplay, room: FileBudget) -> Preview {
         let bare = Preview::without_patch(plan, shows, room);
         Preview { patch: explain::structured(&bare.hunks), ..bare }
     }
 
     /// Creates a preview without the structured patch, for callers that need only the lines.
-    pub(crate) fn without_patch(plan: &Plan, shows: Shows, room: FileRoom) -> Preview {
+    pub(crate) fn without_patch(plan: &FilePlan, shows: ChangeDisplay, room: FileBudget) -> Preview {
         let hunks =
-            if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes, room.patch) };
+            if plan.before.is_binary() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes, room.patch) };
         let snippet = match shows {
-            Shows::Snippet if room.snippet > 0 => explain::snippet(&hunks, room.snippet),
+            ChangeDisplay::Snippet if room.snippet > 0 => explain::snippet(&hunks, room.snippet),
             _ => DiffText::default(),
         };
         Preview { hunks, snippet, patch: Value::Null }
     }
 
     /// The lines of the new version that the snippet shows completely.
-    pub(crate) fn lines(&self) -> Lines {
-        seen::of_ranges(&self.snippet.lines)
+    pub(crate) fn lines(&self) -> LineSet {
+        base::of_ranges(&self.snippet.lines)
     }
 }
 
 impl Receipt {
-    pub(crate) fn new(plan: Plan, written: Option<(ContentId, Written)>, dry_run: bool) -> Receipt {
+    pub(crate) fn new(plan: FilePlan, written: Option<(ContentId, WriteReport)>, dry_run: bool) -> Receipt {
         Receipt {
             plan,
             written,
             dry_run,
             operation: None,
-            line_words: None,
+            anchor_map: None,
             preview: None,
-            room: FileRoom::default(),
+            budget: FileBudget::default(),
             diagnosis: None,
         }
     }
@@ -103,8 +105,8 @@ impl Receipt {
     }
 
     /// Sets the share of the reply for the change.
-    pub(crate) fn with_room(self, room: FileRoom) -> Receipt {
-        Receipt { room, ..self }
+    pub(crate) fn with_room(self, room: FileBudget) -> Receipt {
+        Receipt { budget: room, ..self }
     }
 
     /// Sets the operation of the log that it belongs to.
@@ -113,8 +115,8 @@ impl Receipt {
     }
 
     /// Sets the current anchors of the lines.
-    pub(crate) fn with_words(self, line_words: Option<Words>) -> Receipt {
-        Receipt { line_words, ..self }
+    pub(crate) fn with_words(self, line_words: Option<AnchorMap>) -> Receipt {
+        Receipt { anchor_map: line_words, ..self }
     }
 
     /// Adds a note.
@@ -128,21 +130,21 @@ impl Receipt {
     }
 
     /// Renders the answer for this file; `replace_all` is the value in the call.
-    pub(crate) fn answer(&mut self, replace_all: bool, shows: Shows) -> Answer {
+    pub(crate) fn answer(&mut self, replace_all: bool, shows: ChangeDisplay) -> Answer {
         let (mut answer, warnings) = self.answer_and_warnings(replace_all, shows);
-        answer.text.push_str(&warned(&warnings));
+        answer.text.push_str(&render_warnings(&warnings));
         answer
     }
 
     /// The header above the rows of the reply.
-    pub(crate) fn header(&self) -> Option<Header> {
-        self.plan.header.filter(|_| self.plan.becomes == Becomes::File && !self.plan.before.is_opaque())
+    pub(crate) fn header(&self) -> Option<HeaderStyle> {
+        self.plan.header.filter(|_| self.plan.target == TargetState::File && !self.plan.before.is_binary())
     }
 
     /// Renders the answer for this file, and the warnings to be shown below the answers for all files.
-    pub(crate) fn answer_and_warnings(&mut self, replace_all: bool, shows: Shows) -> (Answer, Vec<String>) {
-        let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows, self.room));
-        let Receipt { plan, written, dry_run, operation, room, .. } = &*self;
+    pub(crate) fn answer_and_warnings(&mut self, replace_all: bool, shows: ChangeDisplay) -> (Answer, Vec<String>) {
+        let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows, self.budget));
+        let Receipt { plan, written, dry_run, operation, budget: room, .. } = &*self;
         let Preview { hunks, snippet, patch } = preview;
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
@@ -151,19 +153,19 @@ impl Receipt {
         let notes = self.notes(&hunks);
         let warnings = if self.header().is_some() { notes.clone() } else { Vec::new() };
         let (mut text, mut data) = self.words(&headline, (&hunks, &snippet.text), &notes, shows);
-        self.tell_diagnosis(&mut text, &mut data);
+        self.add_diagnosis(&mut text, &mut data);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
         };
         put("summary", headline.into());
         put("filePath", path.into());
-        if let Some(bytes) = raw_path::unless_shown(plan.place.absolute()) {
-            put(raw_path::FIELD, bytes.into());
+        if let Some(bytes) = raw_path::base64_if_needed(plan.place.absolute()) {
+            put(raw_path::RAW_PATH_FIELD, bytes.into());
         }
         put("type", kind(plan).into());
-        if let Some(origin) = &plan.origin {
+        if let Some(origin) = &plan.source_file {
             put("from", origin.place.shown().into());
-            if let Some(bytes) = raw_path::unless_shown(origin.place.absolute()) {
+            if let Some(bytes) = raw_path::base64_if_needed(origin.place.absolute()) {
                 put("from_b64", bytes.into());
             }
         }
@@ -184,7 +186,7 @@ impl Receipt {
         put("merged", plan.merged.into());
         put("notes", notes.into());
         put("dryRun", (*dry_run).into());
-        if let Some(hit) = plan.asked.as_ref().filter(|_| *dry_run) {
+        if let Some(hit) = plan.asking_rule.as_ref().filter(|_| *dry_run) {
             put("asks", hit.told(&plan.place).into());
         }
         if let Some(operation) = operation {
@@ -192,7 +194,7 @@ impl Receipt {
         }
         match written {
             Some((content, written)) => {
-                if plan.becomes == Becomes::File {
+                if plan.target == TargetState::File {
                     put("tag", content.tag().to_string().into());
                 }
                 put("writtenBy", written.method.as_str().into());
@@ -206,7 +208,7 @@ impl Receipt {
     }
 
     /// Appends the diagnosis of language servers at the end.
-    pub(crate) fn tell_diagnosis(&self, text: &mut String, data: &mut Map<String, Value>) {
+    pub(crate) fn add_diagnosis(&self, text: &mut String, data: &mut Map<String, Value>) {
         let Some(diagnosis) = &self.diagnosis else { return };
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -219,9 +221,9 @@ impl Receipt {
     fn words(
         &self,
         headline: &str,
-        (hunks, snippet): (&[Hunk], &str),
+        (hunks, snippet): (&[DiffHunk], &str),
         notes: &[String],
-        shows: Shows,
+        shows: ChangeDisplay,
     ) -> (String, Map<String, Value>) {
         let plan = &self.plan;
         let failed = not_applied(&plan.failed);
@@ -229,18 +231,22 @@ impl Receipt {
             let Answer { text, data } = self.in_rows(header);
             return (text + &failed, data);
         }
-        if let (Some(marks), Some(words)) = (plan.worded, &self.line_words) {
-            let around = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
-            let rows = worded::preview(marks, words.all(), &around, self.room.diff);
-            return (format!("{headline}\n{}{failed}{rows}", noted(notes)), Map::with_capacity(FIELDS));
+        if let (Some(marks), Some(words)) = (plan.anchor_format, &self.anchor_map) {
+            let around = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
+            let rows = anchor_edits::preview(marks, words.words(), &around, self.budget.diff);
+            return (
+                format!("{headline}\n{}{failed}{rows}", render_notes(notes)),
+                Map::with_capacity(REPLY_FIELDS_CAPACITY),
+            );
         }
-        if shows == Shows::Diff && !hunks.is_empty() {
-            let (form, diff) = explain::sized(&plan.place.shown(), &plan.before, &plan.changes, hunks, self.room.diff);
-            let mut data = Map::with_capacity(FIELDS);
+        if shows == ChangeDisplay::Diff && !hunks.is_empty() {
+            let (form, diff) =
+                explain::render_by_size(&plan.place.shown(), &plan.before, &plan.changes, hunks, self.budget.diff);
+            let mut data = Map::with_capacity(REPLY_FIELDS_CAPACITY);
             data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff.text }));
-            return (format!("{headline}\n{}{failed}{}", noted(notes), diff.text), data);
+            return (format!("{headline}\n{}{failed}{}", render_notes(notes), diff.text), data);
         }
-        (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::with_capacity(FIELDS))
+        (format!("{headline}\n{}{failed}{snippet}", render_notes(notes)), Map::with_capacity(REPLY_FIELDS_CAPACITY))
     }
 
     /// The edits that were left out, as text.
@@ -249,8 +255,8 @@ impl Receipt {
     }
 
     /// True when another receipt reports the file.
-    pub(crate) fn is_told_elsewhere(&self) -> bool {
-        self.plan.moved_on
+    pub(crate) fn is_move_source(&self) -> bool {
+        self.plan.is_move_source
     }
 
     /// The current content of the file.
@@ -259,7 +265,7 @@ impl Receipt {
     }
 
     /// The plan.
-    pub(crate) fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &FilePlan {
         &self.plan
     }
 
@@ -279,57 +285,60 @@ impl Receipt {
     }
 
     /// The share of the reply for the change.
-    pub(crate) fn room(&self) -> FileRoom {
-        self.room
+    pub(crate) fn room(&self) -> FileBudget {
+        self.budget
     }
 
     /// Returns the plan, for its buffers.
-    pub(crate) fn into_plan(self) -> Plan {
+    pub(crate) fn into_plan(self) -> FilePlan {
         self.plan
     }
 
     /// Returns the warning about a generated file that is edited by hand.
     fn generated(&self) -> Option<String> {
         let plan = &self.plan;
-        let edits = matches!(plan.now, Now::File(_)) && plan.becomes == Becomes::File && !plan.before.is_opaque();
+        let edits = matches!(plan.current, CurrentState::File(_))
+            && plan.target == TargetState::File
+            && !plan.before.is_binary();
         let (line, words) = if edits { generated(plan.before.text()) } else { None }?;
-        let words: String = words.chars().take(GENERATED).collect();
+        let words: String = words.chars().take(GENERATED_MARK_CHARS_MAX).collect();
         Some(format!(
             "The file says that a program writes it (line {line}: {words}); its next run may undo this change."
         ))
     }
 
-    fn notes(&self, hunks: &[Hunk]) -> Vec<String> {
+    fn notes(&self, hunks: &[DiffHunk]) -> Vec<String> {
         let plan = &self.plan;
         let link = plan
             .place
             .via_link()
             .map(|link| format!("{} is a symbolic link; its target {} was edited.", shown(link), plan.place.shown()));
-        let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
-        let raw = raw_path::of(plan.place.absolute()).map(|bytes| raw_path::told(&bytes));
-        let flag = if plan.writes() { policy::flag(&plan.place).or_else(|| self.generated()) } else { None };
-        let asked = plan.asked.as_ref().filter(|_| self.dry_run);
+        let of_edits = plan.ops.iter().flat_map(|op| op_notes(op, plan.ops.len()));
+        let raw = raw_path::base64_path(plan.place.absolute()).map(|bytes| raw_path::hint(&bytes));
+        let flag = if plan.writes() { policy::warning(&plan.place).or_else(|| self.generated()) } else { None };
+        let asked = plan.asking_rule.as_ref().filter(|_| self.dry_run);
         let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.told(&plan.place)));
         let about_name = link.into_iter().chain(raw).chain(flag).chain(asked);
         about_name
             .chain(plan.notes.iter().cloned())
             .chain(of_edits)
-            .chain(unseen(hunks))
+            .chain(invisible_characters(hunks))
             .chain(curly_quotes(plan.before.text(), hunks))
             .collect()
     }
 }
 
 /// Returns the former text of the file if it takes at most `most` bytes, else a flag.
-fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
-    let made = matches!(plan.now, Now::Nothing) && plan.origin.is_none() && plan.becomes == Becomes::File;
+fn original(plan: &FilePlan, most: usize) -> Option<(&'static str, Value)> {
+    let made =
+        matches!(plan.current, CurrentState::Nothing) && plan.source_file.is_none() && plan.target == TargetState::File;
     if made {
         return Some(("originalFile", "".into()));
     }
     if plan.source.is_some() {
         return Some(("originalFileOmitted", true.into()));
     }
-    if plan.before.is_opaque() || !matches!(plan.now, Now::File(_)) {
+    if plan.before.is_binary() || !matches!(plan.current, CurrentState::File(_)) {
         return None;
     }
     let fits = plan.before.size() <= most;
@@ -337,10 +346,11 @@ fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
 }
 
 /// Formats notes for a model, one per line, limited to the first ones.
-pub(crate) fn noted(notes: &[String]) -> String {
-    let mut out: String = notes.iter().take(TOLD).map(|note| format!("Note: {}\n", clipped(note, NOTE))).collect();
-    if notes.len() > TOLD {
-        let _ = writeln!(out, "Note: {} more notes are listed in the data.", notes.len() - TOLD);
+pub(crate) fn render_notes(notes: &[String]) -> String {
+    let mut out: String =
+        notes.iter().take(LISTED_NOTES_MAX).map(|note| format!("Note: {}\n", clip(note, NOTE_CHARS_MAX))).collect();
+    if notes.len() > LISTED_NOTES_MAX {
+        let _ = writeln!(out, "Note: {} more notes are listed in the data.", notes.len() - LISTED_NOTES_MAX);
     }
     out
 }
@@ -349,17 +359,17 @@ pub(crate) fn noted(notes: &[String]) -> String {
 fn not_applied(failed: &[Error]) -> String {
     let mut out = String::new();
     for (nth, error) in failed.iter().enumerate() {
-        if nth == TOLD || out.len() > FAILURES {
+        if nth == LISTED_NOTES_MAX || out.len() > FAILURES_CHARS_MAX {
             let _ = writeln!(out, "Not applied: {} more, listed in the data.", failed.len() - nth);
             break;
         }
-        let _ = writeln!(out, "Not applied: {}", clipped(&error.to_string(), FAILURE));
+        let _ = writeln!(out, "Not applied: {}", clip(&error.to_string(), FAILURE_CHARS_MAX));
     }
     out
 }
 
 /// Returns at most `most` characters of a text.
-pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
+pub(crate) fn clip(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((at, _)) => Cow::Owned(format!("{}⟪{} more characters⟫", &text[..at], text[at..].chars().count())),
         None => Cow::Borrowed(text),
@@ -367,25 +377,25 @@ pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// Returns one word for the change of the file.
-fn kind(plan: &Plan) -> &'static str {
-    match (&plan.now, &plan.becomes, &plan.origin) {
-        (_, Becomes::Nothing, _) => "delete",
+fn kind(plan: &FilePlan) -> &'static str {
+    match (&plan.current, &plan.target, &plan.source_file) {
+        (_, TargetState::Nothing, _) => "delete",
         (_, _, Some(origin)) if origin.copied => "copy",
         (_, _, Some(_)) => "move",
-        (_, Becomes::Link(_), _) => "link",
-        (Now::Nothing, ..) => "create",
+        (_, TargetState::Link(_), _) => "link",
+        (CurrentState::Nothing, ..) => "create",
         _ => "update",
     }
 }
 
-fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {
+fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {
     if !plan.writes() {
         return format!("The file {path} already has exactly this text; nothing was written.");
     }
-    let to = plan.origin.as_ref().map_or(String::new(), |_| format!(" to {path}"));
-    let path = plan.origin.as_ref().map_or(path.to_owned(), |origin| origin.place.shown());
-    let link = match &plan.becomes {
-        Becomes::Link(target) if plan.origin.is_none() => format!(" as a symbolic link to {}", shown(target)),
+    let to = plan.source_file.as_ref().map_or(String::new(), |_| format!(" to {path}"));
+    let path = plan.source_file.as_ref().map_or(path.to_owned(), |origin| origin.place.shown());
+    let link = match &plan.target {
+        TargetState::Link(target) if plan.source_file.is_none() => format!(" as a symbolic link to {}", shown(target)),
         _ => String::new(),
     };
     let verb = match kind(plan) {
@@ -397,7 +407,7 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
     };
     let be = if dry_run { "would be " } else { "has been " };
     // An undo restores the whole mode.
-    let bits = plan.mode.filter(|to| plan.origin.is_none() && plan.now.mode().is_some_and(|now| now != *to));
+    let bits = plan.mode.filter(|to| plan.source_file.is_none() && plan.current.mode().is_some_and(|now| now != *to));
     let mode = match (plan.executable, bits) {
         (Some(true), _) => " It is executable now.".to_owned(),
         (Some(false), _) => " It is not executable any more.".to_owned(),
@@ -405,12 +415,12 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
         (None, None) => String::new(),
     };
     let mode = if dry_run { String::new() } else { mode };
-    let same = plan.changes.is_empty() && (plan.origin.is_some() || plan.executable.is_some() || bits.is_some());
-    if plan.becomes != Becomes::File || same {
+    let same = plan.changes.is_empty() && (plan.source_file.is_some() || plan.executable.is_some() || bits.is_some());
+    if plan.target != TargetState::File || same {
         return format!("The file {path} {be}{verb}{to}{link}.{mode}");
     }
-    if plan.before.is_opaque() {
-        let bytes: usize = plan.changes.pieces(plan.before.raw()).map(<[u8]>::len).sum();
+    if plan.before.is_binary() {
+        let bytes: usize = plan.changes.chunks(plan.before.raw()).map(<[u8]>::len).sum();
         return format!("The file {path} {be}{verb}{to}: {bytes} bytes.{mode}");
     }
     let count = match replacements {
@@ -423,7 +433,7 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
 }
 
 /// Returns the notes of an operation.
-fn told(op: &Outcome, of: usize) -> Vec<String> {
+fn op_notes(op: &OpOutcome, of: usize) -> Vec<String> {
     let name = if of > 1 { format!("edits[{}]: ", op.op) } else { String::new() };
     op.notes.iter().map(|note| format!("{name}{note}")).collect()
 }

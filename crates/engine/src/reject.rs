@@ -1,6 +1,6 @@
 //! Rejected edits as text, to be examined and sent again.
 
-use emendate_core::{Hunk, LineKind, Locator, Op};
+use emendate_core::{Hunk, HunkLineKind, Locator, Op};
 use std::fmt::Write as _;
 
 /// Formats the operations on one file: hunks as a unified diff, the rest as SEARCH/REPLACE blocks.
@@ -20,19 +20,19 @@ pub(crate) fn text<'a>(path: &str, ops: impl Iterator<Item = &'a Op>) -> String 
 }
 
 fn push_hunk(out: &mut String, hunk: &Hunk) {
-    let count = |without: LineKind| hunk.lines.iter().filter(|line| line.kind != without).count();
+    let count = |without: HunkLineKind| hunk.lines.iter().filter(|line| line.kind != without).count();
     let name = hunk.section.as_deref().or(hunk.scopes.last().map(String::as_str)).unwrap_or_default();
     let head = hunk.first.map_or("@@".to_owned(), |first| {
-        format!("@@ -{first},{} +{first},{} @@", count(LineKind::Added), count(LineKind::Removed))
+        format!("@@ -{first},{} +{first},{} @@", count(HunkLineKind::Added), count(HunkLineKind::Removed))
     });
     let _ = writeln!(out, "{}", format!("{head} {name}").trim_end());
-    let last = |without: LineKind| hunk.lines.iter().rposition(|line| line.kind != without);
-    let ends = [last(LineKind::Added).filter(|_| hunk.open.0), last(LineKind::Removed).filter(|_| hunk.open.1)];
+    let last = |without: HunkLineKind| hunk.lines.iter().rposition(|line| line.kind != without);
+    let ends = [last(HunkLineKind::Added).filter(|_| hunk.open.0), last(HunkLineKind::Removed).filter(|_| hunk.open.1)];
     for (at, line) in hunk.lines.iter().enumerate() {
         let mark = match line.kind {
-            LineKind::Context | LineKind::Bare => ' ',
-            LineKind::Removed => '-',
-            LineKind::Added => '+',
+            HunkLineKind::Context | HunkLineKind::Bare => ' ',
+            HunkLineKind::Removed => '-',
+            HunkLineKind::Added => '+',
         };
         let _ = writeln!(out, "{mark}{}", line.text);
         if ends.contains(&Some(at)) {

@@ -1,22 +1,22 @@
 //! Repeated calls: a client that repeats a call after losing its answer must not apply it twice. Most edits match
 //! nothing the second time, but an insertion that keeps its anchor, or an edit by line number, finds its place again.
 
-use crate::caller::{Caller, Unread};
+use crate::call_context::{CallContext, UnreadPolicy};
 use crate::engine::Engine;
-use crate::log::Cause;
-use crate::plan::{Becomes, Now, Plan};
-use crate::shelves::key;
-use emendate_core::{Code, ContentId, Error, Outcome, Phrase, Result, Snapshot, Splice, advice};
-use emendate_history::{Filter, OperationId, Role};
+use crate::history_stores::key;
+use crate::log::CallOrigin;
+use crate::plan::{CurrentState, FilePlan, TargetState};
+use emendate_core::{Code, ContentId, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
+use emendate_history::{OperationFilter, OperationId, Role};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Changes that this process remembers.
-const REMEMBERED: usize = 512;
+const REMEMBERED_CHANGES_MAX: usize = 512;
 /// Operations of the session that are searched for its last change of a file.
-const LATEST: usize = 8;
+const EXAMINED_OPERATIONS_MAX: usize = 8;
 /// Letters and digits from which an existing text is not a coincidence.
-const SUBSTANCE: usize = 4;
+const DISTINCTIVE_ALNUM_MIN: usize = 4;
 
 /// The last change of a file by a session.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ impl LastChanges {
 
     fn put(&self, session: &str, path: &[u8], change: LastChange) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= REMEMBERED {
+        if known.len() >= REMEMBERED_CHANGES_MAX {
             known.clear();
         }
         known.insert((session.to_owned(), path.to_vec()), change);
@@ -53,18 +53,24 @@ impl Engine {
     /// Refuses a model's call whose result is already in place, unless it declares the repetition intended.
     ///
     /// Errors: `edit.no_change`, and those of the session store.
-    pub(crate) fn is_not_repeated(&self, caller: &Caller, cause: Cause<'_>, plans: &[Plan]) -> Result<()> {
-        let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
-        let edits = writing
-            .iter()
-            .all(|plan| matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File)) && plan.origin.is_none());
-        if caller.unread == Unread::Allow || cause.repeat || !cause.is_an_edit() || writing.is_empty() || !edits {
+    pub(crate) fn check_not_repeated(
+        &self,
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
+        plans: &[FilePlan],
+    ) -> Result<()> {
+        let writing: Vec<&FilePlan> = plans.iter().filter(|plan| plan.writes()).collect();
+        let edits = writing.iter().all(|plan| {
+            matches!((&plan.current, &plan.target), (CurrentState::File(_), TargetState::File))
+                && plan.source_file.is_none()
+        });
+        if caller.unread == UnreadPolicy::Allow || cause.repeat || !cause.is_an_edit() || writing.is_empty() || !edits {
             return Ok(());
         }
         let mut same = None;
         for plan in &writing {
             let LastChange { edit, after } = self.last_change(caller, plan)?;
-            let left = matches!(&plan.now, Now::File(now) if Some(now.snapshot.id()) == after);
+            let left = matches!(&plan.current, CurrentState::File(now) if Some(now.snapshot.id()) == after);
             same = edit.filter(|(_, digest)| left && *digest == cause.digest).map(|(id, _)| id);
             if same.is_none() {
                 break;
@@ -85,8 +91,8 @@ impl Engine {
     /// Remembers the result of a session's call for a file.
     pub(crate) fn remember_change(
         &self,
-        caller: &Caller,
-        cause: Cause<'_>,
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
         id: OperationId,
         (path, after): (&[u8], Option<ContentId>),
     ) {
@@ -95,12 +101,16 @@ impl Engine {
     }
 
     /// Returns the session's last change of the file of a plan.
-    fn last_change(&self, caller: &Caller, plan: &Plan) -> Result<LastChange> {
+    fn last_change(&self, caller: &CallContext, plan: &FilePlan) -> Result<LastChange> {
         let path = key(&plan.place);
         if let Some(known) = self.last_changes().get(&caller.session, path) {
             return Ok(known);
         }
-        let filter = Filter { session: Some(&caller.session), limit: LATEST, ..Filter::default() };
+        let filter = OperationFilter {
+            session: Some(&caller.session),
+            limit: EXAMINED_OPERATIONS_MAX,
+            ..OperationFilter::default()
+        };
         let latest = self.history(plan.place.root()).operations(&filter)?;
         let found = latest.iter().find_map(|logged| {
             let file = logged.operation.files.iter().find(|file| file.path == path)?;
@@ -128,11 +138,11 @@ fn done_already(what: &str) -> Error {
 }
 
 /// True when every edit of a plan keeps the text that it matched, and the added text is already next to it.
-fn is_in_place(plan: &Plan) -> bool {
+fn is_in_place(plan: &FilePlan) -> bool {
     !plan.merged && !plan.ops.is_empty() && plan.ops.iter().all(|op| is_there(&plan.before, op))
 }
 
-fn is_there(before: &Snapshot, op: &Outcome) -> bool {
+fn is_there(before: &Snapshot, op: &OpOutcome) -> bool {
     let splices = op.changes.splices();
     !op.old.is_empty() && !splices.is_empty() && splices.iter().all(|splice| is_beside(before.raw(), splice, &op.old))
 }
@@ -144,5 +154,8 @@ fn is_beside(raw: &[u8], splice: &Splice, old: &str) -> bool {
     let substance = added.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
     let there =
         raw.get(at..).is_some_and(|rest| rest.starts_with(text)) || raw.get(..at).is_some_and(|it| it.ends_with(text));
-    splice.span.is_empty() && substance >= SUBSTANCE && there && memchr::memmem::find(old.as_bytes(), added).is_none()
+    splice.span.is_empty()
+        && substance >= DISTINCTIVE_ALNUM_MIN
+        && there
+        && memchr::memmem::find(old.as_bytes(), added).is_none()
 }

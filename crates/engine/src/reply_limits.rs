@@ -9,35 +9,35 @@ use std::fmt::Write as _;
 use std::io;
 
 /// Bytes of a reply's data as JSON, for programs.
-pub const REPLY_DATA: usize = 256 << 10;
+pub const REPLY_DATA_BYTES_MAX: usize = 256 << 10;
 /// Characters of a reply's text, for models.
-pub const REPLY_TEXT: usize = 25_000;
+pub const REPLY_TEXT_CHARS_MAX: usize = 25_000;
 /// The smallest values that a configuration may set: below them a refusal would be incomprehensible.
-pub(crate) const LEAST_DATA: usize = 4 << 10;
-pub(crate) const LEAST_TEXT: usize = 1_000;
+pub(crate) const CONFIGURED_DATA_BYTES_MIN: usize = 4 << 10;
+pub(crate) const CONFIGURED_TEXT_CHARS_MIN: usize = 1_000;
 /// The limits for a person at a terminal, who has a pager.
-const PERSON_DATA: usize = 32 << 20;
-const PERSON_TEXT: usize = 16 << 20;
+const PERSON_DATA_BYTES_MAX: usize = 32 << 20;
+const PERSON_TEXT_CHARS_MAX: usize = 16 << 20;
 
 /// Characters of header and notes in addition to the lines of a read.
-const BESIDE_LINES: usize = 8_192;
+const READ_OVERHEAD_CHARS: usize = 8_192;
 
 /// The name of the field that lists omissions.
-const OMITTED: &str = "omitted";
+const OMITTED_FIELD: &str = "omitted";
 /// Advice on how to get the omitted parts of an error.
-const REST_OF_AN_ERROR: &str = "A call with fewer or shorter parts has a shorter answer.";
+const REST_OF_ERROR_ADVICE: &str = "A call with fewer or shorter parts has a shorter answer.";
 /// Omissions that a reply lists.
-const LISTED: usize = 20;
+const LISTED_OMISSIONS_MAX: usize = 20;
 /// Bytes reserved for that list.
-const LIST_BYTES: usize = 3_000;
+const OMISSIONS_BYTES_RESERVED: usize = 3_000;
 /// Fields that are useless in part: they are omitted as a whole.
-const INDIVISIBLE: &[&str] = &["originalFile", "rejected", "converted"];
+const INDIVISIBLE_FIELDS: &[&str] = &["originalFile", "rejected", "converted"];
 /// The limits on strings and lists tried first; each further try halves both.
-const LONGEST_STRING: usize = 64 << 10;
-const LONGEST_LIST: usize = 16 << 10;
-const TRIES: u32 = 15;
+const FIRST_STRING_CAP: usize = 64 << 10;
+const FIRST_LIST_CAP: usize = 16 << 10;
+const CAP_HALVINGS_MAX: u32 = 15;
 /// Bytes of JSON that a cut string needs in addition to its kept part.
-const MARK_BYTES: usize = 64;
+const CUT_MARK_BYTES: usize = 64;
 
 /// Size limits of replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,23 +52,23 @@ pub struct ReplyLimits {
 
 impl Default for ReplyLimits {
     fn default() -> ReplyLimits {
-        ReplyLimits { text: REPLY_TEXT, data: REPLY_DATA, read: crate::read::MAX_REPLY }
+        ReplyLimits { text: REPLY_TEXT_CHARS_MAX, data: REPLY_DATA_BYTES_MAX, read: crate::read::READ_REPLY_CHARS_MAX }
     }
 }
 
 /// Bytes of a snippet (seed 000), and of the smallest one worth showing.
-const SNIPPET: usize = 1000;
-const LEAST_SNIPPET: usize = 200;
+const SNIPPET_BYTES_MAX: usize = 1000;
+const SNIPPET_BYTES_MIN: usize = 200;
 /// Bytes of a diff.
-const DIFF: usize = 8000;
+const DIFF_BYTES_MAX: usize = 8000;
 /// Bytes of the original file in a reply.
-const ORIGINAL: usize = 64 << 10;
+const ORIGINAL_FILE_BYTES_MAX: usize = 64 << 10;
 /// Files of a call up to which the context shown in replies counts as read.
-const COUNTED: usize = 8;
+const READ_BY_REPLY_FILES_MAX: usize = 8;
 
 /// The budget of a reply for the change of one file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FileRoom {
+pub(crate) struct FileBudget {
     /// Bytes of the snippet.
     pub(crate) snippet: usize,
     /// Bytes of the diff.
@@ -83,9 +83,9 @@ pub(crate) struct FileRoom {
     pub(crate) counts: bool,
 }
 
-impl Default for FileRoom {
-    fn default() -> FileRoom {
-        ReplyLimits::default().per_file(1)
+impl Default for FileBudget {
+    fn default() -> FileBudget {
+        ReplyLimits::default().file_budget(1)
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'stat
         return;
     }
     let omission = Omission { field: field.to_owned(), unit: Cow::Borrowed(unit), shown, of }.to_json();
-    let omitted = data.entry(OMITTED).or_insert_with(|| json!({ "fields": [] }));
+    let omitted = data.entry(OMITTED_FIELD).or_insert_with(|| json!({ "fields": [] }));
     if let Some(fields) = omitted["fields"].as_array_mut() {
         fields.push(omission);
     }
@@ -128,13 +128,13 @@ pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'stat
 fn noted_parts(data: &mut Map<String, Value>) -> Vec<Omission> {
     let mut omissions = Vec::new();
     let mut take = |fields: &mut Map<String, Value>, path: &str| {
-        let omitted = fields.shift_remove(OMITTED);
+        let omitted = fields.shift_remove(OMITTED_FIELD);
         let noted = omitted.as_ref().and_then(|omitted| omitted["fields"].as_array()).into_iter().flatten();
         omissions.extend(noted.filter_map(|it| Omission::from_json(it, path)));
     };
     take(data, "");
     for (nth, file) in data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten().enumerate() {
-        if let Some(file) = file.as_object_mut().filter(|file| file.contains_key(OMITTED)) {
+        if let Some(file) = file.as_object_mut().filter(|file| file.contains_key(OMITTED_FIELD)) {
             take(file, &format!("files[{nth}]."));
         }
     }
@@ -145,26 +145,30 @@ impl ReplyLimits {
     /// The limits for a person at a terminal.
     #[must_use]
     pub fn for_person(self) -> ReplyLimits {
-        ReplyLimits { text: PERSON_TEXT, data: PERSON_DATA, read: self.read.max(crate::read::MAX_REPLY) }
+        ReplyLimits {
+            text: PERSON_TEXT_CHARS_MAX,
+            data: PERSON_DATA_BYTES_MAX,
+            read: self.read.max(crate::read::READ_REPLY_CHARS_MAX),
+        }
     }
 
     /// Returns the limits of a tool whose text is a range that the call requested.
     #[must_use]
     pub(crate) fn for_reads(self) -> ReplyLimits {
-        ReplyLimits { text: self.text.max(self.read + BESIDE_LINES), ..self }
+        ReplyLimits { text: self.text.max(self.read + READ_OVERHEAD_CHARS), ..self }
     }
 
     /// Returns the budget for the change of each file, in a reply about `files` files.
-    pub(crate) fn per_file(self, files: usize) -> FileRoom {
+    pub(crate) fn file_budget(self, files: usize) -> FileBudget {
         let files = files.max(1);
-        let snippet = (self.text / 2 / files).min(SNIPPET);
-        FileRoom {
-            snippet: if snippet < LEAST_SNIPPET { 0 } else { snippet },
-            diff: (self.text / 2 / files).min(DIFF),
+        let snippet = (self.text / 2 / files).min(SNIPPET_BYTES_MAX);
+        FileBudget {
+            snippet: if snippet < SNIPPET_BYTES_MIN { 0 } else { snippet },
+            diff: (self.text / 2 / files).min(DIFF_BYTES_MAX),
             patch: self.data / 4 / files,
             edits: self.data / 4 / files,
-            original: if files == 1 { ORIGINAL.min(self.data / 4) } else { 0 },
-            counts: files <= COUNTED,
+            original: if files == 1 { ORIGINAL_FILE_BYTES_MAX.min(self.data / 4) } else { 0 },
+            counts: files <= READ_BY_REPLY_FILES_MAX,
         }
     }
 
@@ -184,23 +188,23 @@ impl ReplyLimits {
         omissions.extend(cut_text(parts.message, ends, "message", ""));
         omissions.extend(cut_text(parts.next, ends, "next", ""));
         let left = self.text - parts.message.chars().count() - parts.next.chars().count();
-        omissions.extend(cut_text(parts.evidence, left.saturating_sub(10), "evidence", REST_OF_AN_ERROR));
+        omissions.extend(cut_text(parts.evidence, left.saturating_sub(10), "evidence", REST_OF_ERROR_ADVICE));
         self.fit_data(parts.data, &mut omissions);
-        note(parts.data, &omissions, REST_OF_AN_ERROR);
+        note(parts.data, &omissions, REST_OF_ERROR_ADVICE);
     }
 
     fn fit_data(self, data: &mut Map<String, Value>, omissions: &mut Vec<Omission>) {
         // The list of omissions needs room, too.
-        let room = if omissions.is_empty() { self.data } else { self.data - LIST_BYTES };
+        let room = if omissions.is_empty() { self.data } else { self.data - OMISSIONS_BYTES_RESERVED };
         if is_small(data, &mut (room / 6)) || most_bytes(data) <= room {
             return;
         }
         // Data that was requested in base64 has limits of its own.
         let attached = data.shift_remove(ATTACHMENTS);
         if json_bytes(data) > room {
-            let most = self.data - LIST_BYTES;
-            let caps = (0..TRIES).map(Caps::of).find(|caps| caps.bytes_of_fields(data) <= most);
-            let caps = caps.unwrap_or_else(|| Caps::of(TRIES));
+            let most = self.data - OMISSIONS_BYTES_RESERVED;
+            let caps = (0..CAP_HALVINGS_MAX).map(Caps::of).find(|caps| caps.bytes_of_fields(data) <= most);
+            let caps = caps.unwrap_or_else(|| Caps::of(CAP_HALVINGS_MAX));
             caps.cut_fields(data, "", omissions);
             drop_largest(data, most, omissions);
         }
@@ -213,9 +217,9 @@ fn note(data: &mut Map<String, Value>, omissions: &[Omission], rest: &str) {
     if omissions.is_empty() {
         return;
     }
-    let fields: Vec<Value> = omissions.iter().take(LISTED).map(Omission::to_json).collect();
-    let more = omissions.len().saturating_sub(LISTED);
-    data.insert(OMITTED.to_owned(), json!({ "fields": fields, "more": more, "next": rest }));
+    let fields: Vec<Value> = omissions.iter().take(LISTED_OMISSIONS_MAX).map(Omission::to_json).collect();
+    let more = omissions.len().saturating_sub(LISTED_OMISSIONS_MAX);
+    data.insert(OMITTED_FIELD.to_owned(), json!({ "fields": fields, "more": more, "next": rest }));
 }
 
 /// Cuts a text in the middle, at nearby line ends if possible, and notes how much is missing.
@@ -255,7 +259,7 @@ struct Caps {
 
 impl Caps {
     fn of(nth: u32) -> Caps {
-        Caps { string: (LONGEST_STRING >> nth).max(256), list: (LONGEST_LIST >> nth).max(1) }
+        Caps { string: (FIRST_STRING_CAP >> nth).max(256), list: (FIRST_LIST_CAP >> nth).max(1) }
     }
 
     fn bytes_of_fields(self, fields: &Map<String, Value>) -> usize {
@@ -267,13 +271,13 @@ impl Caps {
     }
 
     fn drops(self, key: &str, text: &str) -> bool {
-        text.len() > self.string && INDIVISIBLE.contains(&key)
+        text.len() > self.string && INDIVISIBLE_FIELDS.contains(&key)
     }
 
     /// Returns the bytes of a value after cutting.
     fn bytes(self, value: &Value) -> usize {
         match value {
-            Value::String(text) => string_bytes(&text[..self.end(text)]) + MARK_BYTES,
+            Value::String(text) => string_bytes(&text[..self.end(text)]) + CUT_MARK_BYTES,
             Value::Array(items) => 2 + items.iter().take(self.list).map(|item| self.bytes(item) + 1).sum::<usize>(),
             Value::Object(fields) => self.bytes_of_fields(fields),
             _ => 24,
@@ -378,7 +382,7 @@ fn most_bytes(fields: &Map<String, Value>) -> usize {
 }
 
 /// Bytes of each byte of a string as JSON.
-static WRITTEN: [u8; 256] = {
+static JSON_ESCAPED_BYTES: [u8; 256] = {
     let mut all = [1; 256];
     let mut byte = 0;
     while byte < 0x20 {
@@ -396,7 +400,7 @@ static WRITTEN: [u8; 256] = {
 
 /// Bytes of a string as JSON.
 fn string_bytes(text: &str) -> usize {
-    2 + text.bytes().map(|byte| usize::from(WRITTEN[usize::from(byte)])).sum::<usize>()
+    2 + text.bytes().map(|byte| usize::from(JSON_ESCAPED_BYTES[usize::from(byte)])).sum::<usize>()
 }
 
 /// Bytes of a value as JSON.
@@ -419,12 +423,13 @@ fn json_bytes(value: &impl serde::Serialize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST_DATA, LEAST_TEXT, ReplyLimits, json_bytes, most_bytes};
+    use super::{CONFIGURED_DATA_BYTES_MIN, CONFIGURED_TEXT_CHARS_MIN, ReplyLimits, json_bytes, most_bytes};
     use emendate_core::{Code, Error};
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
 
-    const LIMITS: ReplyLimits = ReplyLimits { text: LEAST_TEXT, data: LEAST_DATA, read: 100_000 };
+    const LIMITS: ReplyLimits =
+        ReplyLimits { text: CONFIGURED_TEXT_CHARS_MIN, data: CONFIGURED_DATA_BYTES_MIN, read: 100_000 };
 
     fn fields(value: Value) -> Map<String, Value> {
         if let Value::Object(fields) = value { fields } else { Map::new() }
@@ -432,7 +437,7 @@ mod tests {
 
     #[test]
     fn what_fits_stays() {
-        let (mut text, mut data) = ("x".repeat(LEAST_TEXT), fields(json!({ "a": "b".repeat(4000) })));
+        let (mut text, mut data) = ("x".repeat(CONFIGURED_TEXT_CHARS_MIN), fields(json!({ "a": "b".repeat(4000) })));
         let (old_text, old_data) = (text.clone(), data.clone());
         LIMITS.fit(&mut text, &mut data, "Read on.");
         assert_eq!((text, data), (old_text, old_data));
@@ -446,7 +451,7 @@ mod tests {
             "attachments": [{ "data": "x".repeat(9000) }],
         }));
         LIMITS.fit(&mut text, &mut data, "Read on.");
-        assert!(text.chars().count() <= LEAST_TEXT);
+        assert!(text.chars().count() <= CONFIGURED_TEXT_CHARS_MIN);
         assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 999\n"), "{text}");
         assert!(text.contains(" characters are not shown here. Read on.⟫\nline "), "{text}");
         assert_eq!((data["filePath"].as_str(), data.get("originalFile")), (Some("/a"), None));
@@ -465,12 +470,12 @@ mod tests {
             .next("Do this.")
             .fact("nearest", json!({ "text": "t".repeat(100_000) }));
         LIMITS.fit_error(&mut error);
-        assert!(error.to_string().chars().count() <= LEAST_TEXT);
+        assert!(error.to_string().chars().count() <= CONFIGURED_TEXT_CHARS_MIN);
         assert_eq!((error.message(), error.next_step()), ("It is not there.", "Do this."));
-        assert!(json_bytes(error.data()) <= LEAST_DATA);
+        assert!(json_bytes(error.data()) <= CONFIGURED_DATA_BYTES_MIN);
         let mut long = Error::new(Code::CallInvalid, "m".repeat(5_000)).next("n".repeat(5_000));
         LIMITS.fit_error(&mut long);
-        assert!(long.to_string().chars().count() <= LEAST_TEXT);
+        assert!(long.to_string().chars().count() <= CONFIGURED_TEXT_CHARS_MIN);
     }
 
     fn any_value() -> impl Strategy<Value = Value> {

@@ -1,72 +1,74 @@
 //! Files that changed since they were read: errors, and the requested alternatives to an error.
 
-use crate::caller::{Caller, OnStale};
-use crate::engine::{Engine, Opened};
-use crate::options::Options;
+use crate::base;
+use crate::call_context::{CallContext, StalePolicy};
+use crate::engine::{Engine, LoadedFile};
+use crate::options::CallOptions;
 use crate::raw_path;
-use crate::read::LINE_WIDTH;
+use crate::read::LINE_CHARS_MAX;
 use crate::reply_limits::note_part;
-use crate::seen;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
-use emendate_core::explain::{self, Hunk};
+use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{Advice, Phrase, advice};
-use emendate_core::{ChangeSet, Code, Conflict, Error, Locator, Op, Rebased, Result, Snapshot, Span, Splice, marks};
-use emendate_fs::{Place, Stamp};
+use emendate_core::{
+    ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
+};
+use emendate_fs::{FileMeta, SafePath};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Bytes of diff in an error.
-const DIFF: usize = 6000;
+const DIFF_BYTES_MAX: usize = 6000;
 
-const CHANGED: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
+const MODIFIED_MESSAGE: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
 
 /// The first sentence of the note about an edit that was carried over.
 pub(crate) const MERGED: &str = "File was modified externally. Changes have been merged.";
 
-pub(crate) const MARKED: &str =
+pub(crate) const MARKED_NOTE: &str =
     "Both sides changed the same lines: conflict markers were written, as asked. Resolve them with the next edit.";
 
 /// Creates the error for a caller's version that is not available for a merge, or for disabled merging.
-pub(crate) fn lost(engine: &Engine, caller: &Caller, place: &Place, now: &Opened) -> Error {
+pub(crate) fn version_unavailable(engine: &Engine, caller: &CallContext, place: &SafePath, now: &LoadedFile) -> Error {
     // A sparse snapshot does not show how the text changed.
-    if now.snapshot.is_extract() {
-        return again(place);
+    if now.snapshot.is_sparse() {
+        return changed_again(place);
     }
-    let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
+    let record = engine.sessions(place).latest(&caller.session, crate::history_stores::key(place)).ok().flatten();
     let bytes = record.and_then(|record| engine.sessions(place).bytes(record.content).ok().flatten());
     let seen = bytes.and_then(|bytes| engine.decode(place, bytes, None, "").ok());
     match seen {
         Some(seen) => {
-            let theirs = ChangeSet::between(&seen, &now.snapshot);
+            let theirs = ChangeSet::diff(&seen, &now.snapshot);
             with_diff(engine, caller, place, now, (&seen, &theirs), changed(place))
         }
-        None => again(place),
+        None => changed_again(place),
     }
 }
 
 /// Creates the error for a changed file without details of the change.
-pub(crate) fn again(place: &Place) -> Error {
+pub(crate) fn changed_again(place: &SafePath) -> Error {
     changed(place).next(read_again(place))
 }
 
-fn changed(place: &Place) -> Error {
-    Error::new(Code::StaleChanged, CHANGED).evidence(place.shown())
+fn changed(place: &SafePath) -> Error {
+    Error::new(Code::StaleChanged, MODIFIED_MESSAGE).evidence(place.shown())
 }
 
-fn read_again(place: &Place) -> Advice {
+fn read_again(place: &SafePath) -> Advice {
     advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]
 }
 
 /// Returns the advice if the error shows everything that the edit needs.
-pub(crate) fn shown_above(place: &Place, what: &str) -> Advice {
+pub(crate) fn shown_above(place: &SafePath, what: &str) -> Advice {
     advice![format!("Send the edit again, based on {what} as it is now (shown above)"), Phrase::CountsAsRead, "."]
         .or(read_again(place))
 }
 
 /// Adds the times of the version that the caller saw and of the current file (seed 003).
-fn with_times(error: Error, seen: Option<Stamp>, now: Stamp) -> Error {
-    let time = |stamp: Stamp| {
+fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
+    let time = |stamp: FileMeta| {
         let time = DateTime::from_timestamp_micros(stamp.mtime_ns / 1000).unwrap_or_default();
         Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
     };
@@ -80,21 +82,21 @@ fn with_times(error: Error, seen: Option<Stamp>, now: Stamp) -> Error {
 /// Adds the changes since the read, and marks the lines it shows as known.
 fn with_diff(
     engine: &Engine,
-    caller: &Caller,
-    place: &Place,
-    now: &Opened,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
     (seen, theirs): (&Snapshot, &ChangeSet),
     error: Error,
 ) -> Error {
-    let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
-    let error = with_times(error, record.as_ref().map(|record| record.stamp), now.stamp);
+    let record = engine.sessions(place).latest(&caller.session, crate::history_stores::key(place)).ok().flatten();
+    let error = with_times(error, record.as_ref().map(|record| record.meta), now.stamp);
     if now.snapshot.text().is_empty() {
-        let unkept = engine.serve(caller, place, now, emendate_history::Lines::all());
+        let unkept = engine.mark_shown(caller, place, now, emendate_history::LineSet::all());
         let next = fill_empty_file("Send its new text as a new file.");
         return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
     }
-    let hunks = explain::brief(seen, theirs, 3, 2 * DIFF);
-    let room = (engine.reply_limits(caller).text / 4).min(DIFF);
+    let hunks = explain::reply_hunks(seen, theirs, 3, 2 * DIFF_BYTES_MAX);
+    let room = (engine.reply_limits(caller).text / 4).min(DIFF_BYTES_MAX);
     let diff = explain::unified(&place.shown(), &hunks, room);
     let mut error = error
         .evidence(format!("What changed since you read it:\n{}", diff.text))
@@ -105,10 +107,10 @@ fn with_diff(
     }
     // Known lines remain known if they did not change, and the hunks show the rest.
     let known =
-        record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::Lines::none, |it| it.lines);
-    let mut lines = seen::carried(&known, seen, theirs);
-    lines.union(&seen::of_ranges(&diff.lines));
-    let unkept = engine.serve(caller, place, now, lines);
+        record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::LineSet::none, |it| it.lines);
+    let mut lines = base::carry_lines(&known, seen, theirs);
+    lines.union(&base::of_ranges(&diff.lines));
+    let unkept = engine.mark_shown(caller, place, now, lines);
     error
         .next(unkept.map_or_else(|| shown_above(place, "the text"), Advice::from))
         .fact("tag", now.snapshot.id().tag().to_string())
@@ -117,9 +119,9 @@ fn with_diff(
 /// Creates the error for an edit that does not even fit the version that the caller saw.
 pub(crate) fn unresolved(
     engine: &Engine,
-    caller: &Caller,
-    place: &Place,
-    now: &Opened,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
     base: (&Snapshot, &ChangeSet),
     error: &Error,
 ) -> Error {
@@ -133,7 +135,7 @@ pub(crate) fn unresolved(
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
 /// the comparison of versions may then pair them with equal lines of another section.
 pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &ChangeSet) -> Vec<Conflict> {
-    const LINES_MAX: usize = 3;
+    const ISOLATED_LINES_MAX: usize = 3;
     let text = seen.text();
     let count = seen.lines().count(text);
     let by_text = |op: u32| {
@@ -141,10 +143,10 @@ pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &C
     };
     let mut out = Vec::new();
     for splice in mine.splices().iter().filter(|it| by_text(it.op)) {
-        let claim = seen.text_span(splice.claim);
+        let claim = seen.text_span(splice.read_span);
         let line = |at: usize| seen.lines().line_of(text, at);
         let (first, last) = (line(claim.start()), line(claim.end().max(claim.start() + 1) - 1));
-        if last - first >= LINES_MAX {
+        if last - first >= ISOLATED_LINES_MAX {
             continue;
         }
         let start = |line: usize| match line {
@@ -175,12 +177,12 @@ fn newlines(bytes: &[u8]) -> usize {
 /// Creates the error for changes of the same lines on both sides.
 pub(crate) fn conflict(
     engine: &Engine,
-    caller: &Caller,
-    place: &Place,
-    now: &Opened,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
     (seen, theirs): (&Snapshot, &ChangeSet),
     conflicts: &[Conflict],
-    options: &Options,
+    options: &CallOptions,
 ) -> Error {
     let mut error = changed(place);
     let text = now.snapshot.text();
@@ -190,7 +192,7 @@ pub(crate) fn conflict(
         if text.is_empty() {
             break;
         }
-        let excerpt = marks::excerpt(&now.snapshot, line(from).saturating_sub(2), line(to) + 2);
+        let excerpt = line_format::excerpt(&now.snapshot, line(from).saturating_sub(2), line(to) + 2);
         error = error.evidence(format!("Your edit and the other change meet here; the lines are now:\n{excerpt}"));
     }
     let list: Vec<Value> = conflicts
@@ -198,7 +200,7 @@ pub(crate) fn conflict(
         .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
         .collect();
     let error = with_diff(engine, caller, place, now, (seen, theirs), error.fact("conflicts", list));
-    if options.on_stale != OnStale::Ask {
+    if options.on_stale != StalePolicy::Ask {
         return error;
     }
     let overwrite = format!("Overwrite external changes: write the whole file with tag {}", now.snapshot.id().tag());
@@ -207,12 +209,12 @@ pub(crate) fn conflict(
 }
 
 /// Creates the error for an edit whose changes were all made by others already.
-pub(crate) fn already(place: &Place, now: &Opened, rebased: &Rebased) -> Error {
+pub(crate) fn already_applied(place: &SafePath, now: &LoadedFile, rebased: &RebaseResult) -> Error {
     Error::new(Code::EditNoChange, "No changes to make: the file changed since it was read, and already has this edit.")
         .evidence(place.shown())
         .next("Nothing is left to do; read the file if you want to see it.")
         .fact("already_applied", true)
-        .fact("edits", rebased.already.clone())
+        .fact("edits", rebased.already_made.clone())
         .fact("tag", now.snapshot.id().tag().to_string())
 }
 
@@ -236,7 +238,7 @@ pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) ->
 }
 
 /// Creates the error for a whole-file write over lines that were never shown.
-pub(crate) fn partly_read(place: &Place, now: &Snapshot, missing: &[(u64, u64)]) -> Error {
+pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, missing: &[(u64, u64)]) -> Error {
     let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
     let (from, to) = missing.first().copied().unwrap_or((1, 1));
     if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
@@ -264,10 +266,10 @@ pub(crate) fn partly_read(place: &Place, now: &Snapshot, missing: &[(u64, u64)])
 fn too_long(now: &Snapshot, line: u64) -> bool {
     let line = usize::try_from(line).unwrap_or(usize::MAX);
     let span = now.lines().span_of(now.text(), line, line);
-    now.text()[span.range()].chars().count() > LINE_WIDTH
+    now.text()[span.range()].chars().count() > LINE_CHARS_MAX
 }
 
 /// Returns hunks for a reply, whose lines take at most about `bytes`.
-pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet, bytes: usize) -> Vec<Hunk> {
-    explain::brief(before, changes, 4, bytes)
+pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet, bytes: usize) -> Vec<DiffHunk> {
+    explain::reply_hunks(before, changes, 4, bytes)
 }

@@ -1,11 +1,11 @@
 //! Suggestions for missing files: the same stem with another extension, another case, a similar spelling.
 
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::engine::Engine;
+use crate::history_stores::key;
 use crate::raw_path;
-use crate::shelves::key;
 use emendate_core::{Code, Error, Phrase, advice};
-use emendate_fs::{Place, shown};
+use emendate_fs::{SafePath, shown};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 impl Engine {
     /// Creates the error for a missing file, with a suggestion.
-    pub(crate) fn missing(&self, place: &Place, caller: &Caller) -> Error {
+    pub(crate) fn file_not_found(&self, place: &SafePath, caller: &CallContext) -> Error {
         let mut message = "File does not exist.".to_owned();
         let known = self.sessions(place).latest(&caller.session, key(place));
         let deleted = known.is_ok_and(|known| known.is_some());
@@ -34,7 +34,7 @@ impl Engine {
         match meant {
             Some(meant) => {
                 let read = Phrase::Call("read", raw_path::call(&meant, Value::Null));
-                let error = match raw_path::unless_shown(&meant) {
+                let error = match raw_path::base64_if_needed(&meant) {
                     Some(bytes) => error.fact("path_b64", bytes),
                     None => error,
                 };
@@ -54,33 +54,33 @@ impl Engine {
     }
 
     /// Returns the sibling of a missing file with a similar name, or a file that this session was shown elsewhere.
-    fn alike(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
+    fn alike(&self, place: &SafePath, caller: &CallContext) -> Option<PathBuf> {
         let mut names = self.store().siblings(place).unwrap_or_default();
         // Only files are suggested.
         let is_file = |name: &OsString| {
-            let beside = self.store().admit(&place.absolute().with_file_name(name));
-            beside.and_then(|beside| self.store().stamp(&beside)).is_ok_and(|stamp| stamp.is_some())
+            let beside = self.store().resolve_path(&place.absolute().with_file_name(name));
+            beside.and_then(|beside| self.store().metadata(&beside)).is_ok_and(|stamp| stamp.is_some())
         };
-        if let Some(folder) =
-            near(place.absolute(), &names).filter(|it| it.file_name().is_some_and(|name| !is_file(&name.to_owned())))
+        if let Some(folder) = best_candidate(place.absolute(), &names)
+            .filter(|it| it.file_name().is_some_and(|name| !is_file(&name.to_owned())))
         {
             names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file(name));
         }
-        near(place.absolute(), &names).or_else(|| self.known_by_name(place, caller))
+        best_candidate(place.absolute(), &names).or_else(|| self.known_by_name(place, caller))
     }
 
     /// Returns the only file with the same name that this session was shown, if it still exists.
-    fn known_by_name(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
+    fn known_by_name(&self, place: &SafePath, caller: &CallContext) -> Option<PathBuf> {
         let known = self.sessions(place).paths(&caller.session).unwrap_or_default();
         let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
         let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
         let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
-        self.store().admit(&only).is_ok_and(|place| self.is_there(&place)).then_some(only)
+        self.store().resolve_path(&only).is_ok_and(|place| self.path_exists(&place)).then_some(only)
     }
 }
 
 /// Returns the best candidate among the names next to `path`.
-pub(crate) fn near(path: &Path, names: &[OsString]) -> Option<PathBuf> {
+pub(crate) fn best_candidate(path: &Path, names: &[OsString]) -> Option<PathBuf> {
     let wanted = path.file_name()?.to_str()?;
     let lower = plain(wanted);
     let score = |name: &str| {
@@ -91,7 +91,7 @@ pub(crate) fn near(path: &Path, names: &[OsString]) -> Option<PathBuf> {
         if other == lower {
             return Some(0);
         }
-        likeness(Parts::of(&lower), Parts::of(&other))
+        likeness(NameParts::of(&lower), NameParts::of(&other))
     };
     // A name that is not UTF-8 is compared by its displayed form.
     let scored = |name: &OsString| Some((score(&name.to_string_lossy())?, name.clone()));
@@ -106,23 +106,23 @@ fn plain(name: &str) -> String {
 
 /// A name in lower case, split at its extension.
 #[derive(Clone, Copy)]
-struct Parts<'a> {
+struct NameParts<'a> {
     stem: &'a str,
     extension: &'a str,
 }
 
-impl<'a> Parts<'a> {
-    fn of(name: &'a str) -> Parts<'a> {
+impl<'a> NameParts<'a> {
+    fn of(name: &'a str) -> NameParts<'a> {
         match name.rsplit_once('.') {
-            Some((stem, extension)) if !stem.is_empty() => Parts { stem, extension },
-            _ => Parts { stem: name, extension: "" },
+            Some((stem, extension)) if !stem.is_empty() => NameParts { stem, extension },
+            _ => NameParts { stem: name, extension: "" },
         }
     }
 }
 
 /// Returns the distance of a name from the wanted one; `None` if it is not a plausible misspelling. Equal extensions
 /// are not sufficient, and names that differ in a number are different names.
-fn likeness(wanted: Parts<'_>, other: Parts<'_>) -> Option<usize> {
+fn likeness(wanted: NameParts<'_>, other: NameParts<'_>) -> Option<usize> {
     if wanted.stem == other.stem {
         return Some(1);
     }
@@ -145,13 +145,13 @@ fn likeness(wanted: Parts<'_>, other: Parts<'_>) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::near;
+    use super::best_candidate;
     use std::path::Path;
 
     #[test]
     fn other_case_other_extension_near_spelling() {
         let names: Vec<_> = ["file.ts", "README.md", "main.rs", "mainframe.rs"].iter().map(Into::into).collect();
-        let meant = |path: &str| near(Path::new(path), &names).map(|it| it.display().to_string());
+        let meant = |path: &str| best_candidate(Path::new(path), &names).map(|it| it.display().to_string());
         assert_eq!(meant("/a/file.js").as_deref(), Some("/a/file.ts"));
         assert_eq!(meant("/a/README.MD").as_deref(), Some("/a/README.md"));
         assert_eq!(meant("/a/mian.rs").as_deref(), Some("/a/main.rs"));

@@ -2,44 +2,44 @@
 
 use crate::engine::Engine;
 use crate::limits;
+use crate::line_edits;
 use crate::policy::Access;
-use crate::rows;
-use emendate_core::rows as core_rows;
-use emendate_core::{Ask, Code, Error, FileMode, FileRequest, Handle, Request, Result};
-use emendate_fs::Place;
+use emendate_core::line_edits as core_rows;
+use emendate_core::{Code, Error, FileAction, FileMode, FileRequest, Handle, Request, Result};
+use emendate_fs::SafePath;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 /// An action with its resolved paths.
-pub(crate) struct Target {
-    pub(crate) place: Place,
+pub(crate) struct ActionTarget {
+    pub(crate) place: SafePath,
     /// The destination of a move or copy.
-    pub(crate) to: Option<Place>,
-    pub(crate) ask: Ask,
+    pub(crate) to: Option<SafePath>,
+    pub(crate) ask: FileAction,
     pub(crate) mode: Option<FileMode>,
     /// The version it refers to, if the text states it.
     pub(crate) base: Option<Handle>,
     /// git's object id of the version that a patch was made for.
     pub(crate) preimage: Option<String>,
     /// The file that takes hunks which cannot be applied, where the call asks for one.
-    pub(crate) rejects: Option<Place>,
+    pub(crate) rejects: Option<SafePath>,
 }
 
-impl Target {
+impl ActionTarget {
     /// All paths it touches.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(Place::absolute)
+        [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(SafePath::absolute)
     }
 }
 
 impl Engine {
     /// Resolves every path; consecutive edits of one file are joined.
-    pub(crate) fn targets(&self, request: Request) -> Result<Vec<Target>> {
+    pub(crate) fn targets(&self, request: Request) -> Result<Vec<ActionTarget>> {
         limits::check_request(&request)?;
         let of = request.files.len();
-        let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
+        let (mut targets, mut errors) = (Vec::<ActionTarget>::with_capacity(of), Vec::new());
         // The last target that touched each path.
         let mut last: HashMap<PathBuf, usize> = HashMap::new();
         // A file removed by an earlier step differs from one created by a later step.
@@ -53,22 +53,22 @@ impl Engine {
                 }
             };
             let known = last.get(target.place.absolute()).copied();
-            if let (Some(before), Ask::Edit { ops: more, .. }) = (known.map(|at| &mut targets[at]), &target.ask)
-                && let Ask::Edit { ops, .. } = &mut before.ask
+            if let (Some(before), FileAction::Edit { ops: more, .. }) = (known.map(|at| &mut targets[at]), &target.ask)
+                && let FileAction::Edit { ops, .. } = &mut before.ask
             {
-                if core_rows::are(ops) || core_rows::are(more) {
-                    errors.push(rows::twice(&before.place, more));
+                if core_rows::are_line_edits(ops) || core_rows::are_line_edits(more) {
+                    errors.push(line_edits::already_changed(&before.place, more));
                     continue;
                 }
                 ops.extend(more.iter().cloned());
                 before.mode = target.mode.or(before.mode);
                 continue;
             }
-            if let (Some(before), Ask::Write(_)) = (known, &target.ask) {
+            if let (Some(before), FileAction::Write(_)) = (known, &target.ask) {
                 errors.push(twice(&targets[before].place));
                 continue;
             }
-            if let Ask::Delete { .. } = target.ask {
+            if let FileAction::Delete { .. } = target.ask {
                 gone.insert(target.place.absolute().to_owned());
             }
             if of > 1 {
@@ -76,7 +76,7 @@ impl Engine {
             }
             targets.push(target);
         }
-        match Error::all(errors, of) {
+        match Error::combine(errors, of) {
             Some(error) => Err(error),
             None if targets.is_empty() => {
                 Err(Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit."))
@@ -88,35 +88,37 @@ impl Engine {
     /// Names the files that take hunks which cannot be applied.
     ///
     /// Errors: those of the sandbox and the policy.
-    pub(crate) fn name_rejects(&self, targets: &mut [Target]) -> Result<()> {
+    pub(crate) fn name_rejects(&self, targets: &mut [ActionTarget]) -> Result<()> {
         for target in targets {
-            if let Ask::Edit { .. } | Ask::Move { .. } | Ask::Copy { .. } = target.ask {
+            if let FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. } = target.ask {
                 let mut path = target.to.as_ref().unwrap_or(&target.place).absolute().as_os_str().to_owned();
                 path.push(".rej");
-                target.rejects = Some(self.admit(Path::new(&path), Access::Write)?);
+                target.rejects = Some(self.resolve_path(Path::new(&path), Access::Write)?);
             }
         }
         Ok(())
     }
 
-    fn target(&self, file: FileRequest, gone: &HashSet<PathBuf>) -> Result<Target> {
-        let FileRequest { path, raw, mode, base, preimage, ask, .. } = file;
+    fn target(&self, file: FileRequest, gone: &HashSet<PathBuf>) -> Result<ActionTarget> {
+        let FileRequest { path, raw, mode, base, preimage, action: ask, .. } = file;
         let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
         // Edits follow links; entries that are removed, moved or created are the links themselves.
         let place = match &ask {
-            Ask::Create(_) if gone.contains(&path) => self.admit_link(&path, Access::Write)?,
-            Ask::Edit { .. } | Ask::Write(_) | Ask::Binary(_) | Ask::Create(_) => self.admit(&path, Access::Write)?,
-            _ => self.admit_link(&path, Access::Write)?,
+            FileAction::Create(_) if gone.contains(&path) => self.resolve_no_follow(&path, Access::Write)?,
+            FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) | FileAction::Create(_) => {
+                self.resolve_path(&path, Access::Write)?
+            }
+            _ => self.resolve_no_follow(&path, Access::Write)?,
         };
         let to = match &ask {
-            Ask::Move { to, .. } | Ask::Copy { to, .. } => Some(self.admit(to, Access::Write)?),
+            FileAction::Move { to, .. } | FileAction::Copy { to, .. } => Some(self.resolve_path(to, Access::Write)?),
             _ => None,
         };
-        Ok(Target { place, to, ask, mode, base, preimage, rejects: None })
+        Ok(ActionTarget { place, to, ask, mode, base, preimage, rejects: None })
     }
 }
 
-fn twice(place: &Place) -> Error {
+fn twice(place: &SafePath) -> Error {
     Error::new(Code::CallInvalid, format!("The call writes {} twice.", place.shown()))
         .next("Name the file once, with all that is to be done to it.")
 }

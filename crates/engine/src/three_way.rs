@@ -1,15 +1,15 @@
 //! Patches merged with the version that they were made for: git's index lines name it, and a git repository holds it.
 
-use crate::caller::{Caller, Unread};
-use crate::engine::{Engine, Opened};
-use crate::options::Options;
-use crate::plan::Plan;
-use crate::seen::Base;
+use crate::base::Base;
+use crate::call_context::{CallContext, UnreadPolicy};
+use crate::engine::{Engine, LoadedFile};
+use crate::options::CallOptions;
+use crate::plan::FilePlan;
 use crate::stale;
-use emendate_core::{LineEnd, MOST_BYTES, Op, Order, Result, Snapshot, is_object};
-use emendate_fs::Place;
-use emendate_history::Lines;
-use emendate_run::{Job, run_until};
+use emendate_core::{BINARY_RESULT_BYTES_MAX, LineEnd, Op, OpOrder, Result, Snapshot, is_object};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
+use emendate_run::{CommandJob, run_until};
 use std::time::Duration;
 
 /// How long git may take to read an object.
@@ -31,22 +31,28 @@ pub(crate) enum Preimage {
 /// Finds the version with this object id for a patch of a file.
 ///
 /// Errors: `call.cancelled`; a version that is no text.
-pub(crate) fn preimage(caller: &Caller, place: &Place, now: &Opened, id: &str) -> Result<Preimage> {
+pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile, id: &str) -> Result<Preimage> {
     if is_object(now.snapshot.raw(), id) {
         return Ok(Preimage::Current);
     }
     let words: Vec<String> = CAT_FILE.iter().chain([&id]).map(|word| (*word).to_owned()).collect();
     let folder = place.absolute().parent().unwrap_or(place.absolute());
-    let job = Job { words: &words, folder, input: b"", time: GIT_TIME, most: MOST_BYTES };
-    let said = match run_until(job, caller.stop()) {
+    let job = CommandJob {
+        argv: &words,
+        directory: folder,
+        input: b"",
+        time: GIT_TIME,
+        output_bytes_max: BINARY_RESULT_BYTES_MAX,
+    };
+    let said = match run_until(job, caller.stop_flag()) {
         Ok(said) => said,
         Err(error) => {
-            caller.go_on()?;
+            caller.check_cancelled()?;
             return Ok(Preimage::Unknown(error.message().to_owned()));
         }
     };
     if said.status != Some(0) || !is_object(&said.output, id) {
-        let why = said.complaint.lines().next().unwrap_or("git gave another object").to_owned();
+        let why = said.stderr.lines().next().unwrap_or("git gave another object").to_owned();
         return Ok(Preimage::Unknown(why));
     }
     let seen = now.snapshot.reopen(said.output)?;
@@ -73,15 +79,17 @@ impl Engine {
     /// Errors: `stale.changed` for a conflict; that of the session for a file that it has to have read.
     pub(crate) fn plan_three_way(
         &self,
-        caller: &Caller,
-        (place, now, seen): (Place, Opened, &Snapshot),
-        (ops, order): (&[Op], Order),
-        options: &Options,
-    ) -> Result<Plan> {
-        if caller.unread == Unread::Deny && !matches!(self.base(caller, options, &place, &now)?, Base::Fresh { .. }) {
-            return Err(stale::lost(self, caller, &place, &now));
+        caller: &CallContext,
+        (place, now, seen): (SafePath, LoadedFile, &Snapshot),
+        (ops, order): (&[Op], OpOrder),
+        options: &CallOptions,
+    ) -> Result<FilePlan> {
+        if caller.unread == UnreadPolicy::Deny
+            && !matches!(self.base(caller, options, &place, &now)?, Base::Fresh { .. })
+        {
+            return Err(stale::version_unavailable(self, caller, &place, &now));
         }
-        let planned = self.plan_stale(caller, place, now, (seen, Lines::all()), (ops, order), options);
+        let planned = self.plan_stale(caller, place, now, (seen, LineSet::all()), (ops, order), options);
         let mut plan = planned.map_err(|error| {
             error.evidence("The version that was read is the one that the patch was made for, from the git repository.")
         })?;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Merges the parts to one object schema with all their fields; fields are required if every edit part requires them.
-pub(crate) fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
+pub(crate) fn merge_schemas(parts: &[schemars::Schema]) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut definitions = Map::new();
     let mut required: Option<Vec<Value>> = None;

@@ -2,13 +2,13 @@
 
 use crate::apply;
 use crate::arguments::KnownFields;
-use crate::caller::Caller;
-use crate::changing::change;
+use crate::call_context::CallContext;
 use crate::convert;
+use crate::edit_tool::edit_files;
 use crate::engine::Engine;
+use crate::history_tool;
 use crate::list;
 use crate::options::OptionFields;
-use crate::past;
 use crate::patching::PatchFields;
 use crate::raw_path::RawPath;
 use crate::read;
@@ -16,7 +16,7 @@ use crate::replace as replace_in;
 use crate::reply::{Answer, SeedCodes};
 use crate::search;
 use crate::syntax;
-use crate::tool_schema::merged;
+use crate::tool_schema::merge_schemas;
 use crate::undo;
 use emendate_core::Result;
 use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use std::sync::{LazyLock, OnceLock};
 
 /// Bytes of one call's input.
-pub const MAX_INPUT: usize = 64 << 20;
+pub const INPUT_BYTES_MAX: usize = 64 << 20;
 
 /// Effects of a tool, for clients that decide about approval. Only true statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +93,10 @@ enum ToolInput {
     Formats(&'static [&'static dyn Format]),
 }
 
-const EDITS: Annotations = Annotations { read_only: false, destructive: false, idempotent: true };
+const EDIT_ANNOTATIONS: Annotations = Annotations { read_only: false, destructive: false, idempotent: true };
 
 /// Fields that the replies of most edits omit.
-const REST_OF_AN_EDIT: &str =
+const REST_OF_EDIT_ADVICE: &str =
     "Read the file with offset and limit to see it as it is; history with the id of the operation shows the change.";
 
 /// Every tool.
@@ -149,12 +149,12 @@ hidden is set; glob picks files. With depth, what is deeper is counted by direct
 Replaces text in a file that was read before. old_string is copied from the file exactly, with its indentation, without line \
 numbers, and must occur once: add surrounding lines, or set replace_all. Several replacements go into edits[], all or nothing. \
 Empty new_string deletes.",
-        annotations: EDITS,
+        annotations: EDIT_ANNOTATIONS,
         seed: SeedCodes::Edit,
-        rest: REST_OF_AN_EDIT,
+        rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
         input: ToolInput::FormatsAnd(
-            &[&replace::Replace, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
+            &[&replace::ReplaceFormat, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
             &[&notebook_edit::NotebookEdit],
         ),
     },
@@ -165,9 +165,9 @@ Empty new_string deletes.",
         prompt: "\
 Makes several replacements in one file that was read before, all or nothing. Each old_string is matched against the file as it was \
 read; set order to in_turn if an edit needs the result of an earlier one.",
-        annotations: EDITS,
+        annotations: EDIT_ANNOTATIONS,
         seed: SeedCodes::Edit,
-        rest: REST_OF_AN_EDIT,
+        rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]}"#,
         input: ToolInput::Formats(&[&multi_edit::MultiEdit]),
     },
@@ -176,9 +176,9 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
         title: "Edit lines by their words",
         summary: "replace, insert and delete lines named by the words that read shows with format anchors",
         prompt: anchors::PROMPT,
-        annotations: EDITS,
+        annotations: EDIT_ANNOTATIONS,
         seed: SeedCodes::Edit,
-        rest: REST_OF_AN_EDIT,
+        rest: REST_OF_EDIT_ADVICE,
         example: r#"{"path": "/work/src/main.rs", "edits": [{"anchor": "Table:let x = 1;", "edit_type": "replace", "text": "let x = 2;"}]}"#,
         input: ToolInput::Formats(&[&anchors::WordAnchors]),
     },
@@ -191,18 +191,18 @@ Writes a whole file: creates it with its folders, or replaces its text. An exist
 changes to part of a file.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: true },
         seed: SeedCodes::Write,
-        rest: REST_OF_AN_EDIT,
+        rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/notes.txt", "content": "Hello\n"}"#,
-        input: ToolInput::Formats(&[&write::Write]),
+        input: ToolInput::Formats(&[&write::WriteFormat]),
     },
     Tool {
         name: "notebook_edit",
         title: "Edit a notebook",
         summary: "replace, insert or delete cells of a Jupyter notebook",
         prompt: notebook_edit::PROMPT,
-        annotations: EDITS,
+        annotations: EDIT_ANNOTATIONS,
         seed: SeedCodes::Edit,
-        rest: REST_OF_AN_EDIT,
+        rest: REST_OF_EDIT_ADVICE,
         example: r#"{"notebook_path": "/work/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
         input: ToolInput::Formats(&[&notebook_edit::NotebookEdit]),
     },
@@ -226,7 +226,7 @@ Applies edits written as text to any number of files that were read before, all 
 blocks: the file's path alone on a line, <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. \
 Patches: *** Begin Patch … *** End Patch with *** Update File, Add File, Delete File, Move to; or a unified diff (numbers may be \
 wrong). Context must make each place unique. Relative paths start from directory.",
-        annotations: EDITS,
+        annotations: EDIT_ANNOTATIONS,
         seed: SeedCodes::Edit,
         rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
@@ -296,9 +296,9 @@ Edits what a file defines by its name, as outline lists it (Parser.next; the las
 the whole new definition; comments and attributes above are kept unless text has its own), insert_before, insert_after, delete (with the \
 comments above), rename (text is the new name; only where it is certain what the name means). The file must have been read. An edit that \
 would make the file unparsable is refused.",
-        annotations: EDITS,
+        annotations: EDIT_ANNOTATIONS,
         seed: SeedCodes::Edit,
-        rest: REST_OF_AN_EDIT,
+        rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/src/main.rs", "symbol": "Parser.next", "action": "replace", "text": "fn next(&mut self) -> u8 {\n    0\n}"}"#,
         input: ToolInput::Symbol,
     },
@@ -354,39 +354,43 @@ impl Tool {
     /// Returns the JSON schema of its input, including descriptions.
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
-            ToolInput::Read => vec![schemars::schema_for!(read::Args), schemars::schema_for!(RawPath)],
-            ToolInput::Search => vec![schemars::schema_for!(search::Args), schemars::schema_for!(RawPath)],
-            ToolInput::List => vec![schemars::schema_for!(list::Args), schemars::schema_for!(RawPath)],
-            ToolInput::Replace => vec![schemars::schema_for!(replace_in::Args)],
-            ToolInput::Undo => vec![schemars::schema_for!(undo::Args), schemars::schema_for!(RawPath)],
-            ToolInput::History => vec![schemars::schema_for!(past::Args), schemars::schema_for!(RawPath)],
+            ToolInput::Read => vec![schemars::schema_for!(read::ReadInput), schemars::schema_for!(RawPath)],
+            ToolInput::Search => vec![schemars::schema_for!(search::SearchInput), schemars::schema_for!(RawPath)],
+            ToolInput::List => vec![schemars::schema_for!(list::ListInput), schemars::schema_for!(RawPath)],
+            ToolInput::Replace => vec![schemars::schema_for!(replace_in::ReplaceInput)],
+            ToolInput::Undo => vec![schemars::schema_for!(undo::UndoInput), schemars::schema_for!(RawPath)],
+            ToolInput::History => {
+                vec![schemars::schema_for!(history_tool::HistoryInput), schemars::schema_for!(RawPath)]
+            }
             ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs), schemars::schema_for!(RawPath)],
-            ToolInput::Check => vec![schemars::schema_for!(crate::check::Args)],
+            ToolInput::Check => vec![schemars::schema_for!(crate::check::CheckInput)],
             ToolInput::Symbol => {
                 let own = schemars::schema_for!(syntax::EditArgs);
                 vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]
             }
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],
             ToolInput::Text => {
-                let own = schemars::schema_for!(apply::Args);
+                let own = schemars::schema_for!(apply::ApplyInput);
                 vec![own, schemars::schema_for!(OptionFields), schemars::schema_for!(PatchFields)]
             }
-            ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
-            ToolInput::Editor => vec![schemars::schema_for!(text_editor::Args), schemars::schema_for!(OptionFields)],
+            ToolInput::Convert => vec![schemars::schema_for!(convert::ConvertInput)],
+            ToolInput::Editor => {
+                vec![schemars::schema_for!(text_editor::TextEditorInput), schemars::schema_for!(OptionFields)]
+            }
             ToolInput::Formats(formats) | ToolInput::FormatsAnd(formats, _) => {
                 let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
                 specs.chain([schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]).collect()
             }
         };
-        merged(&parts)
+        merge_schemas(&parts)
     }
 
     /// Returns the schema for parsing arguments; computed once.
     pub(crate) fn known(&self) -> &'static KnownFields {
-        static KNOWN: LazyLock<Vec<OnceLock<KnownFields>>> =
+        static KNOWN_FIELDS: LazyLock<Vec<OnceLock<KnownFields>>> =
             LazyLock::new(|| TOOLS.iter().map(|_| OnceLock::new()).collect());
         let row = TOOLS.iter().position(|tool| tool.name == self.name).unwrap_or_default();
-        KNOWN[row].get_or_init(|| KnownFields::new(TOOLS[row].schema()))
+        KNOWN_FIELDS[row].get_or_init(|| KnownFields::new(TOOLS[row].schema()))
     }
 
     /// True for answers that consist only of the requested text.
@@ -408,14 +412,14 @@ impl Tool {
     }
 
     /// Runs the tool.
-    pub(crate) fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
+    pub(crate) fn run(&self, engine: &Engine, caller: &CallContext, input: Value) -> Result<Answer> {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
             ToolInput::Search => engine.search(caller, input),
             ToolInput::List => engine.list(caller, input),
             ToolInput::Replace => engine.replace_in_files(caller, self.name, input),
             ToolInput::Undo => engine.undo(caller, self.name, input),
-            ToolInput::History => engine.past(caller, input),
+            ToolInput::History => engine.history_tool(caller, input),
             ToolInput::Outline => engine.outline(caller, input),
             ToolInput::Check => engine.check(caller, input),
             ToolInput::Symbol => engine.edit_symbol(caller, self.name, input),
@@ -423,10 +427,10 @@ impl Tool {
             ToolInput::Text => engine.apply_text(caller, self.name, input),
             ToolInput::Convert => engine.convert(caller, self.name, input),
             ToolInput::Editor => engine.text_editor(caller, self.name, input),
-            ToolInput::Formats(formats) => change(engine, caller, (self.name, formats), input),
+            ToolInput::Formats(formats) => edit_files(engine, caller, (self.name, formats), input),
             ToolInput::FormatsAnd(formats, also) => {
                 let meant = also.iter().any(|format| input.get(format.spec().key).is_some());
-                change(engine, caller, (self.name, if meant { also } else { formats }), input)
+                edit_files(engine, caller, (self.name, if meant { also } else { formats }), input)
             }
         }
     }

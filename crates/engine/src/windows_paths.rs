@@ -1,11 +1,11 @@
 //! Windows paths, as models write them that saw such a machine: `src\\main.rs`. On Linux a backslash is an ordinary
 //! character, so a path is converted only if nothing exists under the name as written.
 
-use crate::arguments::PATHS;
+use crate::arguments::PATH_FIELDS;
 use crate::engine::Engine;
 use crate::names::creates;
 use crate::raw_path;
-use emendate_core::{Ask, FileRequest};
+use emendate_core::{FileAction, FileRequest};
 use emendate_fs::shown;
 use serde_json::Value;
 use std::path::Path;
@@ -14,12 +14,12 @@ impl Engine {
     /// Converts the names of one file of a text. The name of a new file has to begin with an existing directory, or to
     /// have the usual form of a path.
     pub(crate) fn read_windows_names(&self, directory: &Path, file: &mut FileRequest, notes: &mut Vec<String>) {
-        let new = creates(&file.ask);
+        let new = creates(&file.action);
         // Another header of the same file has slashes, so its backslashes are ordinary characters.
-        if !(new && file.also.iter().any(|name| name.contains('/'))) {
+        if !(new && file.alternatives.iter().any(|name| name.contains('/'))) {
             self.read_windows_name(directory, &mut file.path, new, notes);
         }
-        if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
+        if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
             self.read_windows_name(directory, to, true, notes);
         }
     }
@@ -28,10 +28,10 @@ impl Engine {
     pub(crate) fn read_windows_fields(&self, input: &mut Value, notes: &mut Vec<String>) {
         let Value::Object(fields) = input else { return };
         // The bytes of the name are next to it: its backslashes are those of a name that cannot be displayed.
-        if fields.get(raw_path::FIELD).is_some_and(|bytes| !bytes.is_null()) {
+        if fields.get(raw_path::RAW_PATH_FIELD).is_some_and(|bytes| !bytes.is_null()) {
             return;
         }
-        for field in PATHS {
+        for field in PATH_FIELDS {
             match fields.get_mut(*field) {
                 Some(Value::String(path)) => self.read_windows_path(path, notes),
                 Some(Value::Array(paths)) => {
@@ -64,7 +64,8 @@ impl Engine {
         if !name.contains('\\') || name.contains('/') || name.starts_with('\\') {
             return false;
         }
-        let exists = |name: &str| self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at));
+        let exists =
+            |name: &str| self.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| self.path_exists(&at));
         let slashed = name.replace('\\', "/");
         let first = slashed.split('/').next().unwrap_or_default();
         if exists(name) || (new && !exists(&slashed) && !exists(first) && !is_usual(&slashed)) {

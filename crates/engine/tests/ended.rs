@@ -8,8 +8,8 @@
 
 mod watched;
 
-use emendate::fs::Local;
-use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use emendate::fs::LocalStore;
+use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,8 +46,8 @@ impl Bed {
         self.root().join(name)
     }
 
-    fn state(&self) -> State {
-        State::Directory(self.0.join("state"))
+    fn state(&self) -> StateLocation {
+        StateLocation::Directory(self.0.join("state"))
     }
 
     fn engine(&self) -> Engine {
@@ -55,7 +55,7 @@ impl Bed {
     }
 
     fn call(&self, engine: &Engine, call: &str) -> Reply {
-        let caller = Caller { session: "s".to_owned(), ..Caller::default() };
+        let caller = CallContext { session: "s".to_owned(), ..CallContext::default() };
         let patch = "*** Begin Patch\n*** Update File: b\n@@\n-b\n+B\n*** Add File: n/m/new\n+new\n*** Delete File: c\n\
                      *** Update File: d\n*** Move to: moved\n@@\n-d\n+D\n*** End Patch\n";
         let (tool, input) = match call {
@@ -78,7 +78,7 @@ impl Bed {
             fs::write(self.path(name), format!("{name}\nzero\n")).unwrap();
         }
         let engine = self.engine();
-        let caller = Caller { session: "s".to_owned(), ..Caller::default() };
+        let caller = CallContext { session: "s".to_owned(), ..CallContext::default() };
         let work = |tool: &str, input: Value| assert!(engine.call(&caller, tool, input).result.is_ok());
         for name in ["a", "b", "c", "d"] {
             work("read", json!({ "file_path": self.path(name) }));
@@ -118,15 +118,15 @@ fn one_that_ends() {
         return;
     };
     let bed = Bed(bed.into());
-    let local = Local::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
+    let local = LocalStore::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
     let ends = point.clone();
     let disk = Watched { local, reached: Box::new(move |now| end_at(now, &ends)) };
-    let engine = Engine::over(Box::new(disk), bed.state(), Config::default()).unwrap();
+    let engine = Engine::with_store(Box::new(disk), bed.state(), Config::default()).unwrap();
     if call == "late edit" {
         // The first operations of a process are logged in another way than later ones.
         for (old, new) in [("zero", "one"), ("one", "zero")] {
             let input = json!({ "file_path": bed.path("b"), "old_string": old, "new_string": new });
-            let caller = Caller { session: "s".to_owned(), ..Caller::default() };
+            let caller = CallContext { session: "s".to_owned(), ..CallContext::default() };
             assert!(engine.call(&caller, "edit", input).result.is_ok());
         }
     }
@@ -184,7 +184,7 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
         now
     };
     assert_eq!(&now(), if done { after } else { before }, "{why}");
-    let person = Caller { unread: Unread::Allow, ..Caller::default() };
+    let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let history = engine.call(&person, "history", json!({})).to_json();
     let listed = history["data"]["operations"].as_array().unwrap();
     let earlier = match call {
@@ -218,12 +218,13 @@ fn what_others_found_tells_what_was_done() {
             let (_dir, bed) = bed("edit");
             assert!(!run(&bed, call, point));
             let engine = bed.engine();
-            let other = Caller { session: "other".to_owned(), ..Caller::default() };
+            let other = CallContext { session: "other".to_owned(), ..CallContext::default() };
             let path = bed.path("a");
             assert!(engine.call(&other, "read", json!({ "file_path": path })).result.is_ok());
             let edit = json!({ "file_path": path, "old_string": "a\n", "new_string": "A\n" });
             assert!(engine.call(&other, "edit", edit).result.is_ok());
-            let undo = engine.call(&Caller { session: "s".to_owned(), ..Caller::default() }, "undo", json!({}));
+            let undo =
+                engine.call(&CallContext { session: "s".to_owned(), ..CallContext::default() }, "undo", json!({}));
             assert!(undo.result.is_ok(), "{point}: {}", undo.text());
             // If the late one was not done, the last completed operation is on another file.
             let left = if kept == "three" || call == "late edit" { "two" } else { "one" };
@@ -242,9 +243,9 @@ fn what_nobody_can_tell_is_said() {
         let now = fs::read_to_string(&path).unwrap();
         fs::write(&path, now.replace("a\n", "A\n")).unwrap();
         let engine = bed.engine();
-        let history = engine.call(&Caller::default(), "history", json!({}));
+        let history = engine.call(&CallContext::default(), "history", json!({}));
         assert!(history.text().contains("may not have been done"), "{}", history.text());
-        let undo = engine.call(&Caller { session: "s".to_owned(), ..Caller::default() }, "undo", json!({}));
+        let undo = engine.call(&CallContext { session: "s".to_owned(), ..CallContext::default() }, "undo", json!({}));
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text, "A\ntwo\n", "{point}: {}", undo.text());
     }

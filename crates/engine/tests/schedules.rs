@@ -12,9 +12,9 @@
 
 mod watched;
 
-use emendate::fs::Local;
-use emendate::{Caller, Config, Engine, State, Unread};
-use emendate_history::Leave;
+use emendate::fs::LocalStore;
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
+use emendate_history::Retention;
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use serde_json::{Value, json};
@@ -89,10 +89,10 @@ impl Bed {
     }
 
     fn engine(&self, reached: Box<dyn Fn(&str) + Send + Sync>) -> Engine {
-        let local = Local::open(&[self.0.join("root")]).unwrap();
+        let local = LocalStore::open(&[self.0.join("root")]).unwrap();
         let local = local.with_journal(&self.0.join("state/journal")).unwrap();
-        let state = State::Directory(self.0.join("state"));
-        Engine::over(Box::new(Watched { local, reached }), state, Config::default()).unwrap()
+        let state = StateLocation::Directory(self.0.join("state"));
+        Engine::with_store(Box::new(Watched { local, reached }), state, Config::default()).unwrap()
     }
 
     fn tree(&self) -> BTreeMap<&'static str, String> {
@@ -151,20 +151,21 @@ fn one_process() {
         }
     };
     let engine = Bed(bed.into()).engine(Box::new(stop));
-    let person = Caller { unread: Unread::Allow, session: std::process::id().to_string(), ..Caller::default() };
+    let person =
+        CallContext { unread: UnreadPolicy::Allow, session: std::process::id().to_string(), ..CallContext::default() };
     loop {
         let call: Value = serde_json::from_str(&next_line()).unwrap();
         let tool = call["tool"].as_str().unwrap();
         STOPS.store(call["stops"] == true, Ordering::Relaxed);
         if tool == "free" {
-            engine.free_history(Leave::default()).unwrap();
+            engine.collect_garbage(Retention::default()).unwrap();
             report("done ok");
             continue;
         }
         let reply = engine.call(&person, tool, call["input"].clone());
         let result = reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok").to_owned();
         stop("the answer");
-        engine.settle_history();
+        engine.store_unstored_contents();
         report(&format!("done {result} {}", reply.text().replace('\n', " / ")));
     }
 }
@@ -214,7 +215,7 @@ impl Drop for Process {
 
 /// The operations of the log, the newest first.
 fn operations(engine: &Engine) -> Vec<Value> {
-    let person = Caller { unread: Unread::Allow, ..Caller::default() };
+    let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let reply = engine.call(&person, "history", json!({ "limit": 1000 })).to_json();
     reply["data"]["operations"].as_array().unwrap().clone()
 }
@@ -276,7 +277,7 @@ fn play(acts: &[(usize, Act)]) {
 
 fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, schedule: &str) {
     let engine = bed.engine(Box::new(|_| {}));
-    let person = Caller { unread: Unread::Allow, ..Caller::default() };
+    let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     check_log(&operations(&engine), schedule);
     let end = bed.tree();
     let mut undone = 0;

@@ -7,8 +7,8 @@
     reason = "tests play the outside world"
 )]
 
-use emendate::history::Leave;
-use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use emendate::history::Retention;
+use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,12 +24,12 @@ struct Bench {
 /// The content of a tree: targets of links, modes and bytes of files.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-fn caller(session: &str) -> Caller {
-    Caller { session: session.to_owned(), ..Caller::default() }
+fn caller(session: &str) -> CallContext {
+    CallContext { session: session.to_owned(), ..CallContext::default() }
 }
 
-fn person() -> Caller {
-    Caller { unread: Unread::Allow, ..Caller::default() }
+fn person() -> CallContext {
+    CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() }
 }
 
 impl Bench {
@@ -43,7 +43,7 @@ impl Bench {
     }
 
     fn open(&self) -> Engine {
-        let state = State::Directory(self.dir.path().join("state"));
+        let state = StateLocation::Directory(self.dir.path().join("state"));
         Engine::open(std::slice::from_ref(&self.root), state, Config::default()).unwrap()
     }
 
@@ -68,19 +68,19 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn call(&self, caller: &Caller, tool: &str, input: Value) -> Reply {
+    fn call(&self, caller: &CallContext, tool: &str, input: Value) -> Reply {
         self.engine().call(caller, tool, input)
     }
 
-    fn read(&self, caller: &Caller, name: &str) -> Reply {
+    fn read(&self, caller: &CallContext, name: &str) -> Reply {
         self.call(caller, "read", json!({ "file_path": self.path(name) }))
     }
 
-    fn edit(&self, caller: &Caller, name: &str, old: &str, new: &str) -> Reply {
+    fn edit(&self, caller: &CallContext, name: &str, old: &str, new: &str) -> Reply {
         self.call(caller, "edit", json!({ "file_path": self.path(name), "old_string": old, "new_string": new }))
     }
 
-    fn apply(&self, caller: &Caller, text: &str) -> Reply {
+    fn apply(&self, caller: &CallContext, text: &str) -> Reply {
         self.call(caller, "apply", json!({ "input": text }))
     }
 
@@ -227,14 +227,14 @@ fn what_others_did_meanwhile_is_kept_or_refused() {
     let person = person();
     bench.put("f", "one\ntwo\nthree\nfour\nfive\n");
     ok(bench.edit(&person, "f", "two", "TWO"));
-    bench.engine().settle_history();
+    bench.engine().store_unstored_contents();
     bench.put("f", "zero\none\nTWO\nthree\nfour\nfive\n");
     let undone = ok(bench.call(&person, "undo", json!({})));
     assert!(undone.text().contains("changed after operation"), "{}", undone.text());
     assert_eq!(bench.get("f"), "zero\none\ntwo\nthree\nfour\nfive\n");
 
     ok(bench.edit(&person, "f", "four", "FOUR"));
-    bench.engine().settle_history();
+    bench.engine().store_unstored_contents();
     bench.put("f", "zero\none\ntwo\nthree\nmine\nfive\n");
     let reply = bench.call(&person, "undo", json!({}));
     assert_eq!(code(&reply), "operation.conflict");
@@ -357,7 +357,8 @@ fn a_file_becomes_what_it_was() {
 #[test]
 fn headers_name_their_file() {
     let bench = Bench::new();
-    let agent = Caller { marks: emendate::core::marks::Marks::named("hashline"), ..caller("a") };
+    let agent =
+        CallContext { line_format: emendate::core::line_format::LineFormat::by_name("hashline"), ..caller("a") };
     bench.put("f", "one\ntwo\n");
     bench.put("g", "one\ntwo\n");
     bench.read(&agent, "f");
@@ -381,12 +382,13 @@ fn secrets_are_told_but_not_kept() {
     bench.put(".env", "TOKEN=hunter2hunter2\n");
     bench.engine = None;
     let state = bench.dir.path().join("state");
-    let config = Config::default().allowing(".env", "--allow").unwrap();
+    let config = Config::default().with_allow_rule(".env", "--allow").unwrap();
     let agent = caller("a");
     let path = bench.path(".env");
     let edit = json!({ "file_path": path, "old_string": "hunter2hunter2", "new_string": "correcthorsebattery" });
     let opened = |config: &Config| {
-        Engine::open(std::slice::from_ref(&bench.root), State::Directory(state.clone()), config.clone()).unwrap()
+        Engine::open(std::slice::from_ref(&bench.root), StateLocation::Directory(state.clone()), config.clone())
+            .unwrap()
     };
     // A model that does not declare this intended is refused before anything is written.
     let strict = opened(&config);
@@ -442,7 +444,7 @@ fn what_a_session_cut_is_there_for_its_next_process() {
     let (agent, other) = (caller("a"), caller("b"));
     bench.put("f", "one\ntwo\nthree\n");
     bench.put("g", "g\n");
-    let header = |bench: &Bench, agent: &Caller, name: &str| {
+    let header = |bench: &Bench, agent: &CallContext, name: &str| {
         let read = ok(bench.call(agent, "read", json!({ "file_path": bench.path(name), "format": "hashline_put" })));
         read.text().lines().next().unwrap().to_owned()
     };
@@ -450,8 +452,9 @@ fn what_a_session_cut_is_there_for_its_next_process() {
     ok(bench.apply(&agent, &cut));
     bench.reopen();
     // Not in another session, and not twice with different results: pasted text remains in the register.
-    let put =
-        |bench: &Bench, agent: &Caller| bench.apply(agent, &format!("{}\nPUT >1 @part\n", header(bench, agent, "g")));
+    let put = |bench: &Bench, agent: &CallContext| {
+        bench.apply(agent, &format!("{}\nPUT >1 @part\n", header(bench, agent, "g")))
+    };
     let refused = put(&bench, &other);
     assert!(refused.text().contains("`@part` was empty"), "{}", refused.text());
     ok(put(&bench, &agent));
@@ -488,7 +491,7 @@ fn what_was_freed_is_not_claimed() {
         bench.read(&agent, "f");
         ok(bench.call(&agent, "write", json!({ "file_path": path, "content": text(seed * 77) })));
     }
-    let freed = bench.engine().free_history(Leave { days: None, bytes: Some(200_000) }).unwrap();
+    let freed = bench.engine().collect_garbage(Retention { days: None, bytes: Some(200_000) }).unwrap();
     assert!(freed.contents > 0, "{freed:?}");
     let listed = data(&ok(bench.call(&agent, "history", json!({ "limit": 100 }))));
     let rows = listed["operations"].as_array().unwrap();
@@ -574,7 +577,7 @@ fn large_files_that_are_removed_or_written_anew_come_back() {
 #[test]
 fn what_cannot_be_kept_is_told_at_once() {
     let bench = Bench::new();
-    let state = State::Directory(bench.dir.path().join("small"));
+    let state = StateLocation::Directory(bench.dir.path().join("small"));
     let config = Config::default().with_file("[history]\nmegabytes = 4\n", "test", true).unwrap();
     let engine = Engine::open(std::slice::from_ref(&bench.root), state, config).unwrap();
     let noise =
@@ -789,7 +792,7 @@ fn one_operation_on_two_roots() {
         fs::create_dir(root).unwrap();
         fs::write(root.join("f.txt"), "old\n").unwrap();
     }
-    let open = || Engine::open(&roots, State::Directory(base.join("state")), Config::default()).unwrap();
+    let open = || Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
     let engine = open();
     let agent = caller("a");
     for root in &roots {
@@ -811,7 +814,7 @@ fn restore_before_an_operation_brings_what_it_found() {
     let bench = Bench::new();
     bench.put("f.txt", "one\n");
     let first = name_of(&ok(bench.edit(&person(), "f.txt", "one", "two")));
-    bench.engine().settle_history();
+    bench.engine().store_unstored_contents();
     // Others continue; the next operation finds their content.
     bench.put("f.txt", "two\ntheirs\n");
     fs::set_permissions(bench.path("f.txt"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -852,7 +855,7 @@ fn a_state_directory_that_is_removed_under_an_engine_is_made_anew() {
     bench.put("f", "one\n");
     bench.read(&agent, "f");
     ok(bench.edit(&agent, "f", "one", "two"));
-    bench.engine().catch_up();
+    bench.engine().finish_background_work();
     fs::remove_dir_all(bench.dir.path().join("state")).unwrap();
     // The records of what was seen are lost with it.
     ok(bench.read(&agent, "f"));

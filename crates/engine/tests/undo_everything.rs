@@ -8,7 +8,7 @@
     reason = "tests play the outside world"
 )]
 
-use emendate::{Caller, Config, Engine, State};
+use emendate::{CallContext, Config, Engine, StateLocation};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
@@ -124,12 +124,12 @@ impl World {
 
     fn reopen(&mut self) {
         self.engine = None;
-        let state = State::Directory(self.base.path().join("state"));
+        let state = StateLocation::Directory(self.base.path().join("state"));
         self.engine = Some(Engine::open(std::slice::from_ref(&self.root), state, Config::default()).unwrap());
     }
 
     fn call(&self, session: usize, tool: &str, input: Value) -> Result<Value, &'static str> {
-        let caller = Caller { session: ["one", "two"][session % 2].to_owned(), ..Caller::default() };
+        let caller = CallContext { session: ["one", "two"][session % 2].to_owned(), ..CallContext::default() };
         let reply = self.engine.as_ref().unwrap().call(&caller, tool, input);
         match &reply.result {
             Ok(_) => Ok(reply.to_json()["data"].clone()),

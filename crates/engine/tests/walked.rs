@@ -7,7 +7,7 @@
     reason = "tests play the outside world"
 )]
 
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use ignore::WalkBuilder;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
@@ -21,12 +21,12 @@ const NAMES: [&str; 9] = ["a", "b.rs", "c.txt", ".hidden", "build", "x y", "d.rs
 const RULES: [&str; 12] =
     ["*.rs", "!b.rs", "/a", "build/", "**/c.txt", "!.hidden", "sub/**", "x\\ y", "*", "!*/", "# no rule", "sub/*.rs"];
 
-fn person() -> Caller {
-    Caller { unread: Unread::Allow, ..Caller::default() }
+fn person() -> CallContext {
+    CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() }
 }
 
 fn engine(root: &Path) -> Engine {
-    Engine::open(&[root.to_owned()], State::Memory, Config::default()).unwrap()
+    Engine::open(&[root.to_owned()], StateLocation::Memory, Config::default()).unwrap()
 }
 
 /// A file by the numbers of its names, or an ignore file of a directory with the numbers of its rules.

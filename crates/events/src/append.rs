@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Attempts to open the file and get its lock before the lines have to wait.
-const TRIES: usize = 50;
+const LOCK_ATTEMPTS: usize = 50;
 /// Pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(1);
+const LOCK_POLL: Duration = Duration::from_millis(1);
 
 /// Appends whole lines. If the file is larger than `full` bytes then, calls `relieve` under its exclusive lock, if that
 /// is free: it puts another file at the path, or none.
@@ -22,8 +22,8 @@ pub(crate) fn append(
     full: u64,
     relieve: impl FnOnce(&mut File, &Path) -> io::Result<()>,
 ) -> io::Result<()> {
-    for _ in 0..TRIES {
-        let mut file = opened(path)?;
+    for _ in 0..LOCK_ATTEMPTS {
+        let mut file = open_log(path)?;
         match file.try_lock_shared() {
             Ok(()) if is_at(&file, path) => {
                 file.write_all(lines)?;
@@ -36,7 +36,7 @@ pub(crate) fn append(
             }
             // It was moved aside between opening and locking.
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_POLL),
             // No locks here (some network file systems): lines of two processes still do not mix.
             Err(TryLockError::Error(_)) => return file.write_all(lines),
         }
@@ -45,7 +45,7 @@ pub(crate) fn append(
 }
 
 /// Opens the file, creating it and its directory if missing. Refuses a pipe or a device, which could block.
-fn opened(path: &Path) -> io::Result<File> {
+fn open_log(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path);
     let file = match open() {
@@ -65,12 +65,12 @@ fn is_at(file: &File, path: &Path) -> bool {
 }
 
 /// Moves a full file aside, replacing the previous one.
-pub(crate) fn aside(_: &mut File, path: &Path) -> io::Result<()> {
-    fs::rename(path, beside(path, ".1"))
+pub(crate) fn rotate(_: &mut File, path: &Path) -> io::Result<()> {
+    fs::rename(path, with_suffix(path, ".1"))
 }
 
 /// Appends a suffix to a path.
-pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)

@@ -2,7 +2,7 @@
 //! out`, separated by TAB; older lines end before the bytes. Lines that differ only in the numbers at the end mean
 //! their sum, so appending a line counts, and compacting changes nothing but the size.
 
-use crate::append::beside;
+use crate::append::with_suffix;
 use crate::event::{Event, name};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,21 +12,21 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// File size in bytes above which the file is compacted.
-pub(crate) const FULL: u64 = 1 << 20;
+pub(crate) const COUNTERS_BYTES_MAX: u64 = 1 << 20;
 /// Bytes left after compacting; the oldest lines are dropped.
-const LEFT: usize = 1 << 19;
+const COUNTERS_BYTES_KEPT: usize = 1 << 19;
 /// Maximum bytes read.
-const MOST: u64 = 64 << 20;
+const COUNTERS_BYTES_READ: u64 = 64 << 20;
 /// Hours that are counted separately; older ones are counted by day.
-const FINE: u64 = 14 * 24;
+const HOURLY_HOURS: u64 = 14 * 24;
 /// Hours that are kept.
-const KEPT: u64 = 400 * 24;
+const KEPT_HOURS: u64 = 400 * 24;
 /// Microseconds of an hour.
 const HOUR: u64 = 3_600_000_000;
 
 /// Properties that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct CounterKey {
     /// Hours since 1970.
     pub(crate) hour: u64,
     pub(crate) tool: String,
@@ -39,15 +39,15 @@ pub(crate) struct Key {
 
 /// Number of calls, their total time in microseconds, and bytes of text of their inputs and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count {
+pub(crate) struct CallCount {
     pub(crate) calls: u64,
     pub(crate) micros: u64,
     pub(crate) input: u64,
     pub(crate) output: u64,
 }
 
-impl Count {
-    pub(crate) fn add(&mut self, other: Count) {
+impl CallCount {
+    pub(crate) fn add(&mut self, other: CallCount) {
         self.calls = self.calls.saturating_add(other.calls);
         self.micros = self.micros.saturating_add(other.micros);
         self.input = self.input.saturating_add(other.input);
@@ -55,13 +55,13 @@ impl Count {
     }
 }
 
-pub(crate) type Counts = BTreeMap<Key, Count>;
+pub(crate) type CallCounts = BTreeMap<CounterKey, CallCount>;
 
 /// Formats events as lines, one per key.
 pub(crate) fn lines(events: &[Event]) -> String {
-    let mut counts = Counts::new();
+    let mut counts = CallCounts::new();
     for event in events {
-        let key = Key {
+        let key = CounterKey {
             hour: event.at / HOUR,
             tool: event.tool.to_owned(),
             format: event.format.to_owned(),
@@ -71,15 +71,15 @@ pub(crate) fn lines(events: &[Event]) -> String {
             transport: event.transport.to_owned(),
         };
         let (input, output) = (event.input as u64, event.output as u64);
-        counts.entry(key).or_default().add(Count { calls: 1, micros: event.micros, input, output });
+        counts.entry(key).or_default().add(CallCount { calls: 1, micros: event.micros, input, output });
     }
-    shown(&counts)
+    render(&counts)
 }
 
-fn shown(counts: &Counts) -> String {
+fn render(counts: &CallCounts) -> String {
     let mut out = String::new();
-    for (Key { hour, tool, format, code, tier, model, transport }, count) in counts {
-        let Count { calls, micros, input, output } = count;
+    for (CounterKey { hour, tool, format, code, tier, model, transport }, count) in counts {
+        let CallCount { calls, micros, input, output } = count;
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
@@ -90,8 +90,8 @@ fn shown(counts: &Counts) -> String {
 }
 
 /// Parses counts; skips invalid lines (from an interrupted write).
-pub(crate) fn read(text: &str) -> Counts {
-    let mut out = Counts::new();
+pub(crate) fn read(text: &str) -> CallCounts {
+    let mut out = CallCounts::new();
     for line in text.lines() {
         let parts: Vec<&str> = line.split('\t').collect();
         let [hour, tool, format, code, tier, model, transport, calls, micros, ref bytes @ ..] = *parts else {
@@ -106,8 +106,9 @@ pub(crate) fn read(text: &str) -> Counts {
         let (Ok(hour), Ok(calls), Ok(micros)) = (hour.parse(), calls.parse(), micros.parse()) else { continue };
         let text = str::to_owned;
         let (tool, format, code) = (text(tool), text(format), text(code));
-        let key = Key { hour, tool, format, code, tier: text(tier), model: text(model), transport: text(transport) };
-        out.entry(key).or_default().add(Count { calls, micros, input, output });
+        let key =
+            CounterKey { hour, tool, format, code, tier: text(tier), model: text(model), transport: text(transport) };
+        out.entry(key).or_default().add(CallCount { calls, micros, input, output });
     }
     out
 }
@@ -115,33 +116,33 @@ pub(crate) fn read(text: &str) -> Counts {
 /// Reads a file of counters.
 pub(crate) fn text(file: impl io::Read) -> io::Result<String> {
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
+    file.take(COUNTERS_BYTES_READ).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Replaces a full file with an equivalent one of fewer lines.
-pub(crate) fn sum_up(file: &mut File, path: &Path) -> io::Result<()> {
+pub(crate) fn compact(file: &mut File, path: &Path) -> io::Result<()> {
     file.rewind()?;
     let counts = read(&text(file)?);
     let now = counts.keys().next_back().map_or(0, |key| key.hour);
-    let mut coarse = Counts::new();
+    let mut coarse = CallCounts::new();
     for (mut key, count) in counts {
-        if key.hour + KEPT < now {
+        if key.hour + KEPT_HOURS < now {
             continue;
         }
-        if key.hour + FINE < now {
+        if key.hour + HOURLY_HOURS < now {
             key.hour -= key.hour % 24;
         }
         coarse.entry(key).or_default().add(count);
     }
-    let mut text = shown(&coarse);
-    if text.len() > LEFT {
-        let from = text.len() - LEFT;
+    let mut text = render(&coarse);
+    if text.len() > COUNTERS_BYTES_KEPT {
+        let from = text.len() - COUNTERS_BYTES_KEPT;
         text.drain(
             ..text.as_bytes()[from..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |at| from + at + 1),
         );
     }
-    let fresh = beside(path, ".new");
+    let fresh = with_suffix(path, ".new");
     let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
     out.write_all(text.as_bytes())?;
     fs::rename(&fresh, path)

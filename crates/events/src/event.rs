@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
 
 /// Maximum characters of a name that comes from outside: of a model, a client, a session.
-const NAME: usize = 100;
+const NAME_CHARS_MAX: usize = 100;
 
 /// A call and its result. Contains no contents, and paths only if [`Sink`](crate::Sink) is configured to write them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,12 +51,12 @@ pub struct Event {
 
 /// Removes control characters from a name and cuts it.
 pub(crate) fn name(text: &str) -> String {
-    text.chars().filter(|char| !char.is_control()).take(NAME).collect()
+    text.chars().filter(|char| !char.is_control()).take(NAME_CHARS_MAX).collect()
 }
 
 impl Event {
     /// Formats the event as a line of JSON.
-    pub(crate) fn line(&self, paths: bool) -> String {
+    pub(crate) fn to_line(&self, paths: bool) -> String {
         let at = DateTime::<Utc>::from_timestamp_micros(i64::try_from(self.at).unwrap_or(i64::MAX));
         let mut out = Map::new();
         out.insert("time".to_owned(), at.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Micros, true).into());

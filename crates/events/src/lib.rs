@@ -17,20 +17,20 @@ mod event;
 mod tally;
 
 pub use event::Event;
-pub use tally::{ASKED, By, Row, TOKEN_BYTES, Tally};
+pub use tally::{ASKED, CallTally, TOKEN_BYTES, TallyKey, TallyRow};
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Maximum number of queued events; one more is written at once.
-const WAITING: usize = 256;
+const QUEUED_EVENTS_MAX: usize = 256;
 /// Maximum number of events kept while they cannot be written.
-const KEPT: usize = 1024;
+const UNWRITTEN_EVENTS_MAX: usize = 1024;
 /// Minimum time between two writes that are not explicitly requested, so that a burst of calls is written together.
-const APART: Duration = Duration::from_millis(100);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after a failure.
-const REST: Duration = Duration::from_secs(1);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Destinations of events.
 #[derive(Debug, Default)]
@@ -39,26 +39,26 @@ pub struct Sink {
     /// Write paths of files.
     paths: bool,
     counters: Option<PathBuf>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<EventQueue>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct EventQueue {
     events: Vec<Event>,
     /// Messages to report.
     notices: Vec<String>,
-    failed: Option<Instant>,
-    written: Option<Instant>,
+    failed_at: Option<Instant>,
+    written_at: Option<Instant>,
 }
 
 /// A running call.
 #[derive(Clone, Copy, Debug)]
-pub struct Begun {
+pub struct CallTimer {
     at: SystemTime,
     clock: Instant,
 }
 
-impl Begun {
+impl CallTimer {
     /// Returns the start time in microseconds since 1970, and the duration in microseconds.
     pub fn end(self) -> (u64, u64) {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
@@ -83,9 +83,9 @@ impl Sink {
     }
 
     /// Starts a call; `None` if there is no destination.
-    pub fn begin(&self) -> Option<Begun> {
+    pub fn begin(&self) -> Option<CallTimer> {
         let wanted = self.file.is_some() || self.counters.is_some();
-        wanted.then(|| Begun { at: SystemTime::now(), clock: Instant::now() })
+        wanted.then(|| CallTimer { at: SystemTime::now(), clock: Instant::now() })
     }
 
     /// True if events should contain paths.
@@ -101,7 +101,7 @@ impl Sink {
         let full = {
             let mut waiting = self.waiting();
             waiting.events.push(event);
-            waiting.events.len() >= WAITING
+            waiting.events.len() >= QUEUED_EVENTS_MAX
         };
         if full {
             self.flush();
@@ -112,20 +112,20 @@ impl Sink {
     pub fn flush(&self) {
         let events = {
             let mut waiting = self.waiting();
-            let first = waiting.events.len().saturating_sub(KEPT);
+            let first = waiting.events.len().saturating_sub(UNWRITTEN_EVENTS_MAX);
             waiting.events.drain(..first);
-            if waiting.failed.is_some_and(|at| at.elapsed() < REST) {
+            if waiting.failed_at.is_some_and(|at| at.elapsed() < RETRY_AFTER) {
                 return;
             }
-            waiting.written = Some(Instant::now());
+            waiting.written_at = Some(Instant::now());
             std::mem::take(&mut waiting.events)
         };
         self.write_all(events);
     }
 
     /// Flushes unless that was done a moment ago; called after every reply.
-    pub fn flush_in_time(&self) {
-        let early = self.waiting().written.is_some_and(|at| at.elapsed() < APART);
+    pub fn flush_if_due(&self) {
+        let early = self.waiting().written_at.is_some_and(|at| at.elapsed() < FLUSH_INTERVAL);
         if !early {
             self.flush();
         }
@@ -138,10 +138,10 @@ impl Sink {
         let said = self.write(&events);
         let mut waiting = self.waiting();
         if let Err(what) = said {
-            if waiting.failed.is_none() {
+            if waiting.failed_at.is_none() {
                 waiting.notices.push(what);
             }
-            waiting.failed = Some(Instant::now());
+            waiting.failed_at = Some(Instant::now());
             // Events that arrived meanwhile are newer.
             events.append(&mut waiting.events);
             waiting.events = events;
@@ -152,13 +152,13 @@ impl Sink {
     /// one: nothing depends on that.
     fn write(&self, events: &[Event]) -> Result<(), String> {
         if let Some((path, bytes)) = &self.file {
-            let lines: String = events.iter().map(|event| event.line(self.paths)).collect();
-            let said = append::append(path, lines.as_bytes(), *bytes, append::aside);
+            let lines: String = events.iter().map(|event| event.to_line(self.paths)).collect();
+            let said = append::append(path, lines.as_bytes(), *bytes, append::rotate);
             said.map_err(|error| format!("Events cannot be written to {}: {error}.", path.display()))?;
         }
         if let Some(path) = &self.counters {
             let lines = counts::lines(events);
-            let said = append::append(path, lines.as_bytes(), counts::FULL, counts::sum_up);
+            let said = append::append(path, lines.as_bytes(), counts::COUNTERS_BYTES_MAX, counts::compact);
             said.map_err(|error| format!("Calls cannot be counted in {}: {error}.", path.display()))?;
         }
         Ok(())
@@ -169,7 +169,7 @@ impl Sink {
         std::mem::take(&mut self.waiting().notices)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, EventQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! Summaries of the counters.
 
-use crate::counts::{Count, Counts, Key, read, text};
+use crate::counts::{CallCount, CallCounts, CounterKey, read, text};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ pub const ASKED: &str = "access.ask";
 
 /// Property by which calls are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum TallyKey {
     /// The tool.
     Tool,
     /// The format of the input; skips calls without one.
@@ -26,26 +26,27 @@ pub enum By {
     Code,
 }
 
-impl By {
+impl TallyKey {
     /// All of them, in the order of display.
-    pub const ALL: [By; 6] = [By::Tool, By::Format, By::Tier, By::Model, By::Transport, By::Code];
+    pub const ALL: [TallyKey; 6] =
+        [TallyKey::Tool, TallyKey::Format, TallyKey::Tier, TallyKey::Model, TallyKey::Transport, TallyKey::Code];
 
     /// Name of the property.
     pub const fn name(self) -> &'static str {
         match self {
-            By::Tool => "tool",
-            By::Format => "format",
-            By::Tier => "tier",
-            By::Model => "model",
-            By::Transport => "transport",
-            By::Code => "code",
+            TallyKey::Tool => "tool",
+            TallyKey::Format => "format",
+            TallyKey::Tier => "tier",
+            TallyKey::Model => "model",
+            TallyKey::Transport => "transport",
+            TallyKey::Code => "code",
         }
     }
 }
 
 /// One row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TallyRow {
     /// Common property of its calls.
     pub name: String,
     /// Number of calls.
@@ -65,7 +66,7 @@ pub struct Row {
 /// Bytes of text counted as one token: an estimate that is close for English and code with most models.
 pub const TOKEN_BYTES: u64 = 4;
 
-impl Row {
+impl TallyRow {
     /// Returns successes per thousand calls that were not questions; `None` if there are none.
     pub fn per_mille(&self) -> Option<u64> {
         self.ok.saturating_mul(1000).checked_div(self.calls - self.asked)
@@ -81,7 +82,7 @@ impl Row {
         [self.input, self.output].map(|bytes| bytes.div_ceil(TOKEN_BYTES).checked_div(self.calls).unwrap_or(0))
     }
 
-    fn add(&mut self, key: &Key, count: Count) {
+    fn add(&mut self, key: &CounterKey, count: CallCount) {
         self.calls += count.calls;
         self.micros = self.micros.saturating_add(count.micros);
         self.input = self.input.saturating_add(count.input);
@@ -96,13 +97,13 @@ impl Row {
 
 /// The calls in a period.
 #[derive(Debug)]
-pub struct Tally(Counts);
+pub struct CallTally(CallCounts);
 
-impl Tally {
+impl CallTally {
     /// Reads the calls since that time (microseconds since 1970, rounded to hours). A missing file means no calls.
     ///
     /// Errors: the file cannot be read.
-    pub fn since(path: &Path, at: u64) -> io::Result<Tally> {
+    pub fn since(path: &Path, at: u64) -> io::Result<CallTally> {
         let text = match File::open(path) {
             Ok(file) => text(file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -110,35 +111,35 @@ impl Tally {
         };
         let mut counts = read(&text);
         counts.retain(|key, _| key.hour >= at / 3_600_000_000);
-        Ok(Tally(counts))
+        Ok(CallTally(counts))
     }
 
     /// Returns the sum of all calls.
-    pub fn total(&self) -> Row {
-        let mut row = Row { name: String::new(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
+    pub fn total(&self) -> TallyRow {
+        let mut row = TallyRow { name: String::new(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
         self.0.iter().for_each(|(key, count)| row.add(key, *count));
         row
     }
 
     /// Returns a table, the most frequent first.
-    pub fn by(&self, by: By) -> Vec<Row> {
-        let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+    pub fn by(&self, by: TallyKey) -> Vec<TallyRow> {
+        let mut rows: BTreeMap<&str, TallyRow> = BTreeMap::new();
         for (key, count) in &self.0 {
             let name = match by {
-                By::Tool => &key.tool,
-                By::Format => &key.format,
-                By::Tier => &key.tier,
-                By::Model => &key.model,
-                By::Transport => &key.transport,
-                By::Code => &key.code,
+                TallyKey::Tool => &key.tool,
+                TallyKey::Format => &key.format,
+                TallyKey::Tier => &key.tier,
+                TallyKey::Model => &key.model,
+                TallyKey::Transport => &key.transport,
+                TallyKey::Code => &key.code,
             };
-            if name.is_empty() && matches!(by, By::Format | By::Tier) {
+            if name.is_empty() && matches!(by, TallyKey::Format | TallyKey::Tier) {
                 continue;
             }
-            let empty = || Row { name: name.clone(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
+            let empty = || TallyRow { name: name.clone(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
             rows.entry(name).or_insert_with(empty).add(key, *count);
         }
-        let mut rows: Vec<Row> = rows.into_values().collect();
+        let mut rows: Vec<TallyRow> = rows.into_values().collect();
         rows.sort_by(|left, right| right.calls.cmp(&left.calls).then_with(|| left.name.cmp(&right.name)));
         rows
     }

@@ -1,6 +1,6 @@
 //! Both files with several writers, damage and limits.
 
-use super::{By, Event, Sink, Tally};
+use super::{CallTally, Event, Sink, TallyKey};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn compacting_keeps_the_counts() {
     }
     sink.push(event("write", "access.ask", now));
     sink.flush();
-    let tally = Tally::since(&path, 0).unwrap();
+    let tally = CallTally::since(&path, 0).unwrap();
     let total = tally.total();
     assert_eq!((total.calls, total.ok, total.asked, total.micros), (4001, 3500, 1, 400_100));
     assert_eq!(total.per_mille(), Some(875));
@@ -88,19 +88,19 @@ fn compacting_keeps_the_counts() {
     let names = |list: &[(&str, u64, Option<u64>)]| {
         list.iter().map(|(name, calls, ok)| ((*name).to_owned(), *calls, *ok)).collect::<Vec<_>>()
     };
-    assert_eq!(by(By::Tool), names(&[("edit", 2000, Some(750)), ("read", 2000, Some(1000)), ("write", 1, None)]));
-    assert_eq!(by(By::Format), names(&[("replace", 2000, Some(750))]));
-    assert_eq!(by(By::Tier), names(&[("2", 1500, Some(1000))]));
-    assert_eq!(by(By::Model), names(&[("m1", 4001, Some(875))]));
-    assert_eq!(Tally::since(&path, now).unwrap().total().calls, 2041);
+    assert_eq!(by(TallyKey::Tool), names(&[("edit", 2000, Some(750)), ("read", 2000, Some(1000)), ("write", 1, None)]));
+    assert_eq!(by(TallyKey::Format), names(&[("replace", 2000, Some(750))]));
+    assert_eq!(by(TallyKey::Tier), names(&[("2", 1500, Some(1000))]));
+    assert_eq!(by(TallyKey::Model), names(&[("m1", 4001, Some(875))]));
+    assert_eq!(CallTally::since(&path, now).unwrap().total().calls, 2041);
     // Invalid lines are skipped.
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("half a li\n{text}1\t2\n\u{0}")).unwrap();
-    assert_eq!(Tally::since(&path, 0).unwrap().total(), total);
+    assert_eq!(CallTally::since(&path, 0).unwrap().total(), total);
     let lines = text.lines().count();
-    super::counts::sum_up(&mut fs::File::open(&path).unwrap(), &path).unwrap();
+    super::counts::compact(&mut fs::File::open(&path).unwrap(), &path).unwrap();
     assert!(fs::read_to_string(&path).unwrap().lines().count() < lines);
-    assert_eq!(Tally::since(&path, 0).unwrap().total(), total);
+    assert_eq!(CallTally::since(&path, 0).unwrap().total(), total);
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn counters_stay_small() {
     }
     sink.flush();
     let size = fs::metadata(&path).unwrap().len();
-    assert!(size <= super::counts::FULL + 64 * 1024, "{size}");
-    let newest = Tally::since(&path, 0).unwrap().by(By::Model);
+    assert!(size <= super::counts::COUNTERS_BYTES_MAX + 64 * 1024, "{size}");
+    let newest = CallTally::since(&path, 0).unwrap().by(TallyKey::Model);
     assert!(newest.iter().any(|row| row.name == "model-59999") && !newest.iter().any(|row| row.name == "model-1"));
 }
 
@@ -132,7 +132,7 @@ fn several_writers_lose_nothing() {
             });
         }
     });
-    assert_eq!(Tally::since(&path, 0).unwrap().total().calls, 400);
+    assert_eq!(CallTally::since(&path, 0).unwrap().total().calls, 400);
     assert_eq!(events(&file).len(), 400);
 }
 
@@ -150,10 +150,13 @@ fn write_failure_is_reported_once_and_events_are_kept_for_a_while() {
     for _ in 0..10_000 {
         sink.push(event("edit", "ok", 0));
     }
-    assert!(sink.waiting().events.len() <= super::KEPT + super::WAITING && sink.notices().is_empty());
+    assert!(
+        sink.waiting().events.len() <= super::UNWRITTEN_EVENTS_MAX + super::QUEUED_EVENTS_MAX
+            && sink.notices().is_empty()
+    );
     fs::remove_file(folder.path().join("below")).unwrap();
     drop(sink);
-    assert!(Tally::since(&path, 0).unwrap().total().calls >= super::KEPT as u64);
+    assert!(CallTally::since(&path, 0).unwrap().total().calls >= super::UNWRITTEN_EVENTS_MAX as u64);
     // A pipe without a reader must not block anything.
     let pipe = folder.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::from(0o600), 0).unwrap();
@@ -167,18 +170,18 @@ fn write_failure_is_reported_once_and_events_are_kept_for_a_while() {
 fn burst_is_written_together() {
     let (_folder, path) = folder();
     let sink = Sink::default().counters(path.clone());
-    let calls = || Tally::since(&path, 0).unwrap().total().calls;
+    let calls = || CallTally::since(&path, 0).unwrap().total().calls;
     sink.push(event("edit", "ok", 0));
-    sink.flush_in_time();
+    sink.flush_if_due();
     assert_eq!(calls(), 1, "the first at once");
-    sink.waiting().written = Some(std::time::Instant::now() + std::time::Duration::from_secs(60));
+    sink.waiting().written_at = Some(std::time::Instant::now() + std::time::Duration::from_secs(60));
     for _ in 0..5 {
         sink.push(event("edit", "ok", 0));
-        sink.flush_in_time();
+        sink.flush_if_due();
     }
     assert_eq!(calls(), 1);
-    sink.waiting().written = None;
-    sink.flush_in_time();
+    sink.waiting().written_at = None;
+    sink.flush_if_due();
     assert_eq!(calls(), 6);
 }
 

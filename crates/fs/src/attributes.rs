@@ -2,12 +2,12 @@
 
 /// Owner and extended attributes of a regular file, saved to restore them later.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Attributes {
+pub struct FileAttributes {
     /// Owner.
     pub uid: u32,
     /// Group.
     pub gid: u32,
     /// Name and value of each extended attribute, including ACLs. Excludes signatures that the kernel computes over the
     /// content, and file capabilities, which would grant rights that the user lacks.
-    pub named: Vec<(Vec<u8>, Vec<u8>)>,
+    pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
 }

@@ -8,41 +8,41 @@
     reason = "this is the crate that may touch files, clocks for file stamps, and wait for locks"
 )]
 
-mod along;
 mod attributes;
-mod fault;
+mod components;
+mod error;
+mod file_meta;
 mod local;
 mod memory;
-mod place;
 mod restrict;
+mod safe_path;
 mod source;
-mod stamp;
 mod store;
 
-pub use along::{Met, Wanted};
-pub use attributes::Attributes;
-pub use fault::{readable_size, show as shown};
-pub use local::{Local, Probe, Recovered, outlive_size_limit};
-pub use memory::Memory;
-pub use place::{Place, RootInfo};
+pub use attributes::FileAttributes;
+pub use components::{NameSet, PathComponent};
+pub use error::{readable_size, show as shown};
+pub use file_meta::FileMeta;
+pub use local::{LocalStore, Probe, RecoveryReport, outlive_size_limit};
+pub use memory::MemoryStore;
 pub use restrict::restrict;
-pub use source::Source;
-pub use stamp::Stamp;
+pub use safe_path::{RootInfo, SafePath};
+pub use source::FileSource;
 pub use store::{
-    Ahead, Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Piece, Staged, Store, Transaction, Version,
-    Written,
+    CommitPreview, DirEntry, Durability, EntryKind, FileVersion, FileWrite, NameInfo, NewState, Precondition,
+    SpliceChunk, Staged, Store, Transaction, WriteMethod, WriteReport,
 };
 
 /// Maximum length of a path in bytes: the kernel's limit, less the NUL at the end.
-pub const MAX_PATH: usize = 4095;
+pub const PATH_MAX_BYTES: usize = 4095;
 
 /// Maximum length of one path component in bytes, as on every common file system.
-pub const MAX_NAME: usize = 255;
+pub const NAME_MAX_BYTES: usize = 255;
 
 /// Maximum number of symbolic links followed while resolving one path: the kernel's limit.
-pub const MAX_LINKS: u32 = 40;
+pub const LINKS_MAX: u32 = 40;
 
 /// Maximum number of names that [`Store::siblings`] returns.
-const SIBLINGS: usize = 10_000;
+const SIBLINGS_MAX: usize = 10_000;
 /// Maximum number of entries that [`Store::list`] returns. A larger directory is refused, never listed in part.
-pub const MAX_ENTRIES: usize = 500_000;
+pub const DIR_ENTRIES_MAX: usize = 500_000;

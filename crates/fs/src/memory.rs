@@ -10,22 +10,23 @@ use emendate_core::{Code, ContentId, Error, Result};
 use rustix::io::Errno;
 
 use crate::{
-    Ahead, Attributes, Draft, Durability, Entry, Expect, Goal, Kind, MAX_LINKS, Method, Named, Piece, Place, RootInfo,
-    Source, Staged, Stamp, Store, Transaction, Version, Written, fault,
+    CommitPreview, DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite,
+    LINKS_MAX, NameInfo, NewState, Precondition, RootInfo, SafePath, SpliceChunk, Staged, Store, Transaction,
+    WriteMethod, WriteReport, error,
 };
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever
 /// "racily clean": time is a counter.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryStore {
     infos: Vec<RootInfo>,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MemoryState {
     /// By path relative to the root.
-    nodes: BTreeMap<PathBuf, Node>,
+    nodes: BTreeMap<PathBuf, MemoryNode>,
     /// Every directory beneath the root that ever contained something.
     folders: BTreeSet<PathBuf>,
     clock: i64,
@@ -33,24 +34,24 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Node {
-    body: Body,
-    stamp: Stamp,
+struct MemoryNode {
+    body: NodeContent,
+    stamp: FileMeta,
 }
 
 #[derive(Debug)]
-enum Body {
+enum NodeContent {
     File(Vec<u8>),
     Link(OsString),
 }
 
 /// Default mode of a new file.
-const PLAIN: u32 = 0o100_644;
-const LINK: u32 = 0o120_777;
+const DEFAULT_MODE: u32 = 0o100_644;
+const LINK_MODE: u32 = 0o120_777;
 
-impl State {
+impl MemoryState {
     /// Overwrites a node, or replaces it with a new inode.
-    fn put(&mut self, relative: &Path, body: Body, mode: u32, replace: bool) -> Stamp {
+    fn put(&mut self, relative: &Path, body: NodeContent, mode: u32, replace: bool) -> FileMeta {
         self.clock += 1;
         let kept = self.nodes.get(relative).filter(|_| !replace).map(|node| node.stamp.ino);
         let ino = kept.unwrap_or_else(|| {
@@ -58,10 +59,10 @@ impl State {
             self.inodes
         });
         let size = match &body {
-            Body::File(bytes) => bytes.len(),
-            Body::Link(target) => target.len(),
+            NodeContent::File(bytes) => bytes.len(),
+            NodeContent::Link(target) => target.len(),
         };
-        let stamp = Stamp {
+        let stamp = FileMeta {
             dev: 1,
             ino,
             size: size as u64,
@@ -73,7 +74,7 @@ impl State {
             gid: 0,
         };
         self.folders.extend(relative.ancestors().skip(1).filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned));
-        self.nodes.insert(relative.to_owned(), Node { body, stamp });
+        self.nodes.insert(relative.to_owned(), MemoryNode { body, stamp });
         stamp
     }
 
@@ -82,102 +83,115 @@ impl State {
     }
 
     /// Returns a parent of `relative` that exists and is not a directory.
-    fn in_the_way<'p>(&self, relative: &'p Path) -> Option<&'p Path> {
+    fn blocking_file<'p>(&self, relative: &'p Path) -> Option<&'p Path> {
         relative.ancestors().skip(1).find(|folder| self.nodes.contains_key(*folder))
     }
 
-    fn file(&self, place: &Place) -> Result<Option<(&[u8], Stamp)>> {
+    fn file(&self, place: &SafePath) -> Result<Option<(&[u8], FileMeta)>> {
         match self.nodes.get(place.relative()) {
-            Some(Node { body: Body::File(bytes), stamp }) => Ok(Some((bytes, *stamp))),
-            Some(Node { body: Body::Link(_), .. }) => Err(fault::os("open", place.absolute(), Errno::LOOP)),
-            None if self.is_folder(place.relative()) => Err(fault::not_regular(place.absolute(), "a directory")),
+            Some(MemoryNode { body: NodeContent::File(bytes), stamp }) => Ok(Some((bytes, *stamp))),
+            Some(MemoryNode { body: NodeContent::Link(_), .. }) => {
+                Err(error::os_error("open", place.absolute(), Errno::LOOP))
+            }
+            None if self.is_folder(place.relative()) => Err(error::not_regular(place.absolute(), "a directory")),
             None => Ok(None),
         }
     }
 
-    fn still_expected(&self, draft: &Draft<'_>) -> Result<()> {
-        let (path, relative) = (draft.place.absolute(), draft.place.relative());
-        match (draft.expect, self.nodes.get(relative)) {
-            (Expect::Missing, None) if self.in_the_way(relative).is_some() => {
-                Err(fault::raced(path, "has lost its folder"))
+    fn still_expected(&self, draft: &FileWrite<'_>) -> Result<()> {
+        let (path, relative) = (draft.path.absolute(), draft.path.relative());
+        match (draft.precondition, self.nodes.get(relative)) {
+            (Precondition::Missing, None) if self.blocking_file(relative).is_some() => {
+                Err(error::raced(path, "has lost its folder"))
             }
-            (Expect::Missing, None) if !self.is_folder(relative) => Ok(()),
-            (Expect::Missing, _) => Err(fault::raced(path, "was created meanwhile")),
-            (Expect::Version { .. } | Expect::Content { .. }, None) => Err(fault::raced(path, "was removed")),
-            (Expect::Version { stamp, .. }, Some(node)) if !node.stamp.same_file(stamp) => {
-                Err(fault::raced(path, "was replaced by another file"))
+            (Precondition::Missing, None) if !self.is_folder(relative) => Ok(()),
+            (Precondition::Missing, _) => Err(error::raced(path, "was created meanwhile")),
+            (Precondition::Version { .. } | Precondition::Content { .. }, None) => {
+                Err(error::raced(path, "was removed"))
             }
-            (Expect::Version { bytes, .. }, Some(Node { body: Body::File(now), .. })) if now == bytes => Ok(()),
-            (Expect::Content { source, .. }, Some(node)) if !node.stamp.same_file(source.stamp()) => {
-                Err(fault::raced(path, "was replaced by another file"))
+            (Precondition::Version { meta: stamp, .. }, Some(node)) if !node.stamp.same_file(stamp) => {
+                Err(error::raced(path, "was replaced by another file"))
             }
-            (Expect::Content { source, .. }, Some(Node { body: Body::File(now), .. }))
+            (Precondition::Version { bytes, .. }, Some(MemoryNode { body: NodeContent::File(now), .. }))
+                if now == bytes =>
+            {
+                Ok(())
+            }
+            (Precondition::Content { source, .. }, Some(node)) if !node.stamp.same_file(source.meta()) => {
+                Err(error::raced(path, "was replaced by another file"))
+            }
+            (Precondition::Content { source, .. }, Some(MemoryNode { body: NodeContent::File(now), .. }))
                 if source.bytes() == Some(now) =>
             {
                 Ok(())
             }
-            (Expect::Version { .. } | Expect::Content { .. }, Some(_)) => Err(fault::raced(path, "was changed")),
-            (Expect::Link { target }, Some(Node { body: Body::Link(now), .. })) if now == target => Ok(()),
-            (Expect::Link { .. }, _) => Err(fault::raced(path, "is not the link any more that it was")),
+            (Precondition::Version { .. } | Precondition::Content { .. }, Some(_)) => {
+                Err(error::raced(path, "was changed"))
+            }
+            (Precondition::Link { target }, Some(MemoryNode { body: NodeContent::Link(now), .. })) if now == target => {
+                Ok(())
+            }
+            (Precondition::Link { .. }, _) => Err(error::raced(path, "is not the link any more that it was")),
         }
     }
 
     /// Returns the content and mode that a draft writes; `None` for a removal.
-    fn made(&self, draft: &Draft<'_>) -> Result<Option<(Body, u32)>> {
-        let kept = match draft.goal {
-            Goal::Gone if matches!(draft.expect, Expect::Missing) => {
-                return Err(fault::nothing(draft.place.absolute()));
+    fn new_content(&self, draft: &FileWrite<'_>) -> Result<Option<(NodeContent, u32)>> {
+        let kept = match draft.new_state {
+            NewState::Absent if matches!(draft.precondition, Precondition::Missing) => {
+                return Err(error::nothing_to_remove(draft.path.absolute()));
             }
-            Goal::Gone => return Ok(None),
-            Goal::Link { target } => return Ok(Some((Body::Link(target.to_owned()), LINK))),
-            Goal::File { like: Some(like), .. } => {
-                let (_, stamp) = self.file(like)?.ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
+            NewState::Absent => return Ok(None),
+            NewState::Link { target } => return Ok(Some((NodeContent::Link(target.to_owned()), LINK_MODE))),
+            NewState::File { like: Some(like), .. } => {
+                let (_, stamp) =
+                    self.file(like)?.ok_or_else(|| error::os_error("open", like.absolute(), Errno::NOENT))?;
                 stamp.mode
             }
-            Goal::File { .. } | Goal::Spliced { .. } => match self.nodes.get(draft.place.relative()) {
-                Some(Node { body: Body::File(_), stamp }) => stamp.mode,
-                _ => PLAIN,
+            NewState::File { .. } | NewState::Spliced { .. } => match self.nodes.get(draft.path.relative()) {
+                Some(MemoryNode { body: NodeContent::File(_), stamp }) => stamp.mode,
+                _ => DEFAULT_MODE,
             },
         };
-        let mode = kept & !0o7777 | draft.goal.mode(kept);
-        let bytes = match draft.goal {
-            Goal::Spliced { source, pieces } => spliced(source, pieces)?,
-            goal => goal.pieces().concat(),
+        let mode = kept & !0o7777 | draft.new_state.mode(kept);
+        let bytes = match draft.new_state {
+            NewState::Spliced { source, chunks: pieces } => spliced(source, pieces)?,
+            goal => goal.chunks().concat(),
         };
-        Ok(Some((Body::File(bytes), mode)))
+        Ok(Some((NodeContent::File(bytes), mode)))
     }
 
     /// Predicts the metadata of a draft's file after the commit.
-    fn predicted(&self, draft: &Draft<'_>) -> Stamp {
-        let before = self.nodes.get(draft.place.relative()).map(|node| node.stamp).unwrap_or_default();
-        match self.made(draft) {
-            Ok(Some((_, mode))) => Stamp { mode, size: draft.goal.length(), ..before },
+    fn predicted(&self, draft: &FileWrite<'_>) -> FileMeta {
+        let before = self.nodes.get(draft.path.relative()).map(|node| node.stamp).unwrap_or_default();
+        match self.new_content(draft) {
+            Ok(Some((_, mode))) => FileMeta { mode, size: draft.new_state.length(), ..before },
             _ => before,
         }
     }
 
     /// Publishes a draft with the result of [`State::made`].
-    fn publish(&mut self, draft: &Draft<'_>, made: Option<(Body, u32)>, syncs: bool) -> Result<Written> {
-        let relative = draft.place.relative();
-        let method = match (draft.expect, syncs) {
-            (Expect::Missing, _) => Method::Created,
-            (_, _) if made.is_none() => Method::Removed,
-            (_, false) => Method::Renamed,
-            (_, true) => Method::Exchanged,
+    fn publish(&mut self, draft: &FileWrite<'_>, made: Option<(NodeContent, u32)>, syncs: bool) -> Result<WriteReport> {
+        let relative = draft.path.relative();
+        let method = match (draft.precondition, syncs) {
+            (Precondition::Missing, _) => WriteMethod::Created,
+            (_, _) if made.is_none() => WriteMethod::Removed,
+            (_, false) => WriteMethod::Renamed,
+            (_, true) => WriteMethod::Exchanged,
         };
         let stamp = if let Some((body, mode)) = made {
             self.put(relative, body, mode, true)
         } else {
             let gone = self.nodes.remove(relative).map(|node| node.stamp);
-            gone.ok_or_else(|| fault::raced(draft.place.absolute(), "was removed"))?
+            gone.ok_or_else(|| error::raced(draft.path.absolute(), "was removed"))?
         };
-        Ok(Written { stamp, method, notes: Vec::new() })
+        Ok(WriteReport { meta: stamp, method, notes: Vec::new() })
     }
 
     /// Resolves links in `path`, relative to the root; the last component only with `follow`. Returns the resolved path
     /// and the first link met.
     fn resolve(&self, asked: &Path, root: &RootInfo, path: &Path, follow: bool) -> Result<(PathBuf, Option<PathBuf>)> {
-        let outside = || fault::outside(asked, std::slice::from_ref(root));
+        let outside = || error::outside_roots(asked, std::slice::from_ref(root));
         let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
         let (mut relative, mut via, mut hops) = (PathBuf::new(), None, 0);
         let mut pending = parts(path);
@@ -189,12 +203,12 @@ impl State {
                 Some(Component::Normal(name)) => relative.push(name),
                 _ => {}
             }
-            let Some(Node { body: Body::Link(target), .. }) = self.nodes.get(&relative) else {
+            let Some(MemoryNode { body: NodeContent::Link(target), .. }) = self.nodes.get(&relative) else {
                 if let Some((at, target, left)) = &inside
                     && pending.len() >= *left
                     && !(self.nodes.contains_key(&relative) || self.is_folder(&relative))
                 {
-                    return Err(fault::symlink(asked, at, target, "is broken: nothing is there"));
+                    return Err(error::refused_link(asked, at, target, "is broken: nothing is there"));
                 }
                 continue;
             };
@@ -203,8 +217,8 @@ impl State {
             }
             let at = root.canonical.join(&relative);
             hops += 1;
-            if hops > MAX_LINKS {
-                return Err(fault::symlink(asked, &at, Path::new(target), "loops: 40 links were followed"));
+            if hops > LINKS_MAX {
+                return Err(error::refused_link(asked, &at, Path::new(target), "loops: 40 links were followed"));
             }
             relative.pop();
             let target = Path::new(target);
@@ -214,7 +228,7 @@ impl State {
                     rest
                 }
                 Err(_) if target.is_absolute() => {
-                    return Err(fault::symlink(asked, &at, target, "leaves the roots"));
+                    return Err(error::refused_link(asked, &at, target, "leaves the roots"));
                 }
                 Err(_) => target,
             };
@@ -229,12 +243,12 @@ impl State {
 }
 
 /// Returns the bytes of a spliced file.
-fn spliced(source: &Source, pieces: &[Piece<'_>]) -> Result<Vec<u8>> {
+fn spliced(source: &FileSource, pieces: &[SpliceChunk<'_>]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for piece in pieces {
         match *piece {
-            Piece::New(bytes) => out.extend_from_slice(bytes),
-            Piece::Kept { at, len } => {
+            SpliceChunk::New(bytes) => out.extend_from_slice(bytes),
+            SpliceChunk::Copied { at, len } => {
                 let from = out.len();
                 out.resize(from + usize::try_from(len).unwrap_or(usize::MAX), 0);
                 source.read(at, &mut out[from..])?;
@@ -244,11 +258,11 @@ fn spliced(source: &Source, pieces: &[Piece<'_>]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-impl Memory {
+impl MemoryStore {
     /// Creates an empty store with one root, an absolute path that need not exist.
-    pub fn new(root: &Path) -> Memory {
+    pub fn new(root: &Path) -> MemoryStore {
         let info = RootInfo { given: root.to_owned(), canonical: root.components().collect() };
-        Memory { infos: vec![info], state: Mutex::default() }
+        MemoryStore { infos: vec![info], state: Mutex::default() }
     }
 
     /// Writes a file like another program that overwrites it in place: an existing one keeps its inode and mode. `path`
@@ -256,8 +270,8 @@ impl Memory {
     pub fn put(&self, path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) {
         if let Some(relative) = self.relative(path.as_ref()) {
             let mut state = self.state();
-            let mode = state.nodes.get(relative).map_or(PLAIN, |node| node.stamp.mode);
-            state.put(relative, Body::File(bytes.into()), mode, false);
+            let mode = state.nodes.get(relative).map_or(DEFAULT_MODE, |node| node.stamp.mode);
+            state.put(relative, NodeContent::File(bytes.into()), mode, false);
         }
     }
 
@@ -265,8 +279,8 @@ impl Memory {
     pub fn get(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let relative = self.relative(path.as_ref())?;
         match &self.state().nodes.get(relative)?.body {
-            Body::File(bytes) => Some(bytes.clone()),
-            Body::Link(_) => None,
+            NodeContent::File(bytes) => Some(bytes.clone()),
+            NodeContent::Link(_) => None,
         }
     }
 
@@ -277,7 +291,7 @@ impl Memory {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         // Every change is made after the last step that can fail, so the state is consistent even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -287,30 +301,34 @@ impl Memory {
         &self.infos[0]
     }
 
-    fn admitted(&self, path: &Path, follow: bool) -> Result<Place> {
-        fault::admissible(path, &self.infos)?;
+    fn resolve(&self, path: &Path, follow: bool) -> Result<SafePath> {
+        error::check_path_syntax(path, &self.infos)?;
         let canonical = &self.root().canonical;
         let Ok(inside) = path.strip_prefix(canonical) else {
-            return Err(fault::outside(path, &self.infos));
+            return Err(error::outside_roots(path, &self.infos));
         };
         let state = self.state();
         let (relative, via) = state.resolve(path, self.root(), inside, follow)?;
-        if let Some(file) = state.in_the_way(&relative) {
-            let file = fault::show(canonical.join(file));
-            return Err(fault::invalid(path, &format!("goes through {file}, which is no folder"), "Check the path."));
+        if let Some(file) = state.blocking_file(&relative) {
+            let file = error::show(canonical.join(file));
+            return Err(error::invalid_path(
+                path,
+                &format!("goes through {file}, which is no folder"),
+                "Check the path.",
+            ));
         }
         if path.as_os_str().as_bytes().ends_with(b"/") && !state.is_folder(&relative) {
-            return Err(fault::invalid(path, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
+            return Err(error::invalid_path(path, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
         }
-        Ok(Place::new(0, canonical, relative, path, via))
+        Ok(SafePath::new(0, canonical, relative, path, via))
     }
 
     /// Looks up a path below a root; see [`Store::named`].
-    fn look_up(&self, root: usize, path: &Path) -> Option<Named> {
+    fn look_up(&self, root: usize, path: &Path) -> Option<NameInfo> {
         let stamp = self.state().nodes.get(path).map(|node| node.stamp)?;
-        let leads_to = stamp.is_link().then(|| self.admit(&self.infos[root].canonical.join(path)));
-        let leads_to = leads_to.and_then(Result::ok).and_then(|place| self.stamp(&place).ok().flatten());
-        Some(Named { stamp, leads_to })
+        let leads_to = stamp.is_link().then(|| self.resolve_path(&self.infos[root].canonical.join(path)));
+        let leads_to = leads_to.and_then(Result::ok).and_then(|place| self.metadata(&place).ok().flatten());
+        Some(NameInfo { meta: stamp, target: leads_to })
     }
 
     fn relative<'p>(&self, path: &'p Path) -> Option<&'p Path> {
@@ -320,145 +338,151 @@ impl Memory {
     }
 }
 
-impl Store for Memory {
+impl Store for MemoryStore {
     fn roots(&self) -> &[RootInfo] {
         &self.infos
     }
 
-    fn admit(&self, path: &Path) -> Result<Place> {
-        self.admitted(path, true)
+    fn resolve_path(&self, path: &Path) -> Result<SafePath> {
+        self.resolve(path, true)
     }
 
-    fn admit_link(&self, path: &Path) -> Result<Place> {
-        self.admitted(path, false)
+    fn resolve_no_follow(&self, path: &Path) -> Result<SafePath> {
+        self.resolve(path, false)
     }
 
-    fn link(&self, place: &Place) -> Result<Option<OsString>> {
+    fn read_link(&self, place: &SafePath) -> Result<Option<OsString>> {
         Ok(match self.state().nodes.get(place.relative()) {
-            Some(Node { body: Body::Link(target), .. }) => Some(target.clone()),
+            Some(MemoryNode { body: NodeContent::Link(target), .. }) => Some(target.clone()),
             _ => None,
         })
     }
 
-    fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {
+    fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
         Ok(self.state().file(place)?.map(|(_, stamp)| stamp))
     }
 
-    fn read(&self, place: &Place, limit: u64, mut buffer: Vec<u8>) -> Result<Option<Version>> {
+    fn read(&self, place: &SafePath, limit: u64, mut buffer: Vec<u8>) -> Result<Option<FileVersion>> {
         let state = self.state();
         let Some((bytes, stamp)) = state.file(place)? else {
             return Ok(None);
         };
         if stamp.size > limit {
-            return Err(fault::too_large(place.absolute(), Some(stamp.size), limit));
+            return Err(error::too_large(place.absolute(), Some(stamp.size), limit));
         }
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        Ok(Some(Version { bytes: buffer, stamp, racy: false }))
+        Ok(Some(FileVersion { bytes: buffer, meta: stamp, racy: false }))
     }
 
-    fn source(&self, place: &Place) -> Result<Option<Source>> {
+    fn source(&self, place: &SafePath) -> Result<Option<FileSource>> {
         let state = self.state();
         let Some((bytes, stamp)) = state.file(place)? else { return Ok(None) };
-        Ok(Some(Source::memory(place.absolute(), stamp, bytes.to_vec())))
+        Ok(Some(FileSource::memory(place.absolute(), stamp, bytes.to_vec())))
     }
 
-    fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
+    fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>> {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let state = self.state();
         let here = state.nodes.keys().chain(&state.folders).filter(|path| path.parent() == Some(parent));
         let names: BTreeSet<&OsStr> = here.filter_map(|path| path.file_name()).collect();
-        Ok(names.into_iter().take(crate::SIBLINGS).map(OsString::from).collect())
+        Ok(names.into_iter().take(crate::SIBLINGS_MAX).map(OsString::from).collect())
     }
 
-    fn attributes(&self, place: &Place) -> Result<Option<Attributes>> {
-        Ok(self.state().file(place)?.map(|_| Attributes::default()))
+    fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>> {
+        Ok(self.state().file(place)?.map(|_| FileAttributes::default()))
     }
 
-    fn remove_folder(&self, place: &Place) -> Result<bool> {
+    fn remove_dir(&self, place: &SafePath) -> Result<bool> {
         let mut state = self.state();
         let inside = |path: &&PathBuf| path.parent() == Some(place.relative());
         let empty = !state.nodes.keys().chain(&state.folders).any(|path| inside(&path));
         Ok(empty && state.folders.remove(place.relative()))
     }
 
-    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>> {
         let state = self.state();
         if !state.is_folder(place.relative()) {
             return Ok(None);
         }
-        let kind = |node: &Node| if matches!(node.body, Body::File(_)) { Kind::File } else { Kind::Link };
+        let kind = |node: &MemoryNode| {
+            if matches!(node.body, NodeContent::File(_)) { EntryKind::File } else { EntryKind::Link }
+        };
         let nodes = state.nodes.iter().map(|(path, node)| (path, kind(node)));
-        let here = nodes.chain(state.folders.iter().map(|path| (path, Kind::Folder)));
+        let here = nodes.chain(state.folders.iter().map(|path| (path, EntryKind::Directory)));
         let here = here.filter(|(path, _)| path.parent() == Some(place.relative()));
-        let mut entries: Vec<Entry> = here
-            .filter_map(|(path, kind)| Some(Entry { name: path.file_name()?.to_owned(), kind }))
-            .take(crate::MAX_ENTRIES + 1)
+        let mut entries: Vec<DirEntry> = here
+            .filter_map(|(path, kind)| Some(DirEntry { name: path.file_name()?.to_owned(), kind }))
+            .take(crate::DIR_ENTRIES_MAX + 1)
             .collect();
         entries.sort_unstable();
-        fault::listed(place, Some(entries))
+        error::check_listing(place, Some(entries))
     }
 
-    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
+    fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {
         // A directory has only one name here, so aliases need no handling.
         Ok(names.iter().map(|name| self.look_up(root, &folder.join(name))).collect())
     }
 
-    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
+    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
         let mut seen = BTreeSet::new();
         let state = self.state();
         for draft in drafts {
-            if draft.place.relative().as_os_str().is_empty() {
-                return Err(fault::not_regular(draft.place.absolute(), "a directory"));
+            if draft.path.relative().as_os_str().is_empty() {
+                return Err(error::not_regular(draft.path.absolute(), "a directory"));
             }
-            if !seen.insert(draft.place.relative()) {
-                return Err(fault::twins(draft.place.absolute()));
+            if !seen.insert(draft.path.relative()) {
+                return Err(error::duplicate_targets(draft.path.absolute()));
             }
             state.still_expected(draft)?;
-            state.made(draft)?;
+            state.new_content(draft)?;
         }
-        Ok(Staged::new(Pending { memory: self, drafts, durability }))
+        Ok(Staged::new(MemoryTransaction { memory: self, drafts, durability }))
     }
 }
 
-struct Pending<'a> {
-    memory: &'a Memory,
-    drafts: &'a [Draft<'a>],
+struct MemoryTransaction<'a> {
+    memory: &'a MemoryStore,
+    drafts: &'a [FileWrite<'a>],
     durability: Durability,
 }
 
-impl Transaction for Pending<'_> {
-    fn ahead(&self) -> Ahead {
+impl Transaction for MemoryTransaction<'_> {
+    fn preview(&self) -> CommitPreview {
         let state = self.memory.state();
         let mut made: Vec<PathBuf> = Vec::new();
-        for folder in self.drafts.iter().flat_map(|draft| draft.place.relative().ancestors().skip(1)) {
+        for folder in self.drafts.iter().flat_map(|draft| draft.path.relative().ancestors().skip(1)) {
             if !state.is_folder(folder) {
                 made.push(self.memory.root().canonical.join(folder));
             }
         }
         made.sort_unstable();
         made.dedup();
-        let spliced = self.drafts.first().and_then(|draft| match draft.goal {
-            Goal::Spliced { source, pieces } => Some(ContentId::of(&spliced(source, pieces).ok()?)),
+        let spliced = self.drafts.first().and_then(|draft| match draft.new_state {
+            NewState::Spliced { source, chunks: pieces } => Some(ContentId::of(&spliced(source, pieces).ok()?)),
             _ => None,
         });
-        Ahead { stamps: self.drafts.iter().map(|draft| state.predicted(draft)).collect(), made, spliced }
+        CommitPreview {
+            metadata: self.drafts.iter().map(|draft| state.predicted(draft)).collect(),
+            created_dirs: made,
+            spliced_content: spliced,
+        }
     }
 
-    fn commit(self: Box<Self>) -> Result<Vec<Written>> {
+    fn commit(self: Box<Self>) -> Result<Vec<WriteReport>> {
         let mut state = self.memory.state();
         self.drafts.iter().try_for_each(|draft| state.still_expected(draft))?;
         // One draft may need a directory where another writes a file.
-        let targets: BTreeSet<&Path> = self.drafts.iter().map(|draft| draft.place.relative()).collect();
+        let targets: BTreeSet<&Path> = self.drafts.iter().map(|draft| draft.path.relative()).collect();
         for draft in self.drafts {
-            if draft.place.relative().ancestors().skip(1).any(|folder| targets.contains(folder)) {
-                let path = fault::show(draft.place.absolute());
+            if draft.path.relative().ancestors().skip(1).any(|folder| targets.contains(folder)) {
+                let path = error::show(draft.path.absolute());
                 return Err(Error::new(Code::PathInvalid, format!("{path} is beneath another file of this call."))
                     .next("Name each of them differently."));
             }
         }
         // Everything that may fail, or reads the old state, happens before the first change.
-        let made = self.drafts.iter().map(|draft| state.made(draft)).collect::<Result<Vec<_>>>()?;
+        let made = self.drafts.iter().map(|draft| state.new_content(draft)).collect::<Result<Vec<_>>>()?;
         let syncs = self.durability.syncs();
         self.drafts.iter().zip(made).map(|(draft, made)| state.publish(draft, made, syncs)).collect()
     }

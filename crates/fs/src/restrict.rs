@@ -10,24 +10,24 @@ use landlock::{
     RulesetError, RulesetStatus, make_bitflags,
 };
 
-use crate::fault;
+use crate::error;
 
 /// Requested rights; an older kernel enforces those that it knows.
-const RIGHTS: ABI = ABI::V5;
+const LANDLOCK_ABI: ABI = ABI::V5;
 
 /// Paths that must stay readable: descriptors of this process, and the time zone.
-const READABLE: &[(&str, BitFlags<AccessFs>)] = &[
-    ("/proc", READ),
-    ("/usr/share/zoneinfo", READ),
+const READABLE_PATHS: &[(&str, BitFlags<AccessFs>)] = &[
+    ("/proc", READ_RIGHTS),
+    ("/usr/share/zoneinfo", READ_RIGHTS),
     // A file, so rights on directories would be rejected.
     ("/etc/localtime", make_bitflags!(AccessFs::{ReadFile})),
 ];
 /// The program itself and its libraries: it starts itself again to parse.
-const RUN: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | Execute});
-const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+const RUN_RIGHTS: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | Execute});
+const READ_RIGHTS: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
 /// Returns the files whose code this process runs: the program, the loader and the libraries.
-fn running() -> BTreeSet<PathBuf> {
+fn executable_files() -> BTreeSet<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().filter_map(mapped_code).chain([PathBuf::from("/proc/self/exe")]).collect()
 }
@@ -51,25 +51,26 @@ fn refused(error: &RulesetError) -> Error {
 /// Fails with `file.not_found` or `io.*` if a directory cannot be opened, `io.failed` if the kernel refuses.
 pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Option<String>> {
     let mut rules = Ruleset::default()
-        .handle_access(AccessFs::from_all(RIGHTS))
+        .handle_access(AccessFs::from_all(LANDLOCK_ABI))
         .and_then(Ruleset::create)
         .map_err(|error| refused(&error))?;
     for folder in folders {
         let fd = PathFd::new(folder).map_err(|error| {
-            let what = format!("Cannot restrict this process to {}: {error}.", fault::show(folder));
+            let what = format!("Cannot restrict this process to {}: {error}.", error::show(folder));
             Error::new(Code::IoFailed, what).next("Name folders that exist and can be opened.")
         })?;
-        rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(RIGHTS))).map_err(|error| refused(&error))?;
+        rules =
+            rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(LANDLOCK_ABI))).map_err(|error| refused(&error))?;
     }
     // A missing one will not be read.
-    for (path, rights) in READABLE {
+    for (path, rights) in READABLE_PATHS {
         if let Ok(fd) = PathFd::new(path) {
             rules = rules.add_rule(PathBeneath::new(fd, *rights)).map_err(|error| refused(&error))?;
         }
     }
-    for path in running() {
+    for path in executable_files() {
         if let Ok(fd) = PathFd::new(&path) {
-            rules = rules.add_rule(PathBeneath::new(fd, RUN)).map_err(|error| refused(&error))?;
+            rules = rules.add_rule(PathBeneath::new(fd, RUN_RIGHTS)).map_err(|error| refused(&error))?;
         }
     }
     let RestrictionStatus { ruleset, .. } = rules.restrict_self().map_err(|error| refused(&error))?;

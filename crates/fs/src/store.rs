@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use emendate_core::{Code, ContentId, Error, Result};
 
-use crate::{Attributes, Met, Place, RootInfo, Source, Stamp, Wanted, along};
+use crate::{FileAttributes, FileMeta, FileSource, NameSet, PathComponent, RootInfo, SafePath, components};
 
 /// One version of a regular file, as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct FileVersion {
     /// The whole content.
     pub bytes: Vec<u8>,
     /// Metadata, equal before and after the read.
-    pub stamp: Stamp,
+    pub meta: FileMeta,
     /// "Racily clean": modified so shortly before the read that an equal stamp later proves nothing.
     pub racy: bool,
 }
@@ -76,7 +76,7 @@ impl FromStr for Durability {
 
 /// Precondition that must hold right before publishing.
 #[derive(Clone, Copy, Debug)]
-pub enum Expect<'a> {
+pub enum Precondition<'a> {
     /// The path does not exist.
     Missing,
     /// The same inode is there, with the same bytes.
@@ -84,12 +84,12 @@ pub enum Expect<'a> {
         /// The whole content.
         bytes: &'a [u8],
         /// Metadata of the read; only device and inode are compared.
-        stamp: &'a Stamp,
+        meta: &'a FileMeta,
     },
     /// The same inode is there, with the content that was read through `source`.
     Content {
         /// The open file.
-        source: &'a Source,
+        source: &'a FileSource,
         /// Content id of all its bytes.
         content: ContentId,
     },
@@ -102,11 +102,11 @@ pub enum Expect<'a> {
 
 /// One part of a spliced file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum SpliceChunk<'a> {
     /// New bytes.
     New(&'a [u8]),
     /// A range copied from the source.
-    Kept {
+    Copied {
         /// Offset in the source.
         at: u64,
         /// Length in bytes.
@@ -114,12 +114,12 @@ pub enum Piece<'a> {
     },
 }
 
-impl Piece<'_> {
+impl SpliceChunk<'_> {
     /// Length in bytes.
     pub const fn len(&self) -> u64 {
         match self {
-            Piece::New(bytes) => bytes.len() as u64,
-            Piece::Kept { len, .. } => *len,
+            SpliceChunk::New(bytes) => bytes.len() as u64,
+            SpliceChunk::Copied { len, .. } => *len,
         }
     }
 
@@ -131,11 +131,11 @@ impl Piece<'_> {
 
 /// Intended state of a path.
 #[derive(Clone, Copy, Debug)]
-pub enum Goal<'a> {
+pub enum NewState<'a> {
     /// A regular file.
     File {
         /// The content is the concatenation of these; they are never joined in memory.
-        pieces: &'a [&'a [u8]],
+        chunks: &'a [&'a [u8]],
         /// `Some(true)` sets the execute bits where the read bits are set, `Some(false)` clears them; `None` keeps
         /// them. The umask applies to a new file.
         executable: Option<bool>,
@@ -143,18 +143,18 @@ pub enum Goal<'a> {
         mode: Option<u32>,
         /// An existing file whose mode, owner and attributes the new one gets, as for a move or copy; it is read while
         /// staging. `None`: those of the replaced file, or the defaults of a new file.
-        like: Option<&'a Place>,
+        like: Option<&'a SafePath>,
         /// Owner and attributes of a new file; what cannot be applied is noted.
-        attributes: Option<&'a Attributes>,
+        attributes: Option<&'a FileAttributes>,
     },
     /// A regular file composed of new bytes and parts of the file that it replaces ([`Expect::Content`] of the same
     /// source), whose mode, owner and attributes it gets. Neither is ever in memory as a whole. Must be alone in its
     /// transaction.
     Spliced {
         /// The file that it replaces.
-        source: &'a Source,
+        source: &'a FileSource,
         /// The content is the concatenation of these.
-        pieces: &'a [Piece<'a>],
+        chunks: &'a [SpliceChunk<'a>],
     },
     /// A symbolic link; its target is never checked.
     Link {
@@ -162,40 +162,40 @@ pub enum Goal<'a> {
         target: &'a OsStr,
     },
     /// Nothing: the file is removed. The directory stays, even if it is empty then.
-    Gone,
+    Absent,
 }
 
-impl<'a> Goal<'a> {
+impl<'a> NewState<'a> {
     /// A regular file with this content and the metadata of the file it replaces.
-    pub const fn content(pieces: &'a [&'a [u8]]) -> Goal<'a> {
-        Goal::File { pieces, executable: None, mode: None, like: None, attributes: None }
+    pub const fn content(chunks: &'a [&'a [u8]]) -> NewState<'a> {
+        NewState::File { chunks, executable: None, mode: None, like: None, attributes: None }
     }
 
     /// Returns the resulting permission bits; `mode` is that of the replaced or imitated file.
     pub(crate) const fn mode(&self, mode: u32) -> u32 {
         let mode = mode & 0o7777;
         match self {
-            Goal::File { mode: Some(exactly), .. } => *exactly & 0o7777,
-            Goal::File { executable: Some(true), .. } => mode | ((mode & 0o444) >> 2),
-            Goal::File { executable: Some(false), .. } => mode & !0o111,
+            NewState::File { mode: Some(exactly), .. } => *exactly & 0o7777,
+            NewState::File { executable: Some(true), .. } => mode | ((mode & 0o444) >> 2),
+            NewState::File { executable: Some(false), .. } => mode & !0o111,
             _ => mode,
         }
     }
 
     /// Content of a regular file that is given whole; empty for anything else.
-    pub const fn pieces(&self) -> &'a [&'a [u8]] {
+    pub const fn chunks(&self) -> &'a [&'a [u8]] {
         match self {
-            Goal::File { pieces, .. } => pieces,
-            Goal::Spliced { .. } | Goal::Link { .. } | Goal::Gone => &[],
+            NewState::File { chunks: pieces, .. } => pieces,
+            NewState::Spliced { .. } | NewState::Link { .. } | NewState::Absent => &[],
         }
     }
 
     /// Length of the new content in bytes.
     pub(crate) fn length(&self) -> u64 {
         match self {
-            Goal::File { pieces, .. } => pieces.iter().map(|piece| piece.len() as u64).sum(),
-            Goal::Spliced { pieces, .. } => pieces.iter().map(Piece::len).sum(),
-            Goal::Link { .. } | Goal::Gone => 0,
+            NewState::File { chunks: pieces, .. } => pieces.iter().map(|piece| piece.len() as u64).sum(),
+            NewState::Spliced { chunks: pieces, .. } => pieces.iter().map(SpliceChunk::len).sum(),
+            NewState::Link { .. } | NewState::Absent => 0,
         }
     }
 }
@@ -203,18 +203,18 @@ impl<'a> Goal<'a> {
 /// The intended change of one path. A move is two drafts of one transaction: [`Goal::Gone`] at the source, and a file
 /// [`like`](Goal::File::like) the source at the target; so it also works across mounts.
 #[derive(Clone, Copy, Debug)]
-pub struct Draft<'a> {
+pub struct FileWrite<'a> {
     /// The path.
-    pub place: &'a Place,
+    pub path: &'a SafePath,
     /// Precondition.
-    pub expect: Expect<'a>,
+    pub precondition: Precondition<'a>,
     /// Intended state.
-    pub goal: Goal<'a>,
+    pub new_state: NewState<'a>,
 }
 
 /// Method by which new content became visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
+pub enum WriteMethod {
     /// The file is new.
     Created,
     /// A finished file was renamed over the old one.
@@ -227,37 +227,37 @@ pub enum Method {
     Removed,
 }
 
-impl Method {
+impl WriteMethod {
     /// The name in replies: `created`, `renamed`, `exchanged`, `in place` or `removed`.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Method::Created => "created",
-            Method::Renamed => "renamed",
-            Method::Exchanged => "exchanged",
-            Method::InPlace => "in place",
-            Method::Removed => "removed",
+            WriteMethod::Created => "created",
+            WriteMethod::Renamed => "renamed",
+            WriteMethod::Exchanged => "exchanged",
+            WriteMethod::InPlace => "in place",
+            WriteMethod::Removed => "removed",
         }
     }
 }
 
 /// Result of one draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteReport {
     /// Metadata of the file after publishing, or of the removed file.
-    pub stamp: Stamp,
+    pub meta: FileMeta,
     /// Publishing method.
-    pub method: Method,
+    pub method: WriteMethod,
     /// Notes for the user, one sentence each: why it was written in place, what could not be kept.
     pub notes: Vec<String>,
 }
 
 /// Type of a directory entry. A link is a link, whatever its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum EntryKind {
     /// A regular file.
     File,
     /// A directory.
-    Folder,
+    Directory,
     /// A symbolic link.
     Link,
     /// A device, a pipe, a socket.
@@ -266,20 +266,20 @@ pub enum Kind {
 
 /// A directory entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Entry {
+pub struct DirEntry {
     /// The name.
     pub name: OsString,
     /// Its type.
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
 
 /// Lookup result of a name of any type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NameInfo {
     /// Metadata of the file itself.
-    pub stamp: Stamp,
+    pub meta: FileMeta,
     /// Metadata of the link's target, if it is a link with an existing target.
-    pub leads_to: Option<Stamp>,
+    pub target: Option<FileMeta>,
 }
 
 /// A place where files live: the disk or memory.
@@ -291,59 +291,59 @@ pub trait Store: Send + Sync {
     ///
     /// Fails with `path.invalid` (not absolute, empty, NUL, a file used as a directory), `path.outside`, `path.symlink`
     /// (a link that is broken, loops or leaves the roots) or `io.*`.
-    fn admit(&self, path: &Path) -> Result<Place>;
+    fn resolve_path(&self, path: &Path) -> Result<SafePath>;
 
     /// Resolves a path without following a link that is its last component: the result is the link itself. Links before
     /// that are followed.
-    fn admit_link(&self, path: &Path) -> Result<Place>;
+    fn resolve_no_follow(&self, path: &Path) -> Result<SafePath>;
 
     /// Returns the target of the symbolic link at `place`; `None` if it is not a link. Fails with `io.*`.
-    fn link(&self, place: &Place) -> Result<Option<OsString>>;
+    fn read_link(&self, place: &SafePath) -> Result<Option<OsString>>;
 
     /// Returns the metadata of the regular file at `place`; `None` if nothing is there. Fails with `path.not_regular`
     /// for anything else.
-    fn stamp(&self, place: &Place) -> Result<Option<Stamp>>;
+    fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>>;
 
     /// Reads the file into `buffer` (cleared first, capacity reused); `None` if there is none. Never reads more than
     /// `limit` + 1 bytes.
     ///
     /// Fails with `path.not_regular`, `file.too_large` (with size and limit in bytes), `conflict.raced` (the file is
     /// being written) or `io.*`.
-    fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>>;
+    fn read(&self, place: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>>;
 
     /// Opens a file of any size, to read it in chunks and to replace it with a spliced file; `None` if there is none.
     ///
     /// Fails with `path.not_regular` or `io.*`.
-    fn source(&self, place: &Place) -> Result<Option<Source>>;
+    fn source(&self, place: &SafePath) -> Result<Option<FileSource>>;
 
     /// Returns the names in the parent directory of `place`, sorted, at most 10,000; empty if the directory does not
     /// exist.
-    fn siblings(&self, place: &Place) -> Result<Vec<OsString>>;
+    fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>>;
 
     /// Returns the owner and extended attributes of the regular file at `place`; `None` if there is none.
     ///
     /// Fails with `path.not_regular`, `file.too_large` for more than 256 KiB of attributes, or `io.*`.
-    fn attributes(&self, place: &Place) -> Result<Option<Attributes>>;
+    fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>>;
 
     /// Removes the directory at `place` if it is empty; returns false otherwise. Fails with `io.*`.
-    fn remove_folder(&self, place: &Place) -> Result<bool>;
+    fn remove_dir(&self, place: &SafePath) -> Result<bool>;
 
     /// Lists the directory at `place`, sorted by name; `None` if it is not a directory. Fails with `call.too_large` for
     /// more than 500,000 entries, or `io.*`.
-    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>>;
+    fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>>;
 
     /// Looks up names in a directory below a root; `None` for a name that does not exist or cannot be examined. Only
     /// device, inode and type of the results are reliable; nothing is opened.
     ///
     /// Fails with `io.*` if the directory exists and cannot be entered.
-    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>>;
+    fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>>;
 
     /// Looks up each component of a path below a root, the first one first, and the wanted names beside it. Stops
     /// before the first component that does not exist; nothing counts as existing behind a link.
     ///
     /// Fails with `io.*` if a directory exists and cannot be entered.
-    fn along(&self, root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
-        along::one_by_one(self, root, path, wanted)
+    fn walk_components(&self, root: usize, path: &Path, wanted: &NameSet) -> Result<Vec<PathComponent>> {
+        components::one_by_one(self, root, path, wanted)
     }
 
     /// Writes every draft to a temporary file, not visible yet, with the requested durability. Missing parent
@@ -352,32 +352,32 @@ pub trait Store: Send + Sync {
     /// Fails with `io.permission` for a file that the caller may not write or remove, `conflict.raced` if a
     /// precondition is already known not to hold, `file.not_found` if the file to remove or imitate is missing,
     /// `path.not_regular` or `io.*`. After an error nothing is left behind.
-    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>>;
+    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>>;
 
     /// Does postponed work after the reply is out: frees the space of replaced files. Nothing else depends on it, and
     /// the next [`Store::stage`] does it too.
-    fn settle(&self) {}
+    fn run_deferred(&self) {}
 }
 
 /// Predicted result of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ahead {
+pub struct CommitPreview {
     /// For each draft, the metadata of the resulting file, or of the file to be removed. Only the last change time is
     /// still to come.
-    pub stamps: Vec<Stamp>,
+    pub metadata: Vec<FileMeta>,
     /// Directories that were created for it, parents first.
-    pub made: Vec<PathBuf>,
+    pub created_dirs: Vec<PathBuf>,
     /// Content id of a spliced file; only the store has read all of its bytes.
-    pub spliced: Option<ContentId>,
+    pub spliced_content: Option<ContentId>,
 }
 
 /// A backend's implementation of [`Staged`]. Dropping it without [`Transaction::commit`] discards everything staged.
 pub trait Transaction {
     /// See [`Staged::ahead`].
-    fn ahead(&self) -> Ahead;
+    fn preview(&self) -> CommitPreview;
 
     /// See [`Staged::commit`].
-    fn commit(self: Box<Self>) -> Result<Vec<Written>>;
+    fn commit(self: Box<Self>) -> Result<Vec<WriteReport>>;
 }
 
 /// A staged transaction: written, perhaps durable, not visible. Dropping it discards its temporary files and created
@@ -396,8 +396,8 @@ impl<'a> Staged<'a> {
 
 impl Staged<'_> {
     /// Predicts the result of [`Staged::commit`].
-    pub fn ahead(&self) -> Ahead {
-        self.transaction.ahead()
+    pub fn preview(&self) -> CommitPreview {
+        self.transaction.preview()
     }
 
     /// Syncs if requested, locks, checks every precondition again, then publishes; returns one result per draft, in
@@ -405,7 +405,7 @@ impl Staged<'_> {
     ///
     /// Fails with `conflict.raced` if a file does not meet its precondition, `lock.timeout` or `io.*`: nothing was
     /// changed then. After `io.partial` something stayed changed; the evidence says what.
-    pub fn commit(self) -> Result<Vec<Written>> {
+    pub fn commit(self) -> Result<Vec<WriteReport>> {
         self.transaction.commit()
     }
 }

@@ -5,7 +5,9 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Draft, Durability, Entry, Expect, Goal, Kind, Memory, Method, Store};
+use emendate_fs::{
+    DirEntry, Durability, EntryKind, FileWrite, MemoryStore, NewState, Precondition, Store, WriteMethod,
+};
 use rig::{LEVELS, Rig, expect, refused, replace};
 use std::path::Path;
 
@@ -14,7 +16,7 @@ fn on_both(check: fn(&dyn Store, &Path)) {
     let rig = Rig::new();
     check(&rig.store, &rig.root);
     rig.clean();
-    let memory = Memory::new(Path::new("/work/root"));
+    let memory = MemoryStore::new(Path::new("/work/root"));
     check(&memory, Path::new("/work/root"));
 }
 
@@ -23,7 +25,7 @@ fn put(store: &dyn Store, path: &Path, text: &str) {
 }
 
 fn get(store: &dyn Store, path: &Path) -> Option<String> {
-    let version = store.read(&store.admit(path).unwrap(), 1 << 20, Vec::new()).unwrap()?;
+    let version = store.read(&store.resolve_path(path).unwrap(), 1 << 20, Vec::new()).unwrap()?;
     Some(String::from_utf8(version.bytes).unwrap())
 }
 
@@ -32,17 +34,17 @@ fn paths() {
     on_both(|store, root| {
         put(store, &root.join("a/f"), "x");
         assert_eq!(store.roots()[0].canonical, root);
-        assert_eq!(store.admit(&root.join("a/../a//./f")).unwrap().relative(), Path::new("a/f"));
-        refused(store.admit(Path::new("a/f")), Code::PathInvalid);
-        refused(store.admit(Path::new("")), Code::PathInvalid);
-        refused(store.admit(&root.join("a/f/g")), Code::PathInvalid);
-        refused(store.admit(&root.join("a/f/")), Code::PathInvalid);
-        refused(store.admit(&root.join("../x")), Code::PathOutside);
-        refused(store.admit(&root.with_file_name("root-evil").join("f")), Code::PathOutside);
-        refused(store.admit(Path::new("/etc/passwd")), Code::PathOutside);
+        assert_eq!(store.resolve_path(&root.join("a/../a//./f")).unwrap().relative(), Path::new("a/f"));
+        refused(store.resolve_path(Path::new("a/f")), Code::PathInvalid);
+        refused(store.resolve_path(Path::new("")), Code::PathInvalid);
+        refused(store.resolve_path(&root.join("a/f/g")), Code::PathInvalid);
+        refused(store.resolve_path(&root.join("a/f/")), Code::PathInvalid);
+        refused(store.resolve_path(&root.join("../x")), Code::PathOutside);
+        refused(store.resolve_path(&root.with_file_name("root-evil").join("f")), Code::PathOutside);
+        refused(store.resolve_path(Path::new("/etc/passwd")), Code::PathOutside);
         for folder in ["a", ""] {
-            let place = store.admit(&root.join(folder)).unwrap();
-            refused(store.stamp(&place), Code::PathNotRegular);
+            let place = store.resolve_path(&root.join(folder)).unwrap();
+            refused(store.metadata(&place), Code::PathNotRegular);
             refused(store.read(&place, 10, Vec::new()), Code::PathNotRegular);
         }
     });
@@ -53,10 +55,10 @@ fn listing() {
     on_both(|store, root| {
         put(store, &root.join("b"), "");
         put(store, &root.join("a/f"), "");
-        let list = |path: &Path| store.list(&store.admit(path).unwrap()).unwrap();
-        let entry = |name: &str, kind| Entry { name: name.into(), kind };
-        assert_eq!(list(root), Some(vec![entry("a", Kind::Folder), entry("b", Kind::File)]));
-        assert_eq!(list(&root.join("a")), Some(vec![entry("f", Kind::File)]));
+        let list = |path: &Path| store.list(&store.resolve_path(path).unwrap()).unwrap();
+        let entry = |name: &str, kind| DirEntry { name: name.into(), kind };
+        assert_eq!(list(root), Some(vec![entry("a", EntryKind::Directory), entry("b", EntryKind::File)]));
+        assert_eq!(list(&root.join("a")), Some(vec![entry("f", EntryKind::File)]));
         assert_eq!((list(&root.join("b")), list(&root.join("n"))), (None, None));
     });
 }
@@ -67,12 +69,12 @@ fn reading() {
         assert_eq!(get(store, &root.join("f")), None);
         put(store, &root.join("f"), "12345");
         put(store, &root.join("d/e/g"), "");
-        let place = store.admit(&root.join("f")).unwrap();
+        let place = store.resolve_path(&root.join("f")).unwrap();
         assert_eq!(store.siblings(&place).unwrap(), ["d", "f"]);
-        assert_eq!(store.siblings(&store.admit(&root.join("d/x")).unwrap()).unwrap(), ["e"]);
-        assert!(store.siblings(&store.admit(&root.join("n/x")).unwrap()).unwrap().is_empty());
+        assert_eq!(store.siblings(&store.resolve_path(&root.join("d/x")).unwrap()).unwrap(), ["e"]);
+        assert!(store.siblings(&store.resolve_path(&root.join("n/x")).unwrap()).unwrap().is_empty());
         let version = store.read(&place, 5, b"rest".to_vec()).unwrap().unwrap();
-        assert_eq!((version.bytes.as_slice(), Some(version.stamp)), (&b"12345"[..], store.stamp(&place).unwrap()));
+        assert_eq!((version.bytes.as_slice(), Some(version.meta)), (&b"12345"[..], store.metadata(&place).unwrap()));
         let text = refused(store.read(&place, 4, Vec::new()), Code::FileTooLarge);
         assert!(text.contains("5 bytes") && text.contains("limit is 4 bytes"));
     });
@@ -83,19 +85,24 @@ fn writing() {
     on_both(|store, root| {
         for level in LEVELS {
             let path = root.join("deep").join(level.as_str());
-            assert_eq!(replace(store, &path, b"one", level).unwrap().method, Method::Created);
-            let before = store.stamp(&store.admit(&path).unwrap()).unwrap().unwrap();
+            assert_eq!(replace(store, &path, b"one", level).unwrap().method, WriteMethod::Created);
+            let before = store.metadata(&store.resolve_path(&path).unwrap()).unwrap().unwrap();
             let written = replace(store, &path, b"two", level).unwrap();
             assert_eq!(get(store, &path).as_deref(), Some("two"));
-            assert_eq!(store.stamp(&store.admit(&path).unwrap()).unwrap(), Some(written.stamp));
-            assert!(!before.same_file(&written.stamp));
+            assert_eq!(store.metadata(&store.resolve_path(&path).unwrap()).unwrap(), Some(written.meta));
+            assert!(!before.same_file(&written.meta));
         }
-        let place = store.admit(&root.join("none/f")).unwrap();
-        let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
+        let place = store.resolve_path(&root.join("none/f")).unwrap();
+        let draft =
+            [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) }];
         drop(store.stage(&draft, Durability::Power).unwrap());
         assert_eq!(get(store, &root.join("none/f")), None);
-        let root_itself = store.admit(root).unwrap();
-        let draft = [Draft { place: &root_itself, expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
+        let root_itself = store.resolve_path(root).unwrap();
+        let draft = [FileWrite {
+            path: &root_itself,
+            precondition: Precondition::Missing,
+            new_state: NewState::content(&[b"x"]),
+        }];
         refused(store.stage(&draft, Durability::Power), Code::PathNotRegular);
     });
 }
@@ -106,12 +113,12 @@ fn expectations() {
         let (one, two) = (root.join("one"), root.join("two"));
         put(store, &one, "1");
         put(store, &two, "2");
-        let places = [&one, &two].map(|path| store.admit(path).unwrap());
+        let places = [&one, &two].map(|path| store.resolve_path(path).unwrap());
         let olds = [0, 1].map(|at| store.read(&places[at], 10, Vec::new()).unwrap());
-        let drafts = [0, 1].map(|at| Draft {
-            place: &places[at],
-            expect: expect(olds[at].as_ref()),
-            goal: Goal::content(&[b"new"]),
+        let drafts = [0, 1].map(|at| FileWrite {
+            path: &places[at],
+            precondition: expect(olds[at].as_ref()),
+            new_state: NewState::content(&[b"new"]),
         });
         // After staging, another program saves the second file.
         let staged = store.stage(&drafts, Durability::Power).unwrap();
@@ -119,10 +126,15 @@ fn expectations() {
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
         // A missing file is a precondition too.
-        let draft = [Draft { place: &places[0], expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
+        let draft = [FileWrite {
+            path: &places[0],
+            precondition: Precondition::Missing,
+            new_state: NewState::content(&[b"x"]),
+        }];
         refused(store.stage(&draft, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
-        let gone = store.admit(&root.join("gone")).unwrap();
-        let draft = [Draft { place: &gone, expect: expect(olds[0].as_ref()), goal: Goal::content(&[b"x"]) }];
+        let gone = store.resolve_path(&root.join("gone")).unwrap();
+        let draft =
+            [FileWrite { path: &gone, precondition: expect(olds[0].as_ref()), new_state: NewState::content(&[b"x"]) }];
         refused(store.stage(&draft, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
     });
@@ -130,24 +142,24 @@ fn expectations() {
 
 #[test]
 fn memory_for_tests() {
-    let memory = Memory::new(Path::new("/r"));
+    let memory = MemoryStore::new(Path::new("/r"));
     memory.put("a/b", "one");
     memory.put("/r/a/b", "two");
     memory.put("/elsewhere", "ignored");
     memory.put("../x", "ignored");
     assert_eq!(memory.get("/r/a/b").as_deref(), Some(&b"two"[..]));
     assert_eq!((memory.get("/elsewhere"), memory.get("x")), (None, None));
-    let stamp = |memory: &Memory| memory.stamp(&memory.admit(Path::new("/r/a/b")).unwrap()).unwrap();
+    let stamp = |memory: &MemoryStore| memory.metadata(&memory.resolve_path(Path::new("/r/a/b")).unwrap()).unwrap();
     let before = stamp(&memory).unwrap();
     memory.put("a/b", "three");
     assert!(before.same_file(&stamp(&memory).unwrap()), "a foreign write keeps the inode");
-    let place = memory.admit(Path::new("/r/a/b")).unwrap();
+    let place = memory.resolve_path(Path::new("/r/a/b")).unwrap();
     let old = memory.read(&place, 10, Vec::new()).unwrap();
     memory.remove("a/b");
     assert_eq!(stamp(&memory), None);
     memory.put("a/b", "three");
     assert!(!before.same_file(&stamp(&memory).unwrap()));
     // The same bytes in another inode are another file.
-    let draft = [Draft { place: &place, expect: expect(old.as_ref()), goal: Goal::content(&[b"x"]) }];
+    let draft = [FileWrite { path: &place, precondition: expect(old.as_ref()), new_state: NewState::content(&[b"x"]) }];
     refused(memory.stage(&draft, Durability::Power), Code::ConflictRaced);
 }

@@ -5,7 +5,9 @@
 mod rig;
 
 use emendate_core::{Code, Result};
-use emendate_fs::{Draft, Durability, Expect, Goal, Memory, Method, Place, Store, Version, Written};
+use emendate_fs::{
+    Durability, FileVersion, FileWrite, MemoryStore, NewState, Precondition, SafePath, Store, WriteMethod, WriteReport,
+};
 use rig::{LEVELS, Rig, as_nobody, expect, refused, replace};
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -26,53 +28,62 @@ enum To {
 struct Call<'a> {
     store: &'a dyn Store,
     root: &'a Path,
-    asks: Vec<(Place, Option<Version>, Option<std::ffi::OsString>, To)>,
-    models: Vec<Place>,
+    asks: Vec<(SafePath, Option<FileVersion>, Option<std::ffi::OsString>, To)>,
+    models: Vec<SafePath>,
 }
 
 impl<'a> Call<'a> {
     fn new(store: &'a dyn Store, root: &'a Path, asks: &[(&str, To)]) -> Call<'a> {
         let one = |&(name, to): &(&str, To)| {
-            let place = store.admit_link(&root.join(name)).unwrap();
-            let link = store.link(&place).unwrap();
+            let place = store.resolve_no_follow(&root.join(name)).unwrap();
+            let link = store.read_link(&place).unwrap();
             let version = if link.is_some() { None } else { store.read(&place, rig::LIMIT, Vec::new()).unwrap() };
             (place, version, link, to)
         };
         let asks: Vec<_> = asks.iter().map(one).collect();
-        let model = |to: &To| store.admit(&root.join(if let To::Like(_, like) = *to { like } else { "x" })).unwrap();
+        let model =
+            |to: &To| store.resolve_path(&root.join(if let To::Like(_, like) = *to { like } else { "x" })).unwrap();
         let models = asks.iter().map(|(.., to)| model(to)).collect();
         Call { store, root, asks, models }
     }
 
     /// Stages everything, lets another program act, and commits.
-    fn go(&self, level: Durability, meanwhile: impl FnOnce(&dyn Store, &Path)) -> Result<Vec<Written>> {
+    fn go(&self, level: Durability, meanwhile: impl FnOnce(&dyn Store, &Path)) -> Result<Vec<WriteReport>> {
         let texts = self.asks.iter().map(|(_, version, _, to)| match to {
             To::Text(text) | To::Like(text, _) => vec![text.as_bytes()],
             _ => vec![version.as_ref().map_or(&[][..], |version| &version.bytes)],
         });
         let texts: Vec<Vec<&[u8]>> = texts.collect();
-        let drafts: Vec<Draft<'_>> = self
+        let drafts: Vec<FileWrite<'_>> = self
             .asks
             .iter()
             .zip(&self.models)
             .zip(&texts)
             .map(|(((place, version, link, to), like), pieces)| {
                 let expect = match link {
-                    Some(target) => Expect::Link { target },
+                    Some(target) => Precondition::Link { target },
                     None => expect(version.as_ref()),
                 };
                 let goal = match *to {
-                    To::Text(_) => Goal::content(pieces),
-                    To::Like(..) => {
-                        Goal::File { pieces, executable: None, mode: None, like: Some(like), attributes: None }
-                    }
-                    To::Mode(on) => {
-                        Goal::File { pieces, executable: Some(on), mode: None, like: None, attributes: None }
-                    }
-                    To::Link(target) => Goal::Link { target: OsStr::new(target) },
-                    To::Gone => Goal::Gone,
+                    To::Text(_) => NewState::content(pieces),
+                    To::Like(..) => NewState::File {
+                        chunks: pieces,
+                        executable: None,
+                        mode: None,
+                        like: Some(like),
+                        attributes: None,
+                    },
+                    To::Mode(on) => NewState::File {
+                        chunks: pieces,
+                        executable: Some(on),
+                        mode: None,
+                        like: None,
+                        attributes: None,
+                    },
+                    To::Link(target) => NewState::Link { target: OsStr::new(target) },
+                    To::Gone => NewState::Absent,
                 };
-                Draft { place, expect, goal }
+                FileWrite { path: place, precondition: expect, new_state: goal }
             })
             .collect();
         let staged = self.store.stage(&drafts, level)?;
@@ -81,20 +92,20 @@ impl<'a> Call<'a> {
     }
 }
 
-fn go(store: &dyn Store, root: &Path, asks: &[(&str, To)]) -> Result<Vec<Written>> {
+fn go(store: &dyn Store, root: &Path, asks: &[(&str, To)]) -> Result<Vec<WriteReport>> {
     Call::new(store, root, asks).go(Durability::default(), |_, _| ())
 }
 
 /// Describes the given names: `name mode text` or `name -> target`.
 fn tree(store: &dyn Store, root: &Path, names: &[&str]) -> Vec<String> {
     let one = |name: &&str| {
-        let place = store.admit_link(&root.join(name)).unwrap();
-        if let Some(target) = store.link(&place).unwrap() {
+        let place = store.resolve_no_follow(&root.join(name)).unwrap();
+        if let Some(target) = store.read_link(&place).unwrap() {
             return format!("{name} -> {}", target.to_str().unwrap());
         }
         store.read(&place, rig::LIMIT, Vec::new()).unwrap().map_or_else(
             || format!("{name} -"),
-            |it| format!("{name} {:o} {}", it.stamp.mode & 0o7777, String::from_utf8(it.bytes).unwrap()),
+            |it| format!("{name} {:o} {}", it.meta.mode & 0o7777, String::from_utf8(it.bytes).unwrap()),
         )
     };
     names.iter().map(one).collect()
@@ -105,7 +116,7 @@ fn on_both(check: fn(&dyn Store, &Path)) {
     let rig = Rig::new();
     check(&rig.store, &rig.root);
     rig.clean();
-    check(&Memory::new(Path::new("/work/root")), Path::new("/work/root"));
+    check(&MemoryStore::new(Path::new("/work/root")), Path::new("/work/root"));
 }
 
 fn put(store: &dyn Store, root: &Path, files: &[(&str, &str)]) {
@@ -120,14 +131,14 @@ fn removing() {
         for level in LEVELS {
             put(store, root, &[("d/a", "one"), ("d/b", "two")]);
             let call = Call::new(store, root, &[("d/a", To::Gone)]);
-            let stamp = store.stamp(&call.asks[0].0).unwrap().unwrap();
+            let stamp = store.metadata(&call.asks[0].0).unwrap().unwrap();
             let written = call.go(level, |_, _| ()).unwrap();
-            assert_eq!((written[0].method, written[0].stamp.ino), (Method::Removed, stamp.ino));
+            assert_eq!((written[0].method, written[0].meta.ino), (WriteMethod::Removed, stamp.ino));
             assert_eq!(written[0].method.as_str(), "removed");
             assert_eq!(tree(store, root, &["d/a", "d/b"]), ["d/a -", "d/b 644 two"]);
             // The directory stays when its last file is removed.
             go(store, root, &[("d/b", To::Gone)]).unwrap();
-            refused(store.stamp(&store.admit(&root.join("d")).unwrap()), Code::PathNotRegular);
+            refused(store.metadata(&store.resolve_path(&root.join("d")).unwrap()), Code::PathNotRegular);
         }
         assert!(refused(go(store, root, &[("d/a", To::Gone)]), Code::FileMissing).contains("remove"));
         refused(go(store, root, &[("d/new", To::Like("x", "d/none"))]), Code::FileMissing);
@@ -143,27 +154,29 @@ fn links() {
     on_both(|store, root| {
         put(store, root, &[("f", "text"), ("g", "text")]);
         let made = go(store, root, &[("l", To::Link("f")), ("d/up", To::Link("../f")), ("loose", To::Link("none"))]);
-        assert!(made.unwrap().iter().all(|it| it.method == Method::Created && it.stamp.mode & 0o170_000 == 0o120_000));
+        assert!(
+            made.unwrap().iter().all(|it| it.method == WriteMethod::Created && it.meta.mode & 0o170_000 == 0o120_000)
+        );
         assert_eq!(
             tree(store, root, &["l", "d/up", "loose", "f"]),
             ["l -> f", "d/up -> ../f", "loose -> none", "f 644 text"]
         );
         // `admit` follows the link, `admit_link` does not; both follow links on the way.
         go(store, root, &[("way", To::Link("d"))]).unwrap();
-        let place = store.admit(&root.join("way/up")).unwrap();
+        let place = store.resolve_path(&root.join("way/up")).unwrap();
         assert_eq!((place.relative(), place.via_link()), (Path::new("f"), Some(&*root.join("way"))));
-        let place = store.admit_link(&root.join("way/up")).unwrap();
+        let place = store.resolve_no_follow(&root.join("way/up")).unwrap();
         assert_eq!((place.relative(), place.via_link()), (Path::new("d/up"), Some(&*root.join("way"))));
-        assert_eq!(store.link(&place).unwrap().unwrap(), "../f");
-        assert_eq!(store.link(&store.admit_link(&root.join("f")).unwrap()).unwrap(), None);
-        assert_eq!(store.link(&store.admit_link(&root.join("none")).unwrap()).unwrap(), None);
-        refused(store.stamp(&place), Code::PathSymlink);
-        refused(store.admit(&root.join("loose")), Code::PathSymlink);
-        refused(store.admit_link(&root.join("loose/x")), Code::PathSymlink);
+        assert_eq!(store.read_link(&place).unwrap().unwrap(), "../f");
+        assert_eq!(store.read_link(&store.resolve_no_follow(&root.join("f")).unwrap()).unwrap(), None);
+        assert_eq!(store.read_link(&store.resolve_no_follow(&root.join("none")).unwrap()).unwrap(), None);
+        refused(store.metadata(&place), Code::PathSymlink);
+        refused(store.resolve_path(&root.join("loose")), Code::PathSymlink);
+        refused(store.resolve_no_follow(&root.join("loose/x")), Code::PathSymlink);
         // Links over links, removed links, a link for a file; never through a link.
         let written =
             go(store, root, &[("l", To::Link("g")), ("d/up", To::Gone), ("loose", To::Text("solid"))]).unwrap();
-        assert_eq!(written[1].method, Method::Removed);
+        assert_eq!(written[1].method, WriteMethod::Removed);
         go(store, root, &[("g", To::Link("f"))]).unwrap();
         let names = ["l", "d/up", "loose", "f", "g"];
         assert_eq!(tree(store, root, &names), ["l -> g", "d/up -", "loose 644 solid", "f 644 text", "g -> f"]);
@@ -187,7 +200,7 @@ fn modes_and_moves() {
         assert_eq!(tree(store, root, &["new/a", "b"]), ["new/a 644 b", "b 755 AA"]);
         let chain = [("b", To::Gone), ("c/old", To::Like("AA", "b")), ("c/new", To::Like("c", "c/old"))];
         let written = go(store, root, &chain).unwrap();
-        assert_eq!([0, 2].map(|at| written[at].method), [Method::Removed, Method::Created]);
+        assert_eq!([0, 2].map(|at| written[at].method), [WriteMethod::Removed, WriteMethod::Created]);
         assert_eq!(tree(store, root, &["b", "c/old", "c/new"]), ["b -", "c/old 755 AA", "c/new 644 c"]);
         go(store, root, &[("c/old", To::Mode(false))]).unwrap();
         assert_eq!(tree(store, root, &["c/old"]), ["c/old 644 AA"]);
@@ -215,7 +228,7 @@ fn transactions_with_every_kind_of_change_are_atomic() {
         tree(store, root, &names)
     };
     let spoil = |store: &dyn Store, root: &Path| put(store, root, &[("last", "theirs")]);
-    let memory = Memory::new(Path::new("/root"));
+    let memory = MemoryStore::new(Path::new("/root"));
     for level in LEVELS {
         let rig = Rig::new();
         for (store, root) in [(&rig.store as &dyn Store, &*rig.root), (&memory, Path::new("/root"))] {
@@ -376,13 +389,13 @@ fn directory_at_the_target_is_refused() {
     on_both(|store, root| {
         put(store, root, &[("d/f", "x"), ("e", "e")]);
         for to in [To::Text("x"), To::Link("x")] {
-            let place = store.admit_link(&root.join("d")).unwrap();
-            let drafts = [Draft {
-                place: &place,
-                expect: Expect::Missing,
-                goal: match to {
-                    To::Link(target) => Goal::Link { target: OsStr::new(target) },
-                    _ => Goal::content(&[b"x"]),
+            let place = store.resolve_no_follow(&root.join("d")).unwrap();
+            let drafts = [FileWrite {
+                path: &place,
+                precondition: Precondition::Missing,
+                new_state: match to {
+                    To::Link(target) => NewState::Link { target: OsStr::new(target) },
+                    _ => NewState::content(&[b"x"]),
                 },
             }];
             let result = store.stage(&drafts, Durability::default()).and_then(emendate_fs::Staged::commit);
@@ -390,7 +403,7 @@ fn directory_at_the_target_is_refused() {
         }
         // Also when its last file is removed in the same transaction, or before: directories stay.
         go(store, root, &[("d/f", To::Gone)]).unwrap();
-        let place = store.admit(&root.join("d")).unwrap();
+        let place = store.resolve_path(&root.join("d")).unwrap();
         refused(store.read(&place, 10, Vec::new()), Code::PathNotRegular);
         assert_eq!(store.siblings(&place).unwrap(), ["d", "e"]);
     });
@@ -410,14 +423,15 @@ fn move_keeps_attributes_and_set_id_bits_of_the_owner() {
     let shm = Path::new("/dev/shm");
     if let Ok(other) = tempfile::tempdir_in(shm) {
         let outer = other.path().canonicalize().unwrap();
-        let store = emendate_fs::Local::open(&[rig.root.clone(), outer.clone()]).unwrap();
+        let store = emendate_fs::LocalStore::open(&[rig.root.clone(), outer.clone()]).unwrap();
         let there = outer.join("c");
-        let (from, to) = (store.admit(&rig.path("d/b")).unwrap(), store.admit(&there).unwrap());
+        let (from, to) = (store.resolve_path(&rig.path("d/b")).unwrap(), store.resolve_path(&there).unwrap());
         let old = store.read(&from, 100, Vec::new()).unwrap().unwrap();
-        let goal = Goal::File { pieces: &[b"old"], executable: None, mode: None, like: Some(&from), attributes: None };
+        let goal =
+            NewState::File { chunks: &[b"old"], executable: None, mode: None, like: Some(&from), attributes: None };
         let drafts = [
-            Draft { place: &from, expect: expect(Some(&old)), goal: Goal::Gone },
-            Draft { place: &to, expect: Expect::Missing, goal },
+            FileWrite { path: &from, precondition: expect(Some(&old)), new_state: NewState::Absent },
+            FileWrite { path: &to, precondition: Precondition::Missing, new_state: goal },
         ];
         store.stage(&drafts, Durability::default()).unwrap().commit().unwrap();
         assert_eq!(there.metadata().unwrap().mode() & 0o7777, 0o4755);
@@ -431,14 +445,19 @@ fn explicit_mode_ignores_the_umask() {
     on_both(|store, root| {
         put(store, root, &[("old", "x")]);
         for (name, mode) in [("new", 0o666), ("d/new", 0o600), ("old", 0o751), ("old", 0o4640)] {
-            let place = store.admit(&root.join(name)).unwrap();
+            let place = store.resolve_path(&root.join(name)).unwrap();
             let version = store.read(&place, 10, Vec::new()).unwrap();
-            let goal =
-                Goal::File { pieces: &[b"y"], executable: Some(true), mode: Some(mode), like: None, attributes: None };
-            let drafts = [Draft { place: &place, expect: expect(version.as_ref()), goal }];
+            let goal = NewState::File {
+                chunks: &[b"y"],
+                executable: Some(true),
+                mode: Some(mode),
+                like: None,
+                attributes: None,
+            };
+            let drafts = [FileWrite { path: &place, precondition: expect(version.as_ref()), new_state: goal }];
             let written = store.stage(&drafts, Durability::default()).unwrap().commit().unwrap();
-            assert_eq!(written[0].stamp.mode & 0o7777, mode, "{name}");
-            assert_eq!(store.stamp(&place).unwrap().unwrap().mode & 0o7777, mode, "{name}");
+            assert_eq!(written[0].meta.mode & 0o7777, mode, "{name}");
+            assert_eq!(store.metadata(&place).unwrap().unwrap().mode & 0o7777, mode, "{name}");
         }
     });
 }

@@ -9,7 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that tells what it does")]
 
-use emendate_fs::{Draft, Durability, Expect, Goal, Local, Place, Store, Version};
+use emendate_fs::{Durability, FileVersion, FileWrite, LocalStore, NewState, Precondition, SafePath, Store};
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -93,8 +93,8 @@ impl Bed {
         std::fs::hard_link(self.root().join("linked"), self.root().join("twin")).unwrap();
     }
 
-    fn open(&self) -> Local {
-        Local::open(&[self.root()]).unwrap().with_journal(&self.outer.join("journal")).unwrap()
+    fn open(&self) -> LocalStore {
+        LocalStore::open(&[self.root()]).unwrap().with_journal(&self.outer.join("journal")).unwrap()
     }
 
     /// Returns all files; a long one as its first and last byte, its length, and whether all its bytes are equal.
@@ -127,7 +127,7 @@ impl Bed {
         assert!(done.conflicts.is_empty() && done.notes.is_empty(), "{why}: {done:?}");
         assert!(self.open().recover().unwrap().is_empty(), "{why}: a second recovery found something to do");
         for folder in ["probe", "d/probe", "n/m/probe"] {
-            let place = local.admit(&self.root().join(folder)).unwrap();
+            let place = local.resolve_path(&self.root().join(folder)).unwrap();
             if self.root().join(folder).parent().is_some_and(Path::is_dir) {
                 drop(local.stage(&[draft(&place, None, &[b"x"])], Durability::None).unwrap());
             }
@@ -153,9 +153,9 @@ struct Course {
     took: Duration,
 }
 
-fn draft<'a>(place: &'a Place, old: Option<&'a Version>, pieces: &'a [&'a [u8]]) -> Draft<'a> {
-    let expect = old.map_or(Expect::Missing, |old| Expect::Version { bytes: &old.bytes, stamp: &old.stamp });
-    Draft { place, expect, goal: Goal::content(pieces) }
+fn draft<'a>(place: &'a SafePath, old: Option<&'a FileVersion>, pieces: &'a [&'a [u8]]) -> FileWrite<'a> {
+    let expect = old.map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
+    FileWrite { path: place, precondition: expect, new_state: NewState::content(pieces) }
 }
 
 /// The child process: performs one operation and exits.
@@ -175,16 +175,16 @@ fn act(operation: &str, bed: &Bed) {
                 .collect(),
         };
         let read = |name: &String| {
-            let place = local.admit(&bed.root().join(name)).unwrap();
+            let place = local.resolve_path(&bed.root().join(name)).unwrap();
             let old = local.read(&place, 1 << 30, Vec::new()).unwrap();
             (place, old)
         };
-        let found: Vec<(Place, Option<Version>)> = names.iter().map(|(name, _)| read(name)).collect();
+        let found: Vec<(SafePath, Option<FileVersion>)> = names.iter().map(|(name, _)| read(name)).collect();
         let pieces: Vec<[&[u8]; 1]> = names.iter().map(|(_, new)| [&new[..]]).collect();
-        let mut drafts: Vec<Draft<'_>> =
+        let mut drafts: Vec<FileWrite<'_>> =
             found.iter().zip(&pieces).map(|((place, old), pieces)| draft(place, old.as_ref(), pieces)).collect();
         if operation == "batch" {
-            drafts[3].goal = Goal::Gone;
+            drafts[3].new_state = NewState::Absent;
         }
         local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
     }

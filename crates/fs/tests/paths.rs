@@ -5,15 +5,15 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Local, Place, Store};
+use emendate_fs::{LocalStore, SafePath, Store};
 use rig::{LIMIT, Rig, refused};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-fn admit(rig: &Rig, path: impl AsRef<Path>) -> emendate_core::Result<Place> {
-    rig.store.admit(path.as_ref())
+fn admit(rig: &Rig, path: impl AsRef<Path>) -> emendate_core::Result<SafePath> {
+    rig.store.resolve_path(path.as_ref())
 }
 
 #[test]
@@ -22,11 +22,11 @@ fn plain_path_resolves_to_itself() {
     let path = rig.put("a/b/c.txt", "x");
     let place = admit(&rig, &path).unwrap();
     assert_eq!((place.root(), place.relative(), place.absolute()), (0, Path::new("a/b/c.txt"), path.as_path()));
-    assert_eq!((place.asked(), place.via_link()), (path.as_path(), None));
+    assert_eq!((place.requested(), place.via_link()), (path.as_path(), None));
     for odd in ["a//b/./c.txt", "./a/b/c.txt", "a/../a/b/c.txt", "a/b/../../a/b/c.txt"] {
         let asked = rig.root.join(odd);
         let place = admit(&rig, &asked).unwrap();
-        assert_eq!((place.relative(), place.asked()), (Path::new("a/b/c.txt"), asked.as_path()), "{odd}");
+        assert_eq!((place.relative(), place.requested()), (Path::new("a/b/c.txt"), asked.as_path()), "{odd}");
     }
     assert_eq!(admit(&rig, &rig.root).unwrap().absolute(), rig.root);
 }
@@ -130,14 +130,14 @@ fn links_are_followed_within_the_roots_only() {
 
 #[test]
 fn links_of_procfs_are_never_followed() {
-    let store = Local::open(&["/".into()]).unwrap();
+    let store = LocalStore::open(&["/".into()]).unwrap();
     for path in ["/proc/self/root/etc/passwd", "/proc/self/cwd/x", "/proc/self/fd/0"] {
-        refused(store.admit(Path::new(path)), Code::PathSymlink);
+        refused(store.resolve_path(Path::new(path)), Code::PathSymlink);
     }
-    assert_eq!(store.admit(Path::new("/proc/version")).unwrap().absolute(), Path::new("/proc/version"));
-    let place = store.admit(Path::new("/proc/version")).unwrap();
+    assert_eq!(store.resolve_path(Path::new("/proc/version")).unwrap().absolute(), Path::new("/proc/version"));
+    let place = store.resolve_path(Path::new("/proc/version")).unwrap();
     let version = store.read(&place, LIMIT, Vec::new()).unwrap().unwrap();
-    assert!(version.stamp.size == 0 && version.bytes.starts_with(b"Linux"));
+    assert!(version.meta.size == 0 && version.bytes.starts_with(b"Linux"));
 }
 
 #[test]
@@ -149,10 +149,11 @@ fn several_roots_and_a_root_behind_a_link() {
     let alias = rig.outer.path().join("alias");
     symlink(&other, &alias).unwrap();
     let roots = [rig.root.clone(), rig.path("inner"), alias.clone()];
-    let store = Local::open(&roots).unwrap();
+    let store = LocalStore::open(&roots).unwrap();
     std::fs::write(other.join("f"), "x").unwrap();
     symlink("../other/f", rig.path("to-other")).unwrap();
-    let root_of = |path: &Path| store.admit(path).map(|place| (place.root(), place.relative().to_owned())).unwrap();
+    let root_of =
+        |path: &Path| store.resolve_path(path).map(|place| (place.root(), place.relative().to_owned())).unwrap();
     assert_eq!(root_of(&rig.path("a")), (0, "a".into()));
     assert_eq!(root_of(&rig.path("inner/a")), (1, "a".into()));
     assert_eq!(root_of(&rig.path("inner/../a")), (0, "a".into()));
@@ -160,13 +161,13 @@ fn several_roots_and_a_root_behind_a_link() {
     assert_eq!(root_of(&other.join("f")), (2, "f".into()));
     assert_eq!(root_of(&rig.path("to-other")), (2, "f".into()));
     assert_eq!(root_of(&rig.path("../other/f")), (2, "f".into()));
-    assert_eq!(store.admit(&alias.join("f")).unwrap().absolute(), other.join("f"));
+    assert_eq!(store.resolve_path(&alias.join("f")).unwrap().absolute(), other.join("f"));
     assert_eq!(store.roots()[2].given, alias);
 
-    refused(Local::open(&[]), Code::PathInvalid);
-    refused(Local::open(&["relative".into()]), Code::PathInvalid);
-    refused(Local::open(&[rig.path("none")]), Code::PathInvalid);
-    refused(Local::open(&[rig.put("file", "x")]), Code::PathInvalid);
+    refused(LocalStore::open(&[]), Code::PathInvalid);
+    refused(LocalStore::open(&["relative".into()]), Code::PathInvalid);
+    refused(LocalStore::open(&[rig.path("none")]), Code::PathInvalid);
+    refused(LocalStore::open(&[rig.put("file", "x")]), Code::PathInvalid);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Draft, Durability, Goal, Local, Memory, Store};
+use emendate_fs::{Durability, FileWrite, LocalStore, MemoryStore, NewState, Store};
 use rig::{Rig, replace};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -41,11 +41,15 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
         let store = stores[thread % stores.len()];
         for round in 0..rounds {
             loop {
-                let place = store.admit(path).unwrap();
+                let place = store.resolve_path(path).unwrap();
                 let old = store.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
                 let line = format!("{thread}:{round}\n");
                 let pieces: [&[u8]; 2] = [&old.bytes, line.as_bytes()];
-                let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
+                let draft = [FileWrite {
+                    path: &place,
+                    precondition: rig::expect(Some(&old)),
+                    new_state: NewState::content(&pieces),
+                }];
                 let level = if thread.is_multiple_of(2) { Durability::None } else { Durability::Power };
                 match store.stage(&draft, level).and_then(emendate_fs::Staged::commit) {
                     Ok(_) => break,
@@ -59,7 +63,7 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
             scope.spawn(move || append(thread));
         }
     });
-    let place = stores[0].admit(path).unwrap();
+    let place = stores[0].resolve_path(path).unwrap();
     let all = String::from_utf8(stores[0].read(&place, 1 << 20, Vec::new()).unwrap().unwrap().bytes).unwrap();
     let mut lines: Vec<_> = all.lines().collect();
     assert_eq!(lines.len(), threads * rounds);
@@ -72,14 +76,14 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
 fn eight_writers_lose_nothing() {
     let rig = Rig::new();
     let path = rig.put("log", "");
-    let other = Local::open(std::slice::from_ref(&rig.root)).unwrap();
+    let other = LocalStore::open(std::slice::from_ref(&rig.root)).unwrap();
     append_from_threads(&[&rig.store, &other], &path, 8, rig::rounds(50));
     rig.clean();
 }
 
 #[test]
 fn eight_writers_lose_nothing_in_memory() {
-    let memory = Memory::new(Path::new("/root"));
+    let memory = MemoryStore::new(Path::new("/root"));
     memory.put("log", "");
     append_from_threads(&[&memory], Path::new("/root/log"), 8, 50);
 }
@@ -147,10 +151,14 @@ fn user_saving_by_rename_loses_nothing() {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 // Marks the user's text as seen; a save that is replaced without having been seen is lost.
-                let place = rig.store.admit(&path).unwrap();
+                let place = rig.store.resolve_path(&path).unwrap();
                 let Some(old) = rig.store.read(&place, 100, Vec::new()).unwrap() else { continue };
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
-                let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
+                let draft = [FileWrite {
+                    path: &place,
+                    precondition: rig::expect(Some(&old)),
+                    new_state: NewState::content(&pieces),
+                }];
                 if old.bytes.len() < 90 && rig.store.stage(&draft, Durability::Power).is_ok_and(|s| s.commit().is_ok())
                 {
                     edits.fetch_add(1, Ordering::Relaxed);
@@ -185,14 +193,18 @@ fn user_saving_in_place_loses_almost_nothing() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                let place = rig.store.admit(&path).unwrap();
+                let place = rig.store.resolve_path(&path).unwrap();
                 let Ok(Some(old)) = rig.store.read(&place, 100, Vec::new()) else { continue };
                 // A file that is being written at this moment is not a base to build on.
                 if old.bytes.len() < 9 || old.bytes.len() > 90 {
                     continue;
                 }
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
-                let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
+                let draft = [FileWrite {
+                    path: &place,
+                    precondition: rig::expect(Some(&old)),
+                    new_state: NewState::content(&pieces),
+                }];
                 let edited = rig.store.stage(&draft, Durability::None).is_ok_and(|s| s.commit().is_ok());
                 edits.fetch_add(usize::from(edited), Ordering::Relaxed);
             }

@@ -5,7 +5,7 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Draft, Durability, Goal, Store};
+use emendate_fs::{Durability, FileWrite, NewState, Store};
 use rig::{LIMIT, Rig, ends, refused};
 use rustix::fs::{CWD, FileType, Mode};
 use std::os::unix::net::UnixListener;
@@ -19,11 +19,11 @@ fn file_is_read_unchanged() {
     let version = rig.version("a");
     assert_eq!(version.bytes, b"hello\r\n\0");
     assert!(version.racy, "just written");
-    assert_eq!(store.stamp(&rig.place("a")).unwrap(), Some(version.stamp));
-    assert_eq!((version.stamp.size, version.stamp.links), (8, 1));
+    assert_eq!(store.metadata(&rig.place("a")).unwrap(), Some(version.meta));
+    assert_eq!((version.meta.size, version.meta.links), (8, 1));
     for missing in ["none", "no/such/folder"] {
         assert_eq!(store.read(&rig.place(missing), LIMIT, Vec::new()).unwrap(), None);
-        assert_eq!(store.stamp(&rig.place(missing)).unwrap(), None);
+        assert_eq!(store.metadata(&rig.place(missing)).unwrap(), None);
     }
     assert!(store.siblings(&rig.place("no/such/folder")).unwrap().is_empty());
     assert_eq!(store.siblings(&rig.place("none")).unwrap(), ["a"]);
@@ -75,8 +75,8 @@ fn size_limit_error_names_the_limit() {
     let text = refused(rig.store.read(&rig.place("sparse"), LIMIT, Vec::new()), Code::FileTooLarge);
     assert!(text.contains("1099511627776") && text.contains("1048576"), "{text}");
     // Files without a reliable size are stopped while they are read.
-    let proc = emendate_fs::Local::open(&["/proc".into()]).unwrap();
-    let place = proc.admit(Path::new("/proc/cpuinfo")).unwrap();
+    let proc = emendate_fs::LocalStore::open(&["/proc".into()]).unwrap();
+    let place = proc.resolve_path(Path::new("/proc/cpuinfo")).unwrap();
     refused(proc.read(&place, 16, Vec::with_capacity(1 << 16)), Code::FileTooLarge);
 }
 
@@ -93,24 +93,28 @@ fn only_regular_files_are_read_without_blocking() {
         for name in fifos.iter().chain(&["folder", "socket", "."]) {
             let place = rig.place(name);
             refused(rig.store.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
-            refused(rig.store.stamp(&place), Code::PathNotRegular);
+            refused(rig.store.metadata(&place), Code::PathNotRegular);
             refused(rig.edit(name, "x"), Code::PathNotRegular);
         }
         // A pipe that gets a file's name after the read is detected by the write.
         rig.put("a", "old");
         let (place, old) = (rig.place("a"), rig.version("a"));
-        let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&[b"new"]) }];
+        let draft = [FileWrite {
+            path: &place,
+            precondition: rig::expect(Some(&old)),
+            new_state: NewState::content(&[b"new"]),
+        }];
         let staged = rig.store.stage(&draft, Durability::Power).unwrap();
         std::fs::rename(rig.path("fifo"), rig.path("a")).unwrap();
         refused(staged.commit(), Code::ConflictRaced);
         refused(rig.store.stage(&draft, Durability::Power).map(drop), Code::PathNotRegular);
         // The next edit still works.
         rig.edit("new", "x").unwrap();
-        let dev = emendate_fs::Local::open(&["/dev".into()]).unwrap();
+        let dev = emendate_fs::LocalStore::open(&["/dev".into()]).unwrap();
         for name in ["/dev/null", "/dev/zero"] {
-            let place = dev.admit(Path::new(name)).unwrap();
+            let place = dev.resolve_path(Path::new(name)).unwrap();
             refused(dev.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
-            refused(dev.stamp(&place), Code::PathNotRegular);
+            refused(dev.metadata(&place), Code::PathNotRegular);
         }
         rig.clean();
     });
@@ -123,7 +127,7 @@ fn probe_leaves_no_files() {
     assert!(probe.writable && !probe.file_system.is_empty(), "{probe:?}");
     assert_eq!(std::fs::read_dir(&rig.root).unwrap().count(), 0);
     refused(rig.store.probe(1), Code::PathInvalid);
-    let proc = emendate_fs::Local::open(&["/proc".into()]).unwrap();
+    let proc = emendate_fs::LocalStore::open(&["/proc".into()]).unwrap();
     let probe = proc.probe(0).unwrap();
     let found = (probe.file_system.as_str(), probe.exchange, probe.leases, probe.writable);
     assert_eq!(found, ("proc", false, false, false));

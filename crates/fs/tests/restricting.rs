@@ -4,7 +4,7 @@
 
 mod rig;
 
-use emendate_fs::{Durability, Local, restrict};
+use emendate_fs::{Durability, LocalStore, restrict};
 use rig::{Rig, replace};
 use std::io::ErrorKind;
 
@@ -16,7 +16,7 @@ fn kernel_refuses_access_outside_the_directories() {
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("f"), "secret").unwrap();
     // A store on `/` simulates a bug in our own checks.
-    let everywhere = Local::open(&["/".into()]).unwrap();
+    let everywhere = LocalStore::open(&["/".into()]).unwrap();
     let kept = std::thread::scope(|scope| {
         // Only this thread is restricted; the other threads of the test are not.
         let thread = scope.spawn(|| {

@@ -5,20 +5,23 @@
 mod rig;
 
 use emendate_core::{Code, ContentId};
-use emendate_fs::{Draft, Durability, Expect, Goal, Memory, Method, Piece, Source, Store, Written};
+use emendate_fs::{
+    Durability, FileSource, FileWrite, MemoryStore, NewState, Precondition, SpliceChunk, Store, WriteMethod,
+    WriteReport,
+};
 use proptest::prelude::*;
 use rig::Rig;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-fn source(store: &dyn Store, path: &Path) -> Source {
-    store.source(&store.admit(path).unwrap()).unwrap().unwrap()
+fn source(store: &dyn Store, path: &Path) -> FileSource {
+    store.source(&store.resolve_path(path).unwrap()).unwrap().unwrap()
 }
 
-fn content(source: &Source) -> ContentId {
+fn content(source: &FileSource) -> ContentId {
     let mut all = Vec::new();
     source
-        .each(1000, |chunk| {
+        .for_each_chunk(1000, |chunk| {
             all.extend_from_slice(chunk);
             Ok(())
         })
@@ -30,20 +33,24 @@ fn content(source: &Source) -> ContentId {
 fn splice(
     store: &dyn Store,
     path: &Path,
-    pieces: &[Piece<'_>],
+    pieces: &[SpliceChunk<'_>],
     durability: Durability,
     before: impl FnOnce(),
-) -> emendate_core::Result<(Written, Option<ContentId>)> {
-    let place = store.admit(path)?;
+) -> emendate_core::Result<(WriteReport, Option<ContentId>)> {
+    let place = store.resolve_path(path)?;
     let source = source(store, path);
-    let expect = Expect::Content { source: &source, content: content(&source) };
-    let drafts = [Draft { place: &place, expect, goal: Goal::Spliced { source: &source, pieces } }];
+    let expect = Precondition::Content { source: &source, content: content(&source) };
+    let drafts = [FileWrite {
+        path: &place,
+        precondition: expect,
+        new_state: NewState::Spliced { source: &source, chunks: pieces },
+    }];
     let staged = store.stage(&drafts, durability)?;
-    let ahead = staged.ahead();
+    let ahead = staged.preview();
     before();
     let written = staged.commit()?.remove(0);
-    assert_eq!(ahead.stamps[0].size, written.stamp.size);
-    Ok((written, ahead.spliced))
+    assert_eq!(ahead.metadata[0].size, written.meta.size);
+    Ok((written, ahead.spliced_content))
 }
 
 proptest! {
@@ -55,7 +62,7 @@ proptest! {
         level in 0_usize..3,
     ) {
         let rig = Rig::new();
-        let memory = Memory::new(&rig.root);
+        let memory = MemoryStore::new(&rig.root);
         let old: Vec<u8> = (0..size).map(|at| b"a line of text\n"[at % 15] ^ u8::try_from(at / 15 % 4).unwrap()).collect();
         std::fs::write(rig.path("f"), &old).unwrap();
         memory.put("f", old.clone());
@@ -64,8 +71,8 @@ proptest! {
         for (from, to, new) in &cuts {
             let (from, to) = (from.index(size + 1), to.index(size + 1));
             let (from, to) = (from.min(to), from.max(to));
-            pieces.push(Piece::Kept { at: from as u64, len: (to - from) as u64 });
-            pieces.push(Piece::New(new.as_bytes()));
+            pieces.push(SpliceChunk::Copied { at: from as u64, len: (to - from) as u64 });
+            pieces.push(SpliceChunk::New(new.as_bytes()));
             want.extend_from_slice(&old[from..to]);
             want.extend_from_slice(new.as_bytes());
         }
@@ -80,7 +87,7 @@ proptest! {
     }
 }
 
-const ALL_BUT_ONE: [Piece<'static>; 2] = [Piece::New(b"A"), Piece::Kept { at: 1, len: 2 }];
+const ALL_BUT_ONE: [SpliceChunk<'static>; 2] = [SpliceChunk::New(b"A"), SpliceChunk::Copied { at: 1, len: 2 }];
 
 #[test]
 fn spliced_file_keeps_metadata() {
@@ -88,7 +95,7 @@ fn spliced_file_keeps_metadata() {
     rig.put("f", "abc");
     rig.mode("f", 0o640);
     let (written, _) = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap();
-    assert_eq!((rig.text("f").as_str(), written.method), ("Abc", Method::Exchanged));
+    assert_eq!((rig.text("f").as_str(), written.method), ("Abc", WriteMethod::Exchanged));
     assert_eq!(std::fs::metadata(rig.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
     rig.clean();
 }
@@ -187,8 +194,8 @@ fn splice_that_needs_an_in_place_write_is_refused() {
     let (one, other) = (rig.place("f"), rig.place("h"));
     let (first, second) = (source(&rig.store, &rig.path("f")), source(&rig.store, &rig.path("h")));
     let draft = |place, source| {
-        let expect = Expect::Content { source, content: ContentId::of(b"abc") };
-        Draft { place, expect, goal: Goal::Spliced { source, pieces: &ALL_BUT_ONE } }
+        let expect = Precondition::Content { source, content: ContentId::of(b"abc") };
+        FileWrite { path: place, precondition: expect, new_state: NewState::Spliced { source, chunks: &ALL_BUT_ONE } }
     };
     let drafts = [draft(&one, &first), draft(&other, &second)];
     assert_eq!(rig.store.stage(&drafts, Durability::Power).unwrap_err().code(), Code::FileTooLarge);
@@ -208,12 +215,16 @@ fn truncated_source_is_reported() {
         open.set_len(1500).unwrap();
         Ok(())
     };
-    assert_eq!(source.each(1000, cut).unwrap_err().code(), Code::ConflictRaced);
+    assert_eq!(source.for_each_chunk(1000, cut).unwrap_err().code(), Code::ConflictRaced);
     assert_eq!(chunks, 2);
     let place = rig.place("f");
-    let expect = Expect::Content { source: &source, content: ContentId::of(&[b'x'; 5000]) };
-    let pieces = [Piece::Kept { at: 0, len: 5000 }];
-    let drafts = [Draft { place: &place, expect, goal: Goal::Spliced { source: &source, pieces: &pieces } }];
+    let expect = Precondition::Content { source: &source, content: ContentId::of(&[b'x'; 5000]) };
+    let pieces = [SpliceChunk::Copied { at: 0, len: 5000 }];
+    let drafts = [FileWrite {
+        path: &place,
+        precondition: expect,
+        new_state: NewState::Spliced { source: &source, chunks: &pieces },
+    }];
     assert_eq!(rig.store.stage(&drafts, Durability::Power).unwrap_err().code(), Code::ConflictRaced);
     rig.clean();
 }

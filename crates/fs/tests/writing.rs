@@ -5,7 +5,7 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Draft, Durability, Expect, Goal, Method, Store};
+use emendate_fs::{Durability, FileWrite, NewState, Precondition, Store, WriteMethod};
 use rig::{LEVELS, Rig, as_nobody, expect, refused, replace};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -25,13 +25,13 @@ fn every_durability_level_writes_and_returns_metadata() {
     for level in LEVELS {
         let name = level.as_str();
         let created = replace(&rig.store, &rig.path(name), b"one", level).unwrap();
-        assert_eq!(created.method, Method::Created);
-        assert_eq!(created.stamp, rig.version(name).stamp);
+        assert_eq!(created.method, WriteMethod::Created);
+        assert_eq!(created.meta, rig.version(name).meta);
         let written = replace(&rig.store, &rig.path(name), b"two, longer", level).unwrap();
-        assert_eq!((written.method, written.notes.len()), (Method::Exchanged, 0));
-        assert_eq!(written.stamp, rig.version(name).stamp);
+        assert_eq!((written.method, written.notes.len()), (WriteMethod::Exchanged, 0));
+        assert_eq!(written.meta, rig.version(name).meta);
         assert_eq!(rig.text(name), "two, longer");
-        assert_eq!(replace(&rig.store, &rig.path(name), b"", level).unwrap().stamp.size, 0);
+        assert_eq!(replace(&rig.store, &rig.path(name), b"", level).unwrap().meta.size, 0);
         assert_eq!(name.parse::<Durability>().unwrap(), level);
     }
     assert_eq!(Durability::default(), Durability::Power);
@@ -55,7 +55,7 @@ fn mode_and_attributes_are_preserved() {
         }
         // In place too: a write clears the set-id bits.
         std::fs::hard_link(&path, rig.path("b")).unwrap();
-        assert_eq!(rig.edit("a", "in place").unwrap().method, Method::InPlace);
+        assert_eq!(rig.edit("a", "in place").unwrap().method, WriteMethod::InPlace);
         assert_eq!(mode(&path), bits);
         std::fs::remove_file(rig.path("b")).unwrap();
     }
@@ -102,7 +102,7 @@ fn owner_is_preserved() {
         return;
     }
     chmod(&path, 0o6750);
-    assert_eq!(rig.edit("a", "new").unwrap().method, Method::Exchanged);
+    assert_eq!(rig.edit("a", "new").unwrap().method, WriteMethod::Exchanged);
     let now = std::fs::metadata(&path).unwrap();
     assert_eq!((now.uid(), now.gid(), now.mode() & 0o7777), (1234, 4321, 0o6750));
 }
@@ -115,10 +115,10 @@ fn hard_links_stay_one_file() {
     std::fs::hard_link(rig.path("a"), rig.path("c")).unwrap();
     for (level, text) in LEVELS.into_iter().zip(["short", "a text that is even longer than the old", ""]) {
         let written = replace(&rig.store, &rig.path("a"), text.as_bytes(), level).unwrap();
-        assert_eq!(written.method, Method::InPlace);
+        assert_eq!(written.method, WriteMethod::InPlace);
         assert!(written.notes[0].contains("3 hard links"), "{written:?}");
         assert_eq!((rig.text("b"), rig.text("c")), (text.to_owned(), text.to_owned()));
-        assert_eq!(written.stamp, rig.version("b").stamp);
+        assert_eq!(written.meta, rig.version("b").meta);
     }
     rig.clean();
 }
@@ -144,7 +144,11 @@ fn new_file_obeys_the_umask_and_gets_parent_directories() {
     let place = rig.place("m/n/o/new");
     let near = rig.place("x/n/new");
     let text: &[&[u8]] = &[b"text"];
-    let drafts = [&place, &near].map(|place| Draft { place, expect: Expect::Missing, goal: Goal::content(text) });
+    let drafts = [&place, &near].map(|place| FileWrite {
+        path: place,
+        precondition: Precondition::Missing,
+        new_state: NewState::content(text),
+    });
     let staged = rig.store.stage(&drafts, Durability::Power).unwrap();
     assert!(rig.path("m/n/o").is_dir() && rig.path("x/n").is_dir());
     assert!(!rig.path("m/n/o/new").exists());
@@ -189,8 +193,16 @@ fn concurrent_save_is_never_replaced() {
                 let (one, two) = (rig.version("first"), rig.version(name));
                 let (first, second) = (rig.place("first"), rig.place(name));
                 let drafts = [
-                    Draft { place: &first, expect: expect(Some(&one)), goal: Goal::content(&[b"new"]) },
-                    Draft { place: &second, expect: expect(Some(&two)), goal: Goal::content(&[b"new"]) },
+                    FileWrite {
+                        path: &first,
+                        precondition: expect(Some(&one)),
+                        new_state: NewState::content(&[b"new"]),
+                    },
+                    FileWrite {
+                        path: &second,
+                        precondition: expect(Some(&two)),
+                        new_state: NewState::content(&[b"new"]),
+                    },
                 ];
                 let result = if staged_before {
                     let staged = rig.store.stage(&drafts, level).unwrap();
@@ -216,14 +228,16 @@ fn name_taken_meanwhile_keeps_its_file() {
     for level in LEVELS {
         let rig = Rig::new();
         let place = rig.place("x/new");
-        let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"ours"]) }];
+        let draft =
+            [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"ours"]) }];
         let staged = rig.store.stage(&draft, level).unwrap();
         rig.put("x/new", "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!(rig.text("x/new"), "theirs");
         // The directory was moved away: another one is at the path now.
         let place = rig.place("x/other");
-        let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"ours"]) }];
+        let draft =
+            [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"ours"]) }];
         let staged = rig.store.stage(&draft, level).unwrap();
         std::fs::rename(rig.path("x"), rig.path("y")).unwrap();
         refused(staged.commit(), Code::ConflictRaced);
@@ -245,11 +259,19 @@ fn batch_is_atomic() {
         let versions = [None, Some(rig.version("edited")), Some(rig.version("linked"))];
         let places = names.map(|name| rig.place(name));
         let mut drafts: Vec<_> = (0..3)
-            .map(|at| Draft { place: &places[at], expect: expect(versions[at].as_ref()), goal: Goal::content(text) })
+            .map(|at| FileWrite {
+                path: &places[at],
+                precondition: expect(versions[at].as_ref()),
+                new_state: NewState::content(text),
+            })
             .collect();
         // The twin is the same inode: it passes the first check, and fails once the first three are published.
         let twin = (rig.place("twin"), rig.version("twin"));
-        drafts.push(Draft { place: &twin.0, expect: expect(Some(&twin.1)), goal: Goal::content(text) });
+        drafts.push(FileWrite {
+            path: &twin.0,
+            precondition: expect(Some(&twin.1)),
+            new_state: NewState::content(text),
+        });
         let message = refused(rig.store.stage(&drafts, level).unwrap().commit(), Code::ConflictRaced);
         assert!(message.contains("3 files") && message.contains("put back"), "{message}");
         assert_eq!((rig.text("edited"), rig.text("linked")), ("old".to_owned(), "old linked".to_owned()));
@@ -258,7 +280,7 @@ fn batch_is_atomic() {
         rig.clean();
 
         let fresh = rig.version("edited");
-        drafts[1].expect = expect(Some(&fresh));
+        drafts[1].precondition = expect(Some(&fresh));
         drafts.pop();
         let written = rig.store.stage(&drafts, level).unwrap().commit().unwrap();
         assert_eq!(written.len(), 3);
@@ -277,10 +299,14 @@ fn large_batch_needs_few_descriptors() {
         let drafts: Vec<_> = places
             .iter()
             .zip(&versions)
-            .map(|(place, version)| Draft { place, expect: expect(version.as_ref()), goal: Goal::content(text) })
+            .map(|(place, version)| FileWrite {
+                path: place,
+                precondition: expect(version.as_ref()),
+                new_state: NewState::content(text),
+            })
             .collect();
         let written = rig.store.stage(&drafts, Durability::None).unwrap().commit().unwrap();
-        assert_eq!(written[299].stamp, rig.version("d2/299").stamp);
+        assert_eq!(written[299].meta, rig.version("d2/299").meta);
         assert!((0..300).all(|number| rig.text(&format!("d{}/{number}", number % 3)) == round));
     }
     rig.clean();
@@ -302,7 +328,11 @@ fn first_failing_draft_is_reported_and_nothing_is_left() {
         let drafts: Vec<_> = places
             .iter()
             .zip(&versions)
-            .map(|(place, version)| Draft { place, expect: expect(Some(version)), goal: Goal::content(&[b"new"]) })
+            .map(|(place, version)| FileWrite {
+                path: place,
+                precondition: expect(Some(version)),
+                new_state: NewState::content(&[b"new"]),
+            })
             .collect();
         let error = refused(rig.store.stage(&drafts, Durability::None), Code::ConflictRaced);
         assert!(error.contains(&format!("n{late}")), "{error}");
@@ -314,7 +344,7 @@ fn first_failing_draft_is_reported_and_nothing_is_left() {
 fn two_drafts_of_one_file_are_an_internal_bug() {
     let rig = Rig::new();
     let place = rig.place("a");
-    let draft = Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) };
+    let draft = FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) };
     refused(rig.store.stage(&[draft, draft], Durability::None), Code::InternalBug);
     assert!(rig.store.stage(&[], Durability::Power).unwrap().commit().unwrap().is_empty());
     rig.clean();
@@ -326,7 +356,7 @@ fn lock_held_elsewhere_times_out() {
     rig.put("f/a", "old");
     let folder = std::fs::File::open(rig.path("f")).unwrap();
     rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let store = emendate_fs::Local::open(std::slice::from_ref(&rig.root)).unwrap();
+    let store = emendate_fs::LocalStore::open(std::slice::from_ref(&rig.root)).unwrap();
     let store = store.with_lock_timeout(Duration::from_millis(40));
     let edit = || replace(&store, &rig.path("f/a"), b"new", Durability::None);
     let text = refused(edit(), Code::LockTimeout);
@@ -372,10 +402,10 @@ fn forbidden_files_are_refused_and_irreplaceable_ones_written_in_place() {
         refused(rig.edit("open/locked", "new"), Code::IoPermission);
         refused(rig.edit("closed/new", "new"), Code::IoPermission);
         refused(rig.edit("closed/folder/new", "new"), Code::IoPermission);
-        assert_eq!(rig.edit("open/own", "new").unwrap().method, Method::Exchanged);
+        assert_eq!(rig.edit("open/own", "new").unwrap().method, WriteMethod::Exchanged);
         for (name, why) in [("open/shared", "owner 0:0"), ("closed/own", "folder"), ("hidden/own", "folder")] {
             let written = rig.edit(name, "new").unwrap();
-            assert_eq!(written.method, Method::InPlace, "{name}");
+            assert_eq!(written.method, WriteMethod::InPlace, "{name}");
             assert!(written.notes[0].starts_with("written in place") && written.notes[0].contains(why), "{written:?}");
             assert_eq!(rig.text(name), "new");
         }

@@ -12,17 +12,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use emendate_core::ContentId;
-use emendate_fs::Stamp;
+use emendate_fs::FileMeta;
 use emendate_history::{
-    Body, Change, Database, How, Kind, Known, Limits, Lines, Operation, Operations, Outcome, Record, Role, Sessions,
-    Side, Swap, Touched,
+    ByteReplacement, ChangeContent, Database, FileChange, FileKind, FileState, HistoryLimits, LineSet, Operation,
+    OperationLog, OperationOutcome, Record, RecordOrigin, Role, SessionUpdate, Sessions, VersionBody,
 };
 
 const PATH: &[u8] = b"/home/user/project/src/some/module/file.rs";
 
 fn record(content: ContentId) -> Record {
     let (mtime_ns, ctime_ns) = (1_790_000_000_123_456_789, 1_790_000_000_123_456_789);
-    let stamp = Stamp {
+    let stamp = FileMeta {
         dev: 64769,
         ino: 1_234_567,
         size: 1,
@@ -33,7 +33,15 @@ fn record(content: ContentId) -> Record {
         uid: 1000,
         gid: 1000,
     };
-    Record { content, stamp, racy: false, lines: Lines::all(), how: How::Read, offset: None, limit: None }
+    Record {
+        content,
+        meta: stamp,
+        racy: false,
+        lines: LineSet::all(),
+        origin: RecordOrigin::Read,
+        offset: None,
+        limit: None,
+    }
 }
 
 /// Returns text that compresses about as well as source code.
@@ -68,9 +76,10 @@ fn one_shot(dir: &Path) {
     for seed in 0..400 {
         let body = text(20_000, seed);
         let content = ContentId::of(&body);
-        let (opened, store) = timed(|| Database::open(dir, Limits::default()).unwrap());
+        let (opened, store) = timed(|| Database::open(dir, HistoryLimits::default()).unwrap());
         let (looked, _) = timed(|| black_box(store.latest("session", PATH).unwrap()));
-        let (recorded, ()) = timed(|| store.record("session", PATH, &record(content), &Body::Bytes(&body)).unwrap());
+        let (recorded, ()) =
+            timed(|| store.record("session", PATH, &record(content), &VersionBody::Bytes(&body)).unwrap());
         let (closed, ()) = timed(|| drop(store));
         for (part, time) in
             parts.iter_mut().zip([opened, looked, recorded, closed, opened + looked + recorded + closed])
@@ -84,7 +93,7 @@ fn one_shot(dir: &Path) {
 }
 
 fn warm(dir: &Path) {
-    let store = Database::open(dir, Limits::default()).unwrap();
+    let store = Database::open(dir, HistoryLimits::default()).unwrap();
     for (size, rounds) in [(10_000, 400), (100_000, 200), (1_000_000, 50)] {
         let mut times: [Vec<Duration>; 5] = Default::default();
         let mut base = ContentId::of(b"");
@@ -92,15 +101,15 @@ fn warm(dir: &Path) {
             let body = text(size, seed + size);
             let content = ContentId::of(&body);
             let whole = record(content);
-            times[0].push(timed(|| store.record("warm", PATH, &whole, &Body::Bytes(&body)).unwrap()).0);
-            times[1].push(timed(|| store.record("warm", PATH, &whole, &Body::Bytes(&body)).unwrap()).0);
+            times[0].push(timed(|| store.record("warm", PATH, &whole, &VersionBody::Bytes(&body)).unwrap()).0);
+            times[1].push(timed(|| store.record("warm", PATH, &whole, &VersionBody::Bytes(&body)).unwrap()).0);
             let mut after = body.clone();
             let new = format!("{seed:_>200}");
             after.splice(300..400, new.bytes());
             base = if seed == 0 { content } else { base };
             let change = record(ContentId::of(&after));
             let splices = [(300..400, new.as_bytes())];
-            let body = Body::Change { base: content, splices: &splices, full: Some(&|| after.clone()) };
+            let body = VersionBody::Change { base: content, splices: &splices, full: Some(&|| after.clone()) };
             times[2].push(timed(|| store.record("warm", PATH, &change, &body).unwrap()).0);
             let (time, bytes) = timed(|| store.bytes(change.content).unwrap());
             assert_eq!(bytes.as_ref(), Some(&after));
@@ -117,7 +126,7 @@ fn warm(dir: &Path) {
 
 /// The cost of an edit: logging with the session's record in one step, compared with writing and renaming a small file.
 fn log(dir: &Path) {
-    let store = Database::open(dir, Limits::default()).unwrap();
+    let store = Database::open(dir, HistoryLimits::default()).unwrap();
     let mut plain = Vec::new();
     for seed in 0..400 {
         let body = text(8_000, seed);
@@ -134,17 +143,18 @@ fn log(dir: &Path) {
             let mut times: [Vec<Duration>; 2] = Default::default();
             let mut before = text(size, size);
             if known {
-                store.record("log", PATH, &record(ContentId::of(&before)), &Body::Bytes(&before)).unwrap();
+                store.record("log", PATH, &record(ContentId::of(&before)), &VersionBody::Bytes(&before)).unwrap();
             }
             for round in 0..rounds {
                 let mut after = before.clone();
                 let at = 300 + round % 500;
                 let new = format!("{round:_>100}");
                 after.splice(at..at + 100, new.bytes());
-                let side =
-                    |bytes: &[u8]| Some(Side { content: ContentId::of(bytes), mode: 0o644, kind: Kind::Regular });
+                let side = |bytes: &[u8]| {
+                    Some(FileState { content: ContentId::of(bytes), mode: 0o644, kind: FileKind::Regular })
+                };
                 let (path, moved_from) = (PATH.to_vec(), None);
-                let file = Touched {
+                let file = FileChange {
                     path,
                     moved_from,
                     before: side(&before),
@@ -153,8 +163,12 @@ fn log(dir: &Path) {
                     added: 1,
                     removed: 1,
                 };
-                let swaps = [Swap { at, old: &before[at..at + 100], new: new.as_bytes() }];
-                let change = Change { base: Some(ContentId::of(&before)), swaps: &swaps, ..Change::default() };
+                let swaps = [ByteReplacement { at, old: &before[at..at + 100], new: new.as_bytes() }];
+                let change = ChangeContent {
+                    base: Some(ContentId::of(&before)),
+                    replacements: &swaps,
+                    ..ChangeContent::default()
+                };
                 let operation = Operation {
                     session: "log".to_owned(),
                     tool: "edit".to_owned(),
@@ -162,17 +176,17 @@ fn log(dir: &Path) {
                     digest: [1; 16],
                     note: String::new(),
                     role: Role::Edit,
-                    outcome: Outcome::Done,
-                    kept: true,
+                    outcome: OperationOutcome::Done,
+                    keeps_content: true,
                     files: vec![file],
-                    also: Vec::new(),
-                    folders: Vec::new(),
+                    also_undoes: Vec::new(),
+                    created_dirs: Vec::new(),
                 };
                 let of_after = record(ContentId::of(&after));
                 // Without the log, only this would be written.
                 let other = record(ContentId::of(format!("{size} {known} {round}").as_bytes()));
-                times[0].push(timed(|| store.record("log", b"/other", &other, &Body::None).unwrap()).0);
-                let known = [Known { path: PATH, record: &of_after }];
+                times[0].push(timed(|| store.record("log", b"/other", &other, &VersionBody::None).unwrap()).0);
+                let known = [SessionUpdate { path: PATH, record: &of_after }];
                 times[1].push(timed(|| store.log(&operation, &[change], &known).unwrap()).0);
                 before = after;
             }

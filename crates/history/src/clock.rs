@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Interval between two checks on another process.
-const MOMENT: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Microseconds since the epoch; 0 if the clock is set before it.
 pub(crate) fn now_us() -> i64 {
@@ -17,7 +17,7 @@ pub(crate) fn days_before(now: i64, days: u32) -> i64 {
 }
 
 /// Sleeps briefly so that the process of a pending operation can continue; returns how long.
-pub fn give_way() -> Duration {
-    std::thread::sleep(MOMENT);
-    MOMENT
+pub fn wait_briefly() -> Duration {
+    std::thread::sleep(POLL_INTERVAL);
+    POLL_INTERVAL
 }

@@ -13,31 +13,32 @@
     reason = "this crate owns the database file: it creates, renames and locks it, and stamps records with the clock"
 )]
 
+mod blob_store;
 mod clock;
 mod database;
 mod delta;
+mod delta_chain;
 mod lines;
 mod memory;
 mod operation;
 mod pack;
 mod prune;
 mod record;
+mod replacement;
 mod root;
 mod sessions;
-mod shelf;
-mod swap;
-mod trail;
 mod varint;
 
-pub use clock::give_way;
+pub use clock::wait_briefly;
 pub use database::Database;
-pub use lines::Lines;
-pub use memory::Memory;
+pub use lines::LineSet;
+pub use memory::MemoryHistory;
 pub use operation::{
-    Change, Entered, Filter, Freed, Gap, History, Kind, Known, Leave, Logged, OnDisk, Operation, OperationId,
-    OperationName, Operations, Outcome, Role, Side, Touched,
+    ChangeContent, DiskUsage, FileChange, FileKind, FileState, GcStats, History, HistoryGap, LogEntry, LogReceipt,
+    Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome, Retention, Role,
+    SessionUpdate,
 };
-pub use record::{Body, How, Record};
+pub use record::{Record, RecordOrigin, VersionBody};
+pub use replacement::{ByteReplacement, OwnedByteReplacement};
 pub use root::root_key;
-pub use sessions::{LARGEST, Limits, Sessions};
-pub use swap::{OwnedSwap, Swap};
+pub use sessions::{CONTENT_BYTES_MAX, HistoryLimits, Sessions};

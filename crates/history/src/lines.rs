@@ -1,22 +1,22 @@
 //! Sets of lines of a version that were shown.
 
 /// The last possible line: a range that reaches it means "to the end, whatever the length".
-const END: u64 = u64::MAX;
+const LAST_LINE: u64 = u64::MAX;
 
 /// Lines shown to a session: 1-based inclusive ranges, sorted, disjoint, adjacent ones merged. Equal sets are equal
 /// values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines(Vec<(u64, u64)>);
+pub struct LineSet(Vec<(u64, u64)>);
 
-impl Lines {
+impl LineSet {
     /// The empty set.
-    pub fn none() -> Lines {
-        Lines(Vec::new())
+    pub fn none() -> LineSet {
+        LineSet(Vec::new())
     }
 
     /// The whole file, whatever its length.
-    pub fn all() -> Lines {
-        Lines(vec![(1, END)])
+    pub fn all() -> LineSet {
+        LineSet(vec![(1, LAST_LINE)])
     }
 
     /// Adds the lines `from..=to`. Line 0 does not exist, and an inverted range is empty.
@@ -36,7 +36,7 @@ impl Lines {
 
     /// True if the whole file was shown, whatever its length.
     pub fn is_all(&self) -> bool {
-        self.0 == [(1, END)]
+        self.0 == [(1, LAST_LINE)]
     }
 
     /// True if every line of `from..=to` was shown; an empty range is always covered.
@@ -77,7 +77,7 @@ impl Lines {
     }
 
     /// Adds all lines of `other`.
-    pub fn union(&mut self, other: &Lines) {
+    pub fn union(&mut self, other: &LineSet) {
         for &(from, to) in &other.0 {
             self.add(from, to);
         }
@@ -88,12 +88,12 @@ impl Lines {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::Lines;
+    use super::LineSet;
     use proptest::collection::vec;
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     /// Asserts that both sets agree on everything within `1..=top`.
-    fn agree(lines: &Lines, set: &BTreeSet<u64>, top: u64) {
+    fn agree(lines: &LineSet, set: &BTreeSet<u64>, top: u64) {
         for from in 0..=top {
             for to in 0..=top {
                 let naive = (from.max(1)..=to).all(|line| set.contains(&line));
@@ -116,7 +116,7 @@ mod tests {
         #[test]
         fn line_set_behaves_like_a_set(added in vec((0_u64..24, 0_u64..24), 0..8), more in vec((0_u64..24, 0_u64..24), 0..8)) {
             let build = |ranges: &[(u64, u64)]| {
-                let (mut lines, mut set) = (Lines::none(), BTreeSet::new());
+                let (mut lines, mut set) = (LineSet::none(), BTreeSet::new());
                 for &(from, to) in ranges {
                     lines.add(from, to);
                     set.extend(from.max(1)..=to);
@@ -133,23 +133,23 @@ mod tests {
             let mut turned = others;
             turned.union(&build(&added).0);
             prop_assert_eq!(&turned, &lines);
-            lines.union(&Lines::all());
+            lines.union(&LineSet::all());
             prop_assert!(lines.is_all());
         }
     }
 
     #[test]
     fn the_whole_file_and_the_last_line() {
-        let mut lines = Lines::all();
+        let mut lines = LineSet::all();
         assert!(lines.covers(1, u64::MAX) && lines.missing(u64::MAX).is_empty());
         lines.add(5, u64::MAX);
-        assert_eq!(lines, Lines::all());
-        let mut lines = Lines::none();
+        assert_eq!(lines, LineSet::all());
+        let mut lines = LineSet::none();
         lines.add(2, u64::MAX);
         assert_eq!(lines.missing(9), [(1, 1)]);
         lines.add(0, 1);
         assert!(lines.is_all());
-        assert_eq!(Lines::none().missing(3), [(1, 3)]);
-        assert_eq!(Lines::none().missing(0), []);
+        assert_eq!(LineSet::none().missing(3), [(1, 3)]);
+        assert_eq!(LineSet::none().missing(0), []);
     }
 }

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use emendate_core::{ContentId, Error, Result};
-use emendate_fs::Attributes;
+use emendate_fs::FileAttributes;
 
 use rustix::process::Pid;
 
-use crate::{OwnedSwap, Record, Swap, clock};
+use crate::{ByteReplacement, OwnedByteReplacement, Record, clock};
 
 /// Microseconds after which the process with an operation's process id must be another one.
-const LONGEST: i64 = 60_000_000;
+const CALL_TIME_MAX_US: i64 = 60_000_000;
 
 /// Identifies an operation within a store. Numbers increase and are never reused; the four hexadecimal digits after the
 /// number distinguish it from operations of other stores.
@@ -75,7 +75,7 @@ impl FromStr for OperationName {
 
 /// Type of a logged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     Regular,
     /// A symbolic link; its content is the target.
@@ -84,28 +84,28 @@ pub enum Kind {
 
 /// State of a path at one moment, if something exists there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Side {
+pub struct FileState {
     /// Id of the raw bytes.
     pub content: ContentId,
     /// Permission bits, at most `0o7777`.
     pub mode: u32,
     /// Type of the file.
-    pub kind: Kind,
+    pub kind: FileKind,
 }
 
 /// The change of one file in an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touched {
+pub struct FileChange {
     /// Bytes of the canonical absolute path.
     pub path: Vec<u8>,
     /// Original path of the content, if the operation moved it here; that path is touched too.
     pub moved_from: Option<Vec<u8>>,
     /// State before; `None` if there was nothing.
-    pub before: Option<Side>,
+    pub before: Option<FileState>,
     /// State after; `None` if there is nothing.
-    pub after: Option<Side>,
+    pub after: Option<FileState>,
     /// Owner and extended attributes of the old file, if no file has them any longer.
-    pub attributes: Option<Attributes>,
+    pub attributes: Option<FileAttributes>,
     /// Number of added lines.
     pub added: u64,
     /// Number of removed lines.
@@ -125,7 +125,7 @@ pub enum Role {
 
 impl Role {
     /// The operation that it undoes.
-    pub fn takes_back(self) -> Option<OperationId> {
+    pub fn undoes(self) -> Option<OperationId> {
         match self {
             Role::Edit => None,
             Role::Undo(id) | Role::Redo(id) => Some(id),
@@ -135,13 +135,13 @@ impl Role {
 
 /// Degree of completion of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OperationOutcome {
     /// All of it.
     Done,
     /// Some edits were left out, as the caller had allowed.
     Partial,
     /// Unknown: the process died during it, and the files were changed before this was resolved.
-    Unsure,
+    Unknown,
 }
 
 /// A request that changed files, with all of its files.
@@ -160,27 +160,27 @@ pub struct Operation {
     /// Relation to another operation.
     pub role: Role,
     /// Older operations that it undoes as well, the newest first.
-    pub also: Vec<OperationId>,
+    pub also_undoes: Vec<OperationId>,
     /// Degree of completion.
-    pub outcome: Outcome,
+    pub outcome: OperationOutcome,
     /// Whether contents may be stored. False for secrets; the operation is then listed but cannot be undone.
-    pub kept: bool,
+    pub keeps_content: bool,
     /// The changed files, each once.
-    pub files: Vec<Touched>,
+    pub files: Vec<FileChange>,
     /// Bytes of the canonical paths of directories that were created for it, parents first.
-    pub folders: Vec<Vec<u8>>,
+    pub created_dirs: Vec<Vec<u8>>,
 }
 
 impl Operation {
     /// Returns the operations that it undoes, the newest first.
-    pub fn taken(&self) -> impl Iterator<Item = OperationId> {
-        self.role.takes_back().into_iter().chain(self.also.iter().copied())
+    pub fn undoes(&self) -> impl Iterator<Item = OperationId> {
+        self.role.undoes().into_iter().chain(self.also_undoes.iter().copied())
     }
 }
 
 /// An operation in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Logged {
+pub struct LogEntry {
     /// Its id.
     pub id: OperationId,
     /// Microseconds since the epoch.
@@ -193,7 +193,7 @@ pub struct Logged {
     pub operation: Operation,
 }
 
-impl Logged {
+impl LogEntry {
     /// Time since it was logged; zero if the clock was set back.
     pub fn age(&self) -> Duration {
         Duration::from_micros(u64::try_from(clock::now_us().saturating_sub(self.at)).unwrap_or(0))
@@ -201,18 +201,18 @@ impl Logged {
 
     /// True while its process may still be working on it: the process lives, and has not taken longer than any call
     /// may.
-    pub fn in_flight(&self) -> bool {
+    pub fn is_in_flight(&self) -> bool {
         let Some(owner) = self.owner.and_then(|owner| i32::try_from(owner).ok()).and_then(Pid::from_raw) else {
             return false;
         };
         let lives = !matches!(rustix::process::test_kill_process(owner), Err(rustix::io::Errno::SRCH));
-        lives && (0..LONGEST).contains(&clock::now_us().saturating_sub(self.at))
+        lives && (0..CALL_TIME_MAX_US).contains(&clock::now_us().saturating_sub(self.at))
     }
 }
 
 /// Selection of operations.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Filter<'a> {
+pub struct OperationFilter<'a> {
     /// Only those of this session.
     pub session: Option<&'a str>,
     /// Only those that touched this path, or moved it away.
@@ -225,24 +225,24 @@ pub struct Filter<'a> {
 
 /// Data from which both states of a file can be restored later.
 #[derive(Clone, Copy, Default)]
-pub struct Change<'a> {
+pub struct ChangeContent<'a> {
     /// The version to which `swaps` apply: the old content of the path, or of the path it was moved from; `None` if
     /// `swaps` produce the whole file.
     pub base: Option<ContentId>,
     /// The bytes of that version, if available as a whole.
-    pub from: Option<&'a [u8]>,
+    pub base_bytes: Option<&'a [u8]>,
     /// The replacements that lead to the new version; empty if the file was removed.
-    pub swaps: &'a [Swap<'a>],
+    pub replacements: &'a [ByteReplacement<'a>],
     /// The old bytes of the path, if they would be lost otherwise: they are not the base, or the file was removed.
-    pub old: Option<&'a [u8]>,
+    pub old_bytes: Option<&'a [u8]>,
     /// Returns the new bytes. Called if the base is entirely unknown and the caller cannot wait for idle time. Called
     /// while the store is locked, so it must not use the store.
-    pub new: Option<&'a dyn Fn() -> Vec<u8>>,
+    pub new_bytes: Option<&'a dyn Fn() -> Vec<u8>>,
 }
 
 /// A record that a session gets when an operation is done. See [`Sessions::record`](crate::Sessions::record).
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct SessionUpdate<'a> {
     /// The path.
     pub path: &'a [u8],
     /// The record.
@@ -251,26 +251,26 @@ pub struct Known<'a> {
 
 /// Result of logging an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entered {
+pub struct LogReceipt {
     /// Id of the operation.
     pub id: OperationId,
     /// Content ids that only the working file may hold so far. Store those that the store [lacks](Operations::lacking)
     /// with [`Operations::keep`] when idle.
-    pub loose: Vec<ContentId>,
+    pub unstored: Vec<ContentId>,
     /// Indices of the operation's files whose old content is lost because it exceeds the limits.
     pub lost: Vec<usize>,
 }
 
 /// A part of the log that was lost because of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gap {
+pub struct HistoryGap {
     /// The newest operation before the gap; 0 if all were lost.
     pub after: u64,
     /// The last missing operation; `None` if it is unknown whether any is missing.
     pub until: Option<u64>,
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for HistoryGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.after.saturating_add(1);
         match self.until {
@@ -283,7 +283,7 @@ impl fmt::Display for Gap {
 
 /// Result of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Freed {
+pub struct GcStats {
     /// Number of operations dropped from the log.
     pub operations: u64,
     /// Number of contents dropped.
@@ -294,7 +294,7 @@ pub struct Freed {
 
 /// Disk usage of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnDisk {
+pub struct DiskUsage {
     /// Device number.
     pub device: u64,
     /// Bytes.
@@ -303,7 +303,7 @@ pub struct OnDisk {
 
 /// Limits that a user requests for a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Leave {
+pub struct Retention {
     /// Drop everything older than this many days.
     pub days: Option<u32>,
     /// Keep at most this many bytes of contents.
@@ -311,7 +311,7 @@ pub struct Leave {
 }
 
 /// The log of operations, with the contents of both states of each file as far as they are stored.
-pub trait Operations: Send + Sync {
+pub trait OperationLog: Send + Sync {
     /// Logs an operation that is about to be performed, with the resulting records of its session, in one step:
     /// whatever ends the process, its changes can be listed and undone. It is in doubt until it is
     /// [settled](Operations::settle). `changes` has one entry per file of the operation. The cost grows with the
@@ -319,32 +319,37 @@ pub trait Operations: Send + Sync {
     ///
     /// Fails with `conflict.raced`, writing nothing, if an operation that was not aborted already undoes what this one
     /// would, and with the errors of the store.
-    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered>;
+    fn log(
+        &self,
+        operation: &Operation,
+        changes: &[ChangeContent<'_>],
+        known: &[SessionUpdate<'_>],
+    ) -> Result<LogReceipt>;
 
     /// Marks operations as committed by the process that performed them. Those that another process aborted too early
     /// are restored.
-    fn settle(&self, ids: &[OperationId]) -> Result<()>;
+    fn mark_committed(&self, ids: &[OperationId]) -> Result<()>;
 
     /// Resolves an [in-doubt](Operations::pending) operation as committed, or as *unknown* if `certain` is false. No-op
     /// if it is no longer in doubt.
-    fn judge(&self, id: OperationId, certain: bool) -> Result<()>;
+    fn resolve(&self, id: OperationId, certain: bool) -> Result<()>;
 
     /// Aborts an in-doubt operation: removes it from the log, clears the marks that it alone made on the operations it
     /// would have undone, and drops the records it would have created. The marks of other operations remain.
-    fn withdraw(&self, id: OperationId) -> Result<()>;
+    fn abort(&self, id: OperationId) -> Result<()>;
 
     /// Returns the operations in doubt, the newest first.
-    fn pending(&self) -> Result<Vec<Logged>>;
+    fn in_doubt(&self) -> Result<Vec<LogEntry>>;
 
     /// Returns the matching operations, the newest first.
-    fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>>;
+    fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>>;
 
     /// Returns the operation with this name.
-    fn operation(&self, name: OperationName) -> Result<Option<Logged>>;
+    fn operation(&self, name: OperationName) -> Result<Option<LogEntry>>;
 
     /// Returns the lost parts of the log, the newest first. An operation before a gap was not the last one performed,
     /// even if it is the last one in the log.
-    fn gaps(&self) -> Result<Vec<Gap>> {
+    fn gaps(&self) -> Result<Vec<HistoryGap>> {
         Ok(Vec::new())
     }
 
@@ -354,40 +359,40 @@ pub trait Operations: Send + Sync {
 
     /// Returns the replacements of the one logged change between two versions, in offsets of the first; `None` if there
     /// is no such change.
-    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>>;
+    fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>>;
 
     /// True if [`Operations::content`] would find that version, apart from damage.
-    fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;
+    fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;
 
     /// Returns those of the versions that are not stored themselves, even if they can be rebuilt.
-    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>>;
+    fn not_stored(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>>;
 
     /// Stores whole versions in one step: those in [`Entered::loose`]. Skips bytes that do not match their id, and
     /// versions without an operation.
-    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()>;
+    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()>;
 
     /// Returns the disk usage; `None` if the store uses no disk.
-    fn on_disk(&self) -> Option<OnDisk>;
+    fn disk_usage(&self) -> Option<DiskUsage>;
 
     /// Collects garbage within these limits.
-    fn free(&self, leave: Leave) -> Result<Freed>;
+    fn collect_garbage(&self, leave: Retention) -> Result<GcStats>;
 }
 
 /// The records of sessions together with the log of operations.
-pub trait History: crate::Sessions + Operations {}
+pub trait History: crate::Sessions + OperationLog {}
 
-impl<T: crate::Sessions + Operations> History for T {}
+impl<T: crate::Sessions + OperationLog> History for T {}
 
 /// The error for an operation that would undo what another one has undone, or is undoing.
-pub(crate) fn overtaken(operation: &Operation) -> Error {
-    let ids: Vec<String> = operation.taken().map(|id| id.to_string()).collect();
+pub(crate) fn already_undone(operation: &Operation) -> Error {
+    let ids: Vec<String> = operation.undoes().map(|id| id.to_string()).collect();
     Error::new(emendate_core::Code::ConflictRaced, "Another process takes the same operation back at this moment.")
         .evidence(format!("operation {}", ids.join(", ")))
         .next("Call history to see what became of it, then repeat the call.")
 }
 
 /// Checks that there is one change per file.
-pub(crate) fn check(operation: &Operation, changes: &[Change<'_>]) -> Result<()> {
+pub(crate) fn check_changes(operation: &Operation, changes: &[ChangeContent<'_>]) -> Result<()> {
     if operation.files.len() == changes.len() {
         return Ok(());
     }

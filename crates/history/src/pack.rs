@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 /// Below this many bytes, compression costs more than it saves.
-const WORTH: usize = 1024;
+const COMPRESS_BYTES_MIN: usize = 1024;
 
 /// Bytes in stored form.
-pub(crate) struct Packed<'a> {
+pub(crate) struct PackedBytes<'a> {
     /// The bytes to store.
     pub(crate) data: Cow<'a, [u8]>,
     /// True if they are a zstd frame.
@@ -14,20 +14,20 @@ pub(crate) struct Packed<'a> {
 }
 
 /// Packs `raw`.
-pub(crate) fn pack(raw: &[u8]) -> Packed<'_> {
-    if raw.len() > WORTH
+pub(crate) fn pack(raw: &[u8]) -> PackedBytes<'_> {
+    if raw.len() > COMPRESS_BYTES_MIN
         && let Ok(data) = zstd::bulk::compress(raw, 1)
         && data.len() < raw.len()
     {
-        return Packed { data: data.into(), zstd: true };
+        return PackedBytes { data: data.into(), zstd: true };
     }
-    Packed { data: raw.into(), zstd: false }
+    PackedBytes { data: raw.into(), zstd: false }
 }
 
 /// Packs bytes that are not needed any more.
-pub(crate) fn owned(raw: Vec<u8>) -> Packed<'static> {
-    let Packed { data, zstd } = pack(&raw);
-    if zstd { Packed { data: data.into_owned().into(), zstd } } else { Packed { data: raw.into(), zstd } }
+pub(crate) fn pack_owned(raw: Vec<u8>) -> PackedBytes<'static> {
+    let PackedBytes { data, zstd } = pack(&raw);
+    if zstd { PackedBytes { data: data.into_owned().into(), zstd } } else { PackedBytes { data: raw.into(), zstd } }
 }
 
 /// Unpacks the result of [`pack`]; `None` if it is damaged or larger than `at_most`, which also bounds the allocation.

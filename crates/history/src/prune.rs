@@ -6,24 +6,24 @@ use std::collections::HashMap;
 use emendate_core::ContentId;
 
 /// Number of records between two checks of the limits.
-pub(crate) const EVERY: u32 = 64;
+pub(crate) const UPKEEP_EVERY_RECORDS: u32 = 64;
 /// Bytes of added contents after which the size of the database is checked at once. A process that makes one large
 /// record and exits reaches it too, so with large files the limit does not depend on chance.
-pub(crate) const MUCH: u64 = 64 << 10;
+pub(crate) const UPKEEP_ADDED_BYTES: u64 = 64 << 10;
 /// Maximum number of paths with words of lines.
-pub(crate) const WORDS: u32 = 1024;
+pub(crate) const WORD_PATHS_MAX: u32 = 1024;
 
 /// Maximum number of sessions with registers.
-pub(crate) const DRAWERS: u32 = 64;
+pub(crate) const REGISTER_SESSIONS_MAX: u32 = 64;
 
 /// Reduces a limit for a clean-up, so that the next one is not due at once.
-pub(crate) fn room(limit: u64) -> u64 {
+pub(crate) fn reduced_limit(limit: u64) -> u64 {
     limit - limit / 4
 }
 
 /// A stored version as a candidate for eviction.
 #[derive(Clone, Debug)]
-pub(crate) struct Weight {
+pub(crate) struct EvictionCandidate {
     pub(crate) content: ContentId,
     pub(crate) base: Option<ContentId>,
     pub(crate) depth: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Weight {
 
 /// Chooses versions to evict so that the others take at most `leave` bytes: the oldest first, where a version is as
 /// young as the youngest that is rebuilt from it. So no remaining version loses its base.
-pub(crate) fn condemned(mut all: Vec<Weight>, leave: u64) -> Vec<ContentId> {
+pub(crate) fn versions_to_evict(mut all: Vec<EvictionCandidate>, leave: u64) -> Vec<ContentId> {
     let mut sum: u64 = all.iter().map(|weight| weight.stored).sum();
     if sum <= leave {
         return Vec::new();
@@ -64,13 +64,13 @@ pub(crate) fn condemned(mut all: Vec<Weight>, leave: u64) -> Vec<ContentId> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Weight, condemned};
+    use super::{EvictionCandidate, versions_to_evict};
     use emendate_core::ContentId;
 
     #[test]
     fn oldest_versions_are_evicted_but_no_needed_base() {
         let id = |number: u8| ContentId::of(&[number]);
-        let weight = |number: u8, base: Option<u8>, depth, stored, at| Weight {
+        let weight = |number: u8, base: Option<u8>, depth, stored, at| EvictionCandidate {
             content: id(number),
             base: base.map(id),
             depth,
@@ -87,10 +87,10 @@ mod tests {
                 weight(5, None, 0, 100, 8),
             ]
         };
-        assert_eq!(condemned(all(), 310), []);
-        assert_eq!(condemned(all(), 210), [id(4)]);
-        assert_eq!(condemned(all(), 110), [id(4), id(5)]);
-        assert_eq!(condemned(all(), 109), [id(4), id(5), id(3)]);
-        assert_eq!(condemned(all(), 0), [4, 5, 3, 2, 1].map(id));
+        assert_eq!(versions_to_evict(all(), 310), []);
+        assert_eq!(versions_to_evict(all(), 210), [id(4)]);
+        assert_eq!(versions_to_evict(all(), 110), [id(4), id(5)]);
+        assert_eq!(versions_to_evict(all(), 109), [id(4), id(5), id(3)]);
+        assert_eq!(versions_to_evict(all(), 0), [4, 5, 3, 2, 1].map(id));
     }
 }

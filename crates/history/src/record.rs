@@ -3,19 +3,19 @@
 use core::ops::Range;
 
 use emendate_core::ContentId;
-use emendate_fs::Stamp;
+use emendate_fs::FileMeta;
 
-use crate::Lines;
+use crate::LineSet;
 
 /// The way in which a session learned of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum How {
+pub enum RecordOrigin {
     /// It read the file.
     Read,
     /// It wrote the file.
-    Wrote,
+    Write,
     /// It was shown in an error message.
-    Served,
+    Shown,
 }
 
 /// A session's record of one version of a file.
@@ -24,13 +24,13 @@ pub struct Record {
     /// The version, by its raw bytes.
     pub content: ContentId,
     /// Metadata of the file at that time.
-    pub stamp: Stamp,
+    pub meta: FileMeta,
     /// The stamp was too recent to prove anything when it was taken.
     pub racy: bool,
     /// The lines that the session was shown.
-    pub lines: Lines,
+    pub lines: LineSet,
     /// The way in which the session learned of them.
-    pub how: How,
+    pub origin: RecordOrigin,
     /// The first requested line, if the read named one.
     pub offset: Option<u64>,
     /// The number of requested lines, if the read named one.
@@ -39,7 +39,7 @@ pub struct Record {
 
 /// Data from which the version's bytes can be restored later.
 #[derive(Clone, Copy)]
-pub enum Body<'a> {
+pub enum VersionBody<'a> {
     /// The raw bytes.
     Bytes(&'a [u8]),
     /// Another version with some ranges replaced.

@@ -1,7 +1,7 @@
 //! Directory names of stores.
 
 /// Maximum length of the readable part of a key.
-const READABLE: usize = 40;
+const READABLE_CHARS_MAX: usize = 40;
 
 /// Returns the directory name for a root: its last component, sanitized, at most 40 characters, then `-` and 16
 /// hexadecimal digits of the BLAKE3 of the path's bytes, which alone distinguish roots.
@@ -12,7 +12,7 @@ pub fn root_key(canonical_root: &std::path::Path) -> String {
     let name = canonical_root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
     let mut key: String = name
         .chars()
-        .take(READABLE)
+        .take(READABLE_CHARS_MAX)
         .map(|char| if char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '-') { char } else { '_' })
         .collect();
     // A leading dot would hide the directory, a leading dash would look like an option.

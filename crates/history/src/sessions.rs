@@ -2,7 +2,7 @@
 
 use emendate_core::{ContentId, Result, Tag};
 
-use crate::{Body, Leave, Record};
+use crate::{Record, Retention, VersionBody};
 
 /// The records of what sessions were shown. `path` is the bytes of a canonical absolute path.
 pub trait Sessions: Send + Sync {
@@ -13,7 +13,7 @@ pub trait Sessions: Send + Sync {
     /// Two different contents with the same [`ContentId`] cannot occur by accident, only by design of the author of the
     /// files. Such an id no longer identifies any bytes: [`Sessions::bytes`] returns `None` for it, nothing is rebuilt
     /// from it, and lines are replaced instead of merged.
-    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()>;
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &VersionBody<'_>) -> Result<()>;
 
     /// Returns the latest record of this session for the path.
     fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>>;
@@ -55,11 +55,11 @@ pub trait Sessions: Send + Sync {
 }
 
 /// Maximum bytes of any content: undoing a change needs all of it in memory.
-pub const LARGEST: u64 = 1 << 30;
+pub const CONTENT_BYTES_MAX: u64 = 1 << 30;
 
 /// Size limits of one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct SizeLimit {
     /// Raw bytes.
     pub(crate) raw: u64,
     /// Bytes in stored form.
@@ -68,7 +68,7 @@ pub(crate) struct Room {
 
 /// Limits of the store. The oldest contents are dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct HistoryLimits {
     /// Maximum bytes of a stored content. Larger ones are remembered by identity only, except for contents that an
     /// operation replaces or removes and that nothing else could restore: those are stored if they take at most half of
     /// `total` in stored form.
@@ -85,11 +85,11 @@ pub struct Limits {
     pub history_days: u32,
 }
 
-impl Limits {
+impl HistoryLimits {
     /// Returns these limits, reduced by those that `leave` requests.
-    pub(crate) fn narrowed(&self, leave: Leave) -> Limits {
+    pub(crate) fn narrowed(&self, leave: Retention) -> HistoryLimits {
         let days = |limit: u32| leave.days.map_or(limit, |days| days.min(limit));
-        Limits {
+        HistoryLimits {
             age_days: days(self.age_days),
             history_days: days(self.history_days),
             total: leave.bytes.map_or(self.total, |bytes| bytes.min(self.total)),
@@ -98,30 +98,37 @@ impl Limits {
     }
 
     /// Limits for a content that a session saw.
-    pub(crate) fn usual(&self) -> Room {
-        Room { raw: self.blob, stored: self.blob }
+    pub(crate) fn session_content(&self) -> SizeLimit {
+        SizeLimit { raw: self.blob, stored: self.blob }
     }
 
     /// Limits for the last copy of a content. Zero if the store keeps nothing.
-    pub(crate) fn last(&self) -> Room {
-        let raw = if self.blob == 0 { 0 } else { self.blob.max(LARGEST) };
-        Room { raw, stored: self.total / 2 }
+    pub(crate) fn last_copy(&self) -> SizeLimit {
+        let raw = if self.blob == 0 { 0 } else { self.blob.max(CONTENT_BYTES_MAX) };
+        SizeLimit { raw, stored: self.total / 2 }
     }
 
     /// Maximum bytes of the texts of a stored change: more than a quarter of `total` would be dropped by the next
     /// clean-up.
-    pub(crate) fn link(&self) -> u64 {
+    pub(crate) fn delta_texts_max(&self) -> u64 {
         self.blob.min(self.total / 4)
     }
 
     /// Maximum bytes of a serialized change: its texts and the numbers between them.
-    pub(crate) fn change(&self) -> u64 {
-        self.blob.saturating_mul(4).max(LARGEST + (1 << 20))
+    pub(crate) fn delta_bytes_max(&self) -> u64 {
+        self.blob.saturating_mul(4).max(CONTENT_BYTES_MAX + (1 << 20))
     }
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { blob: 8 << 20, total: 256 << 20, age_days: 14, versions: 32, operations: 10_000, history_days: 60 }
+impl Default for HistoryLimits {
+    fn default() -> HistoryLimits {
+        HistoryLimits {
+            blob: 8 << 20,
+            total: 256 << 20,
+            age_days: 14,
+            versions: 32,
+            operations: 10_000,
+            history_days: 60,
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use emendate_core::{Code, ContentId};
-use emendate_history::{Body, Database, Filter, Limits, Operations, Sessions};
+use emendate_history::{Database, HistoryLimits, OperationFilter, OperationLog, Sessions, VersionBody};
 use rusqlite::Connection;
 use suite::log::{edit, wholly};
 use suite::{noise, record};
@@ -22,7 +22,7 @@ use tempfile::tempdir;
 const PATH: &[u8] = b"/some/file";
 
 fn open(dir: &Path) -> Database {
-    Database::open(dir, Limits::default()).unwrap()
+    Database::open(dir, HistoryLimits::default()).unwrap()
 }
 
 /// Returns the names in `dir` that begin with `start`.
@@ -41,7 +41,7 @@ fn database_outlives_the_process_and_is_private() {
     let dir = temp.path().join("a/b");
     let one = record(b"one", &[(1, 2), (5, 8)]);
     let store = open(&dir);
-    store.record("s", PATH, &one, &Body::Bytes(b"one")).unwrap();
+    store.record("s", PATH, &one, &VersionBody::Bytes(b"one")).unwrap();
     assert_eq!((mode(&dir), mode(store.path())), (0o700, 0o600));
     for suffix in ["-wal", "-shm"] {
         assert_eq!(mode(&dir.join(format!("sessions.db{suffix}"))), 0o600);
@@ -69,7 +69,7 @@ fn eight_concurrent_sessions_lose_nothing() {
                     let body = noise(300, thread * 1000 + number);
                     let path = format!("/{number}");
                     store
-                        .record(&thread.to_string(), path.as_bytes(), &record(&body, &[]), &Body::Bytes(&body))
+                        .record(&thread.to_string(), path.as_bytes(), &record(&body, &[]), &VersionBody::Bytes(&body))
                         .unwrap();
                     // One file that all sessions know: each has its own lines.
                     store
@@ -77,7 +77,7 @@ fn eight_concurrent_sessions_lose_nothing() {
                             &thread.to_string(),
                             PATH,
                             &record(b"all", &[(number * 2, number * 2)]),
-                            &Body::Bytes(b"all"),
+                            &VersionBody::Bytes(b"all"),
                         )
                         .unwrap();
                 }
@@ -129,12 +129,14 @@ fn eight_log(dir: &Path) {
         }
     });
     let store = open(dir);
-    let all = store.operations(&Filter { limit: 1000, ..Filter::default() }).unwrap();
+    let all = store.operations(&OperationFilter { limit: 1000, ..OperationFilter::default() }).unwrap();
     let numbers: Vec<u64> = all.iter().map(|logged| logged.id.number).collect();
     assert_eq!(numbers, (1..=400).rev().collect::<Vec<u64>>());
     for thread in 0..8_u64 {
         let session = thread.to_string();
-        let own = store.operations(&Filter { session: Some(&session), limit: 1000, ..Filter::default() }).unwrap();
+        let own = store
+            .operations(&OperationFilter { session: Some(&session), limit: 1000, ..OperationFilter::default() })
+            .unwrap();
         assert_eq!(own.len(), 50);
         for (logged, number) in own.iter().rev().zip(0..) {
             let before = logged.operation.files[0].before.unwrap().content;
@@ -158,10 +160,10 @@ fn schema_3_is_migrated() {
     drop(store);
     execute(temp.path(), WITHOUT_MORE);
     let store = open(temp.path());
-    assert_eq!((store.pending().unwrap(), store.notices()), (Vec::new(), Vec::new()));
+    assert_eq!((store.in_doubt().unwrap(), store.notices()), (Vec::new(), Vec::new()));
     assert_eq!(store.operation("1".parse().unwrap()).unwrap().map(|it| (it.id, it.owner)), Some((id, None)));
     edit(&store, "s", PATH, b"two", b"three");
-    assert_eq!(store.pending().unwrap().len(), 1);
+    assert_eq!(store.in_doubt().unwrap().len(), 1);
 }
 
 /// Schema version 2: the words are added, and nothing is lost.
@@ -196,7 +198,7 @@ fn schema_1_is_migrated() {
         }
     });
     let store = open(temp.path());
-    assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap().len(), 4);
+    assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap().len(), 4);
     assert!(known.is_some() && store.latest("s", PATH).unwrap() == known);
 }
 
@@ -206,7 +208,7 @@ fn used() -> tempfile::TempDir {
     let store = open(temp.path());
     for seed in 0..40 {
         let body = noise(20_000, seed);
-        store.record("s", PATH, &record(&body, &[]), &Body::Bytes(&body)).unwrap();
+        store.record("s", PATH, &record(&body, &[]), &VersionBody::Bytes(&body)).unwrap();
     }
     temp
 }
@@ -218,7 +220,7 @@ fn begins_anew(dir: &Path, why: &str) {
     assert!(notices.len() == 1 && notices[0].contains(why), "{notices:?}");
     assert!(store.notices().is_empty());
     assert_eq!(store.latest("s", PATH).unwrap(), None);
-    store.record("s", PATH, &record(b"new", &[]), &Body::Bytes(b"new")).unwrap();
+    store.record("s", PATH, &record(b"new", &[]), &VersionBody::Bytes(b"new")).unwrap();
     drop(store);
     let store = open(dir);
     assert!(store.notices().is_empty() && store.latest("s", PATH).unwrap().is_some());
@@ -258,7 +260,7 @@ fn empty_file_becomes_a_database() {
     let temp = tempdir().unwrap();
     fs::write(temp.path().join("sessions.db"), b"").unwrap();
     let store = open(temp.path());
-    store.record("s", PATH, &record(b"new", &[]), &Body::None).unwrap();
+    store.record("s", PATH, &record(b"new", &[]), &VersionBody::None).unwrap();
     assert!(store.notices().is_empty() && store.latest("s", PATH).unwrap().is_some());
 }
 
@@ -271,7 +273,7 @@ fn damage_found_concurrently_is_set_aside_once() {
         let work = || {
             start.wait();
             let store = open(temp.path());
-            store.record("s", PATH, &record(b"new", &[]), &Body::Bytes(b"new")).unwrap();
+            store.record("s", PATH, &record(b"new", &[]), &VersionBody::Bytes(b"new")).unwrap();
             store.notices().len()
         };
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
@@ -291,7 +293,7 @@ fn child_of_several_processes() {
         // Each round opens and closes the store, like a whole process.
         let store = open(Path::new(&dir));
         let body = noise(9000, number);
-        store.record(&name, format!("/{number}").as_bytes(), &record(&body, &[]), &Body::Bytes(&body)).unwrap();
+        store.record(&name, format!("/{number}").as_bytes(), &record(&body, &[]), &VersionBody::Bytes(&body)).unwrap();
         assert!(store.notices().is_empty());
     }
 }
@@ -336,7 +338,7 @@ fn connection_to_a_set_aside_file_does_not_harm_the_new_one() {
     for (number, store) in [&old, &new].into_iter().enumerate() {
         for seed in 0..40 {
             let body = noise(20_000, seed + 100 * number as u64);
-            store.record("s", PATH, &record(&body, &[]), &Body::Bytes(&body)).unwrap();
+            store.record("s", PATH, &record(&body, &[]), &VersionBody::Bytes(&body)).unwrap();
         }
     }
     drop(old);
@@ -360,7 +362,7 @@ fn damage_found_during_a_call_fails_that_call_only() {
     assert!(error.message().contains("sessions.db") && error.next_step().contains("set aside"), "{error:?}");
     assert_eq!(store.latest("s", PATH).unwrap(), None);
     assert_eq!(store.notices().len(), 1);
-    store.record("s", PATH, &record(b"new", &[]), &Body::Bytes(b"new")).unwrap();
+    store.record("s", PATH, &record(b"new", &[]), &VersionBody::Bytes(b"new")).unwrap();
     drop(store);
     assert!(open(temp.path()).latest("s", PATH).unwrap().is_some());
     assert_eq!(names(temp.path(), "sessions.db.damaged").len(), 0);
@@ -396,7 +398,7 @@ fn impossible_directory_is_an_error() {
     let file = temp.path().join("file");
     fs::write(&file, b"").unwrap();
     for dir in [file.clone(), file.join("below"), Path::new("/proc/nowhere").to_owned()] {
-        let error = Database::open(&dir, Limits::default()).err().unwrap();
+        let error = Database::open(&dir, HistoryLimits::default()).err().unwrap();
         assert!(matches!(error.code(), Code::IoFailed | Code::IoPermission | Code::IoReadOnly), "{error:?}");
     }
 }
@@ -410,7 +412,7 @@ fn concurrent_transaction_is_waited_for() {
     // Readers continue; only writers wait.
     assert!(store.latest("s", PATH).unwrap().is_some());
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| store.record("s", PATH, &record(b"new", &[]), &Body::None));
+        let writer = scope.spawn(|| store.record("s", PATH, &record(b"new", &[]), &VersionBody::None));
         std::thread::sleep(std::time::Duration::from_millis(50));
         other.execute_batch("COMMIT").unwrap();
         writer.join().unwrap().unwrap();
@@ -422,10 +424,10 @@ fn contested_id_names_no_content_and_lines_are_not_merged() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let one = record(b"one", &[(1, 1)]);
-    store.record("s", PATH, &one, &Body::Bytes(b"one")).unwrap();
+    store.record("s", PATH, &one, &VersionBody::Bytes(b"one")).unwrap();
     execute(temp.path(), "UPDATE versions SET hash=zeroblob(32)");
     let again = record(b"one", &[(2, 2)]);
-    store.record("s", PATH, &again, &Body::Bytes(b"one")).unwrap();
+    store.record("s", PATH, &again, &VersionBody::Bytes(b"one")).unwrap();
     assert_eq!(store.latest("s", PATH).unwrap(), Some(again));
     assert_eq!(store.bytes(one.content).unwrap(), None);
 }
@@ -434,22 +436,24 @@ fn contested_id_names_no_content_and_lines_are_not_merged() {
 fn file_stays_bounded_and_old_records_are_dropped() {
     let temp = tempdir().unwrap();
     let total = 1 << 20;
-    let limits = Limits { total, ..Limits::default() };
+    let limits = HistoryLimits { total, ..HistoryLimits::default() };
     let store = Database::open(temp.path(), limits).unwrap();
-    store.record("old", PATH, &record(b"old", &[]), &Body::Bytes(b"old")).unwrap();
+    store.record("old", PATH, &record(b"old", &[]), &VersionBody::Bytes(b"old")).unwrap();
     execute(temp.path(), "UPDATE seen SET at=1; UPDATE upkeep SET at=0");
     for seed in 0..1000 {
         let body = noise(10_000, seed);
-        store.record("s", format!("/{}", seed % 9).as_bytes(), &record(&body, &[]), &Body::Bytes(&body)).unwrap();
+        store
+            .record("s", format!("/{}", seed % 9).as_bytes(), &record(&body, &[]), &VersionBody::Bytes(&body))
+            .unwrap();
     }
     assert_eq!(store.latest("old", PATH).unwrap(), None);
     for number in 0..1200 {
-        store.record("rows", number.to_string().as_bytes(), &record(b"", &[]), &Body::None).unwrap();
+        store.record("rows", number.to_string().as_bytes(), &record(b"", &[]), &VersionBody::None).unwrap();
     }
     execute(temp.path(), "UPDATE upkeep SET at=0");
     for seed in 1000..1065 {
         let body = noise(10_000, seed);
-        store.record("s", b"/last", &record(&body, &[]), &Body::Bytes(&body)).unwrap();
+        store.record("s", b"/last", &record(&body, &[]), &VersionBody::Bytes(&body)).unwrap();
     }
     assert_eq!(store.latest("rows", b"0").unwrap(), None);
     assert!(store.latest("rows", b"1199").unwrap().is_some());

@@ -8,7 +8,9 @@
 
 mod suite;
 
-use emendate_history::{Database, Filter, History, Limits, Memory, Operation, OperationId, Role};
+use emendate_history::{
+    Database, History, HistoryLimits, MemoryHistory, Operation, OperationFilter, OperationId, Role,
+};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use suite::log::operation;
@@ -75,7 +77,7 @@ fn play(stores: [&dyn History; 2], acts: &[(bool, Act)]) {
                 taken.dedup();
                 let Some((newest, older)) = taken.split_last() else { continue };
                 let also = older.iter().rev().copied().collect();
-                let undo = Operation { role: Role::Undo(*newest), also, ..operation("s", Vec::new()) };
+                let undo = Operation { role: Role::Undo(*newest), also_undoes: also, ..operation("s", Vec::new()) };
                 let free = taken.iter().all(|id| model.taken_by(*id).is_none());
                 let logged = store.log(&undo, &[], &[]);
                 assert_eq!(logged.is_ok(), free, "{logged:?}");
@@ -83,25 +85,25 @@ fn play(stores: [&dyn History; 2], acts: &[(bool, Act)]) {
             }
             Act::Settle(nth) => {
                 let Some(nth) = at(nth) else { continue };
-                store.settle(&[model.0[nth].0]).unwrap();
+                store.mark_committed(&[model.0[nth].0]).unwrap();
                 model.0[nth].2 = Stage::Done;
             }
             Act::Withdraw(nth) => {
                 let Some(nth) = at(nth) else { continue };
-                store.withdraw(model.0[nth].0).unwrap();
+                store.abort(model.0[nth].0).unwrap();
                 if model.0[nth].2 == Stage::Pending {
                     model.0[nth].2 = Stage::Withdrawn;
                 }
             }
             Act::Judge(nth, certain) => {
                 let Some(nth) = at(nth) else { continue };
-                store.judge(model.0[nth].0, *certain).unwrap();
+                store.resolve(model.0[nth].0, *certain).unwrap();
                 if model.0[nth].2 == Stage::Pending {
                     model.0[nth].2 = Stage::Done;
                 }
             }
         }
-        let told = store.operations(&Filter { limit: 100, ..Filter::default() }).unwrap();
+        let told = store.operations(&OperationFilter { limit: 100, ..OperationFilter::default() }).unwrap();
         let told: Vec<_> = told.iter().map(|it| (it.id, it.undone_by, it.owner.is_some())).collect();
         assert_eq!(told, model.told());
     }
@@ -119,10 +121,10 @@ proptest! {
 
     #[test]
     fn only_what_is_live_takes_back(acts in vec(act(), 1..40)) {
-        let memory = Memory::new(Limits::default());
+        let memory = MemoryHistory::new(HistoryLimits::default());
         play([&memory, &memory], &acts);
         let dir = tempfile::tempdir().unwrap();
-        let open = || Database::open(dir.path(), Limits::default()).unwrap();
+        let open = || Database::open(dir.path(), HistoryLimits::default()).unwrap();
         play([&open(), &open()], &acts);
     }
 }

@@ -15,14 +15,15 @@ use std::path::{Path, PathBuf};
 
 use emendate_core::ContentId;
 use emendate_history::{
-    Change, Database, Entered, Filter, Gap, Known, Limits, Logged, Operations, Role, Sessions, Swap,
+    ByteReplacement, ChangeContent, Database, HistoryGap, HistoryLimits, LogEntry, LogReceipt, OperationFilter,
+    OperationLog, Role, SessionUpdate, Sessions,
 };
 use suite::log::{operation, side, touched};
 use suite::{PATH, noise, record};
 use tempfile::tempdir;
 
 fn open(dir: &Path) -> Database {
-    Database::open(dir, Limits::default()).unwrap()
+    Database::open(dir, HistoryLimits::default()).unwrap()
 }
 
 fn spool(dir: &Path) -> PathBuf {
@@ -36,22 +37,22 @@ fn waits(dir: &Path) -> bool {
 }
 
 /// Logs that the session replaced a whole file, which it knows then.
-fn replace(store: &Database, session: &str, before: &[u8], after: &[u8]) -> Entered {
+fn replace(store: &Database, session: &str, before: &[u8], after: &[u8]) -> LogReceipt {
     let operation = operation(session, vec![touched(PATH, side(before, 0o644), side(after, 0o644))]);
-    let swaps = [Swap { at: 0, old: before, new: after }];
-    let change = Change { base: Some(ContentId::of(before)), swaps: &swaps, ..Change::default() };
+    let swaps = [ByteReplacement { at: 0, old: before, new: after }];
+    let change = ChangeContent { base: Some(ContentId::of(before)), replacements: &swaps, ..ChangeContent::default() };
     let record = record(after, &[(2, 3)]);
-    store.log(&operation, &[change], &[Known { path: PATH, record: &record }]).unwrap()
+    store.log(&operation, &[change], &[SessionUpdate { path: PATH, record: &record }]).unwrap()
 }
 
-fn all(store: &Database) -> Vec<Logged> {
-    let mut all = store.operations(&Filter { limit: 10_000, ..Filter::default() }).unwrap();
+fn all(store: &Database) -> Vec<LogEntry> {
+    let mut all = store.operations(&OperationFilter { limit: 10_000, ..OperationFilter::default() }).unwrap();
     all.reverse();
     all
 }
 
 /// Logs operations on one file, each on the result of the one before; all but the first go to the spool.
-fn some(store: &Database, count: u64) -> Vec<Entered> {
+fn some(store: &Database, count: u64) -> Vec<LogReceipt> {
     (0..count).map(|number| replace(store, "s", &noise(300, number), &noise(300, number + 1))).collect()
 }
 
@@ -61,11 +62,11 @@ fn other_processes_see_entries_of_the_spool() {
     let (one, other) = (open(temp.path()), open(temp.path()));
     let entered = some(&one, 5);
     assert!(waits(temp.path()));
-    let found = other.pending().unwrap();
+    let found = other.in_doubt().unwrap();
     assert!(!waits(temp.path()));
     let ids: Vec<_> = found.iter().rev().map(|logged| logged.id).collect();
     assert_eq!(ids, entered.iter().map(|entered| entered.id).collect::<Vec<_>>());
-    assert!(found.iter().all(|logged| logged.owner == Some(std::process::id()) && logged.in_flight()));
+    assert!(found.iter().all(|logged| logged.owner == Some(std::process::id()) && logged.is_in_flight()));
     assert_eq!(found[0].operation.files[0].after, side(&noise(300, 5), 0o644));
     // The delta chain back leads through all of them.
     let last = noise(300, 5);
@@ -73,8 +74,8 @@ fn other_processes_see_entries_of_the_spool() {
     assert_eq!(first, Some(noise(300, 0)));
     let known = other.latest("s", PATH).unwrap().unwrap();
     assert_eq!(known, record(&last, &[(2, 3)]));
-    one.settle(&ids).unwrap();
-    assert!(other.pending().unwrap().is_empty());
+    one.mark_committed(&ids).unwrap();
+    assert!(other.in_doubt().unwrap().is_empty());
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn cache_agrees_with_the_database() {
     let content = |store: &Database| store.latest("s", PATH).unwrap().map(|record| record.content);
     let at = |number: u64| Some(ContentId::of(&noise(300, number)));
     let ids: Vec<_> = some(&one, 3).iter().map(|entered| entered.id).collect();
-    one.settle(&ids).unwrap();
+    one.mark_committed(&ids).unwrap();
     assert_eq!(content(&one), at(3));
     replace(&other, "s", &noise(300, 3), &noise(300, 4));
     replace(&other, "s", &noise(300, 4), &noise(300, 5));
@@ -112,7 +113,7 @@ fn cache_agrees_with_the_database() {
     replace(&other, "s", &noise(300, 5), &noise(300, 6));
     assert!(waits(temp.path()));
     assert_eq!(content(&one), at(6));
-    other.record("s", PATH, &record(&noise(300, 3), &[(9, 9)]), &emendate_history::Body::None).unwrap();
+    other.record("s", PATH, &record(&noise(300, 3), &[(9, 9)]), &emendate_history::VersionBody::None).unwrap();
     // Recorded twice with one content: both count.
     assert_eq!(one.latest("s", PATH).unwrap(), other.latest("s", PATH).unwrap());
     assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (9, 9)]);
@@ -121,10 +122,10 @@ fn cache_agrees_with_the_database() {
     let entered = replace(&one, "s", &noise(300, 5), &noise(300, 6));
     assert!(waits(temp.path()));
     assert_eq!(content(&other), at(6));
-    other.withdraw(entered.id).unwrap();
+    other.abort(entered.id).unwrap();
     assert_eq!((content(&one), content(&other)), (None, None));
     // Known lines of a content are merged again, in the spool too.
-    one.record("s", PATH, &record(&noise(300, 8), &[(20, 30)]), &emendate_history::Body::None).unwrap();
+    one.record("s", PATH, &record(&noise(300, 8), &[(20, 30)]), &emendate_history::VersionBody::None).unwrap();
     replace(&one, "s", &noise(300, 7), &noise(300, 8));
     assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (20, 30)]);
 }
@@ -136,8 +137,8 @@ fn entries_applied_twice_are_stored_once() {
     let store = open(temp.path());
     let entered = some(&store, 6);
     let before = fs::read(spool(temp.path())).unwrap();
-    store.withdraw(entered[5].id).unwrap();
-    store.settle(&[entered[1].id]).unwrap();
+    store.abort(entered[5].id).unwrap();
+    store.mark_committed(&[entered[1].id]).unwrap();
     let told = all(&store);
     let known = store.versions("s", PATH).unwrap();
     drop(store);
@@ -182,7 +183,7 @@ fn lost_spool_leaves_a_gap() {
     fs::remove_file(spool(temp.path())).unwrap();
     for _ in 0..2 {
         let store = open(temp.path());
-        assert_eq!(store.gaps().unwrap(), [Gap { after: 1, until: None }]);
+        assert_eq!(store.gaps().unwrap(), [HistoryGap { after: 1, until: None }]);
         drop(store);
     }
     let store = open(temp.path());
@@ -193,7 +194,7 @@ fn lost_spool_leaves_a_gap() {
     harmed[60] ^= 1;
     fs::write(spool(temp.path()), harmed).unwrap();
     let store = open(temp.path());
-    assert_eq!(store.gaps().unwrap()[0], Gap { after: 2, until: Some(4) });
+    assert_eq!(store.gaps().unwrap()[0], HistoryGap { after: 2, until: Some(4) });
     assert_eq!(store.notices().len(), 1);
     assert_eq!(replace(&store, "s", b"x", b"y").id.number, 5);
     assert_eq!(store.gaps().unwrap().len(), 2);
@@ -206,7 +207,7 @@ fn new_or_cleaned_store_has_no_gap() {
     assert_eq!(store.gaps().unwrap(), []);
     some(&store, 4);
     assert_eq!(store.gaps().unwrap(), []);
-    store.free(emendate_history::Leave { bytes: Some(0), days: Some(0) }).unwrap();
+    store.collect_garbage(emendate_history::Retention { bytes: Some(0), days: Some(0) }).unwrap();
     assert_eq!((store.gaps().unwrap(), store.notices()), (Vec::new(), Vec::new()));
     assert_eq!(some(&open(temp.path()), 1)[0].id.number, 5);
 }
@@ -250,26 +251,26 @@ fn undo_and_secrets_bypass_the_spool() {
     let store = open(temp.path());
     let first = some(&store, 2)[1].id;
     let plain = operation("s", vec![touched(PATH, side(b"a", 0o644), side(b"hush", 0o644))]);
-    let swaps = [Swap { at: 0, old: b"a", new: b"hush" }];
-    let change = Change { base: Some(ContentId::of(b"a")), swaps: &swaps, ..Change::default() };
+    let swaps = [ByteReplacement { at: 0, old: b"a", new: b"hush" }];
+    let change = ChangeContent { base: Some(ContentId::of(b"a")), replacements: &swaps, ..ChangeContent::default() };
     let mut secret = plain.clone();
-    secret.kept = false;
+    secret.keeps_content = false;
     let mut undo = plain.clone();
     undo.role = Role::Undo(first);
     let mut folders = plain.clone();
-    folders.folders = vec![b"/made".to_vec()];
+    folders.created_dirs = vec![b"/made".to_vec()];
     for operation in [&secret, &undo, &folders] {
         store.log(operation, &[change], &[]).unwrap();
         assert!(!waits(temp.path()));
         let bytes = fs::read(spool(temp.path())).unwrap();
         assert!(!bytes.windows(4).any(|bytes| bytes == b"hush"));
     }
-    store.log(&plain, &[Change { old: Some(b"a"), ..change }], &[]).unwrap();
+    store.log(&plain, &[ChangeContent { old_bytes: Some(b"a"), ..change }], &[]).unwrap();
     assert!(!waits(temp.path()));
     store.log(&plain, &[change], &[]).unwrap();
     assert!(waits(temp.path()));
     // A clean-up leaves no text behind either.
-    store.free(emendate_history::Leave { bytes: Some(0), days: None }).unwrap();
+    store.collect_garbage(emendate_history::Retention { bytes: Some(0), days: None }).unwrap();
     assert_eq!(fs::metadata(spool(temp.path())).unwrap().len(), 40);
 }
 
@@ -283,7 +284,7 @@ fn child_that_logs_until_it_is_killed() {
         let id = replace(&store, &session, &noise(300, number), &noise(300, number + 1)).id;
         println!("\nlogged {id}");
         if number % 11 == 0 {
-            store.settle(&[id]).unwrap();
+            store.mark_committed(&[id]).unwrap();
         }
     }
 }

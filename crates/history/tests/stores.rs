@@ -9,20 +9,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
-    Body, Change, Database, Entered, Filter, Freed, History, Known, Leave, Limits, Logged, Memory, OnDisk, Operation,
-    OperationId, OperationName, Operations, OwnedSwap, Record, Sessions,
+    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, LogEntry, LogReceipt, MemoryHistory,
+    Operation, OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement, Record, Retention,
+    SessionUpdate, Sessions, VersionBody,
 };
 
 #[test]
 fn memory() {
-    suite::all(&|limits| Box::new(Memory::new(limits)));
+    suite::all(&|limits| Box::new(MemoryHistory::new(limits)));
 }
 
 #[test]
 fn database() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
-    suite::all(&|limits: Limits| -> Box<dyn History> {
+    suite::all(&|limits: HistoryLimits| -> Box<dyn History> {
         number.set(number.get() + 1);
         Box::new(Database::open(&dir.path().join(number.get().to_string()), limits).unwrap())
     });
@@ -36,7 +37,7 @@ impl Chosen {
     }
 }
 impl Sessions for Chosen {
-    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &VersionBody<'_>) -> Result<()> {
         self.now().record(session, path, record, body)
     }
     fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
@@ -78,48 +79,53 @@ impl Sessions for Chosen {
         self.now().notices()
     }
 }
-impl Operations for Chosen {
-    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
+impl OperationLog for Chosen {
+    fn log(
+        &self,
+        operation: &Operation,
+        changes: &[ChangeContent<'_>],
+        known: &[SessionUpdate<'_>],
+    ) -> Result<LogReceipt> {
         self.now().log(operation, changes, known)
     }
-    fn settle(&self, ids: &[OperationId]) -> Result<()> {
-        self.now().settle(ids)
+    fn mark_committed(&self, ids: &[OperationId]) -> Result<()> {
+        self.now().mark_committed(ids)
     }
-    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
-        self.now().judge(id, certain)
+    fn resolve(&self, id: OperationId, certain: bool) -> Result<()> {
+        self.now().resolve(id, certain)
     }
-    fn withdraw(&self, id: OperationId) -> Result<()> {
-        self.now().withdraw(id)
+    fn abort(&self, id: OperationId) -> Result<()> {
+        self.now().abort(id)
     }
-    fn pending(&self) -> Result<Vec<Logged>> {
-        self.now().pending()
+    fn in_doubt(&self) -> Result<Vec<LogEntry>> {
+        self.now().in_doubt()
     }
-    fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
+    fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
         self.now().operations(filter)
     }
-    fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
+    fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {
         self.now().operation(name)
     }
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
         self.now().content(content, at_hand)
     }
-    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>> {
-        self.now().swaps(from, to)
+    fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>> {
+        self.now().replacements(from, to)
     }
-    fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
-        self.now().reaches(content, at_hand)
+    fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
+        self.now().can_rebuild(content, at_hand)
     }
-    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
-        self.now().lacking(contents)
+    fn not_stored(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
+        self.now().not_stored(contents)
     }
-    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
-        self.now().keep(versions)
+    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+        self.now().store_versions(versions)
     }
-    fn on_disk(&self) -> Option<OnDisk> {
-        self.now().on_disk()
+    fn disk_usage(&self) -> Option<DiskUsage> {
+        self.now().disk_usage()
     }
-    fn free(&self, leave: Leave) -> Result<Freed> {
-        self.now().free(leave)
+    fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
+        self.now().collect_garbage(leave)
     }
 }
 

@@ -5,11 +5,11 @@ use serde_json::Value;
 use std::io::{self, BufRead, Read as _};
 
 /// Maximum bytes of a header line.
-const LINE: u64 = 1 << 10;
+const HEADER_LINE_BYTES_MAX: u64 = 1 << 10;
 /// Maximum number of header lines.
-const LINES: usize = 16;
+const HEADER_LINES_MAX: usize = 16;
 /// Maximum bytes of a message.
-const BODY: u64 = 32 << 20;
+const MESSAGE_BYTES_MAX: u64 = 32 << 20;
 
 /// Returns the next message as bytes; `None` at the end of the stream.
 ///
@@ -25,11 +25,11 @@ pub(crate) fn read(pipe: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
 /// Returns the length in the header; `None` at the end of the stream.
 fn header(pipe: &mut impl BufRead) -> Result<Option<u64>, String> {
     let mut length = None;
-    for _ in 0..LINES {
+    for _ in 0..HEADER_LINES_MAX {
         let mut line = Vec::new();
-        pipe.take(LINE).read_until(b'\n', &mut line).map_err(|error| lost(&error))?;
+        pipe.take(HEADER_LINE_BYTES_MAX).read_until(b'\n', &mut line).map_err(|error| lost(&error))?;
         if line.last() != Some(&b'\n') {
-            return if line.len() as u64 == LINE { Err(strange(&line)) } else { Ok(None) };
+            return if line.len() as u64 == HEADER_LINE_BYTES_MAX { Err(strange(&line)) } else { Ok(None) };
         }
         let text = line.trim_ascii();
         if text.is_empty() {
@@ -40,13 +40,13 @@ fn header(pipe: &mut impl BufRead) -> Result<Option<u64>, String> {
         };
         if name.trim().eq_ignore_ascii_case("content-length") {
             let value: u64 = value.trim().parse().map_err(|_| strange(text))?;
-            if value > BODY {
-                return Err(format!("announced a message of {value} bytes; the limit is {BODY}"));
+            if value > MESSAGE_BYTES_MAX {
+                return Err(format!("announced a message of {value} bytes; the limit is {MESSAGE_BYTES_MAX}"));
             }
             length = Some(value);
         }
     }
-    Err(format!("sent a header of more than {LINES} lines"))
+    Err(format!("sent a header of more than {HEADER_LINES_MAX} lines"))
 }
 
 fn lost(error: &io::Error) -> String {
@@ -68,7 +68,7 @@ pub(crate) fn framed(message: &Value) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BODY, framed, read};
+    use super::{MESSAGE_BYTES_MAX, framed, read};
     use proptest::prelude::*;
     use serde_json::json;
     use std::io::BufReader;
@@ -92,7 +92,7 @@ mod tests {
         for (bytes, part) in [
             ("npm notice\n", "npm notice"),
             ("a: b\r\n\r\n", "without a length"),
-            (&*format!("Content-Length: {}\r\n\r\n", BODY + 1), "limit"),
+            (&*format!("Content-Length: {}\r\n\r\n", MESSAGE_BYTES_MAX + 1), "limit"),
             ("Content-Length: 18446744073709551616\r\n\r\n", "Content-Length"),
             ("Content-Length: -1\r\n\r\n", "Content-Length"),
             (&*long, "xxx"),

@@ -5,22 +5,22 @@
 //! very text it was last shown ([`Basis`]); otherwise [`Why`] gives the reason why nothing is known.
 #![allow(clippy::disallowed_methods, reason = "who waits for another program needs a clock")]
 
-mod around;
-mod ask;
+mod diagnostic;
 mod document;
 mod frame;
-mod live;
 mod message;
+mod new_diagnostics;
+mod other_files;
 mod position;
-mod problem;
 mod references;
+mod request;
+mod running;
 mod servers;
-mod sorted;
 mod spec;
 
-pub use around::{Elsewhere, StandsStill};
-pub use problem::{Problem, Severity};
+pub use diagnostic::{Diagnostic, Severity};
+pub use new_diagnostics::SpanEdit;
+pub use other_files::{OtherFileReport, UnchangedCheck};
 pub use references::Reference;
-pub use servers::{Basis, Found, Job, Servers, Text, Unknown, Why};
-pub use sorted::Edit;
-pub use spec::{KNOWN, Known, Spec, known_as};
+pub use servers::{AnswerBasis, CheckRequest, DiagnosticReport, DiagnosticsFailure, FileText, Servers, UnknownReason};
+pub use spec::{BUILTIN_SERVERS, BuiltinServer, ServerSpec, builtin_server};

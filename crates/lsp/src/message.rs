@@ -1,7 +1,7 @@
 //! The messages that we use, and those that a server may send.
 
-use crate::position::Encoding;
-use crate::spec::Spec;
+use crate::position::PositionEncoding;
+use crate::spec::ServerSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -10,12 +10,12 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// The protocol's code for an unknown method.
-pub(crate) const NO_METHOD: i64 = -32601;
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 /// Error codes that only mean "try again": the text changed, the server was busy, the request was cancelled.
-pub(crate) const AGAIN: [i64; 3] = [-32800, -32801, -32802];
+pub(crate) const RETRY_CODES: [i64; 3] = [-32800, -32801, -32802];
 
 /// The command of `typescript-language-server` that forwards to its `tsserver`.
-pub(crate) const TSSERVER: &str = "typescript.tsserverRequest";
+pub(crate) const TSSERVER_COMMAND: &str = "typescript.tsserverRequest";
 
 /// Any message of a server.
 #[derive(Deserialize)]
@@ -27,12 +27,12 @@ pub(crate) struct Message {
     pub(crate) params: Value,
     #[serde(default)]
     pub(crate) result: Value,
-    pub(crate) error: Option<Fault>,
+    pub(crate) error: Option<ResponseError>,
 }
 
 /// An error response.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Fault {
+pub(crate) struct ResponseError {
     pub(crate) code: i64,
     #[serde(default)]
     pub(crate) message: String,
@@ -40,7 +40,7 @@ pub(crate) struct Fault {
 
 /// Form in which a server wants changes of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sync {
+pub(crate) enum SyncKind {
     #[default]
     None,
     Full,
@@ -49,9 +49,9 @@ pub(crate) enum Sync {
 
 /// Capabilities of a server, as far as we use them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Abilities {
-    pub(crate) encoding: Encoding,
-    pub(crate) sync: Sync,
+pub(crate) struct ServerCapabilities {
+    pub(crate) encoding: PositionEncoding,
+    pub(crate) sync: SyncKind,
     pub(crate) opens: bool,
     pub(crate) saves: bool,
     /// It wants the text in save notifications.
@@ -65,25 +65,25 @@ pub(crate) struct Abilities {
     pub(crate) tsserver: bool,
 }
 
-impl Abilities {
+impl ServerCapabilities {
     /// True if it can be asked which problems a change of another file caused.
-    pub(crate) fn relates(&self) -> bool {
+    pub(crate) fn can_relate_files(&self) -> bool {
         self.tsserver || (self.pull && self.between_files)
     }
 
     /// Reads them from the answer to `initialize`.
-    pub(crate) fn of(result: &Value) -> Abilities {
+    pub(crate) fn of(result: &Value) -> ServerCapabilities {
         let all = &result["capabilities"];
         let sync = &all["textDocumentSync"];
         let kind = match sync.as_u64().or_else(|| sync["change"].as_u64()) {
-            Some(1) => Sync::Full,
-            Some(2) => Sync::Incremental,
-            _ => Sync::None,
+            Some(1) => SyncKind::Full,
+            Some(2) => SyncKind::Incremental,
+            _ => SyncKind::None,
         };
         let save = &sync["save"];
         let commands = all["executeCommandProvider"]["commands"].as_array();
-        Abilities {
-            encoding: if all["positionEncoding"] == "utf-8" { Encoding::Utf8 } else { Encoding::Utf16 },
+        ServerCapabilities {
+            encoding: if all["positionEncoding"] == "utf-8" { PositionEncoding::Utf8 } else { PositionEncoding::Utf16 },
             sync: kind,
             opens: sync.as_u64().is_some_and(|kind| kind > 0) || sync["openClose"] == true,
             saves: save == true || save.is_object(),
@@ -91,20 +91,20 @@ impl Abilities {
             pull: all["diagnosticProvider"].is_object(),
             references: all["referencesProvider"] == true || all["referencesProvider"].is_object(),
             between_files: all["diagnosticProvider"]["interFileDependencies"] == true,
-            tsserver: commands.is_some_and(|all| all.iter().any(|command| command == TSSERVER)),
+            tsserver: commands.is_some_and(|all| all.iter().any(|command| command == TSSERVER_COMMAND)),
         }
     }
 }
 
 /// Returns the parameters of `initialize`.
-pub(crate) fn initialize(spec: &Spec, root: &Path) -> Value {
+pub(crate) fn initialize(spec: &ServerSpec, root: &Path) -> Value {
     let uri = uri(root);
     json!({
         "processId": std::process::id(),
         "clientInfo": { "name": "emend", "version": env!("CARGO_PKG_VERSION") },
         "rootPath": root.to_string_lossy(),
         "rootUri": uri,
-        "workspaceFolders": folders(root),
+        "workspaceFolders": workspace_folders(root),
         "initializationOptions": spec.options,
         "capabilities": {
             "general": { "positionEncodings": ["utf-8", "utf-16"] },
@@ -122,7 +122,7 @@ pub(crate) fn initialize(spec: &Spec, root: &Path) -> Value {
 }
 
 /// Returns the directories of the workspace: one.
-pub(crate) fn folders(root: &Path) -> Value {
+pub(crate) fn workspace_folders(root: &Path) -> Value {
     let name = root.file_name().unwrap_or(OsStr::new("root")).to_string_lossy();
     json!([{ "uri": uri(root), "name": name }])
 }
@@ -172,7 +172,7 @@ pub(crate) fn path(uri: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Abilities, Sync, configuration, path, uri};
+    use super::{ServerCapabilities, SyncKind, configuration, path, uri};
     use proptest::prelude::*;
     use serde_json::json;
     use std::ffi::OsString;
@@ -191,13 +191,13 @@ mod tests {
 
     #[test]
     fn abilities_in_either_form() {
-        let of = |sync| Abilities::of(&json!({ "capabilities": { "textDocumentSync": sync } }));
+        let of = |sync| ServerCapabilities::of(&json!({ "capabilities": { "textDocumentSync": sync } }));
         let short = of(json!(2));
-        assert!(short.opens && !short.saves && short.sync == Sync::Incremental);
+        assert!(short.opens && !short.saves && short.sync == SyncKind::Incremental);
         let long = of(json!({ "openClose": true, "change": 1, "save": { "includeText": true } }));
-        assert!(long.opens && long.saves && long.saves_text && long.sync == Sync::Full);
+        assert!(long.opens && long.saves && long.saves_text && long.sync == SyncKind::Full);
         let none = of(json!(null));
-        assert!(!none.opens && !none.pull && none.sync == Sync::None);
+        assert!(!none.opens && !none.pull && none.sync == SyncKind::None);
     }
 
     #[test]

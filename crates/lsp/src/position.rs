@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Unit in which a server counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub(crate) enum PositionEncoding {
     Utf8,
     /// The default of the protocol.
     #[default]
@@ -12,16 +12,16 @@ pub(crate) enum Encoding {
 }
 
 /// Starts of the lines as the protocol counts them: `\n`, `\r\n` and `\r` end one.
-pub(crate) struct Lines<'t> {
+pub(crate) struct LineStarts<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
-impl<'t> Lines<'t> {
-    pub(crate) fn new(text: &'t str) -> Lines<'t> {
+impl<'t> LineStarts<'t> {
+    pub(crate) fn new(text: &'t str) -> LineStarts<'t> {
         let bytes = text.as_bytes();
-        let ends = memchr_ends(bytes).map(|at| at + 1);
-        Lines { text, starts: std::iter::once(0).chain(ends).collect() }
+        let ends = line_ends(bytes).map(|at| at + 1);
+        LineStarts { text, starts: std::iter::once(0).chain(ends).collect() }
     }
 
     /// Returns the start and end of a line, including its line end.
@@ -33,7 +33,7 @@ impl<'t> Lines<'t> {
 
     /// Returns the offset of a position. Beyond the end of its line, that end; beyond the last line, the end of the
     /// text.
-    pub(crate) fn offset(&self, line: usize, character: usize, encoding: Encoding) -> usize {
+    pub(crate) fn offset(&self, line: usize, character: usize, encoding: PositionEncoding) -> usize {
         let (start, end) = self.line(line);
         let text = self.text.get(start..end).unwrap_or_default();
         let content = text.trim_end_matches(['\r', '\n']);
@@ -43,27 +43,27 @@ impl<'t> Lines<'t> {
                 return start + at;
             }
             counted += match encoding {
-                Encoding::Utf8 => char.len_utf8(),
-                Encoding::Utf16 => char.len_utf16(),
+                PositionEncoding::Utf8 => char.len_utf8(),
+                PositionEncoding::Utf16 => char.len_utf16(),
             };
         }
         start + content.len()
     }
 
     /// Returns the position of an offset at a character boundary.
-    pub(crate) fn position(&self, offset: usize, encoding: Encoding) -> Value {
+    pub(crate) fn position(&self, offset: usize, encoding: PositionEncoding) -> Value {
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
         let before = self.text.get(self.line(line).0..offset).unwrap_or_default();
         let character = match encoding {
-            Encoding::Utf8 => before.len(),
-            Encoding::Utf16 => before.encode_utf16().count(),
+            PositionEncoding::Utf8 => before.len(),
+            PositionEncoding::Utf16 => before.encode_utf16().count(),
         };
         json!({ "line": line, "character": character })
     }
 }
 
 /// Returns the offset of the last byte of each line end.
-fn memchr_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let ends = move |(at, byte): (usize, &u8)| match byte {
         b'\n' => Some(at),
         b'\r' if bytes.get(at + 1) != Some(&b'\n') => Some(at),
@@ -74,15 +74,15 @@ fn memchr_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
 
 /// Lines and columns for people: lines end with `\n` only, as in all replies, and columns count characters; both from
 /// 1.
-pub(crate) struct Places<'t> {
+pub(crate) struct LineColumns<'t> {
     text: &'t str,
     ends: Vec<usize>,
 }
 
-impl<'t> Places<'t> {
-    pub(crate) fn new(text: &'t str) -> Places<'t> {
+impl<'t> LineColumns<'t> {
+    pub(crate) fn new(text: &'t str) -> LineColumns<'t> {
         let ends = text.bytes().enumerate().filter_map(|(at, byte)| (byte == b'\n').then_some(at));
-        Places { text, ends: ends.collect() }
+        LineColumns { text, ends: ends.collect() }
     }
 
     pub(crate) fn of(&self, offset: usize) -> (usize, usize) {
@@ -111,29 +111,32 @@ fn is_border(text: &str, at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Encoding, Lines, Places, common_ends};
+    use super::{LineColumns, LineStarts, PositionEncoding, common_ends};
     use proptest::prelude::*;
     use serde_json::json;
 
     #[test]
     fn positions_in_both_encodings() {
         let text = "a\r\nä😀b\rc\n";
-        let lines = Lines::new(text);
-        assert_eq!(lines.offset(1, 3, Encoding::Utf16), text.find('b').unwrap());
-        assert_eq!(lines.offset(1, 6, Encoding::Utf8), text.find('b').unwrap());
-        assert_eq!(lines.offset(2, 0, Encoding::Utf16), text.find('c').unwrap());
-        assert_eq!(lines.position(text.find('b').unwrap(), Encoding::Utf16), json!({ "line": 1, "character": 3 }));
-        assert_eq!(lines.position(text.len(), Encoding::Utf8), json!({ "line": 3, "character": 0 }));
+        let lines = LineStarts::new(text);
+        assert_eq!(lines.offset(1, 3, PositionEncoding::Utf16), text.find('b').unwrap());
+        assert_eq!(lines.offset(1, 6, PositionEncoding::Utf8), text.find('b').unwrap());
+        assert_eq!(lines.offset(2, 0, PositionEncoding::Utf16), text.find('c').unwrap());
+        assert_eq!(
+            lines.position(text.find('b').unwrap(), PositionEncoding::Utf16),
+            json!({ "line": 1, "character": 3 })
+        );
+        assert_eq!(lines.position(text.len(), PositionEncoding::Utf8), json!({ "line": 3, "character": 0 }));
         // Outside the text, and inside a character.
-        assert_eq!(lines.offset(0, 99, Encoding::Utf16), 1);
-        assert_eq!(lines.offset(99, 99, Encoding::Utf16), text.len());
-        assert!(text.is_char_boundary(lines.offset(1, 2, Encoding::Utf16)));
+        assert_eq!(lines.offset(0, 99, PositionEncoding::Utf16), 1);
+        assert_eq!(lines.offset(99, 99, PositionEncoding::Utf16), text.len());
+        assert!(text.is_char_boundary(lines.offset(1, 2, PositionEncoding::Utf16)));
     }
 
     #[test]
     fn line_columns_count_lines_as_reads_do() {
         let text = "a\r\nä😀b\rc\n";
-        let places = Places::new(text);
+        let places = LineColumns::new(text);
         let of = |what: char| places.of(text.find(what).unwrap());
         assert_eq!((of('a'), of('b'), of('c')), ((1, 1), (2, 3), (2, 5)));
         assert_eq!(places.of(text.len()), (3, 1));
@@ -142,10 +145,10 @@ mod tests {
     proptest! {
         #[test]
         fn positions_round_trip(text in "[a\r\nä😀]{0,12}", at in any::<proptest::sample::Index>()) {
-            let lines = Lines::new(&text);
+            let lines = LineStarts::new(&text);
             let borders: Vec<usize> = (0..=text.len()).filter(|at| super::is_border(&text, *at)).collect();
             let offset = borders[at.index(borders.len())];
-            for encoding in [Encoding::Utf8, Encoding::Utf16] {
+            for encoding in [PositionEncoding::Utf8, PositionEncoding::Utf16] {
                 let position = lines.position(offset, encoding);
                 let number = |key: &str| usize::try_from(position[key].as_u64().unwrap()).unwrap();
                 prop_assert_eq!(lines.offset(number("line"), number("character"), encoding), offset);
@@ -154,9 +157,9 @@ mod tests {
 
         #[test]
         fn any_position_maps_to_a_character_boundary(text in "[a\r\nä😀]{0,12}", line in 0usize..9, character in 0usize..9) {
-            let offset = Lines::new(&text).offset(line, character, Encoding::Utf16);
+            let offset = LineStarts::new(&text).offset(line, character, PositionEncoding::Utf16);
             prop_assert!(text.is_char_boundary(offset));
-            Places::new(&text).of(offset);
+            LineColumns::new(&text).of(offset);
         }
 
         #[test]

@@ -1,10 +1,10 @@
 //! References: the places at which a project uses a name, as a server knows them.
 
-use crate::live::Live;
-use crate::message::{AGAIN, path, uri};
-use crate::position::Lines;
-use crate::servers::{Servers, Text, Unknown, Why};
-use crate::spec::Spec;
+use crate::message::{RETRY_CODES, path, uri};
+use crate::position::LineStarts;
+use crate::running::RunningServer;
+use crate::servers::{DiagnosticsFailure, FileText, Servers, UnknownReason};
+use crate::spec::ServerSpec;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,11 +31,11 @@ impl Servers {
     /// Errors: a server that cannot be started, does not know references, or does not answer in time.
     pub fn references(
         &self,
-        (spec, root): (&Arc<Spec>, &Path),
-        (text, language): (Text<'_>, &str),
+        (spec, root): (&Arc<ServerSpec>, &Path),
+        (text, language): (FileText<'_>, &str),
         at: usize,
         time: Duration,
-    ) -> Result<Vec<Reference>, Unknown> {
+    ) -> Result<Vec<Reference>, DiagnosticsFailure> {
         let until = Instant::now() + time;
         let live = self.live(spec, root)?;
         live.ready(until)?;
@@ -43,13 +43,13 @@ impl Servers {
         let encoding = {
             let state = live.state();
             if !state.abilities.references {
-                return Err(Unknown::new(Why::Failed, "it does not know references".to_owned()));
+                return Err(DiagnosticsFailure::new(UnknownReason::Failed, "it does not know references".to_owned()));
             }
             state.abilities.encoding
         };
         let params = json!({
             "textDocument": { "uri": uri(text.path) },
-            "position": Lines::new(text.text).position(at, encoding),
+            "position": LineStarts::new(text.text).position(at, encoding),
             "context": { "includeDeclaration": false },
         });
         located(&live, &params, until)
@@ -57,13 +57,13 @@ impl Servers {
 }
 
 /// Asks until the server has loaded the project and answers.
-fn located(live: &Live, params: &Value, until: Instant) -> Result<Vec<Reference>, Unknown> {
+fn located(live: &RunningServer, params: &Value, until: Instant) -> Result<Vec<Reference>, DiagnosticsFailure> {
     loop {
         let id = live.ask(&mut live.state(), "textDocument/references", params);
         let heard = live.answer(id, until)?;
         match heard.answer {
             Ok(_) if !heard.loaded => {
-                live.wait(until, Why::Starting, |state| state.has_loaded(&live.spec).then_some(()))?;
+                live.wait(until, UnknownReason::Starting, |state| state.has_loaded(&live.spec).then_some(()))?;
             }
             Ok(answer) => {
                 let items = answer.as_array().map_or(&[][..], Vec::as_slice);
@@ -72,14 +72,14 @@ fn located(live: &Live, params: &Value, until: Instant) -> Result<Vec<Reference>
                 all.dedup();
                 return Ok(all);
             }
-            Err(fault) if AGAIN.contains(&fault.code) => {
+            Err(fault) if RETRY_CODES.contains(&fault.code) => {
                 let left = until.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    return Err(Unknown::of(Why::Timeout));
+                    return Err(DiagnosticsFailure::of(UnknownReason::Timeout));
                 }
                 thread::sleep(AGAIN_IN.min(left));
             }
-            Err(fault) => return Err(Unknown::refused(&fault.message)),
+            Err(fault) => return Err(DiagnosticsFailure::refused(&fault.message)),
         }
     }
 }

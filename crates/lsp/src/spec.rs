@@ -1,16 +1,16 @@
 //! Configuration of a language server.
 
-use crate::problem::Severity;
+use crate::diagnostic::Severity;
 use serde_json::Value;
 use std::time::Duration;
 
 /// A language server as configured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spec {
+pub struct ServerSpec {
     /// Name in replies.
     pub name: String,
     /// Program and arguments.
-    pub words: Vec<String>,
+    pub argv: Vec<String>,
     /// Its `initializationOptions`.
     pub options: Value,
     /// Settings that it may request: an object, with sections by name.
@@ -19,18 +19,18 @@ pub struct Spec {
     /// reliable. `None`: never.
     pub settle: Option<Duration>,
     /// Lowest severity that is reported.
-    pub least: Severity,
+    pub severity_min: Severity,
     /// It reports when it has loaded the project (`experimental/serverStatus`); earlier answers are ignored.
     pub says_when_ready: bool,
 }
 
 /// A server with a built-in configuration.
 #[derive(Debug)]
-pub struct Known {
+pub struct BuiltinServer {
     /// Its name.
     pub name: &'static str,
     /// Program and arguments.
-    pub words: &'static [&'static str],
+    pub argv: &'static [&'static str],
     /// Its files as gitignore patterns, with the protocol's name of their language.
     pub files: &'static [(&'static str, &'static str)],
     /// Files that mark the directory of a project, the surest first.
@@ -41,13 +41,13 @@ pub struct Known {
     pub says_when_ready: bool,
 }
 
-const fn known(
+const fn builtin(
     name: &'static str,
     words: &'static [&'static str],
     files: &'static [(&'static str, &'static str)],
     markers: &'static [&'static str],
-) -> Known {
-    Known { name, words, files, markers, options: "null", says_when_ready: false }
+) -> BuiltinServer {
+    BuiltinServer { name, argv: words, files, markers, options: "null", says_when_ready: false }
 }
 
 const C: &[(&str, &str)] = &[
@@ -75,44 +75,44 @@ const SCRIPTS: &[(&str, &str)] = &[
 const SCRIPT_MARKERS: &[&str] = &["tsconfig.json", "jsconfig.json", "package.json"];
 
 /// All servers with a built-in configuration.
-pub static KNOWN: &[Known] = &[
-    known("basedpyright", &["basedpyright-langserver", "--stdio"], PYTHON, PYTHON_MARKERS),
-    known("bash", &["bash-language-server", "start"], &[("*.sh", "shellscript"), ("*.bash", "shellscript")], &[]),
-    known("clangd", &["clangd"], C, &["compile_commands.json", "compile_flags.txt", ".clangd"]),
-    Known {
+pub static BUILTIN_SERVERS: &[BuiltinServer] = &[
+    builtin("basedpyright", &["basedpyright-langserver", "--stdio"], PYTHON, PYTHON_MARKERS),
+    builtin("bash", &["bash-language-server", "start"], &[("*.sh", "shellscript"), ("*.bash", "shellscript")], &[]),
+    builtin("clangd", &["clangd"], C, &["compile_commands.json", "compile_flags.txt", ".clangd"]),
+    BuiltinServer {
         options: r#"{"pullDiagnostics": true}"#,
-        ..known("gopls", &["gopls"], &[("*.go", "go"), ("go.mod", "go.mod")], &["go.work", "go.mod"])
+        ..builtin("gopls", &["gopls"], &[("*.go", "go"), ("go.mod", "go.mod")], &["go.work", "go.mod"])
     },
-    known("lua", &["lua-language-server"], &[("*.lua", "lua")], &[".luarc.json"]),
-    known("pyright", &["pyright-langserver", "--stdio"], PYTHON, PYTHON_MARKERS),
-    known("ruff", &["ruff", "server"], PYTHON, PYTHON_MARKERS),
-    Known {
+    builtin("lua", &["lua-language-server"], &[("*.lua", "lua")], &[".luarc.json"]),
+    builtin("pyright", &["pyright-langserver", "--stdio"], PYTHON, PYTHON_MARKERS),
+    builtin("ruff", &["ruff", "server"], PYTHON, PYTHON_MARKERS),
+    BuiltinServer {
         says_when_ready: true,
-        ..known(
+        ..builtin(
             "rust-analyzer",
             &["rust-analyzer"],
             &[("*.rs", "rust")],
             &["Cargo.lock", "rust-project.json", "Cargo.toml"],
         )
     },
-    known("typescript", &["typescript-language-server", "--stdio"], SCRIPTS, SCRIPT_MARKERS),
-    known("zls", &["zls"], &[("*.zig", "zig")], &["build.zig"]),
+    builtin("typescript", &["typescript-language-server", "--stdio"], SCRIPTS, SCRIPT_MARKERS),
+    builtin("zls", &["zls"], &[("*.zig", "zig")], &["build.zig"]),
 ];
 
 /// Returns the built-in server of that name.
-pub fn known_as(name: &str) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.name == name)
+pub fn builtin_server(name: &str) -> Option<&'static BuiltinServer> {
+    BUILTIN_SERVERS.iter().find(|known| known.name == name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::KNOWN;
+    use super::BUILTIN_SERVERS;
 
     #[test]
     fn builtin_servers_are_sorted_and_valid() {
-        assert!(KNOWN.is_sorted_by(|a, b| a.name < b.name));
-        for known in KNOWN {
-            assert!(!known.words.is_empty() && !known.files.is_empty(), "{}", known.name);
+        assert!(BUILTIN_SERVERS.is_sorted_by(|a, b| a.name < b.name));
+        for known in BUILTIN_SERVERS {
+            assert!(!known.argv.is_empty() && !known.files.is_empty(), "{}", known.name);
             serde_json::from_str::<serde_json::Value>(known.options).unwrap();
         }
     }

@@ -8,7 +8,10 @@
 )]
 
 use emendate_core::Span;
-use emendate_lsp::{Basis, Edit, Found, Job, Servers, Severity, Spec, Text, Unknown, Why};
+use emendate_lsp::{
+    AnswerBasis, CheckRequest, DiagnosticReport, DiagnosticsFailure, FileText, ServerSpec, Servers, Severity, SpanEdit,
+    UnknownReason,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,16 +22,16 @@ const LONG: Duration = Duration::from_secs(60);
 /// For steps that should fail.
 const SHORT: Duration = Duration::from_millis(700);
 
-fn spec(faults: &[&str]) -> Arc<Spec> {
+fn spec(faults: &[&str]) -> Arc<ServerSpec> {
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lsp/fake.py");
     let words = ["python3", fake.to_str().unwrap()].into_iter().chain(faults.iter().copied());
-    Arc::new(Spec {
+    Arc::new(ServerSpec {
         name: "fake".to_owned(),
-        words: words.map(str::to_owned).collect(),
+        argv: words.map(str::to_owned).collect(),
         options: Value::Null,
         settings: json!({ "fake": { "level": 3 } }),
         settle: None,
-        least: Severity::Warning,
+        severity_min: Severity::Warning,
         says_when_ready: false,
     })
 }
@@ -60,7 +63,7 @@ impl Gate {
 struct Bench {
     dir: tempfile::TempDir,
     servers: Servers,
-    spec: Arc<Spec>,
+    spec: Arc<ServerSpec>,
 }
 
 impl Bench {
@@ -68,7 +71,7 @@ impl Bench {
         Bench::of(spec(faults))
     }
 
-    fn of(spec: Arc<Spec>) -> Bench {
+    fn of(spec: Arc<ServerSpec>) -> Bench {
         Bench { dir: tempfile::tempdir().unwrap(), servers: Servers::default(), spec }
     }
 
@@ -76,38 +79,38 @@ impl Bench {
         self.dir.path().join("a b.fake")
     }
 
-    fn ask(&self, before: &str, after: &str, time: Duration) -> Result<Found, Unknown> {
+    fn ask(&self, before: &str, after: &str, time: Duration) -> Result<DiagnosticReport, DiagnosticsFailure> {
         let file = self.file();
         let head = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
         let most = before.len().min(after.len()) - head;
         let tail = before.bytes().rev().zip(after.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
-        let edit = Edit { span: Span::new(head, before.len() - tail), len: after.len() - tail - head };
-        let job = Job {
+        let edit = SpanEdit { span: Span::new(head, before.len() - tail), len: after.len() - tail - head };
+        let job = CheckRequest {
             path: &file,
             language: "fake",
-            before: Some(Text { path: &file, text: before }),
+            before: Some(FileText { path: &file, text: before }),
             after: Some(after),
             edits: vec![edit],
             written: true,
             copied: false,
         };
-        self.servers.ask(&self.spec, self.dir.path(), &[job], time).remove(0)
+        self.servers.check(&self.spec, self.dir.path(), &[job], time).remove(0)
     }
 
     /// Waits until the server runs, however slow the machine is.
     fn started(&self) {
-        while self.ask("fine", "fine", SHORT).is_err_and(|unknown| unknown.why == Why::Starting) {}
+        while self.ask("fine", "fine", SHORT).is_err_and(|unknown| unknown.reason == UnknownReason::Starting) {}
     }
 
     /// Returns positions and messages of the new problems, and the number of existing ones.
     #[track_caller]
-    fn found(&self, before: &str, after: &str) -> (Vec<(usize, usize)>, usize, Basis) {
+    fn found(&self, before: &str, after: &str) -> (Vec<(usize, usize)>, usize, AnswerBasis) {
         let found = self.ask(before, after, LONG).unwrap();
         (found.new.iter().map(|it| it.start).collect(), found.existing, found.basis)
     }
 
     #[track_caller]
-    fn unknown(&self, time: Duration) -> Unknown {
+    fn unknown(&self, time: Duration) -> DiagnosticsFailure {
         self.ask("bad\nfine\n", "bad\nugly\n", time).unwrap_err()
     }
 }
@@ -115,12 +118,12 @@ impl Bench {
 #[test]
 fn new_problems_are_separated_in_every_protocol_variant() {
     for (faults, basis) in [
-        (&[][..], Basis::Asked),
-        (&["full"], Basis::Asked),
-        (&["cancels"], Basis::Asked),
-        (&["curious"], Basis::Asked),
-        (&["push"], Basis::Version),
-        (&["push", "full"], Basis::Version),
+        (&[][..], AnswerBasis::Asked),
+        (&["full"], AnswerBasis::Asked),
+        (&["cancels"], AnswerBasis::Asked),
+        (&["curious"], AnswerBasis::Asked),
+        (&["push"], AnswerBasis::Version),
+        (&["push", "full"], AnswerBasis::Version),
     ] {
         let bench = Bench::new(faults);
         assert_eq!(bench.found("bad\nfine\n", "ä😀 ugly\nbad\nodd fine\n"), (vec![(1, 4)], 1, basis), "{faults:?}");
@@ -135,47 +138,47 @@ fn diagnostics_of_other_texts_are_ignored() {
     for faults in [&["push", "wrong-version"][..], &["push", "other-file"]] {
         let bench = Bench::new(faults);
         bench.started();
-        assert_eq!(bench.unknown(SHORT).why, Why::Timeout, "{faults:?}");
+        assert_eq!(bench.unknown(SHORT).reason, UnknownReason::Timeout, "{faults:?}");
     }
 }
 
 #[test]
 fn diagnostics_without_a_version_are_ignored() {
     for faults in [&["push", "unversioned"][..], &["push", "unversioned", "stale"]] {
-        assert_eq!(Bench::new(faults).unknown(LONG).why, Why::Version, "{faults:?}");
+        assert_eq!(Bench::new(faults).unknown(LONG).reason, UnknownReason::Version, "{faults:?}");
     }
     // Unless silence is configured to count.
     let settle = Some(Duration::from_millis(300));
-    let bench = Bench::of(Arc::new(Spec { settle, ..(*spec(&["push", "unversioned"])).clone() }));
-    assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, Basis::Silence));
-    assert_eq!(bench.found("bad\nugly\n", "fine\nugly\n"), (vec![], 1, Basis::Silence));
+    let bench = Bench::of(Arc::new(ServerSpec { settle, ..(*spec(&["push", "unversioned"])).clone() }));
+    assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, AnswerBasis::Silence));
+    assert_eq!(bench.found("bad\nugly\n", "fine\nugly\n"), (vec![], 1, AnswerBasis::Silence));
 }
 
 #[test]
 fn answers_before_loading_are_ignored() {
     // Its first answer reports no problems.
-    for (faults, basis) in [(&["loads"][..], Basis::Asked), (&["loads", "push"], Basis::Version)] {
+    for (faults, basis) in [(&["loads"][..], AnswerBasis::Asked), (&["loads", "push"], AnswerBasis::Version)] {
         // If it publishes unasked, the silence must be long enough for a slow machine.
-        let bench = Bench::of(Arc::new(Spec { settle: Some(Duration::from_secs(2)), ..(*spec(faults)).clone() }));
+        let bench = Bench::of(Arc::new(ServerSpec { settle: Some(Duration::from_secs(2)), ..(*spec(faults)).clone() }));
         assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, basis));
     }
-    let patient = Arc::new(Spec { says_when_ready: true, ..(*spec(&[])).clone() });
-    assert_eq!(Bench::of(patient).unknown(SHORT).why, Why::Starting);
+    let patient = Arc::new(ServerSpec { says_when_ready: true, ..(*spec(&[])).clone() });
+    assert_eq!(Bench::of(patient).unknown(SHORT).reason, UnknownReason::Starting);
 }
 
 #[test]
 fn late_server_costs_only_the_time_limit_and_is_used_next_time() {
     let gate = Gate::new();
     let bench = Bench::new(&[&gate.fault("start-gate")]);
-    assert_eq!(bench.unknown(SHORT).why, Why::Starting);
+    assert_eq!(bench.unknown(SHORT).reason, UnknownReason::Starting);
     gate.open();
     assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n").0, [(2, 1)]);
-    for (more, basis) in [(&[][..], Basis::Asked), (&["push"], Basis::Version)] {
+    for (more, basis) in [(&[][..], AnswerBasis::Asked), (&["push"], AnswerBasis::Version)] {
         let gate = Gate::new();
         let bench = Bench::new(&[&[&*gate.fault("gate")], more].concat());
         bench.started();
         let begun = Instant::now();
-        assert_eq!(bench.unknown(SHORT).why, Why::Timeout, "{more:?}");
+        assert_eq!(bench.unknown(SHORT).reason, UnknownReason::Timeout, "{more:?}");
         assert!(begun.elapsed() < LONG / 2);
         gate.open();
         // A late answer about that text is not taken for one about this.
@@ -188,8 +191,8 @@ fn silent_server_costs_only_the_time_limit() {
     for faults in [&["mute"][..], &["hangs"]] {
         let bench = Bench::new(faults);
         let begun = Instant::now();
-        let why = bench.unknown(SHORT).why;
-        assert!(matches!(why, Why::Starting | Why::Timeout), "{faults:?}: {why:?}");
+        let why = bench.unknown(SHORT).reason;
+        assert!(matches!(why, UnknownReason::Starting | UnknownReason::Timeout), "{faults:?}: {why:?}");
         drop(bench);
         assert!(begun.elapsed() < LONG / 2, "{faults:?}");
     }
@@ -206,7 +209,11 @@ fn invalid_message_ends_the_server() {
         (&["refuses"], "not in this folder"),
     ] {
         let unknown = Bench::new(faults).unknown(LONG);
-        assert_eq!((unknown.why, unknown.detail.contains(part)), (Why::Crashed, true), "{faults:?}: {unknown:?}");
+        assert_eq!(
+            (unknown.reason, unknown.detail.contains(part)),
+            (UnknownReason::Crashed, true),
+            "{faults:?}: {unknown:?}"
+        );
     }
 }
 
@@ -214,9 +221,9 @@ fn invalid_message_ends_the_server() {
 fn crashed_server_is_restarted_after_a_pause() {
     let bench = Bench::new(&["dies-of-bad"]);
     assert_eq!(bench.found("fine\n", "fine\nugly\n").0, [(2, 1)]);
-    assert_eq!(bench.ask("fine\n", "bad\n", LONG).unwrap_err().why, Why::Crashed);
+    assert_eq!(bench.ask("fine\n", "bad\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
     // It is not restarted at once, but eventually.
-    assert_eq!(bench.ask("fine\n", "fine\nugly\n", LONG).unwrap_err().why, Why::Crashed);
+    assert_eq!(bench.ask("fine\n", "fine\nugly\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
     let begun = Instant::now();
     while bench.ask("fine\n", "fine\nugly\n", LONG).is_err() {
         assert!(begun.elapsed() < LONG);
@@ -227,41 +234,41 @@ fn crashed_server_is_restarted_after_a_pause() {
 #[test]
 fn missing_program_is_reported() {
     let words = vec!["no-such-language-server".to_owned()];
-    let unknown = Bench::of(Arc::new(Spec { words, ..(*spec(&[])).clone() })).unknown(LONG);
-    assert_eq!((unknown.why, unknown.detail.contains("no-such-language-server")), (Why::Missing, true));
+    let unknown = Bench::of(Arc::new(ServerSpec { argv: words, ..(*spec(&[])).clone() })).unknown(LONG);
+    assert_eq!((unknown.reason, unknown.detail.contains("no-such-language-server")), (UnknownReason::Missing, true));
 }
 
 #[test]
 fn created_and_removed_files_are_reported() {
     let bench = Bench::new(&[]);
     let (file, moved) = (bench.file(), bench.dir.path().join("moved.fake"));
-    let ask = |path: &Path, before: Option<Text<'_>>, after: Option<&str>| {
-        let job = Job { path, language: "fake", before, after, edits: vec![], written: true, copied: false };
-        let found = bench.servers.ask(&bench.spec, bench.dir.path(), &[job], LONG).remove(0).unwrap();
+    let ask = |path: &Path, before: Option<FileText<'_>>, after: Option<&str>| {
+        let job = CheckRequest { path, language: "fake", before, after, edits: vec![], written: true, copied: false };
+        let found = bench.servers.check(&bench.spec, bench.dir.path(), &[job], LONG).remove(0).unwrap();
         (found.new.len(), found.existing)
     };
     // All problems of a new file are new; a moved file takes its problems along.
     assert_eq!(ask(&file, None, Some("bad\nugly\n")), (2, 0));
     let text = "bad\nugly\n";
-    assert_eq!(ask(&moved, Some(Text { path: &file, text }), Some(text)), (0, 2));
-    assert_eq!(ask(&moved, Some(Text { path: &moved, text }), None), (0, 0));
+    assert_eq!(ask(&moved, Some(FileText { path: &file, text }), Some(text)), (0, 2));
+    assert_eq!(ask(&moved, Some(FileText { path: &moved, text }), None), (0, 0));
 }
 
 #[test]
 fn many_files_at_once() {
     let bench = Bench::new(&[]);
     let paths: Vec<PathBuf> = (0..100).map(|nth| bench.dir.path().join(format!("{nth}.fake"))).collect();
-    let job = |path| Job {
+    let job = |path| CheckRequest {
         path,
         language: "fake",
-        before: Some(Text { path, text: "fine\n" }),
+        before: Some(FileText { path, text: "fine\n" }),
         after: Some("fine\nbad\n"),
         edits: vec![],
         written: true,
         copied: false,
     };
-    let jobs: Vec<Job<'_>> = paths.iter().map(|path| job(&**path)).collect();
-    let all = bench.servers.ask(&bench.spec, bench.dir.path(), &jobs, LONG);
+    let jobs: Vec<CheckRequest<'_>> = paths.iter().map(|path| job(&**path)).collect();
+    let all = bench.servers.check(&bench.spec, bench.dir.path(), &jobs, LONG);
     // More than can be open at once.
     let known = all.iter().filter(|found| found.as_ref().is_ok_and(|found| found.new.len() == 1)).count();
     assert_eq!(known, 100, "{:?}", all.iter().find(|found| found.is_err()));
@@ -285,8 +292,8 @@ fn no_server_process_is_left_over() {
         let pids = dir.path().join("pids");
         let base = spec(faults);
         let env = ["env".to_owned(), format!("FAKE_PIDS={}", pids.display())];
-        let words: Vec<String> = env.into_iter().chain(base.words.iter().cloned()).collect();
-        let bench = Bench::of(Arc::new(Spec { words, ..(*base).clone() }));
+        let words: Vec<String> = env.into_iter().chain(base.argv.iter().cloned()).collect();
+        let bench = Bench::of(Arc::new(ServerSpec { argv: words, ..(*base).clone() }));
         let _ = bench.ask("bad\n", "ugly\n", SHORT * 2);
         let _ = bench.ask("ugly\n", "bad\n", SHORT);
         drop(bench);

@@ -14,48 +14,49 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The name of our only question in a result that requests input.
-const NAME: &str = "approval";
+const QUESTION_NAME: &str = "approval";
 /// The fields of the form.
-const APPROVE: &str = "approve";
-const TEXT: &str = "text";
+const APPROVE_FIELD: &str = "approve";
+const TEXT_FIELD: &str = "text";
 /// Bytes of a text that a form offers for correction.
-const CORRECTED: usize = 4000;
+const CORRECTED_TEXT_BYTES_MAX: usize = 4000;
 /// Time limit for a person's answer, who may be at lunch.
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// A question to a person, with the seal for the answer.
-pub(crate) struct Question {
+pub(crate) struct ApprovalQuestion {
     seal: String,
     /// The file whose text may be corrected.
     file: Option<PathBuf>,
     form: ElicitRequestParams,
 }
 
-impl Question {
+impl ApprovalQuestion {
     /// Returns the question of a reply, if it has one and the client can ask a person.
-    pub(crate) fn of(reply: &Reply, context: &RequestContext<RoleServer>) -> Option<Question> {
+    pub(crate) fn question_of(reply: &Reply, context: &RequestContext<RoleServer>) -> Option<ApprovalQuestion> {
         let asked = reply.result.as_ref().err().and_then(question).filter(|_| can_ask(context))?;
         let files = asked["files"].as_array()?;
-        let mut fields = BTreeMap::from([(APPROVE.to_owned(), yes_or_no()?)]);
+        let mut fields = BTreeMap::from([(APPROVE_FIELD.to_owned(), yes_or_no()?)]);
         let text = |file: &Value, key: &str| file[key].as_str().unwrap_or_default().to_owned();
         let correctable = match &**files {
-            [file] => Some(file).filter(|file| file["proposed"].as_str().is_some_and(|text| text.len() <= CORRECTED)),
+            [file] => Some(file)
+                .filter(|file| file["proposed"].as_str().is_some_and(|text| text.len() <= CORRECTED_TEXT_BYTES_MAX)),
             _ => None,
         };
         if correctable.is_some() {
             let what = "Only to correct it: the whole text of the file as it shall be.";
             let field = StringSchema::new().title("Corrected text").description(what);
-            fields.insert(TEXT.to_owned(), PrimitiveSchemaDefinition::String(field));
+            fields.insert(TEXT_FIELD.to_owned(), PrimitiveSchemaDefinition::String(field));
         }
         let mut schema = ElicitationSchema::new(fields);
-        schema.required = Some(vec![APPROVE.to_owned()]);
+        schema.required = Some(vec![APPROVE_FIELD.to_owned()]);
         let told = |file: &Value| {
             // The whole change, even if a reply would summarize it.
             let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
             format!("{} (rule `{}` of {})\n{diff}", text(file, "summary"), text(file, "rule"), text(file, "origin"))
         };
         let message = files.iter().map(told).collect::<Vec<String>>().join("\n");
-        Some(Question {
+        Some(ApprovalQuestion {
             seal: asked["seal"].as_str()?.to_owned(),
             file: correctable.map(|file| PathBuf::from(text(file, "filePath"))),
             form: ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema },
@@ -67,13 +68,14 @@ impl Question {
     pub(crate) fn required(self) -> InputRequiredResult {
         let file = self.file.as_ref().and_then(|file| file.to_str()).unwrap_or_default();
         let state = format!("{} {file}", self.seal);
-        let asked = InputRequests::from([(NAME.to_owned(), InputRequest::Elicitation(ElicitRequest::new(self.form)))]);
+        let asked =
+            InputRequests::from([(QUESTION_NAME.to_owned(), InputRequest::Elicitation(ElicitRequest::new(self.form)))]);
         InputRequiredResult::new(Some(asked), Some(state))
     }
 
     /// Asks, and waits for the answer; `None` if the client cannot ask after all.
-    pub(crate) async fn put(self, context: &RequestContext<RoleServer>) -> Option<Approval> {
-        let options = PeerRequestOptions::with_timeout(PATIENCE);
+    pub(crate) async fn ask(self, context: &RequestContext<RoleServer>) -> Option<Approval> {
+        let options = PeerRequestOptions::with_timeout(ANSWER_TIMEOUT);
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(self.form));
         let asked = context.peer.send_request_with_option(request, options).await.ok()?;
         let answer = tokio::select! {
@@ -87,8 +89,8 @@ impl Question {
 }
 
 /// Returns the answer in a repeated call.
-pub(crate) fn given(request: &CallToolRequestParams) -> Option<Approval> {
-    let answer = request.input_responses.as_ref()?.get(NAME)?;
+pub(crate) fn answer_from_retry(request: &CallToolRequestParams) -> Option<Approval> {
+    let answer = request.input_responses.as_ref()?.get(QUESTION_NAME)?;
     let answer: ElicitResult = serde_json::from_value(answer.clone()).ok()?;
     let (seal, file) = request.request_state.as_deref()?.split_once(' ')?;
     Some(approval(&answer, seal, Some(file).filter(|file| !file.is_empty()).map(PathBuf::from)))
@@ -97,10 +99,10 @@ pub(crate) fn given(request: &CallToolRequestParams) -> Option<Approval> {
 /// Converts an answer; anything other than a clear yes is a no.
 fn approval(answer: &ElicitResult, seal: &str, file: Option<PathBuf>) -> Approval {
     let content =
-        answer.content.as_ref().filter(|it| answer.action == ElicitationAction::Accept && it[APPROVE] == true);
-    let Some(content) = content else { return Approval::refusing(seal) };
-    let text = content[TEXT].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    Approval { texts: file.zip(text).into_iter().collect(), ..Approval::to(seal) }
+        answer.content.as_ref().filter(|it| answer.action == ElicitationAction::Accept && it[APPROVE_FIELD] == true);
+    let Some(content) = content else { return Approval::denied(seal) };
+    let text = content[TEXT_FIELD].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    Approval { texts: file.zip(text).into_iter().collect(), ..Approval::granted(seal) }
 }
 
 /// True when the client declared that it can show forms to a person.

@@ -6,7 +6,7 @@
 use rmcp::model::RequestId;
 
 /// Bytes of an id that are kept; longer ones get no answer.
-const LONGEST: usize = 256;
+const ID_BYTES_MAX: usize = 256;
 
 /// A scanner of a line that arrives in chunks; it keeps only the id at the top level.
 #[derive(Default)]
@@ -81,7 +81,7 @@ impl IdScan {
     fn keep(&mut self, byte: u8) {
         if self.depth == 1 {
             let part = if self.in_value { &mut self.value } else { &mut self.key };
-            if part.len() < LONGEST {
+            if part.len() < ID_BYTES_MAX {
                 part.push(byte);
             }
         }

@@ -13,7 +13,7 @@
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
 
 mod approval;
-mod front;
+mod client_info;
 #[cfg(feature = "http")]
 mod http;
 mod id_scan;
@@ -28,29 +28,29 @@ mod tests;
 mod wire;
 
 use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Engine, MAX_INPUT, Profile};
+use emendate::{CallContext, Engine, INPUT_BYTES_MAX, Profile};
 use rmcp::service::{RoleServer, serve_directly};
 use rmcp::transport::stdio_pipes;
-use server::Server;
+use server::McpServer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use wire::Wire;
 
-pub use front::MODEL_KEY;
+pub use client_info::MODEL_KEY;
 #[cfg(feature = "http")]
-pub use http::{Door, Token, serve_http};
+pub use http::{BearerToken, HttpListener, serve_http};
 pub use result::DATA_KEY;
 
 /// Concurrent calls that may change files. More gain nothing, because they wait for the disk.
-const CHANGES: usize = 6;
+const CONCURRENT_CHANGES_MAX: usize = 6;
 /// Concurrent calls that may read even while every change is waiting for something.
-const READS: usize = 4;
+const CONCURRENT_READS_MAX: usize = 4;
 /// Threads for standard input and output, which need one each if they are not pipes.
-const STREAMS: usize = 2;
+const STREAM_THREADS: usize = 2;
 
 /// The presentation of the server.
 #[derive(Clone, Copy)]
-pub struct Options {
+pub struct ServerOptions {
     /// The offered tools with their names.
     pub profile: &'static Profile,
     /// Adds structured content to text results.
@@ -60,14 +60,14 @@ pub struct Options {
 /// Serves on standard input and output until the input ends.
 ///
 /// Errors: the streams cannot be used.
-pub fn serve(engine: Engine, caller: Caller, options: Options) -> Result<()> {
+pub fn serve(engine: Engine, caller: CallContext, options: ServerOptions) -> Result<()> {
     let failed = |error: std::io::Error| {
         Error::new(Code::IoFailed, format!("The MCP server cannot start: {error}."))
             .next("Start it with standard input and output connected to an MCP client.")
     };
     runtime().map_err(failed)?.block_on(async {
         let (input, output) = stdio_pipes();
-        speak(Server::new(engine, caller, options), input, output).await
+        speak(McpServer::new(engine, caller, options), input, output).await
     })
     // Dropping the runtime waits for calls in progress: none is ever interrupted.
 }
@@ -76,19 +76,19 @@ pub fn serve(engine: Engine, caller: Caller, options: Options) -> Result<()> {
 fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(CHANGES + READS + STREAMS)
+        .max_blocking_threads(CONCURRENT_CHANGES_MAX + CONCURRENT_READS_MAX + STREAM_THREADS)
         .thread_name("emend-call")
         .build()
 }
 
 /// Serves the protocol over a pair of streams until the input ends.
-async fn speak<R, W>(server: Server, input: R, output: W) -> Result<()>
+async fn speak<R, W>(server: McpServer, input: R, output: W) -> Result<()>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     server.tell_notices();
-    let wire = Wire::new(input, output, MAX_INPUT);
+    let wire = Wire::new(input, output, INPUT_BYTES_MAX);
     // Not `serve`: that waits for a first message of one era, refuses unknown methods before it with another code, and
     // ends the process if a notification comes first. Every request is self-contained.
     let running = serve_directly::<RoleServer, _, _, _, _>(server, wire, None);

@@ -1,27 +1,27 @@
 //! The tools of a profile in the form of MCP.
 
-use emendate::{Offer, Profile};
+use emendate::{Profile, ToolView};
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use std::sync::Arc;
 
 /// The key by which a tool requests more room: Claude Code cuts longer results off, and moves them to a file.
 pub(crate) const SIZE_KEY: &str = "anthropic/maxResultSizeChars";
 /// The requested room: enough for the engine's largest reply with all its line numbers.
-pub(crate) const SIZE: u32 = 200_000;
+pub(crate) const RESULT_CHARS_MAX: u32 = 200_000;
 
 /// Returns the tools of a profile, in its order.
 pub(crate) fn tools(profile: &Profile) -> Vec<Tool> {
-    profile.offers.iter().map(tool).collect()
+    profile.views.iter().map(tool).collect()
 }
 
 /// Returns the tools with the schemas of structured results.
 pub(crate) fn with_outputs(profile: &Profile) -> Vec<Tool> {
-    let one = |offer: &Offer| tool(offer).with_raw_output_schema(Arc::new(offer.row().output_schema()));
-    profile.offers.iter().map(one).collect()
+    let one = |offer: &ToolView| tool(offer).with_raw_output_schema(Arc::new(offer.tool_row().output_schema()));
+    profile.views.iter().map(one).collect()
 }
 
-fn tool(offer: &Offer) -> Tool {
-    let row = offer.row();
+fn tool(offer: &ToolView) -> Tool {
+    let row = offer.tool_row();
     let told = row.annotations;
     let annotations = ToolAnnotations::new()
         .read_only(told.read_only)
@@ -38,6 +38,6 @@ fn tool(offer: &Offer) -> Tool {
 /// Returns the metadata that requests room.
 pub(crate) fn size() -> MetaObject {
     let mut meta = MetaObject::new();
-    meta.insert(SIZE_KEY.to_owned(), SIZE.into());
+    meta.insert(SIZE_KEY.to_owned(), RESULT_CHARS_MAX.into());
     meta
 }

@@ -11,7 +11,7 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 
 /// A parsed line.
-pub(crate) enum Line {
+pub(crate) enum InputLine {
     /// A message for the service.
     Message(Box<ClientJsonRpcMessage>),
     /// An error to be answered, with the id of its request if that is known.
@@ -21,27 +21,28 @@ pub(crate) enum Line {
 }
 
 /// Parses a line.
-pub(crate) fn read(line: &[u8]) -> Line {
+pub(crate) fn read(line: &[u8]) -> InputLine {
     // RFC 8259 allows parsers to ignore a byte order mark.
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
     if line.is_empty() {
-        return Line::Nothing;
+        return InputLine::Nothing;
     }
     match serde_json::from_slice(line) {
         Ok(Value::Object(object)) => message(object),
         Ok(Value::Array(_)) => invalid("Batches are not part of the protocol; send one message per line.", None),
         Ok(_) => invalid("This line is not a JSON-RPC message.", None),
-        Err(error) => {
-            Line::Fault(ErrorData::parse_error(format!("This line is not JSON: {error}."), None), id_scan::of(line))
-        }
+        Err(error) => InputLine::Fault(
+            ErrorData::parse_error(format!("This line is not JSON: {error}."), None),
+            id_scan::of(line),
+        ),
     }
 }
 
-fn invalid(message: &'static str, id: Option<RequestId>) -> Line {
-    Line::Fault(ErrorData::invalid_request(message, None), id)
+fn invalid(message: &'static str, id: Option<RequestId>) -> InputLine {
+    InputLine::Fault(ErrorData::invalid_request(message, None), id)
 }
 
-fn message(object: Map<String, Value>) -> Line {
+fn message(object: Map<String, Value>) -> InputLine {
     let Some(id) = object.get("id") else { return notification(object) };
     let Ok(id) = serde_json::from_value::<RequestId>(id.clone()) else {
         return invalid("An id is a string or an integer.", None);
@@ -56,31 +57,34 @@ fn message(object: Map<String, Value>) -> Line {
         return call(object, id);
     }
     match serde_json::from_value(Value::Object(object)) {
-        Ok(message) => Line::Message(Box::new(message)),
+        Ok(message) => InputLine::Message(Box::new(message)),
         Err(_) => invalid("This line is not a JSON-RPC message.", Some(id)),
     }
 }
 
 /// Parses a client's response to a request of ours, if it is one. A malformed response is ignored: the request then
 /// times out.
-fn answer(object: Map<String, Value>) -> Option<Line> {
+fn answer(object: Map<String, Value>) -> Option<InputLine> {
     if !object.contains_key("result") && !object.contains_key("error") {
         return None;
     }
-    Some(serde_json::from_value(Value::Object(object)).map_or(Line::Nothing, |it| Line::Message(Box::new(it))))
+    Some(
+        serde_json::from_value(Value::Object(object)).map_or(InputLine::Nothing, |it| InputLine::Message(Box::new(it))),
+    )
 }
 
 /// Handles a notification, which is never answered, not even an invalid one.
-fn notification(object: Map<String, Value>) -> Line {
+fn notification(object: Map<String, Value>) -> InputLine {
     if !object.contains_key("method") {
         return answer(object).unwrap_or_else(|| invalid("A message has a method.", None));
     }
-    serde_json::from_value(Value::Object(object)).map_or(Line::Nothing, |message| Line::Message(Box::new(message)))
+    serde_json::from_value(Value::Object(object))
+        .map_or(InputLine::Nothing, |message| InputLine::Message(Box::new(message)))
 }
 
 /// Takes a call apart manually: its texts are moved from the line's JSON to the engine.
-fn call(mut object: Map<String, Value>, id: RequestId) -> Line {
-    let wrong = |what: &'static str, id| Line::Fault(ErrorData::invalid_params(what, None), Some(id));
+fn call(mut object: Map<String, Value>, id: RequestId) -> InputLine {
+    let wrong = |what: &'static str, id| InputLine::Fault(ErrorData::invalid_params(what, None), Some(id));
     let Some(Value::Object(mut params)) = object.remove("params") else {
         return wrong("tools/call needs params with a name and arguments.", id);
     };
@@ -109,5 +113,5 @@ fn call(mut object: Map<String, Value>, id: RequestId) -> Line {
     if let Some(Value::Object(meta)) = params.remove("_meta") {
         request.extensions.insert(RequestMetaObject(MetaObject(meta)));
     }
-    Line::Message(Box::new(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(request), id)))
+    InputLine::Message(Box::new(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(request), id)))
 }

@@ -1,24 +1,24 @@
 //! Progress of a call, reported to clients that sent a token for it.
 
-use emendate::{Progress, Step, Watch};
+use emendate::{CallHandle, CallPhase, Progress};
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::{RequestContext, RoleServer};
 use std::time::Duration;
 use tokio::sync::oneshot::Receiver;
 
 /// Interval between reports, if there is progress.
-const EVERY: Duration = Duration::from_millis(200);
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Reports the progress of the call of `watch` until `end`, and then once more, so that the last report precedes the
 /// answer. Calls without a count of files are not reported.
-pub(crate) async fn tell(context: &RequestContext<RoleServer>, watch: &Watch, mut end: Receiver<()>) {
+pub(crate) async fn report_progress(context: &RequestContext<RoleServer>, watch: &CallHandle, mut end: Receiver<()>) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let mut told = 0;
     loop {
         let ended = tokio::select! {
             biased;
             _ = &mut end => true,
-            () = tokio::time::sleep(EVERY) => false,
+            () = tokio::time::sleep(REPORT_INTERVAL) => false,
         };
         let progress = watch.progress();
         let all = progress.before + progress.done;
@@ -46,9 +46,9 @@ fn number(files: usize) -> f64 {
 
 fn words(Progress { step, done, of, .. }: Progress) -> String {
     match (step, of) {
-        (Step::Listing, _) => format!("listing: {done} files"),
-        (Step::Reading, 0) => format!("reading: {done} files"),
-        (Step::Reading, of) => format!("reading: {done} of {of} files"),
-        (Step::Writing, of) => format!("writing {of} files"),
+        (CallPhase::Listing, _) => format!("listing: {done} files"),
+        (CallPhase::Reading, 0) => format!("reading: {done} files"),
+        (CallPhase::Reading, of) => format!("reading: {done} of {of} files"),
+        (CallPhase::Writing, of) => format!("writing {of} files"),
     }
 }

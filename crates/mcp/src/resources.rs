@@ -1,7 +1,7 @@
 //! The history as resources: each operation as a diff, and its files before and after.
 
 use emendate::core::{Code, Error};
-use emendate::{Answer, Caller, Engine, Entry, Moment, RAW_PATH};
+use emendate::{Answer, CallContext, Engine, HistoryEntry, OperationSide, RAW_PATH};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use rmcp::model::{
     ErrorData, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
@@ -13,27 +13,30 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// The common prefix of all URIs.
-const HISTORY: &str = "emend://history/";
-const DIFF: &str = "text/x-diff";
+const URI_PREFIX: &str = "emend://history/";
+const DIFF_MEDIA_TYPE: &str = "text/x-diff";
 /// Operations on one page of the list.
-const PAGE: usize = 50;
+const OPERATIONS_PER_PAGE: usize = 50;
 /// Advice on how to get the omitted parts of an operation.
-const REST: &str = "The resources ID/before/PATH and ID/after/PATH have the texts of each file.";
+const REST_ADVICE: &str = "The resources ID/before/PATH and ID/after/PATH have the texts of each file.";
 /// The error for an invalid query.
-const QUERY: &str = "Behind the address of a file only ?offset=N&limit=N is understood, in lines.";
+const INVALID_QUERY: &str = "Behind the address of a file only ?offset=N&limit=N is understood, in lines.";
 /// The characters that are not escaped in the path of a URI.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const URI_PATH_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-const MOMENTS: [(&str, Moment); 2] = [("before", Moment::Before), ("after", Moment::After)];
+const SIDES: [(&str, OperationSide); 2] = [("before", OperationSide::Before), ("after", OperationSide::After)];
 
 /// Returns a page of the operations, the newest first.
 pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
-    let page = engine.entries(cursor, PAGE).map_err(|error| match error.code() {
+    let page = engine.entries(cursor, OPERATIONS_PER_PAGE).map_err(|error| match error.code() {
         Code::CallInvalid => ErrorData::invalid_params(error.message().to_owned(), None),
         _ => internal(&error),
     })?;
-    let resource = |Entry { id, title, line }: Entry| {
-        Resource::new(format!("{HISTORY}{id}"), id).with_title(title).with_description(line).with_mime_type(DIFF)
+    let resource = |HistoryEntry { id, title, line }: HistoryEntry| {
+        Resource::new(format!("{URI_PREFIX}{id}"), id)
+            .with_title(title)
+            .with_description(line)
+            .with_mime_type(DIFF_MEDIA_TYPE)
     };
     let mut list = ListResourcesResult::with_all_items(page.entries.into_iter().map(resource).collect());
     list.next_cursor = page.next;
@@ -42,49 +45,49 @@ pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResource
 
 /// Returns the templates of all URIs.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
-    let operation = ResourceTemplate::new(format!("{HISTORY}{{id}}"), "operation")
+    let operation = ResourceTemplate::new(format!("{URI_PREFIX}{{id}}"), "operation")
         .with_title("Operation")
         .with_description(
             "What an operation did: a diff, and its files as JSON. id as in the replies of edits (17-3fa9).",
         )
-        .with_mime_type(DIFF);
-    let file = |(name, moment): (&str, Moment)| {
-        let when = if moment == Moment::Before { "before" } else { "when it had done" };
-        ResourceTemplate::new(format!("{HISTORY}{{id}}/{name}{{+path}}"), format!("file-{name}"))
+        .with_mime_type(DIFF_MEDIA_TYPE);
+    let file = |(name, moment): (&str, OperationSide)| {
+        let when = if moment == OperationSide::Before { "before" } else { "when it had done" };
+        ResourceTemplate::new(format!("{URI_PREFIX}{{id}}/{name}{{+path}}"), format!("file-{name}"))
             .with_title(format!("File {name} an operation"))
             .with_description(format!("What a file of an operation held {when} its work. path is absolute."))
     };
-    ListResourceTemplatesResult::with_all_items(std::iter::once(operation).chain(MOMENTS.map(file)).collect())
+    ListResourceTemplatesResult::with_all_items(std::iter::once(operation).chain(SIDES.map(file)).collect())
 }
 
 /// Reads the resource of a URI.
-pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let missing = |what: String| ErrorData::resource_not_found(what, Some(json!({ "uri": uri })));
     let failed = |error: Error| match error.code() {
         Code::InternalBug | Code::IoFailed => internal(&error),
         _ => missing(format!("{} {}", error.message(), error.next_step()).trim().to_owned()),
     };
-    let Some(rest) = uri.strip_prefix(HISTORY) else { return Err(missing(format!("There is no resource {uri}."))) };
+    let Some(rest) = uri.strip_prefix(URI_PREFIX) else { return Err(missing(format!("There is no resource {uri}."))) };
     let (id, tail) = rest.split_once('/').map_or((rest, None), |(id, tail)| (id, Some(tail)));
     let Some(tail) = tail else {
         let reply = engine.call(caller, "history", json!({ "id": id }));
         let Answer { mut text, data } = reply.result.map_err(failed)?;
         let mut data = linked(id, data);
         // The URIs make it longer.
-        engine.config().reply_limits().fit(&mut text, &mut data, REST);
+        engine.config().reply_limits().fit(&mut text, &mut data, REST_ADVICE);
         let data = Value::Object(data).to_string();
-        let diff = ResourceContents::text(text, uri).with_mime_type(DIFF);
+        let diff = ResourceContents::text(text, uri).with_mime_type(DIFF_MEDIA_TYPE);
         return Ok(ReadResourceResult::new(vec![
             diff,
             ResourceContents::text(data, uri).with_mime_type("application/json"),
         ]));
     };
     let (name, path) = tail.split_at(tail.find('/').unwrap_or(tail.len()));
-    let Some((_, moment)) = MOMENTS.into_iter().find(|(known, _)| *known == name) else {
+    let Some((_, moment)) = SIDES.into_iter().find(|(known, _)| *known == name) else {
         return Err(missing(format!("There is no resource {uri}: it is ID/before/PATH or ID/after/PATH.")));
     };
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-    let lines = query.map(|query| lines(query).ok_or_else(|| missing(QUERY.to_owned()))).transpose()?;
+    let lines = query.map(|query| lines(query).ok_or_else(|| missing(INVALID_QUERY.to_owned()))).transpose()?;
     let path = PathBuf::from(OsString::from_vec(percent_decode_str(path).collect()));
     let bytes = engine.content_at(id, &path, moment, lines).map_err(failed)?;
     Ok(ReadResourceResult::new(vec![match String::from_utf8(bytes) {
@@ -135,15 +138,15 @@ fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
 }
 
 fn address(id: &str, name: &str, path: &Path) -> String {
-    format!("{HISTORY}{id}/{name}{}", percent_encode(path.as_os_str().as_bytes(), PLAIN))
+    format!("{URI_PREFIX}{id}/{name}{}", percent_encode(path.as_os_str().as_bytes(), URI_PATH_ESCAPES))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
-    use super::{HISTORY, OsStr, RAW_PATH, Value, json, read};
-    use emendate::{Caller, Config, Engine, State, Unread};
+    use super::{OsStr, RAW_PATH, URI_PREFIX, Value, json, read};
+    use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
     use rmcp::model::ResourceContents;
     use std::os::unix::ffi::OsStrExt as _;
 
@@ -151,8 +154,8 @@ mod tests {
     fn files_with_any_name_have_uris_that_name_them() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
-        let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
-        let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+        let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();
+        let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
         let text = |uri: &str, at: usize| match &read(&engine, &caller, uri).unwrap().contents[at] {
             ResourceContents::TextResourceContents { text, .. } => text.clone(),
             other => panic!("{other:?}"),
@@ -164,7 +167,7 @@ mod tests {
             let edit = json!({ RAW_PATH: raw, "old_string": "one", "new_string": "two" });
             let reply = engine.call(&caller, "edit", edit).to_json();
             let id = reply["data"]["operation"].as_str().unwrap();
-            let files: Value = serde_json::from_str(&text(&format!("{HISTORY}{id}"), 1)).unwrap();
+            let files: Value = serde_json::from_str(&text(&format!("{URI_PREFIX}{id}"), 1)).unwrap();
             for (side, holds) in [("beforeUri", "one\n"), ("afterUri", "two\n")] {
                 assert_eq!(text(files["files"][0][side].as_str().unwrap(), 0), holds, "{path:?}");
             }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub const DATA_KEY: &str = "io.github.emendate/data";
 
 /// Bytes of text from which a result itself requests room.
-const LARGE: usize = 25_000;
+const LARGE_RESULT_BYTES: usize = 25_000;
 
 /// Converts a reply to a result. `structured` repeats the whole reply as structured content.
 pub(crate) fn of(reply: Reply, structured: bool) -> CallToolResult {
@@ -24,7 +24,7 @@ pub(crate) fn of(reply: Reply, structured: bool) -> CallToolResult {
         }
         Err(error) => (error.to_string(), failure(&error, reply.seed), true),
     };
-    let mut meta = if text.len() > LARGE { list::size() } else { MetaObject::new() };
+    let mut meta = if text.len() > LARGE_RESULT_BYTES { list::size() } else { MetaObject::new() };
     meta.insert(DATA_KEY.to_owned(), Value::Object(data));
     let content = std::iter::once(ContentBlock::text(text)).chain(attached).collect();
     let mut result = if failed { CallToolResult::error(content) } else { CallToolResult::success(content) };

@@ -1,9 +1,9 @@
 //! The request handler: MCP requests in, calls of the engine, MCP results out.
 
-use crate::approval::{self, Question};
-use crate::front;
-use crate::{CHANGES, Options, list, progress, resources, result};
-use emendate::{Caller, Engine, Offer, Reply, Watch};
+use crate::approval::{self, ApprovalQuestion};
+use crate::client_info;
+use crate::{CONCURRENT_CHANGES_MAX, ServerOptions, list, progress, resources, result};
+use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
@@ -19,14 +19,14 @@ use tokio::sync::watch::Sender;
 use tokio::sync::{Semaphore, oneshot};
 
 /// Questions of one call: after each answer the call is planned again, and another file may need approval.
-const QUESTIONS: usize = 16;
+const QUESTIONS_MAX: usize = 16;
 
 /// Lifetime of the list of tools in clients' caches. The list depends only on the command line, so it outlives any
 /// conversation.
-const TTL_MS: u64 = 3_600_000;
+const TOOL_LIST_TTL_MS: u64 = 3_600_000;
 
 /// Methods that are implemented. If one arrives as a custom request, its parameters had the wrong shape.
-const SERVED: &[&str] = &[
+const SERVED_METHODS: &[&str] = &[
     "initialize",
     "server/discover",
     "ping",
@@ -39,10 +39,10 @@ const SERVED: &[&str] = &[
 
 /// The server: an engine and its presentation. Shared by all requests and immutable. Clones share the state.
 #[derive(Clone)]
-pub(crate) struct Server {
+pub(crate) struct McpServer {
     engine: Arc<Engine>,
-    caller: Arc<Caller>,
-    options: Options,
+    caller: Arc<CallContext>,
+    options: ServerOptions,
     tools: Arc<OnceLock<Vec<Tool>>>,
     /// Bounds the calls that change files. Reads are not counted, so they get a thread even when all changes wait.
     changes: Arc<Semaphore>,
@@ -50,14 +50,14 @@ pub(crate) struct Server {
     running: Sender<usize>,
 }
 
-impl Server {
-    pub(crate) fn new(engine: Engine, caller: Caller, options: Options) -> Server {
-        Server {
+impl McpServer {
+    pub(crate) fn new(engine: Engine, caller: CallContext, options: ServerOptions) -> McpServer {
+        McpServer {
             engine: Arc::new(engine),
             caller: Arc::new(caller),
             options,
             tools: Arc::default(),
-            changes: Arc::new(Semaphore::new(CHANGES)),
+            changes: Arc::new(Semaphore::new(CONCURRENT_CHANGES_MAX)),
             running: Sender::new(0),
         }
     }
@@ -71,7 +71,7 @@ impl Server {
 
     /// Prints the notices of the engine for a person, on standard error.
     pub(crate) fn tell_notices(&self) {
-        tell(&self.engine);
+        report_notices(&self.engine);
     }
 
     /// Returns the tools, which are the same for every client; schemas are built on first use, not at start.
@@ -88,7 +88,7 @@ impl Server {
 }
 
 /// Prints notices on standard error: standard output belongs to the protocol.
-fn tell(engine: &Engine) {
+fn report_notices(engine: &Engine) {
     for notice in engine.notices() {
         // A closed standard error is no reason to fail a call.
         let _ = writeln!(std::io::stderr(), "emend: {notice}");
@@ -96,25 +96,25 @@ fn tell(engine: &Engine) {
 }
 
 /// Stops a call when its requester is gone; no effect on one that has ended.
-struct Stopping(Watch);
+struct StopGuard(CallHandle);
 
-impl Drop for Stopping {
+impl Drop for StopGuard {
     fn drop(&mut self) {
         self.0.stop();
     }
 }
 
 /// Counts a call during its lifetime.
-struct Running<'s>(&'s Sender<usize>);
+struct RunningCall<'s>(&'s Sender<usize>);
 
-impl Running<'_> {
-    fn begin(calls: &Sender<usize>) -> Running<'_> {
+impl RunningCall<'_> {
+    fn begin(calls: &Sender<usize>) -> RunningCall<'_> {
         calls.send_modify(|calls| *calls += 1);
-        Running(calls)
+        RunningCall(calls)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         self.0.send_modify(|calls| *calls -= 1);
     }
@@ -124,17 +124,17 @@ fn modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-impl Server {
+impl McpServer {
     /// Runs a call of the engine on a separate thread.
     async fn work(
         &self,
-        offer: &'static Offer,
-        caller: Caller,
+        offer: &'static ToolView,
+        caller: CallContext,
         input: Map<String, Value>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, ErrorData> {
         let internal = |error: &dyn std::fmt::Display| ErrorData::internal_error(error.to_string(), None);
-        let turn = if offer.row().annotations.read_only {
+        let turn = if offer.tool_row().annotations.read_only {
             None
         } else {
             Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
@@ -143,10 +143,10 @@ impl Server {
             // Cancelled before it began.
             return Err(internal(&"The call was cancelled before it began."));
         }
-        let watch = Watch::default();
+        let watch = CallHandle::default();
         // However this ends: an abandoned call stops before it writes.
-        let _stop = Stopping(watch.clone());
-        let caller = Caller { watch: Some(watch.clone()), ..caller };
+        let _stop = StopGuard(watch.clone());
+        let caller = CallContext { handle: Some(watch.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
         // The next change need not wait for the language servers' reports on this one.
         watch.hold(turn);
@@ -154,12 +154,12 @@ impl Server {
         let (answer, mut work) = oneshot::channel();
         drop(tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, Value::Object(input));
-            tell(&engine);
-            held.let_go();
+            report_notices(&engine);
+            held.release();
             // The requester may be gone.
             let _ = answer.send(reply);
             // After sending the answer, and on this thread, which is already running.
-            engine.catch_up();
+            engine.finish_background_work();
         }));
         let (ended, end) = oneshot::channel();
         let work = async {
@@ -174,16 +174,16 @@ impl Server {
                 }
             }
         };
-        let (work, ()) = tokio::join!(work, progress::tell(context, &watch, end));
+        let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end));
         work.map_err(|error| internal(&error))
     }
 }
 
-impl Server {
+impl McpServer {
     /// Runs a query of the engine on a separate thread.
     async fn look<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Engine, &Caller) -> Result<T, ErrorData> + Send + 'static,
+        ask: impl FnOnce(&Engine, &CallContext) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let (engine, caller) = (Arc::clone(&self.engine), Arc::clone(&self.caller));
         let asked = tokio::task::spawn_blocking(move || ask(&engine, &caller)).await;
@@ -191,7 +191,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
@@ -215,7 +215,7 @@ impl ServerHandler for Server {
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let found = DiscoverResult::from_server_info(versions, self.get_info());
-        Ok(found.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public))
+        Ok(found.with_ttl_ms(TOOL_LIST_TTL_MS).with_cache_scope(CacheScope::Public))
     }
 
     async fn list_tools(
@@ -225,7 +225,11 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let list = ListToolsResult::with_all_items(self.tools_for(&context));
         // Older clients get the shape they know.
-        Ok(if modern(&context) { list.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+        Ok(if modern(&context) {
+            list.with_ttl_ms(TOOL_LIST_TTL_MS).with_cache_scope(CacheScope::Public)
+        } else {
+            list
+        })
     }
 
     async fn call_tool(
@@ -233,27 +237,28 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(offer) = self.options.profile.offer_meant(&request.name) else {
+        let Some(offer) = self.options.profile.find_view(&request.name) else {
             return Err(unknown(&request.name, self));
         };
-        let _running = Running::begin(&self.running);
-        let front = Some(front::of(&self.caller, &context));
-        let mut caller = Caller { approval: approval::given(&request), front, ..(*self.caller).clone() };
+        let _running = RunningCall::begin(&self.running);
+        let front = Some(client_info::of(&self.caller, &context));
+        let mut caller =
+            CallContext { approval: approval::answer_from_retry(&request), client: front, ..(*self.caller).clone() };
         #[cfg(feature = "http")]
         if let Some(name) = crate::http::session(&caller.session, &context) {
             caller.session = name;
         }
         let input = request.arguments.unwrap_or_default();
-        for _ in 0..QUESTIONS {
+        for _ in 0..QUESTIONS_MAX {
             let reply = self.work(offer, caller.clone(), input.clone(), &context).await?;
-            let Some(question) = Question::of(&reply, &context) else {
+            let Some(question) = ApprovalQuestion::question_of(&reply, &context) else {
                 return Ok(CallToolResponse::from(result::of(reply, self.options.structured)));
             };
             if modern(&context) {
                 return Ok(CallToolResponse::from(question.required()));
             }
             // Nothing is held while the person thinks: no lock, no permit, no thread.
-            let Some(answer) = question.put(&context).await else {
+            let Some(answer) = question.ask(&context).await else {
                 return Ok(CallToolResponse::from(result::of(reply, self.options.structured)));
             };
             caller.approval = Some(answer);
@@ -278,7 +283,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let list = resources::templates();
-        Ok(if modern(&context) { list.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+        Ok(if modern(&context) {
+            list.with_ttl_ms(TOOL_LIST_TTL_MS).with_cache_scope(CacheScope::Public)
+        } else {
+            list
+        })
     }
 
     async fn read_resource(
@@ -296,7 +305,7 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(if SERVED.contains(&&*method) {
+        Err(if SERVED_METHODS.contains(&&*method) {
             ErrorData::invalid_params(format!("The parameters of {method} have the wrong shape."), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {method}."), None)
@@ -305,7 +314,7 @@ impl ServerHandler for Server {
 }
 
 /// Creates a protocol error, as the specification of both eras requires here.
-fn unknown(name: &str, server: &Server) -> ErrorData {
-    let names: Vec<&str> = server.options.profile.offers.iter().map(|offer| offer.name).collect();
+fn unknown(name: &str, server: &McpServer) -> ErrorData {
+    let names: Vec<&str> = server.options.profile.views.iter().map(|offer| offer.name).collect();
     ErrorData::invalid_params(format!("Unknown tool: {name}. The tools are: {}.", names.join(", ")), None)
 }

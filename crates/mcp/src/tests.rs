@@ -1,10 +1,10 @@
 //! The server over a pair of in-memory streams, driven by raw lines, including ones that real clients never send.
 #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
-use crate::server::Server;
+use crate::server::McpServer;
 use crate::wire::Wire;
-use crate::{DATA_KEY, Options, speak};
-use emendate::{Caller, Config, Engine, State, profile};
+use crate::{DATA_KEY, ServerOptions, speak};
+use emendate::{CallContext, Config, Engine, StateLocation, profile};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, serve_directly};
 use rmcp::transport::Transport as _;
@@ -35,10 +35,10 @@ fn meta() -> Value {
 impl Client {
     fn new(name: &str, structured: bool, limit: Option<usize>) -> Client {
         let root = tempfile::tempdir().unwrap();
-        let engine = Engine::open(&[root.path().to_owned()], State::Memory, Config::default()).unwrap();
+        let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default()).unwrap();
         let base = engine.roots()[0].to_owned();
-        let options = Options { profile: profile(name).unwrap(), structured };
-        let server = Server::new(engine, Caller::default(), options);
+        let options = ServerOptions { profile: profile(name).unwrap(), structured };
+        let server = McpServer::new(engine, CallContext::default(), options);
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
         let server = tokio::spawn(async move {
@@ -161,12 +161,12 @@ async fn discovers_lists_reads_edits_and_writes() {
 
     let list = client.ask("tools/list", json!({ "_meta": meta() })).await["result"].clone();
     let names: Vec<&str> = list["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, profile("default").unwrap().offers.iter().map(|it| it.name).collect::<Vec<_>>());
+    assert_eq!(names, profile("default").unwrap().views.iter().map(|it| it.name).collect::<Vec<_>>());
     assert!(list["ttlMs"].as_u64().unwrap() > 0 && list["cacheScope"] == "public" && list["resultType"] == "complete");
-    for (tool, offer) in list["tools"].as_array().unwrap().iter().zip(profile("default").unwrap().offers) {
+    for (tool, offer) in list["tools"].as_array().unwrap().iter().zip(profile("default").unwrap().views) {
         assert_eq!(tool["inputSchema"], Value::Object(offer.schema()));
         assert_eq!(tool["description"], offer.prompt());
-        let told = offer.row().annotations;
+        let told = offer.tool_row().annotations;
         let expected = json!({ "readOnlyHint": told.read_only, "destructiveHint": told.destructive,
             "idempotentHint": told.idempotent, "openWorldHint": false });
         assert_eq!(tool["annotations"], expected);
@@ -257,7 +257,7 @@ async fn serves_the_old_handshake() {
     client.send(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     let list = client.ask("tools/list", json!({})).await["result"].clone();
     let names: Vec<&str> = list["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, profile("claude").unwrap().offers.iter().map(|it| it.name).collect::<Vec<_>>());
+    assert_eq!(names, profile("claude").unwrap().views.iter().map(|it| it.name).collect::<Vec<_>>());
     assert!(list.get("resultType").is_none() && list.get("ttlMs").is_none());
     assert!(client.ask("ping", json!({})).await["result"].is_object());
     let path = client.path("a.txt");
@@ -333,8 +333,8 @@ async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() 
     let answers = client.end().await;
     assert_eq!(answers.len(), 50);
     assert!(answers.iter().all(|answer| answer["result"]["isError"] == false), "{answers:?}");
-    let engine = Engine::open(&[root], State::Memory, Config::default()).unwrap();
-    let now = engine.call(&Caller::default(), "read", json!({ "file_path": checked })).text();
+    let engine = Engine::open(&[root], StateLocation::Memory, Config::default()).unwrap();
+    let now = engine.call(&CallContext::default(), "read", json!({ "file_path": checked })).text();
     assert_eq!(now.matches("LINE ").count(), 50, "{now}");
     drop(kept);
 }

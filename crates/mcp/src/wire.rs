@@ -2,7 +2,7 @@
 //! service.
 
 use crate::id_scan::IdScan;
-use crate::message::{self, Line};
+use crate::message::{self, InputLine};
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
@@ -14,11 +14,11 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::Mutex;
 
 /// The capacity of a Linux pipe.
-const PIECE: usize = 64 << 10;
+const PIPE_BYTES: usize = 64 << 10;
 /// Bytes of a buffer that is kept after a line; a larger one is freed.
-const KEPT: usize = 1 << 20;
+const KEPT_BUFFER_BYTES_MAX: usize = 1 << 20;
 
-type Answer = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+type PendingWrite = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// A transport of lines.
 pub(crate) struct Wire<R, W> {
@@ -31,7 +31,7 @@ pub(crate) struct Wire<R, W> {
     skipping: Option<IdScan>,
     /// The pending write of an answer to an invalid line. It is stored here and not in `receive`, which may be dropped
     /// at any await point: half an answer would corrupt the output.
-    answer: Option<Answer>,
+    answer: Option<PendingWrite>,
     /// Ids of the requests in progress.
     running: Arc<std::sync::Mutex<HashSet<RequestId>>>,
 }
@@ -46,7 +46,7 @@ async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, item: ServerJsonRpc
 }
 
 /// The next input.
-enum Next {
+enum NextLine {
     Line,
     TooLong(Option<RequestId>),
     End,
@@ -60,7 +60,7 @@ where
     /// Creates a transport for lines of up to `limit` bytes.
     pub(crate) fn new(input: R, output: W, limit: usize) -> Wire<R, W> {
         Wire {
-            input: BufReader::with_capacity(PIECE, input),
+            input: BufReader::with_capacity(PIPE_BYTES, input),
             output: Arc::new(Mutex::new(output)),
             line: Vec::new(),
             limit,
@@ -71,12 +71,12 @@ where
     }
 
     /// Reads until there is a line. Cancel-safe: the bytes read so far are in `self`.
-    async fn next(&mut self) -> Next {
+    async fn next(&mut self) -> NextLine {
         loop {
-            let Ok(piece) = self.input.fill_buf().await else { return Next::End };
+            let Ok(piece) = self.input.fill_buf().await else { return NextLine::End };
             if piece.is_empty() {
                 // The last line counts even without a line end.
-                return if self.line.is_empty() { Next::End } else { Next::Line };
+                return if self.line.is_empty() { NextLine::End } else { NextLine::Line };
             }
             let end = piece.iter().position(|&byte| byte == b'\n');
             let taken = end.unwrap_or(piece.len());
@@ -94,14 +94,14 @@ where
             }
             self.input.consume(taken + usize::from(end.is_some()));
             if end.is_some() {
-                return self.skipping.take().map_or(Next::Line, |scan| Next::TooLong(scan.id()));
+                return self.skipping.take().map_or(NextLine::Line, |scan| NextLine::TooLong(scan.id()));
             }
         }
     }
 
     /// Clears the line, but keeps its buffer if it is small.
     fn forget(&mut self) {
-        if self.line.capacity() > KEPT {
+        if self.line.capacity() > KEPT_BUFFER_BYTES_MAX {
             self.line = Vec::new();
         } else {
             self.line.clear();
@@ -158,23 +158,23 @@ where
                 self.answer = None;
             }
             match self.next().await {
-                Next::End => return None,
-                Next::TooLong(id) => {
+                NextLine::End => return None,
+                NextLine::TooLong(id) => {
                     let told = format!("The message has more than {} bytes; send smaller ones.", self.limit);
                     self.refuse(ErrorData::invalid_request(told, None), id);
                 }
-                Next::Line => {
+                NextLine::Line => {
                     let line = message::read(&self.line);
                     self.forget();
                     match line {
-                        Line::Message(message) if self.begins(&message) => return Some(*message),
-                        Line::Message(message) => {
+                        InputLine::Message(message) if self.begins(&message) => return Some(*message),
+                        InputLine::Message(message) => {
                             let id = if let ClientJsonRpcMessage::Request(it) = *message { Some(it.id) } else { None };
                             let told = "A request with this id is under way; give every request an id of its own.";
                             self.refuse(ErrorData::invalid_request(told, None), id);
                         }
-                        Line::Fault(error, id) => self.refuse(error, id),
-                        Line::Nothing => {}
+                        InputLine::Fault(error, id) => self.refuse(error, id),
+                        InputLine::Nothing => {}
                     }
                 }
             }

@@ -24,25 +24,25 @@ pub use here::downscaled;
 #[cfg(feature = "downscale")]
 mod here {
     use super::{Code, Error, Image, Result};
-    use crate::{Kind, unreadable};
+    use crate::{MediaKind, unreadable};
     use image::{DynamicImage, ImageFormat, ImageReader, Limits};
     use std::io::Cursor;
 
     /// Maximum bytes for decoding.
-    const MOST: u64 = 256 << 20;
+    const DECODED_BYTES_MAX: u64 = 256 << 20;
 
     /// Scales an image so that its longer side has at most `side` pixels; returns PNG, or JPEG if it was one.
     ///
     /// Errors: `media.unreadable` for a damaged image or one that is too large to decode.
     pub fn downscaled(bytes: &[u8], image: Image, side: u32) -> Result<Vec<u8>> {
         let (from, to) = match image.kind {
-            Kind::Png => (ImageFormat::Png, ImageFormat::Png),
-            Kind::Jpeg => (ImageFormat::Jpeg, ImageFormat::Jpeg),
-            Kind::Gif => (ImageFormat::Gif, ImageFormat::Png),
-            Kind::WebP => (ImageFormat::WebP, ImageFormat::Png),
-            Kind::Pdf => return Err(unreadable("A PDF is no image.".to_owned())),
+            MediaKind::Png => (ImageFormat::Png, ImageFormat::Png),
+            MediaKind::Jpeg => (ImageFormat::Jpeg, ImageFormat::Jpeg),
+            MediaKind::Gif => (ImageFormat::Gif, ImageFormat::Png),
+            MediaKind::WebP => (ImageFormat::WebP, ImageFormat::Png),
+            MediaKind::Pdf => return Err(unreadable("A PDF is no image.".to_owned())),
         };
-        if u64::from(image.width) * u64::from(image.height) * 4 > MOST {
+        if u64::from(image.width) * u64::from(image.height) * 4 > DECODED_BYTES_MAX {
             return Err(Error::new(
                 Code::MediaUnreadable,
                 format!("The image has {}×{} pixels, too many to be decoded.", image.width, image.height),
@@ -52,7 +52,7 @@ mod here {
         let damaged = |error: image::ImageError| unreadable(format!("The image cannot be decoded: {error}."));
         let mut reader = ImageReader::with_format(Cursor::new(bytes), from);
         let mut limits = Limits::default();
-        limits.max_alloc = Some(MOST);
+        limits.max_alloc = Some(DECODED_BYTES_MAX);
         reader.limits(limits);
         let small = reader.decode().map_err(damaged)?.thumbnail(side, side);
         let small = if to == ImageFormat::Jpeg { DynamicImage::ImageRgb8(small.to_rgb8()) } else { small };
@@ -64,7 +64,7 @@ mod here {
     #[cfg(test)]
     mod tests {
         use super::downscaled;
-        use crate::{Kind, image};
+        use crate::{MediaKind, image};
         use ::image::{DynamicImage, ImageFormat};
         use std::io::Cursor;
 
@@ -77,7 +77,7 @@ mod here {
                 let bytes = out.into_inner();
                 let small = image(&downscaled(&bytes, image(&bytes).unwrap(), 30).unwrap()).unwrap();
                 assert_eq!((small.width, small.height), (30, 20), "{format:?}");
-                assert!(matches!(small.kind, Kind::Png | Kind::Jpeg));
+                assert!(matches!(small.kind, MediaKind::Png | MediaKind::Jpeg));
                 assert!(downscaled(&bytes[..20], image(&bytes).unwrap(), 30).is_err());
                 let mut huge = image(&bytes).unwrap();
                 huge.width = 60_000;

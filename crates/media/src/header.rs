@@ -1,15 +1,15 @@
 //! Width and height from the headers of image files.
 
-use crate::Kind;
+use crate::MediaKind;
 
 /// Returns the size in pixels; `None` if the file is truncated or inconsistent.
-pub(crate) fn size(kind: Kind, bytes: &[u8]) -> Option<(u32, u32)> {
+pub(crate) fn size(kind: MediaKind, bytes: &[u8]) -> Option<(u32, u32)> {
     match kind {
-        Kind::Png => png(bytes),
-        Kind::Jpeg => jpeg(bytes),
-        Kind::Gif => Some((little(bytes, 6)?, little(bytes, 8)?)),
-        Kind::WebP => webp(bytes),
-        Kind::Pdf => None,
+        MediaKind::Png => png(bytes),
+        MediaKind::Jpeg => jpeg(bytes),
+        MediaKind::Gif => Some((little(bytes, 6)?, little(bytes, 8)?)),
+        MediaKind::WebP => webp(bytes),
+        MediaKind::Pdf => None,
     }
 }
 
@@ -86,7 +86,7 @@ fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Kind, image};
+    use crate::{MediaKind, image};
     use proptest::prelude::*;
 
     fn chunk(name: [u8; 4], data: &[u8]) -> Vec<u8> {
@@ -103,16 +103,16 @@ mod tests {
     #[test]
     fn sizes_are_read_from_headers() {
         let of = |bytes: &[u8]| image(bytes).map(|it| (it.kind, it.width, it.height)).ok();
-        assert_eq!(of(&png(640, 480)), Some((Kind::Png, 640, 480)));
+        assert_eq!(of(&png(640, 480)), Some((MediaKind::Png, 640, 480)));
         let jpeg = b"\xFF\xD8\xFF\xE0\x00\x04ab\xFF\xFF\xC2\x00\x11\x08\x00\x10\x00\x20\x03\x01";
-        assert_eq!(of(jpeg), Some((Kind::Jpeg, 32, 16)));
-        assert_eq!(of(b"GIF89a\x05\x00\x07\x00"), Some((Kind::Gif, 5, 7)));
+        assert_eq!(of(jpeg), Some((MediaKind::Jpeg, 32, 16)));
+        assert_eq!(of(b"GIF89a\x05\x00\x07\x00"), Some((MediaKind::Gif, 5, 7)));
         let lossy = b"RIFF\x16\0\0\0WEBPVP8 \x0a\0\0\0\x30\x01\0\x9d\x01\x2a\x03\x40\x04\x00";
-        assert_eq!(of(lossy), Some((Kind::WebP, 3, 4)));
+        assert_eq!(of(lossy), Some((MediaKind::WebP, 3, 4)));
         let lossless = b"RIFF\x11\0\0\0WEBPVP8L\x05\0\0\0\x2f\x04\x40\x01\x00";
-        assert_eq!(of(lossless), Some((Kind::WebP, 5, 6)));
+        assert_eq!(of(lossless), Some((MediaKind::WebP, 5, 6)));
         let extended = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x01\x00\x01\x02\x00\x00";
-        assert_eq!(of(extended), Some((Kind::WebP, 65538, 3)));
+        assert_eq!(of(extended), Some((MediaKind::WebP, 65538, 3)));
     }
 
     #[test]

@@ -11,11 +11,11 @@ mod pdf;
 use emendate_core::{Code, Error, Result};
 
 pub use downscale::{downscaled, has_downscale};
-pub use pdf::{MOST_PDF, Pdf, fits};
+pub use pdf::{PDF_BYTES_MAX, Pdf, check_size};
 
 /// File type, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MediaKind {
     /// A PNG image.
     Png,
     /// A JPEG image.
@@ -28,15 +28,15 @@ pub enum Kind {
     Pdf,
 }
 
-impl Kind {
+impl MediaKind {
     /// Detects the type of a file; `None` for anything else.
-    pub fn of(bytes: &[u8]) -> Option<Kind> {
+    pub fn of(bytes: &[u8]) -> Option<MediaKind> {
         match bytes {
-            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Kind::Png),
-            [0xFF, 0xD8, 0xFF, ..] => Some(Kind::Jpeg),
-            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Kind::Gif),
-            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
-            [b'%', b'P', b'D', b'F', b'-', ..] => Some(Kind::Pdf),
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(MediaKind::Png),
+            [0xFF, 0xD8, 0xFF, ..] => Some(MediaKind::Jpeg),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(MediaKind::Gif),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(MediaKind::WebP),
+            [b'%', b'P', b'D', b'F', b'-', ..] => Some(MediaKind::Pdf),
             _ => None,
         }
     }
@@ -44,22 +44,22 @@ impl Kind {
     /// Its media type.
     pub const fn media_type(self) -> &'static str {
         match self {
-            Kind::Png => "image/png",
-            Kind::Jpeg => "image/jpeg",
-            Kind::Gif => "image/gif",
-            Kind::WebP => "image/webp",
-            Kind::Pdf => "application/pdf",
+            MediaKind::Png => "image/png",
+            MediaKind::Jpeg => "image/jpeg",
+            MediaKind::Gif => "image/gif",
+            MediaKind::WebP => "image/webp",
+            MediaKind::Pdf => "application/pdf",
         }
     }
 
     /// Its name for people.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Png => "PNG",
-            Kind::Jpeg => "JPEG",
-            Kind::Gif => "GIF",
-            Kind::WebP => "WebP",
-            Kind::Pdf => "PDF",
+            MediaKind::Png => "PNG",
+            MediaKind::Jpeg => "JPEG",
+            MediaKind::Gif => "GIF",
+            MediaKind::WebP => "WebP",
+            MediaKind::Pdf => "PDF",
         }
     }
 }
@@ -68,7 +68,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Its format.
-    pub kind: Kind,
+    pub kind: MediaKind,
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
@@ -79,7 +79,7 @@ pub struct Image {
 ///
 /// Errors: `media.unreadable` for a file that is visibly truncated or damaged.
 pub fn image(bytes: &[u8]) -> Result<Image> {
-    let kind = Kind::of(bytes).filter(|kind| *kind != Kind::Pdf);
+    let kind = MediaKind::of(bytes).filter(|kind| *kind != MediaKind::Pdf);
     let kind = kind.ok_or_else(|| unreadable("The file is no PNG, JPEG, GIF or WebP image.".to_owned()))?;
     let (width, height) = header::size(kind, bytes)
         .filter(|&(width, height)| width > 0 && height > 0)

@@ -3,7 +3,7 @@
 use emendate_core::{Code, Error, Result};
 
 /// Maximum bytes of a PDF whose text is read.
-pub const MOST_PDF: usize = 16 << 20;
+pub const PDF_BYTES_MAX: usize = 16 << 20;
 
 /// An open PDF.
 pub struct Pdf(Inside);
@@ -14,7 +14,7 @@ impl Pdf {
     /// Errors: `read.too_large`; `media.unreadable` if it is damaged, encrypted or unpacks to too much;
     /// `media.unsupported` in a build without the feature `pdf`.
     pub fn open(bytes: &[u8]) -> Result<Pdf> {
-        fits(bytes)?;
+        check_size(bytes)?;
         Inside::open(bytes).map(Pdf)
     }
 
@@ -34,11 +34,11 @@ impl Pdf {
 /// Refuses a PDF larger than [`MOST_PDF`].
 ///
 /// Errors: `read.too_large`.
-pub fn fits(bytes: &[u8]) -> Result<()> {
-    if bytes.len() <= MOST_PDF {
+pub fn check_size(bytes: &[u8]) -> Result<()> {
+    if bytes.len() <= PDF_BYTES_MAX {
         return Ok(());
     }
-    Err(Error::new(Code::ReadTooLarge, format!("The PDF has {} bytes; at most {MOST_PDF} are read.", bytes.len()))
+    Err(Error::new(Code::ReadTooLarge, format!("The PDF has {} bytes; at most {PDF_BYTES_MAX} are read.", bytes.len()))
         .next("Have a program such as pdftotext write its text into a file."))
 }
 
@@ -70,6 +70,6 @@ mod without {
 #[cfg(feature = "pdf")]
 mod lines;
 #[cfg(feature = "pdf")]
-mod within;
+mod reader;
 #[cfg(feature = "pdf")]
-use within::Inside;
+use reader::Inside;

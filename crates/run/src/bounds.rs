@@ -5,7 +5,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Returns the bytes of memory that this process has mapped.
-pub fn mapped() -> u64 {
+pub fn mapped_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = statm.split(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0);
     pages * page_size() as u64
@@ -13,9 +13,9 @@ pub fn mapped() -> u64 {
 
 /// Limits the process to `memory` more bytes and `seconds` more of processor time, and disables core dumps. A later
 /// call sets new limits.
-pub fn bound_self(memory: u64, seconds: u64) {
+pub fn limit_self(memory: u64, seconds: u64) {
     set(Resource::Core, 0);
-    let mapped = mapped();
+    let mapped = mapped_bytes();
     // Without the current figure, a limit would be a guess.
     if mapped > 0 {
         set(Resource::As, mapped + memory);

@@ -1,6 +1,6 @@
 //! A long-lived program that answers one message after another: each is a length in four bytes, and that many bytes.
 
-use crate::{GLANCE, Process};
+use crate::{CANCEL_POLL, Process};
 use emendate_core::{Code, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
@@ -12,9 +12,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Longest wait for a program to exit after it closed its pipes.
-const FAREWELL: Duration = Duration::from_millis(200);
+const EXIT_WAIT: Duration = Duration::from_millis(200);
 /// Maximum bytes per read.
-const CHUNK: usize = 64 << 10;
+const READ_CHUNK_BYTES: usize = 64 << 10;
 
 /// A running program that answers messages. Dropping it ends the program.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Companion {
 
 /// The reason why a message has no answer. The program is unusable then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum NoAnswer {
     /// The caller asked to stop.
     Stopped,
     /// The program exited or was ended from outside, without a fault of its own.
@@ -62,9 +62,9 @@ impl Companion {
         most: usize,
         time: Duration,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Vec<u8>, Silence> {
+    ) -> Result<Vec<u8>, NoAnswer> {
         let end = Instant::now() + time;
-        let len = u32::try_from(message.len()).map_err(|_| Silence::Failed)?.to_le_bytes();
+        let len = u32::try_from(message.len()).map_err(|_| NoAnswer::Failed)?.to_le_bytes();
         let sent = self.send(&len, end, stop).and_then(|()| self.send(message, end, stop));
         // If it no longer reads, its exit gives the reason.
         if let Err(silence) = sent {
@@ -75,7 +75,7 @@ impl Companion {
             if let Some(len) = answer.first_chunk::<4>() {
                 let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
                 if len > most {
-                    return Err(Silence::Failed);
+                    return Err(NoAnswer::Failed);
                 }
                 if answer.len() >= len + 4 {
                     answer.drain(..4);
@@ -88,7 +88,7 @@ impl Companion {
         }
     }
 
-    fn send(&mut self, mut bytes: &[u8], end: Instant, stop: &dyn Fn() -> bool) -> Result<(), Silence> {
+    fn send(&mut self, mut bytes: &[u8], end: Instant, stop: &dyn Fn() -> bool) -> Result<(), NoAnswer> {
         while !bytes.is_empty() {
             match self.input.write(bytes) {
                 Ok(written @ 1..) => bytes = bytes.get(written..).unwrap_or_default(),
@@ -96,51 +96,51 @@ impl Companion {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     wait(&self.input, PollFlags::OUT, end, stop)?;
                 }
-                _ => return Err(Silence::Ended),
+                _ => return Err(NoAnswer::Ended),
             }
         }
         Ok(())
     }
 
-    fn receive(&mut self, answer: &mut Vec<u8>, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), Silence> {
+    fn receive(&mut self, answer: &mut Vec<u8>, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), NoAnswer> {
         let start = answer.len();
-        answer.resize(start + CHUNK, 0);
+        answer.resize(start + READ_CHUNK_BYTES, 0);
         let read = self.output.read(answer.get_mut(start..).unwrap_or_default());
         answer.truncate(start + read.as_ref().copied().unwrap_or(0));
         match read {
             Ok(1..) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => wait(&self.output, PollFlags::IN, end, stop),
-            _ => Err(Silence::Ended),
+            _ => Err(NoAnswer::Ended),
         }
     }
 
     /// Returns the reason behind a closed pipe: a fault of the program, or an end from outside.
-    fn reason(&mut self, silence: Silence) -> Silence {
-        if silence != Silence::Ended {
+    fn reason(&mut self, silence: NoAnswer) -> NoAnswer {
+        if silence != NoAnswer::Ended {
             return silence;
         }
-        let status = self.process.wait(FAREWELL).ok().flatten();
+        let status = self.process.wait(EXIT_WAIT).ok().flatten();
         // Signals from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM.
         let outside = |signal: i32| matches!(signal, 1 | 2 | 9 | 15);
         match status {
-            Some(status) if status.success() || status.signal().is_some_and(outside) => Silence::Ended,
-            _ => Silence::Failed,
+            Some(status) if status.success() || status.signal().is_some_and(outside) => NoAnswer::Ended,
+            _ => NoAnswer::Failed,
         }
     }
 }
 
 /// Waits until a pipe is ready.
-fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), Silence> {
+fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), NoAnswer> {
     loop {
         if stop() {
-            return Err(Silence::Stopped);
+            return Err(NoAnswer::Stopped);
         }
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Silence::Failed);
+            return Err(NoAnswer::Failed);
         }
-        let time = Timespec::try_from(left.min(GLANCE)).ok();
+        let time = Timespec::try_from(left.min(CANCEL_POLL)).ok();
         if poll(&mut [PollFd::new(pipe, flags)], time.as_ref()).is_ok_and(|ready| ready > 0) {
             return Ok(());
         }
@@ -149,7 +149,7 @@ fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &dyn Fn() -> bool) ->
 
 #[cfg(test)]
 mod tests {
-    use super::{Companion, Silence};
+    use super::{Companion, NoAnswer};
     use std::path::Path;
     use std::time::Duration;
 
@@ -157,7 +157,7 @@ mod tests {
         Companion::start(&["sh", "-c", script].map(str::to_owned), Path::new("/")).unwrap()
     }
 
-    fn ask(companion: &mut Companion, message: &[u8], seconds: u64) -> Result<Vec<u8>, Silence> {
+    fn ask(companion: &mut Companion, message: &[u8], seconds: u64) -> Result<Vec<u8>, NoAnswer> {
         companion.ask(message, 1 << 20, Duration::from_secs(seconds), &|| false)
     }
 
@@ -172,19 +172,19 @@ mod tests {
 
     #[test]
     fn failure_differs_from_being_ended_from_outside() {
-        assert_eq!(ask(&mut companion("kill -SEGV $$"), b"", 60), Err(Silence::Failed));
-        assert_eq!(ask(&mut companion("kill -ABRT $$"), b"", 60), Err(Silence::Failed));
-        assert_eq!(ask(&mut companion("exit 1"), b"", 60), Err(Silence::Failed));
-        assert_eq!(ask(&mut companion("kill -KILL $$"), b"", 60), Err(Silence::Ended));
-        assert_eq!(ask(&mut companion("exit 0"), b"", 60), Err(Silence::Ended));
-        assert_eq!(ask(&mut companion("exec sleep 600"), b"", 1), Err(Silence::Failed));
-        assert_eq!(ask(&mut companion("exec yes"), b"", 60), Err(Silence::Failed), "an answer that is too long");
+        assert_eq!(ask(&mut companion("kill -SEGV $$"), b"", 60), Err(NoAnswer::Failed));
+        assert_eq!(ask(&mut companion("kill -ABRT $$"), b"", 60), Err(NoAnswer::Failed));
+        assert_eq!(ask(&mut companion("exit 1"), b"", 60), Err(NoAnswer::Failed));
+        assert_eq!(ask(&mut companion("kill -KILL $$"), b"", 60), Err(NoAnswer::Ended));
+        assert_eq!(ask(&mut companion("exit 0"), b"", 60), Err(NoAnswer::Ended));
+        assert_eq!(ask(&mut companion("exec sleep 600"), b"", 1), Err(NoAnswer::Failed));
+        assert_eq!(ask(&mut companion("exec yes"), b"", 60), Err(NoAnswer::Failed), "an answer that is too long");
     }
 
     #[test]
     fn waiting_ends_when_the_caller_stops() {
         let mut silent = companion("exec sleep 600");
         let asked = silent.ask(&vec![0; 1 << 20], 10, Duration::from_secs(600), &|| true);
-        assert_eq!(asked, Err(Silence::Stopped));
+        assert_eq!(asked, Err(NoAnswer::Stopped));
     }
 }

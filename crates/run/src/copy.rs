@@ -1,6 +1,6 @@
 //! Runs commands that change files in place on a temporary copy.
 
-use crate::{Job, Said, run_until};
+use crate::{CommandJob, CommandOutput, run_until};
 use emendate_core::{Code, Error, Result};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -10,32 +10,33 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Placeholder for the copy in the words of a command.
-pub const COPY: &str = "{file}";
+pub const FILE_PLACEHOLDER: &str = "{file}";
 
 /// Runs a command on a file that contains the input. Its words refer to the file by [`COPY`], and [`Said::output`] is
 /// the file's content after the command. The file has the given name, in a temporary directory of its own that is
 /// removed afterwards.
 ///
 /// Errors: as [`run_until`], and also for a file that became too large or is missing.
-pub fn run_on_copy(job: Job<'_>, name: &OsStr, stop: &AtomicBool) -> Result<Said> {
+pub fn run_on_copy(job: CommandJob<'_>, name: &OsStr, stop: &AtomicBool) -> Result<CommandOutput> {
     let failed = |error: std::io::Error| Error::new(Code::IoFailed, format!("There is no copy to work on: {error}."));
     let folder = tempfile::Builder::new().prefix("emend-").tempdir().map_err(failed)?;
     // Only the last component, so that nothing leads out of the directory.
     let path = folder.path().join(Path::new(name).file_name().unwrap_or(OsStr::new("copy")));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     file.and_then(|mut file| file.write_all(job.input)).map_err(failed)?;
-    let words: Vec<String> = job.words.iter().map(|word| word.replace(COPY, &path.to_string_lossy())).collect();
-    let mut said = run_until(Job { words: &words, input: b"", ..job }, stop)?;
+    let words: Vec<String> =
+        job.argv.iter().map(|word| word.replace(FILE_PLACEHOLDER, &path.to_string_lossy())).collect();
+    let mut said = run_until(CommandJob { argv: &words, input: b"", ..job }, stop)?;
     said.output.clear();
     if fs::symlink_metadata(&path).is_ok_and(|it| it.is_file()) {
-        let most = u64::try_from(job.most).unwrap_or(u64::MAX);
+        let most = u64::try_from(job.output_bytes_max).unwrap_or(u64::MAX);
         let file = fs::File::open(&path).map_err(failed)?;
         file.take(most.saturating_add(1)).read_to_end(&mut said.output).map_err(failed)?;
     } else if said.status == Some(0) {
         return Err(Error::new(Code::IoFailed, "The command took the file away that it was to change."));
     }
-    if said.output.len() > job.most {
-        let what = format!("The command made a file of more than {} bytes.", job.most);
+    if said.output.len() > job.output_bytes_max {
+        let what = format!("The command made a file of more than {} bytes.", job.output_bytes_max);
         return Err(Error::new(Code::CallTooLarge, what));
     }
     Ok(said)
@@ -44,7 +45,7 @@ pub fn run_on_copy(job: Job<'_>, name: &OsStr, stop: &AtomicBool) -> Result<Said
 #[cfg(test)]
 mod tests {
     use super::run_on_copy;
-    use crate::Job;
+    use crate::CommandJob;
     use emendate_core::Code;
     use std::ffi::OsStr;
     use std::path::Path;
@@ -54,7 +55,7 @@ mod tests {
     fn on_copy(script: &str) -> Result<(Option<i32>, String), Code> {
         let words = ["sh", "-c", script, "sh", "--file={file}"].map(str::to_owned);
         let time = Duration::from_secs(600);
-        let job = Job { words: &words, folder: Path::new("/"), input: b"one\n", time, most: 100 };
+        let job = CommandJob { argv: &words, directory: Path::new("/"), input: b"one\n", time, output_bytes_max: 100 };
         let said = run_on_copy(job, OsStr::new("a b.txt"), &AtomicBool::new(false)).map_err(|it| it.code())?;
         Ok((said.status, String::from_utf8(said.output).unwrap()))
     }

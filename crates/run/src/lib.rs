@@ -11,14 +11,14 @@ mod companion;
 mod copy;
 mod process;
 
-pub use bounds::{bound_self, mapped};
-pub use companion::{Companion, Silence};
-pub use copy::{COPY, run_on_copy};
+pub use bounds::{limit_self, mapped_bytes};
+pub use companion::{Companion, NoAnswer};
+pub use copy::{FILE_PLACEHOLDER, run_on_copy};
 pub use process::{Process, end_all};
 
 use emendate_core::work::{self, Halt, Meter};
 use emendate_core::{Code, Error, Result};
-use process::LOOK;
+use process::EXIT_POLL;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -29,80 +29,80 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes kept of a command's standard error.
-const COMPLAINT: usize = 4 << 10;
+const STDERR_BYTES_MAX: usize = 4 << 10;
 
 /// Interval between two checks whether a command should be ended.
-const GLANCE: Duration = Duration::from_millis(50);
+const CANCEL_POLL: Duration = Duration::from_millis(50);
 
 /// A command to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
+pub struct CommandJob<'a> {
     /// Program and arguments.
-    pub words: &'a [String],
+    pub argv: &'a [String],
     /// Working directory.
-    pub folder: &'a Path,
+    pub directory: &'a Path,
     /// Standard input.
     pub input: &'a [u8],
     /// Time limit.
     pub time: Duration,
     /// Maximum bytes of standard output.
-    pub most: usize,
+    pub output_bytes_max: usize,
 }
 
 /// Result of a command that ended in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct CommandOutput {
     /// Exit status; `None` if a signal ended it.
     pub status: Option<i32>,
     /// Standard output.
     pub output: Vec<u8>,
     /// The beginning of standard error, as text.
-    pub complaint: String,
+    pub stderr: String,
 }
 
 /// Runs a command to its end.
 ///
 /// Errors: `io.failed` if it cannot be started or takes too long, `call.too_large` if it writes too much. In each case
 /// it is killed with everything it started.
-pub fn run(job: Job<'_>) -> Result<Said> {
+pub fn run(job: CommandJob<'_>) -> Result<CommandOutput> {
     run_until(job, &AtomicBool::new(false))
 }
 
 /// Runs a command, ended as soon as `stop` is set or the call of this thread is cancelled.
 ///
 /// Errors: those of [`run`]; `call.cancelled` if it was stopped.
-pub fn run_until(job: Job<'_>, stop: &AtomicBool) -> Result<Said> {
-    let process = Process::start(job.words, job.folder)?;
-    Running { process, begun: Instant::now(), job, stop }.listen()
+pub fn run_until(job: CommandJob<'_>, stop: &AtomicBool) -> Result<CommandOutput> {
+    let process = Process::start(job.argv, job.directory)?;
+    RunningCommand { process, begun: Instant::now(), job, stop }.wait_for_end()
 }
 
-struct Running<'a> {
+struct RunningCommand<'a> {
     /// Dropping it ends the command, however the call ends.
     process: Process,
     begun: Instant,
-    job: Job<'a>,
+    job: CommandJob<'a>,
     stop: &'a AtomicBool,
 }
 
-impl Running<'_> {
+impl RunningCommand<'_> {
     /// Waits for the command. One thread reads both pipes and checks for the exit, so output written before the exit is
     /// always complete, however late this thread is scheduled.
-    fn listen(mut self) -> Result<Said> {
+    fn wait_for_end(mut self) -> Result<CommandOutput> {
         let (stdin, stdout, stderr) = self.process.streams();
         let input = self.job.input.to_vec();
         // A command that does not read its input is not at fault; its output counts. The thread ends with the pipe.
         drop(thread::Builder::new().spawn(move || stdin.map(|mut stdin| stdin.write_all(&input))));
-        let most = self.job.most;
-        let mut output = Ear::on(stdout, most + 1);
-        let mut complaint = Ear::on(stderr, COMPLAINT);
+        let most = self.job.output_bytes_max;
+        let mut output = PipeReader::on(stdout, most + 1);
+        let mut complaint = PipeReader::on(stderr, STDERR_BYTES_MAX);
         // The meter of the call also reports that the client is gone.
         let meter = work::current();
         let cancelled = || meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled);
         let status = loop {
-            let (left, heard) = (self.job.time.saturating_sub(self.begun.elapsed()), output.heard.len());
-            let step = if output.pipe.is_some() { GLANCE } else { LOOK };
-            hear([&mut output, &mut complaint], left.min(step));
-            if output.heard.len() > most {
+            let (left, heard) = (self.job.time.saturating_sub(self.begun.elapsed()), output.bytes.len());
+            let step = if output.pipe.is_some() { CANCEL_POLL } else { EXIT_POLL };
+            read_ready([&mut output, &mut complaint], left.min(step));
+            if output.bytes.len() > most {
                 return Err(self.fault(Code::CallTooLarge, &format!("wrote more than {most} bytes")));
             }
             if let (None, Some(status)) = (&output.pipe, self.process.status()?) {
@@ -112,34 +112,34 @@ impl Running<'_> {
                 return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
             }
             // Output written in time counts, even if it was read late.
-            if left.is_zero() && output.heard.len() == heard {
+            if left.is_zero() && output.bytes.len() == heard {
                 let seconds = self.job.time.as_secs_f32();
                 return Err(self.fault(Code::IoFailed, &format!("did not end within {seconds} seconds")));
             }
         };
         // A child process may keep this pipe open, so its end is not waited for.
-        while complaint.heard.len() < COMPLAINT && hear([&mut complaint], Duration::ZERO) {}
-        let complaint = String::from_utf8_lossy(&complaint.heard).trim().to_owned();
-        Ok(Said { status: status.code(), output: output.heard, complaint })
+        while complaint.bytes.len() < STDERR_BYTES_MAX && read_ready([&mut complaint], Duration::ZERO) {}
+        let complaint = String::from_utf8_lossy(&complaint.bytes).trim().to_owned();
+        Ok(CommandOutput { status: status.code(), output: output.bytes, stderr: complaint })
     }
 
     fn fault(&self, code: Code, what: &str) -> Error {
-        Error::new(code, format!("The command `{}` {what}.", self.job.words.first().map_or("", |word| word)))
+        Error::new(code, format!("The command `{}` {what}.", self.job.argv.first().map_or("", |word| word)))
     }
 }
 
 /// A pipe and the bytes read from it.
-struct Ear {
+struct PipeReader {
     /// `None` once it is closed.
     pipe: Option<File>,
-    heard: Vec<u8>,
+    bytes: Vec<u8>,
     /// Bytes to keep; the rest is read and discarded, so that the writer does not block.
-    most: usize,
+    bytes_max: usize,
 }
 
-impl Ear {
-    fn on(pipe: Option<impl Into<OwnedFd>>, most: usize) -> Ear {
-        Ear { pipe: pipe.map(|pipe| File::from(pipe.into())), heard: Vec::new(), most }
+impl PipeReader {
+    fn on(pipe: Option<impl Into<OwnedFd>>, bytes_max: usize) -> PipeReader {
+        PipeReader { pipe: pipe.map(|pipe| File::from(pipe.into())), bytes: Vec::new(), bytes_max }
     }
 
     /// Reads what is available; blocks if nothing is.
@@ -147,8 +147,8 @@ impl Ear {
         let mut bytes = [0; 8 << 10];
         match self.pipe.as_mut().map(|pipe| pipe.read(&mut bytes)) {
             Some(Ok(read @ 1..)) => {
-                let kept = read.min(self.most.saturating_sub(self.heard.len()));
-                self.heard.extend_from_slice(bytes.get(..kept).unwrap_or_default());
+                let kept = read.min(self.bytes_max.saturating_sub(self.bytes.len()));
+                self.bytes.extend_from_slice(bytes.get(..kept).unwrap_or_default());
             }
             Some(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
             // Bytes read before a failure of the pipe count.
@@ -158,8 +158,8 @@ impl Ear {
 }
 
 /// Reads from some pipes as soon as one has data or is closed; false if that did not happen in time.
-fn hear<const N: usize>(ears: [&mut Ear; N], time: Duration) -> bool {
-    let open: Vec<&mut Ear> = ears.into_iter().filter(|ear| ear.pipe.is_some()).collect();
+fn read_ready<const N: usize>(ears: [&mut PipeReader; N], time: Duration) -> bool {
+    let open: Vec<&mut PipeReader> = ears.into_iter().filter(|ear| ear.pipe.is_some()).collect();
     let pipes = open.iter().filter_map(|ear| ear.pipe.as_ref());
     let mut pipes: Vec<PollFd<'_>> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
     let time = Timespec::try_from(time).ok();
@@ -172,7 +172,7 @@ fn hear<const N: usize>(ears: [&mut Ear; N], time: Duration) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMPLAINT, Job, Meter, Said, run, run_until};
+    use super::{CommandJob, CommandOutput, Meter, STDERR_BYTES_MAX, run, run_until};
     use emendate_core::{Code, Result};
     use std::io::Read as _;
     use std::os::fd::AsRawFd as _;
@@ -181,16 +181,22 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
-    fn shell(script: &str, input: &str, seconds: u64) -> Result<Said> {
+    fn shell(script: &str, input: &str, seconds: u64) -> Result<CommandOutput> {
         let words = ["sh", "-c", script].map(str::to_owned);
         let time = Duration::from_secs(seconds);
-        run(Job { words: &words, folder: Path::new("/"), input: input.as_bytes(), time, most: 1000 })
+        run(CommandJob {
+            argv: &words,
+            directory: Path::new("/"),
+            input: input.as_bytes(),
+            time,
+            output_bytes_max: 1000,
+        })
     }
 
     #[test]
     fn text_goes_in_and_out() {
         let said = shell("tr a-z A-Z; echo careful >&2; exit 3", "one\n", 20).unwrap();
-        assert_eq!(said, Said { status: Some(3), output: b"ONE\n".to_vec(), complaint: "careful".to_owned() });
+        assert_eq!(said, CommandOutput { status: Some(3), output: b"ONE\n".to_vec(), stderr: "careful".to_owned() });
         // A command that does not read, and more input than a pipe buffer.
         assert_eq!(shell("echo x", &"y".repeat(1 << 20), 20).unwrap().output, b"x\n");
     }
@@ -214,26 +220,38 @@ mod tests {
     fn output_before_the_exit_is_complete() {
         // More standard error than a pipe buffer blocks nobody, and a child process keeps the pipe open.
         let said = shell("yes | head -c 200000 >&2; echo done; (yes >&2 & sleep 1) & exit 4", "", 20).unwrap();
-        assert_eq!((said.status, &*said.output, said.complaint.len()), (Some(4), &b"done\n"[..], COMPLAINT - 1));
+        assert_eq!((said.status, &*said.output, said.stderr.len()), (Some(4), &b"done\n"[..], STDERR_BYTES_MAX - 1));
         for round in 0..100 {
             let said = shell(&format!("echo {round} >&2; exit 1"), "", 60).unwrap();
-            assert_eq!((said.status, said.complaint), (Some(1), round.to_string()));
+            assert_eq!((said.status, said.stderr), (Some(1), round.to_string()));
         }
     }
 
     #[test]
     fn command_is_killed_on_request() {
         let words = ["sh", "-c", "echo begun; exec sleep 600"].map(str::to_owned);
-        let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(600), most: 10 };
+        let job = CommandJob {
+            argv: &words,
+            directory: Path::new("/"),
+            input: b"",
+            time: Duration::from_secs(600),
+            output_bytes_max: 10,
+        };
         assert_eq!(run_until(job, &AtomicBool::new(true)).unwrap_err().code(), Code::CallCancelled);
-        let _entered = Meter::also(1_000, Arc::default(), Arc::new(AtomicBool::new(true))).enter();
+        let _entered = Meter::with_flag(1_000, Arc::default(), Arc::new(AtomicBool::new(true))).enter();
         assert_eq!(run_until(job, &AtomicBool::new(false)).unwrap_err().code(), Code::CallCancelled);
     }
 
     #[test]
     fn program_that_cannot_be_started_is_reported() {
         let words = ["no-such-program-here".to_owned()];
-        let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(5), most: 10 };
+        let job = CommandJob {
+            argv: &words,
+            directory: Path::new("/"),
+            input: b"",
+            time: Duration::from_secs(5),
+            output_bytes_max: 10,
+        };
         assert!(run(job).unwrap_err().message().contains("no-such-program-here"));
     }
 }

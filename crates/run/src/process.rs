@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval between two checks whether a program has ended.
-pub(crate) const LOOK: Duration = Duration::from_millis(2);
+pub(crate) const EXIT_POLL: Duration = Duration::from_millis(2);
 
 /// The running process groups.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
@@ -76,7 +76,7 @@ impl Process {
             self.ended =
                 self.child.try_wait().map_err(|error| Error::new(Code::IoFailed, format!("It is lost: {error}.")))?;
             if self.ended.is_some() {
-                self.forget();
+                self.unregister();
             }
         }
         Ok(self.ended)
@@ -89,7 +89,7 @@ impl Process {
         let begun = Instant::now();
         loop {
             match self.status()? {
-                None if begun.elapsed() < time => thread::sleep(LOOK),
+                None if begun.elapsed() < time => thread::sleep(EXIT_POLL),
                 answer => return Ok(answer),
             }
         }
@@ -99,7 +99,7 @@ impl Process {
     pub fn end(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             // It has not been reaped, so its process id is not reused, even if it has exited.
-            if let Some(group) = self.forget() {
+            if let Some(group) = self.unregister() {
                 kill(group);
             }
             let _ = self.child.kill();
@@ -112,21 +112,21 @@ impl Process {
     /// status.
     pub fn end_within(&mut self, time: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
-        while self.ended.is_none() && !self.has_left() && begun.elapsed() < time {
-            thread::sleep(LOOK);
+        while self.ended.is_none() && !self.has_exited() && begun.elapsed() < time {
+            thread::sleep(EXIT_POLL);
         }
         self.end()
     }
 
     /// True if it has exited; does not reap it, so its process id is not reused.
-    fn has_left(&self) -> bool {
+    fn has_exited(&self) -> bool {
         let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else { return true };
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         waitid(WaitId::Pid(pid), look).map_or(true, |status| status.is_some())
     }
 
     /// Removes the group from the list, if it is there.
-    fn forget(&mut self) -> Option<i32> {
+    fn unregister(&mut self) -> Option<i32> {
         let group = self.group.take()?;
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group).then_some(group)
     }

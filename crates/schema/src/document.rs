@@ -2,13 +2,13 @@
 //! has a fingerprint, so that equality is a comparison of numbers, and a part that YAML shares is stored once.
 
 use crate::number::Number;
-use crate::{DEEPEST, Fault};
+use crate::{DEPTH_MAX, SyntaxError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Maximum number of members and items.
-const MOST_NODES: usize = 2 << 20;
+const NODES_MAX: usize = 2 << 20;
 /// Maximum number of repeated names that are kept.
-const MOST_REPEATED: usize = 20;
+const DUPLICATES_MAX: usize = 20;
 
 /// Index of a value in its document.
 pub(crate) type Id = u32;
@@ -19,13 +19,13 @@ pub struct Document {
     nodes: Vec<Node>,
     /// Root values: one, except in a YAML stream.
     pub(crate) roots: Vec<Id>,
-    repeated: Vec<Repeated>,
+    repeated: Vec<DuplicateName>,
     parts: usize,
 }
 
 /// A name that occurs twice in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repeated {
+pub struct DuplicateName {
     /// The name.
     pub name: String,
     /// Offset of its second occurrence.
@@ -36,7 +36,7 @@ pub struct Repeated {
 struct Node {
     value: Value,
     at: u32,
-    print: u128,
+    fingerprint: u128,
 }
 
 /// A value.
@@ -57,27 +57,27 @@ pub(crate) enum Value {
 /// Members in the order of the text, with an index by name.
 #[derive(Debug, Default)]
 pub(crate) struct Object {
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<ObjectMember>,
     /// Indices of members sorted by name; of equal names only the last.
     sorted: Vec<u32>,
 }
 
 /// A member of an object.
 #[derive(Clone, Debug)]
-pub(crate) struct Member {
+pub(crate) struct ObjectMember {
     pub(crate) name: String,
     pub(crate) at: usize,
     pub(crate) value: Id,
 }
 
 impl Object {
-    pub(crate) fn get(&self, name: &str) -> Option<&Member> {
+    pub(crate) fn get(&self, name: &str) -> Option<&ObjectMember> {
         let at = self.sorted.binary_search_by(|nth| self.members[*nth as usize].name.as_str().cmp(name)).ok()?;
         self.members.get(self.sorted[at] as usize)
     }
 
     /// Iterates in the order of names, each name once.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Member> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ObjectMember> {
         self.sorted.iter().map(|nth| &self.members[*nth as usize])
     }
 
@@ -88,7 +88,7 @@ impl Object {
 
 impl Document {
     /// Names that occur twice in an object; at most twenty.
-    pub fn repeated(&self) -> &[Repeated] {
+    pub fn duplicates(&self) -> &[DuplicateName] {
         &self.repeated
     }
 
@@ -106,8 +106,8 @@ impl Document {
     }
 
     /// Returns the fingerprint, which is equal for equal values only.
-    pub(crate) fn print(&self, id: Id) -> u128 {
-        self.nodes[id as usize].print
+    pub(crate) fn fingerprint(&self, id: Id) -> u128 {
+        self.nodes[id as usize].fingerprint
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -117,7 +117,7 @@ impl Document {
     /// Adds a value whose parts have been added before.
     ///
     /// Errors: too many parts.
-    pub(crate) fn add(&mut self, value: Value, at: usize) -> Result<Id, Fault> {
+    pub(crate) fn add(&mut self, value: Value, at: usize) -> Result<Id, SyntaxError> {
         let parts = match &value {
             Value::List(items) => items.len(),
             Value::Object(object) => object.members.len(),
@@ -125,27 +125,27 @@ impl Document {
         };
         self.spend(parts + 1, at)?;
         let id = Id::try_from(self.nodes.len()).unwrap_or(Id::MAX);
-        let print = self.print_of(&value);
-        self.nodes.push(Node { value, at: u32::try_from(at).unwrap_or(u32::MAX), print });
+        let print = self.fingerprint_of(&value);
+        self.nodes.push(Node { value, at: u32::try_from(at).unwrap_or(u32::MAX), fingerprint: print });
         Ok(id)
     }
 
     /// Counts parts against the limit.
     ///
     /// Errors: too many parts.
-    pub(crate) fn spend(&mut self, parts: usize, at: usize) -> Result<(), Fault> {
+    pub(crate) fn spend(&mut self, parts: usize, at: usize) -> Result<(), SyntaxError> {
         self.parts = self.parts.saturating_add(parts);
-        if self.parts <= MOST_NODES {
+        if self.parts <= NODES_MAX {
             Ok(())
         } else {
-            Err(Fault::beyond(at, "the text holds more than a million values"))
+            Err(SyntaxError::limit_reached(at, "the text holds more than a million values"))
         }
     }
 
     /// Adds an object and notes its repeated names.
     ///
     /// Errors: as [`Document::add`].
-    pub(crate) fn add_object(&mut self, members: Vec<Member>, at: usize) -> Result<Id, Fault> {
+    pub(crate) fn add_object(&mut self, members: Vec<ObjectMember>, at: usize) -> Result<Id, SyntaxError> {
         let mut sorted: Vec<u32> = (0..u32::try_from(members.len()).unwrap_or(u32::MAX)).collect();
         let name = |nth: &u32| members[*nth as usize].name.as_str();
         sorted.sort_by(|a, b| name(a).cmp(name(b)).then(b.cmp(a)));
@@ -158,14 +158,14 @@ impl Document {
             same
         });
         repeated.dedup();
-        for nth in repeated.into_iter().take(MOST_REPEATED.saturating_sub(self.repeated.len())) {
+        for nth in repeated.into_iter().take(DUPLICATES_MAX.saturating_sub(self.repeated.len())) {
             let member = &members[nth as usize];
-            self.repeated.push(Repeated { name: member.name.clone(), at: member.at });
+            self.repeated.push(DuplicateName { name: member.name.clone(), at: member.at });
         }
         self.add(Value::Object(Object { members, sorted }), at)
     }
 
-    fn print_of(&self, value: &Value) -> u128 {
+    fn fingerprint_of(&self, value: &Value) -> u128 {
         let of = |kind: u8, bytes: &[u8]| {
             let mut hash = Xxh3::new();
             hash.update(&[kind]);
@@ -181,7 +181,7 @@ impl Document {
                 let mut hash = Xxh3::new();
                 hash.update(&[4]);
                 for item in items {
-                    hash.update(&self.print(*item).to_le_bytes());
+                    hash.update(&self.fingerprint(*item).to_le_bytes());
                 }
                 hash.digest128()
             }
@@ -190,7 +190,7 @@ impl Document {
                 hash.update(&[5]);
                 for member in object.iter() {
                     hash.update(&xxh3_128(member.name.as_bytes()).to_le_bytes());
-                    hash.update(&self.print(member.value).to_le_bytes());
+                    hash.update(&self.fingerprint(member.value).to_le_bytes());
                 }
                 hash.digest128()
             }
@@ -201,49 +201,49 @@ impl Document {
 }
 
 /// Returns the fingerprint of a boolean, for words that may be one.
-pub(crate) fn print_of_bool(value: bool) -> u128 {
-    Document::default().print_of(&Value::Bool(value))
+pub(crate) fn fingerprint_of_bool(value: bool) -> u128 {
+    Document::default().fingerprint_of(&Value::Bool(value))
 }
 
 /// Lists and objects that are not closed yet.
 #[derive(Default)]
-pub(crate) struct Open {
-    stack: Vec<Part>,
+pub(crate) struct OpenContainers {
+    stack: Vec<OpenContainer>,
 }
 
 /// An open list or object.
-pub(crate) struct Part {
+pub(crate) struct OpenContainer {
     pub(crate) at: usize,
-    pub(crate) items: Items,
+    pub(crate) items: PartialItems,
 }
 
-pub(crate) enum Items {
+pub(crate) enum PartialItems {
     List(Vec<Id>),
     /// With the name whose value follows.
-    Object(Vec<Member>, Option<(String, usize)>),
+    Object(Vec<ObjectMember>, Option<(String, usize)>),
 }
 
-impl Open {
+impl OpenContainers {
     /// Opens a list or object.
     ///
     /// Errors: nested too deep.
-    pub(crate) fn push(&mut self, at: usize, items: Items) -> Result<(), Fault> {
-        if self.stack.len() == DEEPEST {
-            return Err(Fault::beyond(at, "lists and objects are nested deeper than 128 levels"));
+    pub(crate) fn push(&mut self, at: usize, items: PartialItems) -> Result<(), SyntaxError> {
+        if self.stack.len() == DEPTH_MAX {
+            return Err(SyntaxError::limit_reached(at, "lists and objects are nested deeper than 128 levels"));
         }
-        self.stack.push(Part { at, items });
+        self.stack.push(OpenContainer { at, items });
         Ok(())
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Part> {
+    pub(crate) fn pop(&mut self) -> Option<OpenContainer> {
         self.stack.pop()
     }
 
-    pub(crate) fn last(&self) -> Option<&Part> {
+    pub(crate) fn last(&self) -> Option<&OpenContainer> {
         self.stack.last()
     }
 
-    pub(crate) fn last_mut(&mut self) -> Option<&mut Part> {
+    pub(crate) fn last_mut(&mut self) -> Option<&mut OpenContainer> {
         self.stack.last_mut()
     }
 
@@ -251,10 +251,10 @@ impl Open {
     pub(crate) fn put(&mut self, value: Id) -> Option<Id> {
         match self.stack.last_mut().map(|part| &mut part.items) {
             None => return Some(value),
-            Some(Items::List(items)) => items.push(value),
-            Some(Items::Object(members, name)) => {
+            Some(PartialItems::List(items)) => items.push(value),
+            Some(PartialItems::Object(members, name)) => {
                 if let Some((name, at)) = name.take() {
-                    members.push(Member { name, at, value });
+                    members.push(ObjectMember { name, at, value });
                 }
             }
         }

@@ -1,20 +1,20 @@
 //! JSON and JSONC (with comments and trailing commas), parsed in one pass without recursion. Strict otherwise: models
 //! do write line ends in strings, or `True`.
 
-use crate::document::{Document, Id, Items, Open, Part, Value};
+use crate::document::{Document, Id, OpenContainer, OpenContainers, PartialItems, Value};
 use crate::number::Number;
-use crate::{Fault, Place};
+use crate::{LineCol, SyntaxError};
 
 /// Accepted extensions of JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum JsonDialect {
     Strict,
     Comments,
 }
 
 /// Tokens that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum ExpectedToken {
     Value,
     /// A value, or the end of a list that has just begun.
     First,
@@ -27,42 +27,50 @@ enum Next {
     Nothing,
 }
 
-pub(crate) fn read(text: &str, dialect: Dialect) -> Result<Document, Fault> {
-    Reader { text, dialect, at: 0, document: Document::default(), open: Open::default() }.read()
+pub(crate) fn read(text: &str, dialect: JsonDialect) -> Result<Document, SyntaxError> {
+    JsonReader { text, dialect, at: 0, document: Document::default(), open: OpenContainers::default() }.read()
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
-    dialect: Dialect,
+    dialect: JsonDialect,
     at: usize,
     document: Document,
-    open: Open,
+    open: OpenContainers,
 }
 
-impl Reader<'_> {
-    fn read(mut self) -> Result<Document, Fault> {
-        let mut next = Next::Value;
+impl JsonReader<'_> {
+    fn read(mut self) -> Result<Document, SyntaxError> {
+        let mut next = ExpectedToken::Value;
         loop {
             self.skip_blanks()?;
             let Some(byte) = self.byte() else { break };
             next = match (next, byte) {
-                (Next::Nothing, _) => return Err(self.fault("something follows the end of the value")),
-                (Next::First | Next::Item | Next::CommaOrEnd, b']') if self.in_list() => self.close(next)?,
-                (Next::Key | Next::Member | Next::CommaOrEnd, b'}') if !self.in_list() => self.close(next)?,
-                (Next::CommaOrEnd, b',') => {
-                    self.at += 1;
-                    if self.in_list() { Next::Item } else { Next::Member }
+                (ExpectedToken::Nothing, _) => return Err(self.fault("something follows the end of the value")),
+                (ExpectedToken::First | ExpectedToken::Item | ExpectedToken::CommaOrEnd, b']') if self.in_list() => {
+                    self.close(next)?
                 }
-                (Next::CommaOrEnd, _) => return Err(self.no_comma()),
-                (Next::Key | Next::Member, b'"') => self.key()?,
-                (Next::Key | Next::Member, _) => {
+                (ExpectedToken::Key | ExpectedToken::Member | ExpectedToken::CommaOrEnd, b'}') if !self.in_list() => {
+                    self.close(next)?
+                }
+                (ExpectedToken::CommaOrEnd, b',') => {
+                    self.at += 1;
+                    if self.in_list() { ExpectedToken::Item } else { ExpectedToken::Member }
+                }
+                (ExpectedToken::CommaOrEnd, _) => return Err(self.no_comma()),
+                (ExpectedToken::Key | ExpectedToken::Member, b'"') => self.key()?,
+                (ExpectedToken::Key | ExpectedToken::Member, _) => {
                     let fault = self.fault("the name of a member is missing");
                     let named = byte == b'\'' || byte.is_ascii_alphanumeric() || byte == b'_';
                     return Err(if named { fault.hint("Names of members stand in double quotes.") } else { fault });
                 }
-                (Next::Value | Next::First | Next::Item, b'{') => self.begin(Items::Object(Vec::new(), None))?,
-                (Next::Value | Next::First | Next::Item, b'[') => self.begin(Items::List(Vec::new()))?,
-                (Next::Value | Next::First | Next::Item, _) => {
+                (ExpectedToken::Value | ExpectedToken::First | ExpectedToken::Item, b'{') => {
+                    self.begin(PartialItems::Object(Vec::new(), None))?
+                }
+                (ExpectedToken::Value | ExpectedToken::First | ExpectedToken::Item, b'[') => {
+                    self.begin(PartialItems::List(Vec::new()))?
+                }
+                (ExpectedToken::Value | ExpectedToken::First | ExpectedToken::Item, _) => {
                     let at = self.at;
                     let value = if byte == b'"' { Value::Text(self.string()?) } else { self.word()? };
                     let id = self.document.add(value, at)?;
@@ -71,9 +79,17 @@ impl Reader<'_> {
             };
         }
         match (next, self.open.last()) {
-            (Next::Value | Next::First | Next::Item | Next::Key | Next::Member | Next::CommaOrEnd, Some(part)) => {
-                let what = if matches!(part.items, Items::List(_)) { "this list" } else { "this object" };
-                Err(Fault::new(part.at, format!("{what} is never closed")))
+            (
+                ExpectedToken::Value
+                | ExpectedToken::First
+                | ExpectedToken::Item
+                | ExpectedToken::Key
+                | ExpectedToken::Member
+                | ExpectedToken::CommaOrEnd,
+                Some(part),
+            ) => {
+                let what = if matches!(part.items, PartialItems::List(_)) { "this list" } else { "this object" };
+                Err(SyntaxError::new(part.at, format!("{what} is never closed")))
             }
             // A blank text has no value; the caller decides whether that is an error.
             _ => Ok(self.document),
@@ -88,57 +104,57 @@ impl Reader<'_> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn fault(&self, what: impl Into<String>) -> Fault {
-        Fault::new(self.at, what)
+    fn fault(&self, what: impl Into<String>) -> SyntaxError {
+        SyntaxError::new(self.at, what)
     }
 
     fn in_list(&self) -> bool {
-        matches!(self.open.last(), Some(Part { items: Items::List(_), .. }))
+        matches!(self.open.last(), Some(OpenContainer { items: PartialItems::List(_), .. }))
     }
 
-    fn begin(&mut self, items: Items) -> Result<Next, Fault> {
-        let next = if matches!(items, Items::List(_)) { Next::First } else { Next::Key };
+    fn begin(&mut self, items: PartialItems) -> Result<ExpectedToken, SyntaxError> {
+        let next = if matches!(items, PartialItems::List(_)) { ExpectedToken::First } else { ExpectedToken::Key };
         self.open.push(self.at, items)?;
         self.at += 1;
         Ok(next)
     }
 
-    fn put(&mut self, id: Id) -> Next {
+    fn put(&mut self, id: Id) -> ExpectedToken {
         match self.open.put(id) {
             Some(root) => {
                 self.document.roots.push(root);
-                Next::Nothing
+                ExpectedToken::Nothing
             }
-            None => Next::CommaOrEnd,
+            None => ExpectedToken::CommaOrEnd,
         }
     }
 
-    fn close(&mut self, next: Next) -> Result<Next, Fault> {
-        if matches!(next, Next::Item | Next::Member) && self.dialect == Dialect::Strict {
+    fn close(&mut self, next: ExpectedToken) -> Result<ExpectedToken, SyntaxError> {
+        if matches!(next, ExpectedToken::Item | ExpectedToken::Member) && self.dialect == JsonDialect::Strict {
             let comma = self.text[..self.at].rfind(',').unwrap_or(self.at);
-            let fault = Fault::new(comma, "there is a comma behind the last item");
+            let fault = SyntaxError::new(comma, "there is a comma behind the last item");
             return Err(fault.hint("JSON has no comma there; take it out."));
         }
         self.at += 1;
         let Some(part) = self.open.pop() else { return Err(self.fault("nothing is open here")) };
         let id = match part.items {
-            Items::List(items) => self.document.add(Value::List(items), part.at)?,
-            Items::Object(members, _) => self.document.add_object(members, part.at)?,
+            PartialItems::List(items) => self.document.add(Value::List(items), part.at)?,
+            PartialItems::Object(members, _) => self.document.add_object(members, part.at)?,
         };
         Ok(self.put(id))
     }
 
-    fn no_comma(&self) -> Fault {
+    fn no_comma(&self) -> SyntaxError {
         let (closes, wrong) = if self.in_list() { ("]", "}") } else { ("}", "]") };
         if self.rest().starts_with(wrong) {
-            let began = self.open.last().map_or(1, |part| Place::of(self.text, part.at).line);
+            let began = self.open.last().map_or(1, |part| LineCol::of(self.text, part.at).line);
             let what = if self.in_list() { "list" } else { "object" };
             return self.fault(format!("the {what} that began in line {began} needs `{closes}` before this `{wrong}`"));
         }
         self.fault(format!("a comma or `{closes}` is missing before this"))
     }
 
-    fn key(&mut self) -> Result<Next, Fault> {
+    fn key(&mut self) -> Result<ExpectedToken, SyntaxError> {
         let at = self.at;
         let name = self.string()?;
         self.skip_blanks()?;
@@ -146,13 +162,13 @@ impl Reader<'_> {
             return Err(self.fault("a colon is missing before this"));
         }
         self.at += 1;
-        if let Some(Part { items: Items::Object(_, waiting), .. }) = self.open.last_mut() {
+        if let Some(OpenContainer { items: PartialItems::Object(_, waiting), .. }) = self.open.last_mut() {
             *waiting = Some((name, at));
         }
-        Ok(Next::Value)
+        Ok(ExpectedToken::Value)
     }
 
-    fn skip_blanks(&mut self) -> Result<(), Fault> {
+    fn skip_blanks(&mut self) -> Result<(), SyntaxError> {
         loop {
             while matches!(self.byte(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
                 self.at += 1;
@@ -166,7 +182,7 @@ impl Reader<'_> {
             } else {
                 return Ok(());
             };
-            if self.dialect == Dialect::Strict {
+            if self.dialect == JsonDialect::Strict {
                 return Err(self.fault("there is a comment").hint("JSON has no comments."));
             }
             self.at += length;
@@ -174,14 +190,14 @@ impl Reader<'_> {
     }
 
     /// Parses the string that begins here.
-    fn string(&mut self) -> Result<String, Fault> {
+    fn string(&mut self) -> Result<String, SyntaxError> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         let (mut out, mut from, mut at) = (String::new(), start + 1, start + 1);
         loop {
             // Both stop bytes are ASCII, so everything between is whole characters.
             let Some(byte) = bytes.get(at).copied() else {
-                return Err(Fault::new(start, "this string is never closed"));
+                return Err(SyntaxError::new(start, "this string is never closed"));
             };
             match byte {
                 b'"' => {
@@ -192,18 +208,20 @@ impl Reader<'_> {
                 b'\\' => {
                     out.push_str(&self.text[from..at]);
                     let (char, length) = escape(&bytes[at..]).ok_or_else(|| {
-                        Fault::new(at, "this is no escape of JSON").hint("A backslash itself is `\\\\`.")
+                        SyntaxError::new(at, "this is no escape of JSON").hint("A backslash itself is `\\\\`.")
                     })?;
                     out.push(char);
                     at += length;
                     from = at;
                 }
                 b'\n' => {
-                    let fault = Fault::new(start, "a string goes over the end of its line");
+                    let fault = SyntaxError::new(start, "a string goes over the end of its line");
                     return Err(fault.hint("Write `\\n` for a line end in a string, or close it."));
                 }
                 0..0x20 => {
-                    return Err(Fault::new(at, "a string holds a control character").hint("Write `\\t` for a tab."));
+                    return Err(
+                        SyntaxError::new(at, "a string holds a control character").hint("Write `\\t` for a tab.")
+                    );
                 }
                 _ => at += 1,
             }
@@ -211,7 +229,7 @@ impl Reader<'_> {
     }
 
     /// Parses the number or word that begins here.
-    fn word(&mut self) -> Result<Value, Fault> {
+    fn word(&mut self) -> Result<Value, SyntaxError> {
         let rest = self.rest();
         let end = rest.find(|char: char| !(char.is_alphanumeric() || "+-._$".contains(char))).unwrap_or(rest.len());
         let word = &rest[..end];
@@ -228,7 +246,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn no_value(&self, word: &str) -> Fault {
+    fn no_value(&self, word: &str) -> SyntaxError {
         let shown: String = word.chars().take(40).collect();
         if shown.is_empty() {
             let char = self.rest().chars().next().unwrap_or(' ');
@@ -310,9 +328,9 @@ fn is_number(word: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dialect, read};
+    use super::{JsonDialect, read};
 
-    fn fault(text: &str, dialect: Dialect) -> Option<String> {
+    fn fault(text: &str, dialect: JsonDialect) -> Option<String> {
         read(text, dialect).err().map(|fault| format!("{} {}", fault.at, fault.what))
     }
 
@@ -330,7 +348,7 @@ mod tests {
             "{\"a\": {\"b\": [true, false, null]}}",
             "{\"a\": 1, \"a\": 2}",
         ] {
-            assert_eq!(fault(text, Dialect::Strict), None, "{text}");
+            assert_eq!(fault(text, JsonDialect::Strict), None, "{text}");
         }
         for (text, wrong) in [
             ("{\"a\": 1,}", "7 there is a comma behind the last item"),
@@ -352,14 +370,14 @@ mod tests {
             ("]", "0 a value is missing before `]`"),
             ("{,}", "1 the name of a member is missing"),
         ] {
-            assert_eq!(fault(text, Dialect::Strict).as_deref(), Some(wrong), "{text}");
+            assert_eq!(fault(text, JsonDialect::Strict).as_deref(), Some(wrong), "{text}");
         }
     }
 
     #[test]
     fn jsonc_syntax() {
         for text in ["// a\n{/* b */\"a\": [1, 2,], // c\n}", "/**/1//", "[1,/* x */]"] {
-            assert_eq!(fault(text, Dialect::Comments), None, "{text}");
+            assert_eq!(fault(text, JsonDialect::Comments), None, "{text}");
         }
         for (text, wrong) in [
             ("[,]", "1 a value is missing before `,`"),
@@ -367,18 +385,18 @@ mod tests {
             ("1 /* x", "2 this comment never ends"),
             ("[1] x", "4 something follows the end of the value"),
         ] {
-            assert_eq!(fault(text, Dialect::Comments).as_deref(), Some(wrong), "{text}");
+            assert_eq!(fault(text, JsonDialect::Comments).as_deref(), Some(wrong), "{text}");
         }
     }
 
     #[test]
     fn depth_is_limited() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert_eq!(fault(&deep(128), Dialect::Strict), None);
-        assert!(read(&deep(129), Dialect::Strict).unwrap_err().beyond);
-        assert!(read(&"[".repeat(1 << 20), Dialect::Strict).unwrap_err().beyond);
-        let repeated = read("{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}", Dialect::Strict).unwrap();
-        let names: Vec<(&str, usize)> = repeated.repeated().iter().map(|it| (&*it.name, it.at)).collect();
+        assert_eq!(fault(&deep(128), JsonDialect::Strict), None);
+        assert!(read(&deep(129), JsonDialect::Strict).unwrap_err().limit_reached);
+        assert!(read(&"[".repeat(1 << 20), JsonDialect::Strict).unwrap_err().limit_reached);
+        let repeated = read("{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}", JsonDialect::Strict).unwrap();
+        let names: Vec<(&str, usize)> = repeated.duplicates().iter().map(|it| (&*it.name, it.at)).collect();
         assert_eq!(names, [("a", 25)]);
     }
 }

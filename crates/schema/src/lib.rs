@@ -3,26 +3,26 @@
 //! text is unchecked (`Fault::beyond`), never wrong.
 
 mod claude;
+mod data_format;
 mod document;
 mod json;
-mod kind;
+mod line_col;
 mod number;
-mod place;
 mod schema;
 mod toml;
 mod yaml;
 
-pub use document::{Document, Repeated};
-pub use kind::{Kind, looks_like_a_template};
-pub use place::Place;
-pub use schema::{Broken, Checked, Files, MOST_FILES, Schema, Violation, fresh};
+pub use data_format::{DataFormat, looks_like_a_template};
+pub use document::{Document, DuplicateName};
+pub use line_col::LineCol;
+pub use schema::{CheckReport, FILES_MAX, FileLoader, Schema, SchemaError, Violation, new_violations};
 
 /// The schema of Claude Code's documented settings, as JSON.
 pub use claude::SETTINGS;
 
 /// The first syntax error of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SyntaxError {
     /// Offset in the text.
     pub at: usize,
     /// Description, as part of a sentence.
@@ -30,39 +30,39 @@ pub struct Fault {
     /// Correct form, as a sentence; may be empty.
     pub hint: &'static str,
     /// The text may be valid: it exceeds a limit.
-    pub beyond: bool,
+    pub limit_reached: bool,
 }
 
-impl Fault {
-    fn new(at: usize, what: impl Into<String>) -> Fault {
-        Fault { at, what: what.into(), hint: "", beyond: false }
+impl SyntaxError {
+    fn new(at: usize, what: impl Into<String>) -> SyntaxError {
+        SyntaxError { at, what: what.into(), hint: "", limit_reached: false }
     }
 
-    fn hint(self, hint: &'static str) -> Fault {
-        Fault { hint, ..self }
+    fn hint(self, hint: &'static str) -> SyntaxError {
+        SyntaxError { hint, ..self }
     }
 
-    fn beyond(at: usize, what: &str) -> Fault {
-        Fault { beyond: true, ..Fault::new(at, what) }
+    fn limit_reached(at: usize, what: &str) -> SyntaxError {
+        SyntaxError { limit_reached: true, ..SyntaxError::new(at, what) }
     }
 }
 
 /// Maximum bytes of a checked text.
-pub const MOST_BYTES: usize = 4 << 20;
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
 /// Maximum nesting of lists and objects.
-pub const DEEPEST: usize = 128;
+pub const DEPTH_MAX: usize = 128;
 
 /// Parses a text in a format.
 ///
 /// Errors: the first syntax error, or `Fault::beyond` our limits.
-pub fn read(kind: Kind, text: &str) -> Result<Document, Fault> {
-    if text.len() > MOST_BYTES {
-        return Err(Fault::beyond(0, "the text is larger than 4 MiB"));
+pub fn read(kind: DataFormat, text: &str) -> Result<Document, SyntaxError> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(SyntaxError::limit_reached(0, "the text is larger than 4 MiB"));
     }
     match kind {
-        Kind::Json => json::read(text, json::Dialect::Strict),
-        Kind::Jsonc => json::read(text, json::Dialect::Comments),
-        Kind::Toml => toml::read(text),
-        Kind::Yaml => yaml::read(text),
+        DataFormat::Json => json::read(text, json::JsonDialect::Strict),
+        DataFormat::Jsonc => json::read(text, json::JsonDialect::Comments),
+        DataFormat::Toml => toml::read(text),
+        DataFormat::Yaml => yaml::read(text),
     }
 }

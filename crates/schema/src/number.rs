@@ -8,17 +8,17 @@ pub(crate) enum Number {
     /// `digits · 10^power`, without trailing zeros in the digits.
     Exact { digits: i128, power: i32 },
     /// A number with too many digits, or one that is not finite.
-    Near(f64),
+    Approximate(f64),
 }
 
 /// Largest exponent of an exact number; beyond, the approximation is used.
-const POWERS: i32 = 400;
+const EXPONENT_MAX: i32 = 400;
 
 impl Number {
     /// Parses decimal notation; `None` if it is not a number.
     pub(crate) fn decimal(text: &str) -> Option<Number> {
         let near: f64 = text.parse().ok()?;
-        Some(exact(text).unwrap_or(Number::Near(near)))
+        Some(exact(text).unwrap_or(Number::Approximate(near)))
     }
 
     pub(crate) fn whole(value: i128) -> Number {
@@ -28,21 +28,21 @@ impl Number {
     pub(crate) fn is_integer(self) -> bool {
         match self {
             Number::Exact { power, .. } => power >= 0,
-            Number::Near(value) => value.is_finite() && value.fract() == 0.0,
+            Number::Approximate(value) => value.is_finite() && value.fract() == 0.0,
         }
     }
 
-    fn near(self) -> f64 {
+    fn to_f64(self) -> f64 {
         match self {
             Number::Exact { digits, power } => format!("{digits}e{power}").parse().unwrap_or(f64::NAN),
-            Number::Near(value) => value,
+            Number::Approximate(value) => value,
         }
     }
 
     pub(crate) fn compare(self, other: Number) -> Option<Ordering> {
         match aligned(self, other) {
             Some((one, two)) => Some(one.cmp(&two)),
-            None => self.near().partial_cmp(&other.near()),
+            None => self.to_f64().partial_cmp(&other.to_f64()),
         }
     }
 
@@ -60,7 +60,7 @@ impl Number {
                 key[1..17].copy_from_slice(&digits.to_le_bytes());
                 key[17..].copy_from_slice(&power.to_le_bytes());
             }
-            Number::Near(value) => {
+            Number::Approximate(value) => {
                 key[0] = 1;
                 key[1..9].copy_from_slice(&value.to_bits().to_le_bytes());
             }
@@ -85,7 +85,7 @@ impl std::fmt::Display for Number {
             Number::Exact { digits, power } if (0..=18).contains(&power) => {
                 write!(f, "{digits}{:0<1$}", "", power.unsigned_abs() as usize)
             }
-            _ => write!(f, "{}", self.near()),
+            _ => write!(f, "{}", self.to_f64()),
         }
     }
 }
@@ -117,7 +117,7 @@ fn exact(text: &str) -> Option<Number> {
     }
     let power = power.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let digits = if negative { -digits } else { digits };
-    ((-POWERS..=POWERS).contains(&power)).then(|| trimmed(digits, power))
+    ((-EXPONENT_MAX..=EXPONENT_MAX).contains(&power)).then(|| trimmed(digits, power))
 }
 
 /// Scales two numbers to the same power of ten.

@@ -1,22 +1,22 @@
 //! YAML, built from parser events. The target of an alias is stored once, so no text can expand; a value that YAML 1.1
 //! and 1.2 interpret differently counts as both.
 
-use crate::document::{Document, Id, Items, Member, Object, Open, Part, Value};
+use crate::document::{Document, Id, Object, ObjectMember, OpenContainer, OpenContainers, PartialItems, Value};
 use crate::number::Number;
-use crate::{DEEPEST, Fault};
+use crate::{DEPTH_MAX, SyntaxError};
 use granit_parser::{Event, Options, Parser, ScalarStyle, Tag};
 use std::collections::HashMap;
 
-pub(crate) fn read(text: &str) -> Result<Document, Fault> {
+pub(crate) fn read(text: &str) -> Result<Document, SyntaxError> {
     let mut options = Options::default();
     options.set_emit_comments(false);
-    options.flow_nesting_limit = DEEPEST * 2;
-    options.block_nesting_limit = DEEPEST * 2;
-    let mut reader = Reader::default();
+    options.flow_nesting_limit = DEPTH_MAX * 2;
+    options.block_nesting_limit = DEPTH_MAX * 2;
+    let mut reader = YamlReader::default();
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| {
             let at = error.marker().byte_offset().unwrap_or(text.len());
-            Fault::new(at, error.info())
+            SyntaxError::new(at, error.info())
         })?;
         reader.take(event, span.start.byte_offset().unwrap_or(0))?;
     }
@@ -24,16 +24,16 @@ pub(crate) fn read(text: &str) -> Result<Document, Fault> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct YamlReader {
     document: Document,
-    open: Open,
+    open: OpenContainers,
     /// Anchors of the open values, the outermost first, with a flag for custom tags.
     heads: Vec<(usize, bool)>,
     anchors: HashMap<usize, Id>,
 }
 
-impl Reader {
-    fn take(&mut self, event: Event<'_>, at: usize) -> Result<(), Fault> {
+impl YamlReader {
+    fn take(&mut self, event: Event<'_>, at: usize) -> Result<(), SyntaxError> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 if self.waits_for_name() {
@@ -57,9 +57,11 @@ impl Reader {
                     self.put(id, 0);
                 }
             }
-            Event::SequenceStart(_, anchor, tag) => self.begin(at, Items::List(Vec::new()), anchor, tag.as_deref())?,
+            Event::SequenceStart(_, anchor, tag) => {
+                self.begin(at, PartialItems::List(Vec::new()), anchor, tag.as_deref())?;
+            }
             Event::MappingStart(_, anchor, tag) => {
-                self.begin(at, Items::Object(Vec::new(), None), anchor, tag.as_deref())?;
+                self.begin(at, PartialItems::Object(Vec::new(), None), anchor, tag.as_deref())?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close()?,
             Event::DocumentStart(..) => self.anchors.clear(),
@@ -69,15 +71,15 @@ impl Reader {
     }
 
     fn waits_for_name(&self) -> bool {
-        matches!(self.open.last(), Some(Part { items: Items::Object(_, None), .. }))
+        matches!(self.open.last(), Some(OpenContainer { items: PartialItems::Object(_, None), .. }))
     }
 
-    fn name(&mut self, name: String, at: usize, anchor: usize) -> Result<(), Fault> {
+    fn name(&mut self, name: String, at: usize, anchor: usize) -> Result<(), SyntaxError> {
         if anchor != 0 {
             let id = self.document.add(Value::Text(name.clone()), at)?;
             self.anchors.insert(anchor, id);
         }
-        if let Some(Part { items: Items::Object(_, waiting), .. }) = self.open.last_mut() {
+        if let Some(OpenContainer { items: PartialItems::Object(_, waiting), .. }) = self.open.last_mut() {
             *waiting = Some((name, at));
         }
         Ok(())
@@ -92,20 +94,20 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, at: usize, items: Items, anchor: usize, tag: Option<&Tag>) -> Result<(), Fault> {
+    fn begin(&mut self, at: usize, items: PartialItems, anchor: usize, tag: Option<&Tag>) -> Result<(), SyntaxError> {
         let unknown = tag.is_some_and(|tag| !tag.is_yaml_core_schema());
         self.heads.push((anchor, unknown));
         self.open.push(at, items)
     }
 
-    fn close(&mut self) -> Result<(), Fault> {
+    fn close(&mut self) -> Result<(), SyntaxError> {
         let (Some(part), Some((anchor, unknown))) = (self.open.pop(), self.heads.pop()) else { return Ok(()) };
         let id = match part.items {
-            Items::List(items) => {
+            PartialItems::List(items) => {
                 let value = if unknown { Value::Unknown } else { Value::List(items) };
                 self.document.add(value, part.at)?
             }
-            Items::Object(members, _) => {
+            PartialItems::Object(members, _) => {
                 let members = self.merged(members, part.at)?;
                 if unknown {
                     self.document.add(Value::Unknown, part.at)?
@@ -125,14 +127,15 @@ impl Reader {
     /// Adds the members that `<<` merges, unless the object has one of that name itself.
     ///
     /// Errors: merges of merges beyond the limit.
-    fn merged(&mut self, members: Vec<Member>, at: usize) -> Result<Vec<Member>, Fault> {
+    fn merged(&mut self, members: Vec<ObjectMember>, at: usize) -> Result<Vec<ObjectMember>, SyntaxError> {
         if !members.iter().any(|member| member.name == "<<") {
             return Ok(members);
         }
         let sizes = members.iter().filter(|it| it.name == "<<").map(|it| self.brings(it.value));
         self.document.spend(sizes.sum(), at)?;
-        let (merges, mut own): (Vec<Member>, Vec<Member>) = members.into_iter().partition(|it| it.name == "<<");
-        let mut brought: HashMap<String, Member> = HashMap::new();
+        let (merges, mut own): (Vec<ObjectMember>, Vec<ObjectMember>) =
+            members.into_iter().partition(|it| it.name == "<<");
+        let mut brought: HashMap<String, ObjectMember> = HashMap::new();
         let mut bring = |object: &Object| {
             for member in object.iter() {
                 brought.entry(member.name.clone()).or_insert_with(|| member.clone());
@@ -154,7 +157,7 @@ impl Reader {
         for member in &own {
             brought.remove(&member.name);
         }
-        let mut brought: Vec<Member> = brought.into_values().collect();
+        let mut brought: Vec<ObjectMember> = brought.into_values().collect();
         brought.sort_by(|a, b| a.name.cmp(&b.name));
         own.extend(brought);
         Ok(own)
@@ -200,10 +203,10 @@ fn plain(text: &str) -> Value {
 fn number(text: &str) -> Option<Number> {
     let body = text.strip_prefix(['+', '-']).unwrap_or(text);
     if matches!(body, ".inf" | ".Inf" | ".INF") {
-        return Some(Number::Near(if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }));
+        return Some(Number::Approximate(if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }));
     }
     if matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return Some(Number::Near(f64::NAN));
+        return Some(Number::Approximate(f64::NAN));
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = text.strip_prefix(prefix) {
@@ -262,6 +265,6 @@ mod tests {
         let members: String = (0..2000).map(|nth| format!("  k{nth}: 1\n")).collect();
         let merges = vec!["*a"; 2000].join(", ");
         let fault = read(&format!("a: &a\n{members}b:\n  <<: [{merges}]\n")).unwrap_err();
-        assert!(fault.beyond);
+        assert!(fault.limit_reached);
     }
 }

@@ -1,9 +1,9 @@
 //! No text makes a parser or a check panic or hang, and our parsers accept the same texts as others.
 
-use emendate_schema::{Kind, Place, Schema, fresh, looks_like_a_template, read};
+use emendate_schema::{DataFormat, LineCol, Schema, looks_like_a_template, new_violations, read};
 use proptest::prelude::*;
 
-const KINDS: [Kind; 4] = [Kind::Json, Kind::Jsonc, Kind::Toml, Kind::Yaml];
+const KINDS: [DataFormat; 4] = [DataFormat::Json, DataFormat::Jsonc, DataFormat::Toml, DataFormat::Yaml];
 
 /// Generates texts of significant characters.
 fn text() -> impl Strategy<Value = String> {
@@ -105,7 +105,7 @@ proptest! {
                 Ok(_) => {}
                 Err(fault) => {
                     prop_assert!(fault.at <= text.len() && !fault.what.is_empty());
-                    let place = Place::of(&text, fault.at);
+                    let place = LineCol::of(&text, fault.at);
                     prop_assert!(place.line <= text.matches('\n').count() + 1 && place.column >= 1);
                 }
             }
@@ -115,31 +115,31 @@ proptest! {
 
     #[test]
     fn json_is_what_others_call_json(text in prop_oneof![text(), value()]) {
-        let ours = read(Kind::Json, &text);
+        let ours = read(DataFormat::Json, &text);
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
         // A lone surrogate is valid JSON, and a number may be too large for other parsers.
         let lenient = text.contains("\\ud") || text.contains("e400") || text.trim_matches([' ', '\n', '\r', '\t']).is_empty();
         prop_assert!(lenient || ours.is_ok() == theirs.is_ok(), "{text:?} {ours:?} {theirs:?}");
         if ours.is_ok() {
-            prop_assert!(read(Kind::Jsonc, &text).is_ok());
+            prop_assert!(read(DataFormat::Jsonc, &text).is_ok());
         }
     }
 
     #[test]
     fn any_schema_is_broken_or_holds(schema in value(), texts in prop::collection::vec(value(), 1..4)) {
         let mut files = |_: &str| Ok("{\"$defs\": {\"a\": {\"type\": \"string\"}}, \"$ref\": \"c.json\"}".to_owned());
-        let Ok(schema) = Schema::compile(&schema, Kind::Json, &mut files) else { return Ok(()) };
+        let Ok(schema) = Schema::compile(&schema, DataFormat::Json, &mut files) else { return Ok(()) };
         let mut old = Vec::new();
         for text in &texts {
-            for kind in [Kind::Json, Kind::Yaml] {
+            for kind in [DataFormat::Json, DataFormat::Yaml] {
                 let document = read(kind, text).unwrap();
                 let checked = schema.check(&document);
                 for violation in &checked.violations {
                     prop_assert!(violation.at <= text.len());
                 }
-                prop_assert_eq!(fresh(&checked.violations, &checked.violations).len(), 0);
-                prop_assert_eq!(fresh(&[], &checked.violations).len(), checked.violations.len());
-                prop_assert!(fresh(&old, &checked.violations).len() <= checked.violations.len());
+                prop_assert_eq!(new_violations(&checked.violations, &checked.violations).len(), 0);
+                prop_assert_eq!(new_violations(&[], &checked.violations).len(), checked.violations.len());
+                prop_assert!(new_violations(&old, &checked.violations).len() <= checked.violations.len());
                 old = checked.violations;
             }
         }

@@ -1,19 +1,19 @@
 //! The block that begins on a line.
 
-use crate::above::indent_of;
 use crate::grammar::{is_annotation, is_comment};
-use crate::parse::Parsed;
+use crate::parse::SyntaxTree;
 use crate::path::{is_blank, last_row};
+use crate::preamble::indent_of;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tree_sitter::Node;
 
 /// Closing delimiters that are nodes in some grammars.
-const CLOSERS: &[&str] = &["end_tag", "jsx_closing_element", "block_end", "object_end"];
+const CLOSING_NODES: &[&str] = &["end_tag", "jsx_closing_element", "block_end", "object_end"];
 
 /// Whole lines that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
+pub struct CodeBlock {
     /// 1-based first line: the requested one.
     pub first: usize,
     /// 1-based last line. Excludes trailing blank lines and comments of the next item.
@@ -23,7 +23,7 @@ pub struct Block {
     pub above: usize,
 }
 
-impl Block {
+impl CodeBlock {
     /// True if it has more than one line.
     pub fn is_long(&self) -> bool {
         self.last > self.first
@@ -57,12 +57,12 @@ impl fmt::Display for NoBlock {
     }
 }
 
-impl Parsed<'_> {
+impl SyntaxTree<'_> {
     /// Returns the block that begins on the 1-based `line`: the largest single item there. A sequence of statements or
     /// pairs is not a single item, even if its list begins with the first of them.
     ///
     /// Errors: the reason why there is none.
-    pub fn block_at(&self, line: usize) -> Result<Block, NoBlock> {
+    pub fn block_at(&self, line: usize) -> Result<CodeBlock, NoBlock> {
         let starts = self.starts();
         let row = line.checked_sub(1).filter(|row| *row < starts.len()).ok_or(NoBlock::NoLine)?;
         let text = self.row(starts, row);
@@ -86,14 +86,14 @@ impl Parsed<'_> {
             return Err(NoBlock::Shares(end + 1));
         }
         let above = self.above(starts, row).from;
-        Ok(Block { first: line, last: end + 1, above: above + 1 })
+        Ok(CodeBlock { first: line, last: end + 1, above: above + 1 })
     }
 
     /// Returns the outermost node of `chain` that begins on `row`, or before it with nothing but annotations.
     fn begins<'n>(&self, chain: &[Node<'n>], row: usize, at: usize) -> Result<Node<'n>, NoBlock> {
         let mut found = None;
         if let [.., outer, last] = chain
-            && CLOSERS.contains(&last.kind())
+            && CLOSING_NODES.contains(&last.kind())
         {
             return Err(NoBlock::Inside(outer.start_position().row + 1));
         }

@@ -1,7 +1,7 @@
 //! Syntax errors that an edit introduced.
 
 use crate::language::Language;
-use crate::parse::{Limits, Parsed, timed_clean};
+use crate::parse::{ParseLimits, SyntaxTree, timed_clean};
 use crate::path::last_row;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -20,24 +20,24 @@ pub struct FirstError {
 }
 
 /// A text that parses, as the baseline for changed versions of it. All parses share one time limit.
-pub struct Proof<'t> {
-    before: Parsed<'t>,
-    limits: Limits,
+pub struct ParseBaseline<'t> {
+    before: SyntaxTree<'t>,
+    limits: ParseLimits,
     left: Cell<Duration>,
 }
 
-impl<'t> Proof<'t> {
+impl<'t> ParseBaseline<'t> {
     /// Parses the text. `None` if it has a syntax error or a limit was reached; the time limit covers all later parses
     /// too.
-    pub fn of(before: &'t str, language: Language, limits: Limits) -> Option<Proof<'t>> {
+    pub fn of(before: &'t str, language: Language, limits: ParseLimits) -> Option<ParseBaseline<'t>> {
         let (before, spent) = timed_clean(before, language, limits);
         let left = Cell::new(Duration::from_millis(limits.millis).saturating_sub(spent));
-        Some(Proof { before: before.filter(Parsed::is_clean)?, limits, left })
+        Some(ParseBaseline { before: before.filter(SyntaxTree::is_clean)?, limits, left })
     }
 
     /// Creates a baseline from a text that is known to parse.
-    pub fn again(before: Parsed<'t>, limits: Limits) -> Proof<'t> {
-        Proof { before, limits, left: Cell::new(Duration::from_millis(limits.millis)) }
+    pub fn again(before: SyntaxTree<'t>, limits: ParseLimits) -> ParseBaseline<'t> {
+        ParseBaseline { before, limits, left: Cell::new(Duration::from_millis(limits.millis)) }
     }
 
     /// Returns whether a changed version of the text parses. `None` if the time is over.
@@ -46,9 +46,9 @@ impl<'t> Proof<'t> {
     }
 
     /// Parses a changed version of the text. `None` if the time is over.
-    pub fn after<'a>(&self, after: &'a str) -> Option<Parsed<'a>> {
+    pub fn after<'a>(&self, after: &'a str) -> Option<SyntaxTree<'a>> {
         let millis = u64::try_from(self.left.get().as_millis()).ok().filter(|left| *left > 0)?;
-        let (after, spent) = self.before.timed(after, Limits { millis, ..self.limits });
+        let (after, spent) = self.before.timed(after, ParseLimits { millis, ..self.limits });
         self.left.set(self.left.get().saturating_sub(spent));
         after
     }
@@ -59,19 +59,19 @@ impl<'t> Proof<'t> {
     }
 
     /// The text that parses.
-    pub fn before(&self) -> &Parsed<'t> {
+    pub fn before(&self) -> &SyntaxTree<'t> {
         &self.before
     }
 }
 
-impl Parsed<'_> {
+impl SyntaxTree<'_> {
     /// Returns the first syntax error; `None` if there is none.
     pub fn first_error(&self) -> Option<FirstError> {
         let mut cursor = self.tree.walk();
         loop {
             let node = cursor.node();
             if node.is_error() || node.is_missing() {
-                return Some(told(node));
+                return Some(first_error_of(node));
             }
             // Descends to the first child with an error.
             let mut deeper = node.has_error() && cursor.goto_first_child();
@@ -79,13 +79,13 @@ impl Parsed<'_> {
                 deeper = cursor.goto_next_sibling();
             }
             if !deeper {
-                return node.has_error().then(|| told(node));
+                return node.has_error().then(|| first_error_of(node));
             }
         }
     }
 }
 
-fn told(node: Node<'_>) -> FirstError {
+fn first_error_of(node: Node<'_>) -> FirstError {
     let missing = node.is_missing().then(|| node.kind().to_owned());
     FirstError { line: node.start_position().row + 1, last: last_row(node) + 1, missing }
 }

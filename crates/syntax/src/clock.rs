@@ -6,11 +6,11 @@ use std::time::Duration;
 
 /// A point in this thread's processor time.
 #[derive(Clone, Copy)]
-pub(crate) struct Clock(Duration);
+pub(crate) struct ThreadClock(Duration);
 
-impl Clock {
-    pub(crate) fn start() -> Clock {
-        Clock(now())
+impl ThreadClock {
+    pub(crate) fn start() -> ThreadClock {
+        ThreadClock(now())
     }
 
     /// Returns the processor time since then; call it on the same thread.

@@ -1,16 +1,16 @@
 //! Edits of symbols, as splices of the text.
 
-use crate::above::indent_of;
 use crate::grammar::{is_annotation, is_comment};
 use crate::outline::Symbol;
-use crate::parse::{Limits, Parsed, parse};
+use crate::parse::{ParseLimits, SyntaxTree, parse};
 use crate::path::is_blank;
+use crate::preamble::indent_of;
 use emendate_core::{Code, Error, Result, Span};
 use serde::{Deserialize, Serialize};
 
 /// Change of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Action {
+pub enum SymbolAction {
     /// Replaces its text.
     Replace,
     /// Inserts text before it and its comments.
@@ -23,19 +23,19 @@ pub enum Action {
     Rename,
 }
 
-impl Action {
+impl SymbolAction {
     /// Every action with its name.
-    pub const ALL: [(&'static str, Action); 5] = [
-        ("replace", Action::Replace),
-        ("insert_before", Action::InsertBefore),
-        ("insert_after", Action::InsertAfter),
-        ("delete", Action::Delete),
-        ("rename", Action::Rename),
+    pub const ALL: [(&'static str, SymbolAction); 5] = [
+        ("replace", SymbolAction::Replace),
+        ("insert_before", SymbolAction::InsertBefore),
+        ("insert_after", SymbolAction::InsertAfter),
+        ("delete", SymbolAction::Delete),
+        ("rename", SymbolAction::Rename),
     ];
 
     /// Returns the action of that name.
-    pub fn named(word: &str) -> Option<Action> {
-        Action::ALL.iter().find(|(name, _)| *name == word).map(|(_, action)| *action)
+    pub fn named(word: &str) -> Option<SymbolAction> {
+        SymbolAction::ALL.iter().find(|(name, _)| *name == word).map(|(_, action)| *action)
     }
 }
 
@@ -64,26 +64,30 @@ impl Splices {
 }
 
 /// The rows of a symbol, 0-based.
-struct Rows<'p> {
+struct SymbolRows<'p> {
     starts: &'p [usize],
     above: usize,
     first: usize,
     last: usize,
 }
 
-impl Parsed<'_> {
+impl SyntaxTree<'_> {
     /// Returns the splices that apply `action` to `symbol`, a symbol of this text. `text` is the new text or name.
     ///
     /// Errors: `symbol.entangled` for a symbol that cannot be changed on its own, `syntax.broken` if this text parses
     /// and the result would not, `edit.no_change`.
-    pub fn edit(&self, symbol: &Symbol, action: Action, text: &str) -> Result<Splices> {
-        let rows =
-            Rows { starts: self.starts(), above: symbol.above - 1, first: symbol.first - 1, last: symbol.last - 1 };
+    pub fn edit(&self, symbol: &Symbol, action: SymbolAction, text: &str) -> Result<Splices> {
+        let rows = SymbolRows {
+            starts: self.starts(),
+            above: symbol.above - 1,
+            first: symbol.first - 1,
+            last: symbol.last - 1,
+        };
         let splices = match action {
-            Action::Rename => self.rename(symbol, text.trim())?,
-            Action::Replace => self.replace(symbol, &rows, text),
-            Action::InsertBefore | Action::InsertAfter => self.insert(symbol, &rows, text, action)?,
-            Action::Delete => self.delete(symbol, &rows)?,
+            SymbolAction::Rename => self.rename(symbol, text.trim())?,
+            SymbolAction::Replace => self.replace(symbol, &rows, text),
+            SymbolAction::InsertBefore | SymbolAction::InsertAfter => self.insert(symbol, &rows, text, action)?,
+            SymbolAction::Delete => self.delete(symbol, &rows)?,
         };
         let after = splices.apply(self.text);
         if after == self.text {
@@ -91,7 +95,7 @@ impl Parsed<'_> {
                 .next("Nothing is left to do if this was the intended state; else correct the text."));
         }
         if self.is_clean()
-            && let Some(error) = self.again(&after, Limits::ASKED).and_then(|it| it.first_error())
+            && let Some(error) = self.reparse(&after, ParseLimits::ASKED).and_then(|it| it.first_error())
         {
             let line = after.lines().nth(error.line - 1).unwrap_or_default();
             return Err(Error::new(
@@ -106,7 +110,7 @@ impl Parsed<'_> {
     }
 
     /// True if the symbol shares its lines with nothing else.
-    fn alone(&self, symbol: &Symbol, rows: &Rows<'_>) -> bool {
+    fn alone(&self, symbol: &Symbol, rows: &SymbolRows<'_>) -> bool {
         let before = &self.text[rows.starts[rows.first]..symbol.span.start()];
         is_blank(before) && self.ends_line(rows.starts, symbol.span.end(), rows.last)
     }
@@ -117,7 +121,7 @@ impl Parsed<'_> {
             .next("Change these lines with edit and old_string.")
     }
 
-    fn replace(&self, symbol: &Symbol, rows: &Rows<'_>, text: &str) -> Splices {
+    fn replace(&self, symbol: &Symbol, rows: &SymbolRows<'_>, text: &str) -> Splices {
         let mut splices = Splices::default();
         let end = symbol.span.end().min(rows.starts[rows.last] + self.row(rows.starts, rows.last).len());
         let mut new = text.trim_matches('\n').trim_end();
@@ -138,13 +142,13 @@ impl Parsed<'_> {
     }
 
     /// Returns the first row to replace: comments and annotations above stay if the new text has none.
-    fn replaced_from(&self, rows: &Rows<'_>, new: &str, notes: &mut Vec<String>) -> usize {
+    fn replaced_from(&self, rows: &SymbolRows<'_>, new: &str, notes: &mut Vec<String>) -> usize {
         let own = self.declared_on(rows);
         if rows.above == own {
             return own;
         }
         let (mut comments, mut annotations) = (false, false);
-        if let Some(parsed) = parse(new, self.language, Limits::CHECK) {
+        if let Some(parsed) = parse(new, self.language, ParseLimits::CHECK) {
             for line in 0..new.lines().count() {
                 let starts = parsed.starts();
                 let row = parsed.row(starts, line);
@@ -175,7 +179,7 @@ impl Parsed<'_> {
     }
 
     /// Returns the row where the declaration itself begins, after its own annotations.
-    fn declared_on(&self, rows: &Rows<'_>) -> usize {
+    fn declared_on(&self, rows: &SymbolRows<'_>) -> usize {
         let mut row = rows.first;
         while row < rows.last {
             let line = self.row(rows.starts, row);
@@ -196,16 +200,16 @@ impl Parsed<'_> {
     }
 
     /// Returns the number of blank lines directly above and below.
-    fn gaps(&self, rows: &Rows<'_>) -> (usize, usize) {
+    fn gaps(&self, rows: &SymbolRows<'_>) -> (usize, usize) {
         let blank = |row: usize| is_blank(self.row(rows.starts, row));
         let above = (0..rows.above).rev().take_while(|row| blank(*row)).count();
         let below = (rows.last + 1..rows.starts.len()).take_while(|row| blank(*row)).count();
         (above, below)
     }
 
-    fn insert(&self, symbol: &Symbol, rows: &Rows<'_>, text: &str, action: Action) -> Result<Splices> {
+    fn insert(&self, symbol: &Symbol, rows: &SymbolRows<'_>, text: &str, action: SymbolAction) -> Result<Splices> {
         if !self.alone(symbol, rows) {
-            return Err(Parsed::entangled(symbol));
+            return Err(SyntaxTree::entangled(symbol));
         }
         if is_blank(text) {
             return Err(Error::new(Code::CallInvalid, "There is no text to insert.").next("Give text."));
@@ -215,7 +219,7 @@ impl Parsed<'_> {
         let mut new = reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
         if self.language.0.commas {
             new.truncate(new.trim_end_matches(',').len());
-            if action == Action::InsertBefore || self.text[symbol.span.end()..].starts_with(',') {
+            if action == SymbolAction::InsertBefore || self.text[symbol.span.end()..].starts_with(',') {
                 new.push(',');
             } else {
                 splices.edits.push((Span::at(symbol.span.end()), ",".to_owned()));
@@ -224,7 +228,7 @@ impl Parsed<'_> {
         let (above, below) = self.gaps(rows);
         let alone = above == 0 && below == 0 && rows.last > rows.first;
         let gap = "\n".repeat(if above > 0 { above } else { below.max(usize::from(alone && rows.above == 0)) }.min(2));
-        let (at, new) = if action == Action::InsertBefore {
+        let (at, new) = if action == SymbolAction::InsertBefore {
             (rows.starts[rows.above], format!("{new}\n{gap}"))
         } else {
             match rows.starts.get(rows.last + 1) {
@@ -237,9 +241,9 @@ impl Parsed<'_> {
         Ok(splices)
     }
 
-    fn delete(&self, symbol: &Symbol, rows: &Rows<'_>) -> Result<Splices> {
+    fn delete(&self, symbol: &Symbol, rows: &SymbolRows<'_>) -> Result<Splices> {
         if !self.alone(symbol, rows) {
-            return Err(Parsed::entangled(symbol));
+            return Err(SyntaxTree::entangled(symbol));
         }
         let lists = self.chain(symbol.span.start());
         let is_list = |it: &&tree_sitter::Node<'_>| {

@@ -15,7 +15,7 @@ pub(crate) struct Grammar {
     pub(crate) load: fn() -> tree_sitter::Language,
     /// Lists without delimiters, which begin where their first item begins: a block never extends to one.
     pub(crate) containers: &'static [&'static str],
-    pub(crate) symbols: &'static [Row],
+    pub(crate) symbols: &'static [SymbolRule],
     /// Adjacent clauses of one function are one symbol.
     pub(crate) clauses: bool,
     /// A query for renaming, whose captures classify occurrences of a name: bound here (`@binding`; `@pattern` with all
@@ -23,7 +23,7 @@ pub(crate) struct Grammar {
     /// (`@blocked`), imported (`@outside`).
     pub(crate) locals: Option<&'static str>,
     /// Detects texts that overflow the external scanner; they are not parsed.
-    pub(crate) beyond: Option<fn(&str) -> bool>,
+    pub(crate) exceeds_scanner: Option<fn(&str) -> bool>,
     /// Replaces characters that the scanner cannot handle, keeping the byte length.
     pub(crate) mask: Option<for<'t> fn(&'t str) -> Cow<'t, str>>,
     /// Symbols are separated by commas, without one after the last.
@@ -45,7 +45,7 @@ impl Grammar {
             symbols: &[],
             clauses: false,
             locals: None,
-            beyond: None,
+            exceeds_scanner: None,
             mask: None,
             commas: false,
             bare_members: false,
@@ -54,18 +54,18 @@ impl Grammar {
 }
 
 /// A node kind that is a symbol.
-pub(crate) struct Row {
+pub(crate) struct SymbolRule {
     pub(crate) node: &'static str,
     /// One word for people: `function`, `class`, …
     pub(crate) kind: &'static str,
-    pub(crate) name: Name,
+    pub(crate) name: NameRule,
     /// Its body contains local names, which are not symbols.
     pub(crate) body: bool,
 }
 
 /// Location of a symbol's name.
 #[derive(Clone, Copy)]
-pub(crate) enum Name {
+pub(crate) enum NameRule {
     /// This field.
     Field(&'static str),
     /// The end of the chain of `declarator` fields.
@@ -73,11 +73,11 @@ pub(crate) enum Name {
     /// The first child of this kind.
     Child(&'static str),
     /// The result of this function.
-    By(for<'t> fn(Node<'t>, &str) -> Option<Named<'t>>),
+    By(for<'t> fn(Node<'t>, &str) -> Option<SymbolName<'t>>),
 }
 
 /// A name that was found.
-pub(crate) struct Named<'t> {
+pub(crate) struct SymbolName<'t> {
     pub(crate) node: Node<'t>,
     /// The displayed name.
     pub(crate) shown: String,
@@ -89,30 +89,30 @@ pub(crate) struct Named<'t> {
     pub(crate) kind: Option<&'static str>,
 }
 
-impl<'t> Named<'t> {
-    pub(crate) fn new(node: Node<'t>, text: &str) -> Named<'t> {
-        Named { node, shown: text_of(node, text).to_owned(), prefix: None, owner: None, kind: None }
+impl<'t> SymbolName<'t> {
+    pub(crate) fn new(node: Node<'t>, text: &str) -> SymbolName<'t> {
+        SymbolName { node, shown: text_of(node, text).to_owned(), prefix: None, owner: None, kind: None }
     }
 }
 
-impl Name {
+impl NameRule {
     /// Finds the name of `node`.
-    pub(crate) fn find<'t>(self, node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    pub(crate) fn find<'t>(self, node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
         match self {
-            Name::Field(field) => node.child_by_field_name(field).map(|it| Named::new(it, text)),
-            Name::Child(kind) => {
+            NameRule::Field(field) => node.child_by_field_name(field).map(|it| SymbolName::new(it, text)),
+            NameRule::Child(kind) => {
                 let mut cursor = node.walk();
                 let found = node.children(&mut cursor).find(|child| child.kind() == kind);
-                found.map(|it| Named::new(it, text))
+                found.map(|it| SymbolName::new(it, text))
             }
-            Name::Declarator => {
+            NameRule::Declarator => {
                 let mut at = node.child_by_field_name("declarator")?;
                 while let Some(inner) = at.child_by_field_name("declarator") {
                     at = inner;
                 }
-                Some(Named::new(at, text))
+                Some(SymbolName::new(at, text))
             }
-            Name::By(find) => find(node, text),
+            NameRule::By(find) => find(node, text),
         }
     }
 }
@@ -154,15 +154,15 @@ pub(crate) fn is_annotation_in(node: Node<'_>, parent: Option<Node<'_>>) -> bool
     }
 }
 
-pub(crate) const fn field(node: &'static str, kind: &'static str) -> Row {
-    Row { node, kind, name: Name::Field("name"), body: false }
+pub(crate) const fn field(node: &'static str, kind: &'static str) -> SymbolRule {
+    SymbolRule { node, kind, name: NameRule::Field("name"), body: false }
 }
 
 /// A symbol with local names inside.
-pub(crate) const fn code(node: &'static str, kind: &'static str) -> Row {
-    Row { node, kind, name: Name::Field("name"), body: true }
+pub(crate) const fn code(node: &'static str, kind: &'static str) -> SymbolRule {
+    SymbolRule { node, kind, name: NameRule::Field("name"), body: true }
 }
 
-pub(crate) const fn named(node: &'static str, kind: &'static str, name: Name) -> Row {
-    Row { node, kind, name, body: false }
+pub(crate) const fn named(node: &'static str, kind: &'static str, name: NameRule) -> SymbolRule {
+    SymbolRule { node, kind, name, body: false }
 }

@@ -1,14 +1,14 @@
 //! Index of a whole tree, built in one walk: without it, outlines of deep or wide texts take quadratic time.
 
 use crate::grammar::is_comment;
-use crate::parse::Parsed;
+use crate::parse::SyntaxTree;
 use crate::path::{is_blank, last_row};
 use emendate_core::Span;
 use tree_sitter::Node;
 
 /// An outermost comment or annotation.
 #[derive(Clone, Copy)]
-pub(crate) struct Lead {
+pub(crate) struct LeadingNode {
     pub(crate) span: Span,
     /// 0-based rows.
     pub(crate) first: usize,
@@ -16,10 +16,10 @@ pub(crate) struct Lead {
     pub(crate) comment: bool,
 }
 
-impl Lead {
-    pub(crate) fn of(node: Node<'_>) -> Lead {
+impl LeadingNode {
+    pub(crate) fn of(node: Node<'_>) -> LeadingNode {
         let (span, first) = (node.byte_range().into(), node.start_position().row);
-        Lead { span, first, last: last_row(node), comment: is_comment(node) }
+        LeadingNode { span, first, last: last_row(node), comment: is_comment(node) }
     }
 }
 
@@ -33,17 +33,17 @@ pub(crate) struct Remark {
 }
 
 /// The index, in the order of the text.
-pub(crate) struct Index {
-    leads: Vec<Lead>,
+pub(crate) struct TreeIndex {
+    leads: Vec<LeadingNode>,
     remarks: Vec<Remark>,
     /// The last non-blank row up to each row.
     solid: Vec<usize>,
 }
 
-impl Index {
+impl TreeIndex {
     /// Walks the whole tree.
-    pub(crate) fn of(parsed: &Parsed<'_>) -> Index {
-        let (mut leads, mut remarks): (Vec<Lead>, Vec<Remark>) = (Vec::new(), Vec::new());
+    pub(crate) fn of(parsed: &SyntaxTree<'_>) -> TreeIndex {
+        let (mut leads, mut remarks): (Vec<LeadingNode>, Vec<Remark>) = (Vec::new(), Vec::new());
         let mut around: Vec<Node<'_>> = Vec::new();
         let mut cursor = parsed.tree.walk();
         loop {
@@ -58,7 +58,7 @@ impl Index {
                 }
                 let outermost = leads.last().is_none_or(|it| it.span.end() <= node.start_byte());
                 if outermost && parsed.is_lead(node, Some(*parent)) {
-                    leads.push(Lead::of(node));
+                    leads.push(LeadingNode::of(node));
                 }
             }
             if cursor.goto_first_child() {
@@ -67,7 +67,7 @@ impl Index {
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
-                    return Index { leads, remarks, solid: solid(parsed) };
+                    return TreeIndex { leads, remarks, solid: solid(parsed) };
                 }
                 around.pop();
             }
@@ -75,7 +75,7 @@ impl Index {
     }
 
     /// Returns the comment or annotation at the offset `at`.
-    pub(crate) fn lead(&self, at: usize) -> Option<Lead> {
+    pub(crate) fn lead(&self, at: usize) -> Option<LeadingNode> {
         let after = self.leads.partition_point(|it| it.span.start() <= at);
         self.leads[..after].last().copied().filter(|it| it.span.end() > at)
     }
@@ -92,7 +92,7 @@ impl Index {
     }
 }
 
-fn solid(parsed: &Parsed<'_>) -> Vec<usize> {
+fn solid(parsed: &SyntaxTree<'_>) -> Vec<usize> {
     let starts = parsed.starts();
     let mut last = 0;
     let row = |row: usize| {

@@ -2,7 +2,7 @@
 
 use crate::grammar::Grammar;
 use crate::grammars::GRAMMARS;
-use crate::grammars::elsewhere::OF_FULL;
+use crate::grammars::full_build::OF_FULL;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::Path;

@@ -3,9 +3,6 @@
 //! Pure like `core`: text in, spans and edits out. Tree-sitter is an implementation detail, and its work is limited by
 //! counting its steps, so the same text has the same result everywhere.
 
-mod above;
-mod ask;
-mod beyond;
 mod block;
 mod check;
 mod clock;
@@ -18,13 +15,16 @@ mod mask;
 mod outline;
 mod parse;
 mod path;
+mod preamble;
+mod query;
 mod rename;
+mod scanner_limits;
 mod scope;
 
-pub use ask::{About, Answer, Answered, Answerer, Question, Refusal, Target};
-pub use block::{Block, NoBlock};
-pub use check::{FirstError, Proof};
-pub use edit::{Action, Splices};
+pub use block::{CodeBlock, NoBlock};
+pub use check::{FirstError, ParseBaseline};
+pub use edit::{Splices, SymbolAction};
 pub use language::Language;
 pub use outline::{Definition, Outline, Symbol};
-pub use parse::{Kept, Limits, Parsed, parse, parse_until};
+pub use parse::{DetachedTree, ParseLimits, SyntaxTree, parse, parse_until};
+pub use query::{Answerer, QuerySubject, SymbolTarget, SyntaxAnswer, SyntaxQuery, TimedAnswer, WireError};

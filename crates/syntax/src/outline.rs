@@ -1,22 +1,22 @@
 //! The symbols of a text, and lookup by symbol path.
 
-use crate::grammar::{Name, Named, is_comment};
-use crate::index::Index;
-use crate::parse::Parsed;
+use crate::grammar::{NameRule, SymbolName, is_comment};
+use crate::index::TreeIndex;
+use crate::parse::SyntaxTree;
 use emendate_core::Span;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use tree_sitter::Node;
 
 /// Maximum number of visited nodes; a larger tree is outlined in part.
-const NODES: usize = 4_000_000;
+const NODES_MAX: usize = 4_000_000;
 /// Maximum number of symbols.
-const SYMBOLS: usize = 100_000;
+const SYMBOLS_MAX: usize = 100_000;
 /// Maximum bytes of a symbol path. A longer path loses its first names; it still identifies the symbol.
-const PATH: usize = 256;
+const PATH_BYTES_MAX: usize = 256;
 
 /// Nodes around a declaration that contain nothing else.
-const AROUND: &[&str] = &[
+const WRAPPER_NODES: &[&str] = &[
     "export_statement",
     "decorated_definition",
     "template_declaration",
@@ -55,7 +55,7 @@ pub struct Symbol {
     /// Span of its name.
     pub(crate) name_span: Span,
     /// Kind and span of the enclosing symbol.
-    pub(crate) parent: Option<Parent>,
+    pub(crate) parent: Option<EnclosingSymbol>,
     /// The name before its own in the path.
     pub(crate) prefix: String,
 }
@@ -71,7 +71,7 @@ impl Symbol {
 
 /// An enclosing symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Parent {
+pub(crate) struct EnclosingSymbol {
     pub(crate) kind: Cow<'static, str>,
     pub(crate) span: Span,
 }
@@ -97,7 +97,7 @@ pub enum Definition {
 }
 
 /// A symbol that encloses the current node.
-struct Open {
+struct OpenSymbol {
     span: Span,
     kind: &'static str,
     prefix: String,
@@ -106,30 +106,30 @@ struct Open {
 }
 
 /// A walk over the tree that collects symbols.
-struct Walk<'p, 't> {
-    parsed: &'p Parsed<'t>,
+struct OutlineWalk<'p, 't> {
+    parsed: &'p SyntaxTree<'t>,
     starts: &'p [usize],
     /// Index into the table of symbols for each node kind.
     rows: Vec<Option<usize>>,
     /// Cached result for one row: comments and annotations above it.
     above: Option<(usize, usize)>,
-    open: Vec<Open>,
+    open: Vec<OpenSymbol>,
     out: Outline,
 }
 
 /// A node that is a symbol.
-struct Found<'n> {
+struct SymbolNode<'n> {
     node: Node<'n>,
     kind: &'static str,
     /// Names inside it are local.
     body: bool,
-    named: Named<'n>,
+    named: SymbolName<'n>,
 }
 
-impl Parsed<'_> {
+impl SyntaxTree<'_> {
     /// Returns all symbols of the text.
     pub fn outline(&self) -> Outline {
-        self.index.get_or_init(|| Index::of(self));
+        self.index.get_or_init(|| TreeIndex::of(self));
         let symbols = self.language.0.symbols;
         let language = self.tree.language();
         let row = |id: u16| {
@@ -138,13 +138,19 @@ impl Parsed<'_> {
         };
         let kinds = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
         let rows = (0..kinds).map(row).collect();
-        let walk =
-            Walk { parsed: self, starts: self.starts(), rows, above: None, open: Vec::new(), out: Outline::default() };
+        let walk = OutlineWalk {
+            parsed: self,
+            starts: self.starts(),
+            rows,
+            above: None,
+            open: Vec::new(),
+            out: Outline::default(),
+        };
         walk.all()
     }
 }
 
-impl Walk<'_, '_> {
+impl OutlineWalk<'_, '_> {
     fn all(mut self) -> Outline {
         let mut nodes: Vec<Node<'_>> = Vec::new();
         let mut cursor = self.parsed.tree.walk();
@@ -152,7 +158,7 @@ impl Walk<'_, '_> {
         loop {
             let node = cursor.node();
             seen += 1;
-            if seen > NODES || self.out.symbols.len() > SYMBOLS {
+            if seen > NODES_MAX || self.out.symbols.len() > SYMBOLS_MAX {
                 self.out.cut = true;
                 return self.out;
             }
@@ -176,24 +182,24 @@ impl Walk<'_, '_> {
     }
 
     /// Returns the symbol that a node is.
-    fn symbol<'n>(&self, node: Node<'n>) -> Option<Found<'n>> {
+    fn symbol<'n>(&self, node: Node<'n>) -> Option<SymbolNode<'n>> {
         let row = self.rows.get(usize::from(node.kind_id())).copied().flatten()?;
         let row = self.parsed.language.0.symbols.get(row)?;
         let named = row.name.find(node, self.parsed.text).filter(|it| !it.shown.trim().is_empty())?;
         let kind = named.kind.unwrap_or(row.kind);
-        let body = row.body || (kind == "function" && !matches!(row.name, Name::Field(_)));
+        let body = row.body || (kind == "function" && !matches!(row.name, NameRule::Field(_)));
         let local = matches!(kind, "variable" | "constant" | "value" | "field" | "declaration");
         if local && self.open.last().is_some_and(|it| it.body) {
             return None;
         }
-        Some(Found { node, kind, body, named })
+        Some(SymbolNode { node, kind, body, named })
     }
 
-    fn push(&mut self, around: &[Node<'_>], found: Found<'_>) {
-        let Found { node, kind, body, named } = found;
+    fn push(&mut self, around: &[Node<'_>], found: SymbolNode<'_>) {
+        let SymbolNode { node, kind, body, named } = found;
         let mut whole = node;
         for (nth, outer) in around.iter().enumerate().rev() {
-            if nth == 0 || !AROUND.contains(&outer.kind()) || !holds_only(*outer, whole) {
+            if nth == 0 || !WRAPPER_NODES.contains(&outer.kind()) || !holds_only(*outer, whole) {
                 break;
             }
             whole = *outer;
@@ -214,10 +220,12 @@ impl Walk<'_, '_> {
             depth: self.open.len(),
             span,
             name_span: named.node.byte_range().into(),
-            parent: self.open.last().map(|it| Parent { kind: Cow::Borrowed(it.kind), span: it.span }).or(named
-                .owner
-                .as_ref()
-                .map(|_| Parent { kind: Cow::Borrowed("type"), span: Span::new(0, self.parsed.text.len()) })),
+            parent: self.open.last().map(|it| EnclosingSymbol { kind: Cow::Borrowed(it.kind), span: it.span }).or(
+                named.owner.as_ref().map(|_| EnclosingSymbol {
+                    kind: Cow::Borrowed("type"),
+                    span: Span::new(0, self.parsed.text.len()),
+                }),
+            ),
             prefix,
         };
         // Adjacent clauses of one function are one symbol.
@@ -234,7 +242,7 @@ impl Walk<'_, '_> {
         let (body, end) =
             self.open.last().map_or((body, span.end()), |outer| (body || outer.body, span.end().min(outer.span.end())));
         let span = Span::new(span.start().min(end), end);
-        self.open.push(Open { span, kind, prefix: named.prefix.map_or(name, |it| dotted(&it)), body });
+        self.open.push(OpenSymbol { span, kind, prefix: named.prefix.map_or(name, |it| dotted(&it)), body });
     }
 
     /// Returns the path of a symbol: all names, or the last ones if all would be too long.
@@ -243,7 +251,7 @@ impl Walk<'_, '_> {
         let mut len = name.len();
         for part in owner.into_iter().chain(self.open.iter().rev().map(|it| &*it.prefix)) {
             len += part.len() + 1;
-            if len > PATH {
+            if len > PATH_BYTES_MAX {
                 break;
             }
             parts.push(part);
@@ -265,7 +273,7 @@ impl Walk<'_, '_> {
     }
 }
 
-impl Parsed<'_> {
+impl SyntaxTree<'_> {
     /// Looks up `path`: names joined by `.` (or `::`), the whole path or its last part. A whole match takes precedence.
     /// If several match, `line` (1-based) selects the one that contains it.
     pub fn definition(&self, path: &str, line: Option<usize>) -> Definition {

@@ -1,7 +1,7 @@
 //! Parsing with limits on size and steps, and incremental parsing after a change.
 
-use crate::clock::Clock;
-use crate::index::Index;
+use crate::clock::ThreadClock;
+use crate::index::TreeIndex;
 use crate::language::Language;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
 
 /// Limits of a parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ParseLimits {
     /// Bytes of text.
     pub bytes: usize,
     /// Number of progress reports of the parser, one per hundred operations. This limits usual texts, the same
@@ -26,62 +26,67 @@ pub struct Limits {
     pub stack: usize,
 }
 
-impl Limits {
+impl ParseLimits {
     /// For a check during an edit, which must stay fast: a millisecond for most files, at most 20 ms. A parse takes
     /// about 0.1 ms per KiB, and there are two.
-    pub const CHECK: Limits = Limits { bytes: 32 << 10, steps: 2_000, millis: 20, stack: usize::MAX };
+    pub const CHECK: ParseLimits = ParseLimits { bytes: 32 << 10, steps: 2_000, millis: 20, stack: usize::MAX };
     /// For a proof that an edit broke a text and another one would not have, for all parses together. Needed only if
     /// the edit itself has a problem.
-    pub const PROOF: Limits = Limits { bytes: 256 << 10, steps: 10_000, millis: 20, stack: usize::MAX };
+    pub const PROOF: ParseLimits = ParseLimits { bytes: 256 << 10, steps: 10_000, millis: 20, stack: usize::MAX };
     /// For a question about the text itself.
-    pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 1_500, stack: usize::MAX };
+    pub const ASKED: ParseLimits = ParseLimits { bytes: 4 << 20, steps: 100_000, millis: 1_500, stack: usize::MAX };
 }
 
 /// Bytes of stack per byte of text: the parser frees its own stack recursively, with at most one frame per token.
-const FRAME: usize = 256;
+const STACK_BYTES_PER_BYTE: usize = 256;
 /// Texts that are safe on any thread's stack.
-const SHALLOW: usize = 4 << 10;
+const SMALL_TEXT_BYTES: usize = 4 << 10;
 
 /// A text with its syntax tree.
-pub struct Parsed<'t> {
+pub struct SyntaxTree<'t> {
     pub(crate) text: &'t str,
     pub(crate) tree: Tree,
     pub(crate) language: Language,
     pub(crate) starts: OnceCell<Vec<usize>>,
-    pub(crate) index: OnceCell<Index>,
+    pub(crate) index: OnceCell<TreeIndex>,
 }
 
 /// Parses `text`. `None` if a limit was reached.
-pub fn parse(text: &str, language: Language, limits: Limits) -> Option<Parsed<'_>> {
+pub fn parse(text: &str, language: Language, limits: ParseLimits) -> Option<SyntaxTree<'_>> {
     timed(text, language, limits).0
 }
 
 /// Parses `text`; stops without a tree as soon as `stop` is set.
-pub fn parse_until<'t>(text: &'t str, language: Language, limits: Limits, stop: &AtomicBool) -> Option<Parsed<'t>> {
-    of_tree((text, language), run(text, language, limits, Wanted::Until(stop))).0
+pub fn parse_until<'t>(
+    text: &'t str,
+    language: Language,
+    limits: ParseLimits,
+    stop: &AtomicBool,
+) -> Option<SyntaxTree<'t>> {
+    of_tree((text, language), run(text, language, limits, ParseGoal::Until(stop))).0
 }
 
 /// Parses `text`; also returns the time taken.
-pub(crate) fn timed(text: &str, language: Language, limits: Limits) -> (Option<Parsed<'_>>, Duration) {
-    of_tree((text, language), run(text, language, limits, Wanted::Any))
+pub(crate) fn timed(text: &str, language: Language, limits: ParseLimits) -> (Option<SyntaxTree<'_>>, Duration) {
+    of_tree((text, language), run(text, language, limits, ParseGoal::Any))
 }
 
 /// Parses a text that must be free of errors: stops at the first error, since error recovery is the most expensive
 /// part.
-pub(crate) fn timed_clean(text: &str, language: Language, limits: Limits) -> (Option<Parsed<'_>>, Duration) {
-    of_tree((text, language), run(text, language, limits, Wanted::Clean))
+pub(crate) fn timed_clean(text: &str, language: Language, limits: ParseLimits) -> (Option<SyntaxTree<'_>>, Duration) {
+    of_tree((text, language), run(text, language, limits, ParseGoal::Clean))
 }
 
 fn of_tree(
     (text, language): (&str, Language),
     (tree, spent): (Option<Tree>, Duration),
-) -> (Option<Parsed<'_>>, Duration) {
-    (tree.map(|tree| Parsed::of_tree(text, tree, language)), spent)
+) -> (Option<SyntaxTree<'_>>, Duration) {
+    (tree.map(|tree| SyntaxTree::of_tree(text, tree, language)), spent)
 }
 
 /// Kind of tree that is needed.
 #[derive(Clone, Copy)]
-enum Wanted<'o> {
+enum ParseGoal<'o> {
     Any,
     /// A tree without errors, or none.
     Clean,
@@ -92,36 +97,42 @@ enum Wanted<'o> {
 }
 
 /// Returns the tree and the time taken.
-fn run(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>) -> (Option<Tree>, Duration) {
-    if text.len() > limits.bytes || language.0.beyond.is_some_and(|beyond| beyond(text)) {
+fn run(text: &str, language: Language, limits: ParseLimits, wanted: ParseGoal<'_>) -> (Option<Tree>, Duration) {
+    if text.len() > limits.bytes || language.0.exceeds_scanner.is_some_and(|beyond| beyond(text)) {
         return (None, Duration::ZERO);
     }
     let timed = || {
-        let clock = Clock::start();
+        let clock = ThreadClock::start();
         (bounded(text, language, limits, wanted, clock), clock.spent())
     };
-    if text.len() <= SHALLOW {
+    if text.len() <= SMALL_TEXT_BYTES {
         return timed();
     }
     std::thread::scope(|scope| {
-        let stack = ((1 << 20) + FRAME * text.len()).min(limits.stack);
+        let stack = ((1 << 20) + STACK_BYTES_PER_BYTE * text.len()).min(limits.stack);
         let thread = std::thread::Builder::new().stack_size(stack);
         let parse = thread.spawn_scoped(scope, timed).ok().and_then(|parse| parse.join().ok());
         parse.unwrap_or((None, Duration::ZERO))
     })
 }
 
-fn bounded(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>, clock: Clock) -> Option<Tree> {
+fn bounded(
+    text: &str,
+    language: Language,
+    limits: ParseLimits,
+    wanted: ParseGoal<'_>,
+    clock: ThreadClock,
+) -> Option<Tree> {
     let mut parser = Parser::new();
     // Fails only for a grammar with another ABI version, which a test excludes.
     parser.set_language(&(language.0.load)()).ok()?;
     let end = Duration::from_millis(limits.millis);
     let mut left = limits.steps;
-    let clean = matches!(wanted, Wanted::Clean);
+    let clean = matches!(wanted, ParseGoal::Clean);
     let mut count = |state: &tree_sitter::ParseState| match left.checked_sub(1) {
         // If every parse state has an error, so has every tree.
         _ if clean && state.has_error() => ControlFlow::Break(()),
-        _ if matches!(wanted, Wanted::Until(stop) if stop.load(Ordering::Relaxed)) => ControlFlow::Break(()),
+        _ if matches!(wanted, ParseGoal::Until(stop) if stop.load(Ordering::Relaxed)) => ControlFlow::Break(()),
         Some(rest) if clock.spent() < end => {
             left = rest;
             ControlFlow::Continue(())
@@ -131,41 +142,41 @@ fn bounded(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>, c
     let text = language.0.mask.map_or(Cow::Borrowed(text), |mask| mask(text));
     let bytes = text.as_bytes();
     let mut read = |at: usize, _: Point| bytes.get(at..).unwrap_or_default();
-    let old = if let Wanted::After(old) = wanted { Some(old) } else { None };
+    let old = if let ParseGoal::After(old) = wanted { Some(old) } else { None };
     parser.parse_with_options(&mut read, old, Some(ParseOptions::new().progress_callback(&mut count)))
 }
 
 /// A tree without its text.
 #[derive(Clone)]
-pub struct Kept {
+pub struct DetachedTree {
     tree: Tree,
     language: Language,
 }
 
-impl Kept {
+impl DetachedTree {
     /// Combines it with its text, which the caller guarantees to be the same.
-    pub fn of(self, text: &str) -> Parsed<'_> {
-        Parsed::of_tree(text, self.tree, self.language)
+    pub fn with_text(self, text: &str) -> SyntaxTree<'_> {
+        SyntaxTree::of_tree(text, self.tree, self.language)
     }
 }
 
-impl<'t> Parsed<'t> {
-    fn of_tree(text: &'t str, tree: Tree, language: Language) -> Parsed<'t> {
-        Parsed { text, tree, language, starts: OnceCell::new(), index: OnceCell::new() }
+impl<'t> SyntaxTree<'t> {
+    fn of_tree(text: &'t str, tree: Tree, language: Language) -> SyntaxTree<'t> {
+        SyntaxTree { text, tree, language, starts: OnceCell::new(), index: OnceCell::new() }
     }
 
     /// Returns the tree alone.
-    pub fn kept(&self) -> Kept {
-        Kept { tree: self.tree.clone(), language: self.language }
+    pub fn detach(&self) -> DetachedTree {
+        DetachedTree { tree: self.tree.clone(), language: self.language }
     }
 
     /// Parses `after`, a changed version of this text, reusing unchanged parts.
-    pub fn again<'a>(&self, after: &'a str, limits: Limits) -> Option<Parsed<'a>> {
+    pub fn reparse<'a>(&self, after: &'a str, limits: ParseLimits) -> Option<SyntaxTree<'a>> {
         self.timed(after, limits).0
     }
 
     /// Parses `after` incrementally; also returns the time taken.
-    pub(crate) fn timed<'a>(&self, after: &'a str, limits: Limits) -> (Option<Parsed<'a>>, Duration) {
+    pub(crate) fn timed<'a>(&self, after: &'a str, limits: ParseLimits) -> (Option<SyntaxTree<'a>>, Duration) {
         let mut tree = self.tree.clone();
         let (head, tail) = common_ends(self.text, after);
         let (old_end, new_end) = (self.text.len() - tail, after.len() - tail);
@@ -177,7 +188,7 @@ impl<'t> Parsed<'t> {
             old_end_position: point(self.text, old_end),
             new_end_position: point(after, new_end),
         });
-        of_tree((after, self.language), run(after, self.language, limits, Wanted::After(&tree)))
+        of_tree((after, self.language), run(after, self.language, limits, ParseGoal::After(&tree)))
     }
 
     /// Language of the text.

@@ -1,9 +1,9 @@
 //! Node chains from the root to an offset, and rows of a text.
 
-use crate::parse::Parsed;
+use crate::parse::SyntaxTree;
 use tree_sitter::Node;
 
-impl<'t> Parsed<'t> {
+impl<'t> SyntaxTree<'t> {
     /// Returns the named nodes that contain the offset `at`, the root first. A node of zero width contains nothing.
     pub(crate) fn chain(&self, at: usize) -> Vec<Node<'_>> {
         let mut cursor = self.tree.walk();

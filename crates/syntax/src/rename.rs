@@ -2,19 +2,19 @@
 
 use crate::edit::Splices;
 use crate::grammar::text_of;
-use crate::outline::{Parent, Symbol};
-use crate::parse::Parsed;
-use crate::scope::{Meaning, Place, Scopes};
+use crate::outline::{EnclosingSymbol, Symbol};
+use crate::parse::SyntaxTree;
+use crate::scope::{NameMeaning, ScopeId, Scopes};
 use emendate_core::{Code, Error, Result, Span};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
 
 /// Names of the receiver inside its own type.
-const SELVES: &[&str] = &["self", "this", "Self", "cls", "super"];
+const SELF_NAMES: &[&str] = &["self", "this", "Self", "cls", "super"];
 
 /// Classification of an occurrence of the name.
-enum Use<'t> {
+enum NameUse<'t> {
     /// A reference, or a symbol itself.
     Plain,
     /// After a receiver with this text; empty if the language omits it.
@@ -30,40 +30,40 @@ enum Use<'t> {
 }
 
 /// Kinds that have a `self`.
-const TYPES: &[&str] = &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
+const TYPE_KINDS: &[&str] = &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
 
 /// Kinds of values that a pattern may refer to without binding them.
-const IN_PATTERNS: &[&str] = &["constant", "static"];
+const PATTERN_KINDS: &[&str] = &["constant", "static"];
 
 /// Namespaces: names of one do not hide those of another. Not every language has all three.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Space {
+enum NameSpace {
     Types,
     Calls,
     Values,
 }
 
-impl Space {
-    fn of(kind: &str) -> Space {
+impl NameSpace {
+    fn of(kind: &str) -> NameSpace {
         match kind {
-            "type" | "module" | "namespace" => Space::Types,
-            kind if TYPES.contains(&kind) => Space::Types,
-            "function" | "method" | "macro" => Space::Calls,
-            _ => Space::Values,
+            "type" | "module" | "namespace" => NameSpace::Types,
+            kind if TYPE_KINDS.contains(&kind) => NameSpace::Types,
+            "function" | "method" | "macro" => NameSpace::Calls,
+            _ => NameSpace::Values,
         }
     }
 }
 
 /// Maximum steps of classifying occurrences.
-const NOTES: usize = 1_000_000;
+const STEPS_MAX: usize = 1_000_000;
 
 /// Facts about all occurrences of a name.
-struct Known<'t, 'p> {
+struct NameFacts<'t, 'p> {
     symbol: &'p Symbol,
-    uses: HashMap<usize, Use<'t>>,
+    uses: HashMap<usize, NameUse<'t>>,
     scopes: Scopes,
     /// Scope of the symbol itself.
-    home: Place,
+    home: ScopeId,
     /// Positions where other symbols of that name are defined.
     others: HashSet<usize>,
     /// It is called on a receiver.
@@ -74,7 +74,7 @@ struct Known<'t, 'p> {
     opens: RefCell<HashMap<Span, bool>>,
 }
 
-impl Parsed<'_> {
+impl SyntaxTree<'_> {
     /// Returns the splices that rename `symbol` to `new`.
     ///
     /// Errors: `symbol.entangled` if the old or the new name has another meaning here, or the scopes of the language
@@ -164,7 +164,7 @@ impl Parsed<'_> {
     }
 
     /// Collects the facts about all occurrences of the name.
-    fn known<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<Known<'p, 'p>> {
+    fn known<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<NameFacts<'p, 'p>> {
         let (uses, mut scopes) = self
             .uses(query, places)?
             .ok_or_else(|| refused(symbol, "The name occurs too often, or too deep.".to_owned()))?;
@@ -181,8 +181,8 @@ impl Parsed<'_> {
         let mut inner = Vec::new();
         for other in self.outline().symbols {
             let at = other.name_span.start();
-            let inside = |it: &Parent| it.span.covers(other.span) && it.span != other.span;
-            if TYPES.contains(&&*other.kind) && symbol.parent.as_ref().is_some_and(inside) {
+            let inside = |it: &EnclosingSymbol| it.span.covers(other.span) && it.span != other.span;
+            if TYPE_KINDS.contains(&&*other.kind) && symbol.parent.as_ref().is_some_and(inside) {
                 inner.push(other.span);
             }
             // A symbol with another displayed name only mentions this one, as `impl Display for Point` does; a
@@ -196,21 +196,21 @@ impl Parsed<'_> {
             // A member is visible under its bare name only in some languages.
             let seen = !is_member(&other) || self.language.0.bare_members || scopes.is_class(bound.0);
             if seen && !properties.contains(&at) {
-                if Space::of(&other.kind) != Space::of(&symbol.kind) {
+                if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) {
                     return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
                 }
                 scopes.bind(bound, false);
             }
         }
         for place in places.iter().filter(|place| !others.contains(&place.start_byte())) {
-            if let Some(Use::Binding { around, hoisted }) = uses.get(&place.id())
+            if let Some(NameUse::Binding { around, hoisted }) = uses.get(&place.id())
                 && place.start_byte() != symbol.name_span.start()
-                && (place.kind() == "type_identifier") == (Space::of(&symbol.kind) == Space::Types)
+                && (place.kind() == "type_identifier") == (NameSpace::of(&symbol.kind) == NameSpace::Types)
             {
                 scopes.bind(scopes.of_name(*around, *hoisted), false);
             }
         }
-        Ok(Known {
+        Ok(NameFacts {
             symbol,
             uses,
             scopes,
@@ -223,8 +223,8 @@ impl Parsed<'_> {
     }
 
     /// True if an occurrence refers to the symbol; `None` if that cannot be determined.
-    fn is_meant(&self, known: &Known<'_, '_>, place: Node<'_>) -> Option<bool> {
-        let Known { symbol, member, .. } = *known;
+    fn is_meant(&self, known: &NameFacts<'_, '_>, place: Node<'_>) -> Option<bool> {
+        let NameFacts { symbol, member, .. } = *known;
         let at = Span::from(place.byte_range());
         if at == symbol.name_span {
             return Some(true);
@@ -232,65 +232,67 @@ impl Parsed<'_> {
         if known.others.contains(&at.start()) {
             return Some(false);
         }
-        match known.uses.get(&place.id()).unwrap_or(&Use::Plain) {
-            Use::Blocked | Use::Pattern => None,
-            Use::Binding { around, hoisted } => {
+        match known.uses.get(&place.id()).unwrap_or(&NameUse::Plain) {
+            NameUse::Blocked | NameUse::Pattern => None,
+            NameUse::Binding { around, hoisted } => {
                 let same = !member && known.scopes.of_name(*around, *hoisted).0 == known.home;
                 // In some languages a variable does not hide a type.
-                let hides = Space::of(&symbol.kind) == Space::Types && place.kind() != "type_identifier";
-                (!same && !hides && !IN_PATTERNS.contains(&&*symbol.kind)).then_some(false)
+                let hides = NameSpace::of(&symbol.kind) == NameSpace::Types && place.kind() != "type_identifier";
+                (!same && !hides && !PATTERN_KINDS.contains(&&*symbol.kind)).then_some(false)
             }
-            Use::Other => Some(false),
-            Use::Member(on) if on.is_empty() => {
+            NameUse::Other => Some(false),
+            NameUse::Member(on) if on.is_empty() => {
                 if member {
                     self.resolved(known, at)
                 } else {
                     Some(false)
                 }
             }
-            Use::Member(on) if member => Some(own(known, on, at)),
-            Use::Member(on) => {
+            NameUse::Member(on) if member => Some(own(known, on, at)),
+            NameUse::Member(on) => {
                 // `self::f`, not `self.f`.
                 let path = self.text[..at.start()].ends_with("::");
                 Some(match (&**on, &symbol.parent) {
                     ("self", _) if path => known.scopes.leads_to(at, 0, symbol.span),
                     ("super", _) if path => known.scopes.leads_to(at, 1, symbol.span),
-                    (on, Some(Parent { kind, .. })) => {
+                    (on, Some(EnclosingSymbol { kind, .. })) => {
                         (kind == "namespace" || kind == "module" && path) && on == symbol.prefix
                     }
                     _ => false,
                 })
             }
-            Use::Plain if member && !self.language.0.bare_members => Some(false),
-            Use::Plain if place.kind() == "type_identifier" && Space::of(&symbol.kind) != Space::Types => Some(false),
-            Use::Plain => self.resolved(known, at),
+            NameUse::Plain if member && !self.language.0.bare_members => Some(false),
+            NameUse::Plain if place.kind() == "type_identifier" && NameSpace::of(&symbol.kind) != NameSpace::Types => {
+                Some(false)
+            }
+            NameUse::Plain => self.resolved(known, at),
         }
     }
 
     /// The same for a bare name.
-    fn resolved(&self, known: &Known<'_, '_>, at: Span) -> Option<bool> {
+    fn resolved(&self, known: &NameFacts<'_, '_>, at: Span) -> Option<bool> {
         match known.scopes.meaning(at) {
-            Meaning::Unsure => None,
-            Meaning::This => {
+            NameMeaning::Unknown => None,
+            NameMeaning::This => {
                 // A module sees the names around it only if it imports them.
                 let mut between = known.scopes.between(at, known.symbol.span);
                 let mut opens = known.opens.borrow_mut();
                 let says = |it: Span| self.text[it.range()].contains("super::*");
                 between.all(|it| *opens.entry(it).or_insert_with(|| says(it))).then_some(true)
             }
-            Meaning::Other => Some(false),
+            NameMeaning::Other => Some(false),
         }
     }
 
     /// Classifies the occurrences by the language's query, and collects scopes and bindings; omits plain references.
     /// `None` beyond [`NOTES`] steps.
-    fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<Option<(HashMap<usize, Use<'p>>, Scopes)>> {
+    fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<Option<(HashMap<usize, NameUse<'p>>, Scopes)>> {
         let grammar = (self.language.0.load)();
         let query = Query::new(&grammar, query).map_err(|error| {
             Error::new(Code::InternalBug, format!("The names of {}: {error}", self.language.name()))
         })?;
         let names = query.capture_names();
-        let mut uses: HashMap<usize, Use<'p>> = HashMap::new();
+        let mut uses: HashMap<usize, NameUse<'p>> = HashMap::new();
         let mut scopes = Scopes::new(names.contains(&"hoisted"));
         let mut steps = 0;
         let mut cursor = QueryCursor::new();
@@ -312,7 +314,7 @@ impl Parsed<'_> {
                     steps += 1;
                     note(&mut uses, (kind, &receiver), *place);
                 }
-                if steps > NOTES {
+                if steps > STEPS_MAX {
                     return Ok(None);
                 }
             }
@@ -322,7 +324,7 @@ impl Parsed<'_> {
             let before = self.text[..place.start_byte()].trim_end();
             let tokens = place.parent().is_some_and(|it| it.kind() == "token_tree");
             if tokens && (before.ends_with('.') || before.ends_with("::")) {
-                uses.entry(place.id()).or_insert(Use::Member("?".to_owned()));
+                uses.entry(place.id()).or_insert(NameUse::Member("?".to_owned()));
             }
         }
         Ok(Some((uses, scopes)))
@@ -351,25 +353,25 @@ impl Parsed<'_> {
 }
 
 /// True for a member called on its own type or on itself.
-fn own(known: &Known<'_, '_>, on: &str, at: Span) -> bool {
+fn own(known: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
     let inside = || within(known.symbol, at) && !known.inner.iter().any(|it| it.covers(at));
-    on == known.symbol.prefix || (SELVES.contains(&on) && inside())
+    on == known.symbol.prefix || (SELF_NAMES.contains(&on) && inside())
 }
 
 /// Stores the classification of an occurrence. A certain binding overrides a pattern around it.
-fn note<'p>(uses: &mut HashMap<usize, Use<'p>>, (kind, receiver): (&str, &str), place: Node<'p>) {
+fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, (kind, receiver): (&str, &str), place: Node<'p>) {
     let what = match kind {
-        "member" => Use::Member(receiver.to_owned()),
+        "member" => NameUse::Member(receiver.to_owned()),
         "binding" | "hoisted" => match place.parent() {
-            Some(around) => Use::Binding { around, hoisted: kind == "hoisted" },
-            None => Use::Blocked,
+            Some(around) => NameUse::Binding { around, hoisted: kind == "hoisted" },
+            None => NameUse::Blocked,
         },
-        "pattern" => Use::Pattern,
-        "other" => Use::Other,
-        _ => Use::Blocked,
+        "pattern" => NameUse::Pattern,
+        "other" => NameUse::Other,
+        _ => NameUse::Blocked,
     };
     let known = uses.get(&place.id());
-    if known.is_none() || matches!((known, &what), (Some(Use::Pattern), Use::Binding { .. })) {
+    if known.is_none() || matches!((known, &what), (Some(NameUse::Pattern), NameUse::Binding { .. })) {
         uses.insert(place.id(), what);
     }
 }

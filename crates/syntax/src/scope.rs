@@ -8,28 +8,28 @@ use std::collections::HashMap;
 use tree_sitter::Node;
 
 /// Maximum nesting of scopes.
-const DEEPEST: usize = 1000;
+const SCOPE_DEPTH_MAX: usize = 1000;
 
 /// The scopes of a text, according to a language's query, and the bindings of one name in them.
 pub(crate) struct Scopes {
-    all: Vec<Scope>,
+    all: Vec<LexicalScope>,
     /// Some bindings apply to the whole enclosing function, whatever block they are in.
     hoists: bool,
-    bound: HashMap<Place, Bound>,
+    bound: HashMap<ScopeId, ScopeBinding>,
 }
 
 /// Index of a scope; `None` is the whole text.
-pub(crate) type Place = Option<usize>;
+pub(crate) type ScopeId = Option<usize>;
 
-struct Scope {
+struct LexicalScope {
     span: Span,
-    kind: Kind,
+    kind: ScopeKind,
     /// The enclosing scope.
-    outer: Place,
+    outer: ScopeId,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ScopeKind {
     Block,
     Function,
     /// Its bindings are not visible in functions inside it.
@@ -39,7 +39,7 @@ enum Kind {
 }
 
 /// Binding of the name in one scope.
-struct Bound {
+struct ScopeBinding {
     /// True for the symbol in question, false for another one.
     this: bool,
     /// Offset from which on the binding is certain.
@@ -48,13 +48,13 @@ struct Bound {
 
 /// Meaning of an occurrence of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum NameMeaning {
     /// The symbol in question.
     This,
     /// Another one.
     Other,
     /// Unknown.
-    Unsure,
+    Unknown,
 }
 
 impl Scopes {
@@ -66,13 +66,13 @@ impl Scopes {
     /// Adds a query capture; false if its name is not one of scopes.
     pub(crate) fn add(&mut self, capture: &str, node: Node<'_>) -> bool {
         let kind = match capture {
-            "scope" => Kind::Block,
-            "function" => Kind::Function,
-            "class" => Kind::Class,
-            "module" => Kind::Module,
+            "scope" => ScopeKind::Block,
+            "function" => ScopeKind::Function,
+            "class" => ScopeKind::Class,
+            "module" => ScopeKind::Module,
             _ => return false,
         };
-        self.all.push(Scope { span: node.byte_range().into(), kind, outer: None });
+        self.all.push(LexicalScope { span: node.byte_range().into(), kind, outer: None });
         true
     }
 
@@ -87,7 +87,7 @@ impl Scopes {
             }
             self.all[at].outer = open.last().copied();
             open.push(at);
-            if open.len() > DEEPEST {
+            if open.len() > SCOPE_DEPTH_MAX {
                 return false;
             }
         }
@@ -102,22 +102,22 @@ impl Scopes {
 
     /// Returns the scope of a name directly in `node`, e.g. in a parameter or on the left of a declaration, and the
     /// offset from which on that is certain.
-    pub(crate) fn of_name(&self, node: Node<'_>, hoisted: bool) -> (Place, usize) {
+    pub(crate) fn of_name(&self, node: Node<'_>, hoisted: bool) -> (ScopeId, usize) {
         // Several names on the left form a list node of their own.
         let list = node.kind().ends_with("_list");
         let node = node.parent().filter(|_| list).unwrap_or(node);
         let span = Span::from(node.byte_range());
         let settled = node.child_by_field_name("body").map_or(span.end(), |body| body.start_byte());
-        (self.around(span).find(|&at| !hoisted || self.all[at].kind == Kind::Function), settled)
+        (self.around(span).find(|&at| !hoisted || self.all[at].kind == ScopeKind::Function), settled)
     }
 
     /// Returns the scope of a symbol's name, likewise.
-    pub(crate) fn of_symbol(&self, symbol: &Symbol) -> (Place, usize) {
+    pub(crate) fn of_symbol(&self, symbol: &Symbol) -> (ScopeId, usize) {
         let outer = |at: &usize| self.all[*at].span != symbol.span;
         let Some(scope) = self.around(symbol.span).find(outer) else { return (None, 0) };
-        let function = self.around(symbol.span).find(|at| outer(at) && self.all[*at].kind == Kind::Function);
+        let function = self.around(symbol.span).find(|at| outer(at) && self.all[*at].kind == ScopeKind::Function);
         let body = function.is_some_and(|at| self.all[at].span.end() == self.all[scope].span.end());
-        if self.hoists && self.all[scope].kind == Kind::Block && !body {
+        if self.hoists && self.all[scope].kind == ScopeKind::Block && !body {
             // Whether it applies outside the block depends on the mode of the language.
             return (function, usize::MAX);
         }
@@ -125,31 +125,31 @@ impl Scopes {
     }
 
     /// True for a scope whose bindings are not visible in the functions inside it.
-    pub(crate) fn is_class(&self, place: Place) -> bool {
-        place.is_some_and(|at| self.all[at].kind == Kind::Class)
+    pub(crate) fn is_class(&self, place: ScopeId) -> bool {
+        place.is_some_and(|at| self.all[at].kind == ScopeKind::Class)
     }
 
     /// Binds the name in a scope to the symbol in question, or to another one.
-    pub(crate) fn bind(&mut self, (place, settled): (Place, usize), this: bool) {
-        let bound = self.bound.entry(place).or_insert(Bound { this: false, settled: 0 });
+    pub(crate) fn bind(&mut self, (place, settled): (ScopeId, usize), this: bool) {
+        let bound = self.bound.entry(place).or_insert(ScopeBinding { this: false, settled: 0 });
         bound.this |= this;
         bound.settled = bound.settled.max(settled);
     }
 
     /// Returns the meaning of the name at a position.
-    pub(crate) fn meaning(&self, at: Span) -> Meaning {
+    pub(crate) fn meaning(&self, at: Span) -> NameMeaning {
         let places = self.around(at).enumerate().filter(|(nth, it)| *nth == 0 || !self.is_class(Some(*it)));
         let mut places = places.map(|(_, it)| Some(it)).chain([None]);
         match places.find_map(|it| self.bound.get(&it)) {
-            Some(bound) if at.start() < bound.settled => Meaning::Unsure,
-            Some(bound) if bound.this => Meaning::This,
-            _ => Meaning::Other,
+            Some(bound) if at.start() < bound.settled => NameMeaning::Unknown,
+            Some(bound) if bound.this => NameMeaning::This,
+            _ => NameMeaning::Other,
         }
     }
 
     /// Returns the modules around a position, the innermost first.
     fn modules(&self, at: Span) -> impl Iterator<Item = Span> {
-        self.around(at).filter(|&it| self.all[it].kind == Kind::Module).map(|it| self.all[it].span)
+        self.around(at).filter(|&it| self.all[it].kind == ScopeKind::Module).map(|it| self.all[it].span)
     }
 
     /// True if a path from a position that goes up this many modules ends in the module of `target`.

@@ -1,6 +1,6 @@
 //! For any text: no panic, nested blocks, and edits that change nothing else.
 
-use emendate_syntax::{Action, Language, Limits, parse};
+use emendate_syntax::{Language, ParseLimits, SymbolAction, parse};
 use proptest::prelude::*;
 
 /// Pieces of texts: fragments of many languages, out of place.
@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn any_text_has_an_answer(text in texts(), after in texts(), new in texts()) {
         for language in Language::all() {
-            let Some(parsed) = parse(&text, language, Limits::CHECK) else { continue };
+            let Some(parsed) = parse(&text, language, ParseLimits::CHECK) else { continue };
             let total = text.lines().count();
             for line in 0..total + 2 {
                 let Ok(block) = parsed.block_at(line) else { continue };
@@ -68,15 +68,15 @@ proptest! {
             }
             for symbol in parsed.outline().symbols.iter().take(5) {
                 prop_assert!(symbol.above <= symbol.first && symbol.first <= symbol.last && symbol.last <= total.max(1));
-                for (_, action) in Action::ALL {
+                for (_, action) in SymbolAction::ALL {
                     if let Ok(splices) = parsed.edit(symbol, action, &new) {
                         prop_assert!(splices.edits.is_sorted_by(|a, b| a.0.end() <= b.0.start()));
                         splices.apply(&text);
                     }
                 }
             }
-            let again = parsed.again(&after, Limits::CHECK).map(|it| it.is_clean());
-            let fresh = parse(&after, language, Limits::CHECK).map(|it| it.is_clean());
+            let again = parsed.reparse(&after, ParseLimits::CHECK).map(|it| it.is_clean());
+            let fresh = parse(&after, language, ParseLimits::CHECK).map(|it| it.is_clean());
             // Incremental parsing may recover from an error elsewhere, but a correct tree stays correct.
             if fresh == Some(true) && parsed.is_clean() {
                 prop_assert_eq!(again, fresh, "{:?}", language);
@@ -95,7 +95,7 @@ fn depth_and_length_are_bounded_by_work() {
             "if x {\n".repeat(30_000),
             "- ".repeat(50_000),
         ] {
-            if let Some(parsed) = parse(&text, language, Limits::CHECK) {
+            if let Some(parsed) = parse(&text, language, ParseLimits::CHECK) {
                 let _ = parsed.block_at(1);
                 let _ = parsed.outline();
                 let _ = parsed.first_error();

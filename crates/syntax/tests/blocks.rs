@@ -1,6 +1,6 @@
 //! Blocks by line in every language, including lists that begin with their first item.
 
-use emendate_syntax::{Language, Limits, NoBlock, parse};
+use emendate_syntax::{Language, NoBlock, ParseLimits, parse};
 
 /// Language, text, and for some lines the last line of their block (0: none begins there).
 type Row = (&'static str, &'static str, &'static [(usize, usize)]);
@@ -178,7 +178,7 @@ fn blocks_are_single_items() {
     let mut wrong = Vec::new();
     for (name, text, lines) in TABLE {
         let Some(language) = Language::named(name) else { continue };
-        let parsed = parse(text, language, Limits::ASKED).unwrap();
+        let parsed = parse(text, language, ParseLimits::ASKED).unwrap();
         assert!(parsed.is_clean(), "{name}: {text}\n{:?}", parsed.first_error());
         for (line, last) in *lines {
             let found = parsed.block_at(*line);
@@ -203,13 +203,13 @@ fn every_language_has_a_row() {
 fn comments_above_belong_to_the_block() {
     let text = "use a;\n\n// about f\n/// doc\n#[test]\nfn f() {}\nlet x = 1; // behind\nfn g() {}\n";
     let language = Language::named("rust").unwrap();
-    let parsed = parse(text, language, Limits::ASKED).unwrap();
+    let parsed = parse(text, language, ParseLimits::ASKED).unwrap();
     assert_eq!(parsed.block_at(6).unwrap().above, 3);
     assert_eq!(parsed.block_at(8).unwrap().above, 8);
     let text = "//! about the file\nfn f() {}\n";
-    assert_eq!(parse(text, language, Limits::ASKED).unwrap().block_at(2).unwrap().above, 2);
+    assert_eq!(parse(text, language, ParseLimits::ASKED).unwrap().block_at(2).unwrap().above, 2);
     let text = "#!/usr/bin/python\ndef f():\n    pass\n\nclass A:\n    # c\n    def g(self): pass\n";
-    let parsed = parse(text, Language::named("python").unwrap(), Limits::ASKED).unwrap();
+    let parsed = parse(text, Language::named("python").unwrap(), ParseLimits::ASKED).unwrap();
     assert_eq!(parsed.block_at(2).unwrap().above, 2);
     assert_eq!(parsed.block_at(7).unwrap().above, 6);
 }
@@ -217,11 +217,13 @@ fn comments_above_belong_to_the_block() {
 #[test]
 fn refusals_say_why() {
     let text = "fn f() {\n\n}\nfn g( {\n}\n";
-    let parsed = parse(text, Language::named("rust").unwrap(), Limits::ASKED).unwrap();
+    let parsed = parse(text, Language::named("rust").unwrap(), ParseLimits::ASKED).unwrap();
     assert_eq!(parsed.block_at(0), Err(NoBlock::NoLine));
     assert_eq!(parsed.block_at(6), Err(NoBlock::NoLine));
     assert_eq!(parsed.block_at(2), Err(NoBlock::Blank));
     assert_eq!(parsed.block_at(3), Err(NoBlock::Inside(1)));
     assert!(matches!(parsed.block_at(4), Err(NoBlock::Broken(_))), "{:?}", parsed.block_at(4));
-    assert!(parse("fn f() {}", Language::named("rust").unwrap(), Limits { bytes: 3, ..Limits::CHECK }).is_none());
+    assert!(
+        parse("fn f() {}", Language::named("rust").unwrap(), ParseLimits { bytes: 3, ..ParseLimits::CHECK }).is_none()
+    );
 }

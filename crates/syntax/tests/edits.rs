@@ -3,21 +3,26 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use emendate_core::Code;
-use emendate_syntax::{Action, Definition, FirstError, Language, Limits, Proof, parse};
+use emendate_syntax::{Definition, FirstError, Language, ParseBaseline, ParseLimits, SymbolAction, parse};
 
-fn fails_after(before: &str, after: &str, language: Language, limits: Limits) -> Option<FirstError> {
-    Proof::of(before, language, limits)?.after(after)?.first_error()
+fn fails_after(before: &str, after: &str, language: Language, limits: ParseLimits) -> Option<FirstError> {
+    ParseBaseline::of(before, language, limits)?.after(after)?.first_error()
 }
 
 /// Returns the text after the edit and the notes, or the code of the refusal.
-fn edit(name: &str, text: &str, (path, action): (&str, Action), new: &str) -> Result<(String, Vec<String>), Code> {
-    let parsed = parse(text, Language::named(name).unwrap(), Limits::ASKED).unwrap();
+fn edit(
+    name: &str,
+    text: &str,
+    (path, action): (&str, SymbolAction),
+    new: &str,
+) -> Result<(String, Vec<String>), Code> {
+    let parsed = parse(text, Language::named(name).unwrap(), ParseLimits::ASKED).unwrap();
     let Definition::One(symbol) = parsed.definition(path, None) else { panic!("{path}: {:?}", parsed.outline()) };
     let splices = parsed.edit(&symbol, action, new).map_err(|error| error.code())?;
     Ok((splices.apply(text), splices.notes))
 }
 
-fn text(name: &str, before: &str, what: (&str, Action), new: &str) -> String {
+fn text(name: &str, before: &str, what: (&str, SymbolAction), new: &str) -> String {
     edit(name, before, what, new).unwrap().0
 }
 
@@ -44,53 +49,53 @@ impl P {
 
 #[test]
 fn replacing_keeps_comments_above_unless_the_text_has_its_own() {
-    let (after, notes) = edit("rust", RUST, ("f", Action::Replace), "fn f() {}").unwrap();
+    let (after, notes) = edit("rust", RUST, ("f", SymbolAction::Replace), "fn f() {}").unwrap();
     assert_eq!(after, RUST.replace("fn f() {\n    g();\n}", "fn f() {}"));
     assert_eq!(notes, ["What stands above it was kept: lines 3-4."]);
-    let after = text("rust", RUST, ("f", Action::Replace), "/// new\nfn f() {}\n");
+    let after = text("rust", RUST, ("f", SymbolAction::Replace), "/// new\nfn f() {}\n");
     assert_eq!(after, RUST.replace("/// about f\n#[inline]\nfn f() {\n    g();\n}", "/// new\nfn f() {}"));
-    let after = text("rust", RUST, ("f", Action::Replace), "#[cold]\nfn f() {}");
+    let after = text("rust", RUST, ("f", SymbolAction::Replace), "#[cold]\nfn f() {}");
     assert_eq!(after, RUST.replace("#[inline]\nfn f() {\n    g();\n}", "#[cold]\nfn f() {}"));
     let python = "class A:\n    @dec\n    def f(self):\n        return 1\n\n    x = 1\n";
-    let after = text("python", python, ("A.f", Action::Replace), "def f(self):\n    return 2");
+    let after = text("python", python, ("A.f", SymbolAction::Replace), "def f(self):\n    return 2");
     assert_eq!(after, python.replace("return 1", "return 2"));
-    let after = text("python", python, ("f", Action::Replace), "@other\ndef f(self):\n    return 2\n");
+    let after = text("python", python, ("f", SymbolAction::Replace), "@other\ndef f(self):\n    return 2\n");
     assert_eq!(after, python.replace("@dec", "@other").replace("return 1", "return 2"));
     let java = "class A {\n    /** d */\n    @Override\n    void f() {\n        a();\n    }\n}\n";
-    let after = text("java", java, ("f", Action::Replace), "void f() {\n    }");
+    let after = text("java", java, ("f", SymbolAction::Replace), "void f() {\n    }");
     assert_eq!(after, "class A {\n    /** d */\n    @Override\n    void f() {\n    }\n}\n");
-    let after = text("java", java, ("f", Action::Replace), "@Test\nvoid f() {\n}");
+    let after = text("java", java, ("f", SymbolAction::Replace), "@Test\nvoid f() {\n}");
     assert_eq!(after, "class A {\n    /** d */\n    @Test\n    void f() {\n    }\n}\n");
 }
 
 #[test]
 fn insertions_keep_the_spacing() {
-    let after = text("rust", RUST, ("f", Action::InsertBefore), "fn e() {}\n");
+    let after = text("rust", RUST, ("f", SymbolAction::InsertBefore), "fn e() {}\n");
     assert_eq!(after, RUST.replace("/// about f", "fn e() {}\n\n/// about f"));
-    let after = text("rust", RUST, ("P.m", Action::InsertAfter), "fn k(&self) {\n    1;\n}");
+    let after = text("rust", RUST, ("P.m", SymbolAction::InsertAfter), "fn k(&self) {\n    1;\n}");
     assert_eq!(after, RUST.replace("\n    fn n", "\n    fn k(&self) {\n        1;\n    }\n\n    fn n"));
-    let after = text("rust", RUST, ("P.n", Action::InsertAfter), "    fn k(&self) {}");
+    let after = text("rust", RUST, ("P.n", SymbolAction::InsertAfter), "    fn k(&self) {}");
     assert_eq!(after, RUST.replace("fn n(&self) {}\n", "fn n(&self) {}\n\n    fn k(&self) {}\n"));
-    assert_eq!(text("python", "x = 1", ("x", Action::InsertAfter), "y = 2"), "x = 1\ny = 2");
-    assert_eq!(edit("rust", RUST, ("f", Action::InsertAfter), " \n").unwrap_err(), Code::CallInvalid);
+    assert_eq!(text("python", "x = 1", ("x", SymbolAction::InsertAfter), "y = 2"), "x = 1\ny = 2");
+    assert_eq!(edit("rust", RUST, ("f", SymbolAction::InsertAfter), " \n").unwrap_err(), Code::CallInvalid);
     assert_eq!(
-        edit("rust", "mod m { fn f() {} fn g() {} }", ("f", Action::InsertAfter), "fn h() {}").unwrap_err(),
+        edit("rust", "mod m { fn f() {} fn g() {} }", ("f", SymbolAction::InsertAfter), "fn h() {}").unwrap_err(),
         Code::SymbolEntangled
     );
 }
 
 #[test]
 fn deletions_include_comments_and_one_gap() {
-    let (after, notes) = edit("rust", RUST, ("f", Action::Delete), "").unwrap();
+    let (after, notes) = edit("rust", RUST, ("f", SymbolAction::Delete), "").unwrap();
     assert_eq!(after, RUST.replace("/// about f\n#[inline]\nfn f() {\n    g();\n}\n\n", ""));
     assert_eq!(notes, ["What stood above it went with it: lines 3-4."]);
-    assert_eq!(text("rust", RUST, ("P.n", Action::Delete), ""), RUST.replace("\n    fn n(&self) {}\n", ""));
+    assert_eq!(text("rust", RUST, ("P.n", SymbolAction::Delete), ""), RUST.replace("\n    fn n(&self) {}\n", ""));
     let toml = "[a]\nx = 1\n\n# about c\n[c]\ny = 1\n";
-    assert_eq!(text("toml", toml, ("a", Action::Delete), ""), "# about c\n[c]\ny = 1\n");
-    assert_eq!(text("toml", toml, ("c", Action::Delete), ""), "[a]\nx = 1\n");
+    assert_eq!(text("toml", toml, ("a", SymbolAction::Delete), ""), "# about c\n[c]\ny = 1\n");
+    assert_eq!(text("toml", toml, ("c", SymbolAction::Delete), ""), "[a]\nx = 1\n");
     // A text that parsed still parses.
     assert_eq!(
-        edit("python", "class A:\n    def f(self): pass\n", ("A.f", Action::Delete), "").unwrap_err(),
+        edit("python", "class A:\n    def f(self): pass\n", ("A.f", SymbolAction::Delete), "").unwrap_err(),
         Code::SymbolEntangled
     );
 }
@@ -98,34 +103,37 @@ fn deletions_include_comments_and_one_gap() {
 #[test]
 fn commas_separate_json_keys() {
     let json = "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": 2\n  }\n}\n";
-    assert_eq!(text("json", json, ("b", Action::Delete), ""), "{\n  \"a\": 1\n}\n");
-    assert_eq!(text("json", json, ("a", Action::Delete), ""), json.replace("  \"a\": 1,\n", ""));
+    assert_eq!(text("json", json, ("b", SymbolAction::Delete), ""), "{\n  \"a\": 1\n}\n");
+    assert_eq!(text("json", json, ("a", SymbolAction::Delete), ""), json.replace("  \"a\": 1,\n", ""));
     assert_eq!(
-        text("json", json, ("b.c", Action::InsertAfter), "\"d\": 3,"),
+        text("json", json, ("b.c", SymbolAction::InsertAfter), "\"d\": 3,"),
         json.replace("2\n", "2,\n    \"d\": 3\n")
     );
-    assert_eq!(text("json", json, ("a", Action::InsertAfter), "\"d\": 3"), json.replace("1,\n", "1,\n  \"d\": 3,\n"));
     assert_eq!(
-        text("json", json, ("a", Action::InsertBefore), "\"d\": 3"),
+        text("json", json, ("a", SymbolAction::InsertAfter), "\"d\": 3"),
+        json.replace("1,\n", "1,\n  \"d\": 3,\n")
+    );
+    assert_eq!(
+        text("json", json, ("a", SymbolAction::InsertBefore), "\"d\": 3"),
         json.replace("{\n  \"a", "{\n  \"d\": 3,\n  \"a")
     );
 }
 
 #[test]
 fn replacement_that_does_not_parse_is_refused() {
-    assert_eq!(edit("rust", RUST, ("f", Action::Replace), "fn f() {").unwrap_err(), Code::SyntaxBroken);
-    assert_eq!(edit("rust", RUST, ("P.n", Action::Replace), "fn n(&self) {}").unwrap_err(), Code::EditNoChange);
+    assert_eq!(edit("rust", RUST, ("f", SymbolAction::Replace), "fn f() {").unwrap_err(), Code::SyntaxBroken);
+    assert_eq!(edit("rust", RUST, ("P.n", SymbolAction::Replace), "fn n(&self) {}").unwrap_err(), Code::EditNoChange);
     // A text with syntax errors may keep them.
-    assert!(edit("rust", "fn f() {}\nfn g( {\n}\n", ("f", Action::Replace), "fn f() { 1 }").is_ok());
+    assert!(edit("rust", "fn f() {}\nfn g( {\n}\n", ("f", SymbolAction::Replace), "fn f() { 1 }").is_ok());
 }
 
 #[test]
 fn uses_of_the_symbol_are_renamed() {
-    let (after, notes) = edit("rust", RUST, ("f", Action::Rename), "h").unwrap();
+    let (after, notes) = edit("rust", RUST, ("f", SymbolAction::Rename), "h").unwrap();
     assert_eq!(after, RUST.replace("fn f()", "fn h()"));
     assert_eq!(notes, ["Comments and strings with the word were left: lines 3."]);
     let text_ = "struct A;\nimpl A {\n    fn m(&self) {\n        self.n(); b.n(); Self::n(self); A::n(self); dbg!(self.n());\n    }\n    fn n(&self) {}\n}\n";
-    let (after, notes) = edit("rust", text_, ("A.n", Action::Rename), "k").unwrap();
+    let (after, notes) = edit("rust", text_, ("A.n", SymbolAction::Rename), "k").unwrap();
     assert_eq!(
         after,
         text_
@@ -135,44 +143,45 @@ fn uses_of_the_symbol_are_renamed() {
             .replace("fn n", "fn k")
     );
     assert_eq!(notes, ["Left, because they mean or may mean another `n`: lines 4."]);
-    let after = text("rust", text_, ("A", Action::Rename), "B");
+    let after = text("rust", text_, ("A", SymbolAction::Rename), "B");
     assert_eq!(after, text_.replace("A;", "B;").replace("impl A", "impl B").replace("A::", "B::"));
     let python = "def f(a):\n    return a\n\ndef g():\n    x = f(1)\n    o.f(f=2)\n    return \"f\"\n";
-    let (after, notes) = edit("python", python, ("f", Action::Rename), "h").unwrap();
+    let (after, notes) = edit("python", python, ("f", SymbolAction::Rename), "h").unwrap();
     assert_eq!(after, python.replace("def f", "def h").replace("= f(1)", "= h(1)"));
     assert_eq!(notes.len(), 2);
     let java = "class A {\n    int x = 1;\n    void f() { x = 2; this.x = 3; b.x = 4; f(); }\n}\n";
     assert_eq!(
-        text("java", java, ("A.x", Action::Rename), "y"),
+        text("java", java, ("A.x", SymbolAction::Rename), "y"),
         java.replace("int x", "int y").replace(" x = 2", " y = 2").replace("this.x", "this.y")
     );
-    assert_eq!(text("java", java, ("A.f", Action::Rename), "g"), java.replace("f()", "g()"));
+    assert_eq!(text("java", java, ("A.f", SymbolAction::Rename), "g"), java.replace("f()", "g()"));
     let go = "package m\n\nfunc (t *T) M() { t.M() }\n\nfunc f() { f() }\n";
-    assert_eq!(text("go", go, ("f", Action::Rename), "g"), go.replace("f()", "g()"));
+    assert_eq!(text("go", go, ("f", SymbolAction::Rename), "g"), go.replace("f()", "g()"));
     for (language, code) in [
         ("javascript", "function f() {}\nconst o = { f: 1, g() { return f; } };\no.f();\n"),
         ("typescript", "function f(a: number) {}\nconst o = { f: 1, g() { return f; } };\no.f();\n"),
     ] {
         let expected = code.replace("function f", "function h").replace("return f", "return h");
-        assert_eq!(text(language, code, ("f", Action::Rename), "h"), expected);
+        assert_eq!(text(language, code, ("f", SymbolAction::Rename), "h"), expected);
     }
     let c = "static int f(int a) { return a; }\nint g(void) { s->f = 1; return f(2); }\n";
     assert_eq!(
-        text("c", c, ("f", Action::Rename), "h"),
+        text("c", c, ("f", SymbolAction::Rename), "h"),
         c.replace("int f(", "int h(").replace("return f(", "return h(")
     );
 }
 
 #[test]
 fn ambiguous_name_is_not_renamed() {
-    let refused = |language: &str, text: &str, new: &str| edit(language, text, ("f", Action::Rename), new).unwrap_err();
+    let refused =
+        |language: &str, text: &str, new: &str| edit(language, text, ("f", SymbolAction::Rename), new).unwrap_err();
     assert_eq!(refused("rust", "fn f() {}\nfn g() {}\n", "g"), Code::SymbolEntangled);
     assert_eq!(refused("rust", "fn f() {}\n", "match"), Code::SymbolEntangled);
     assert_eq!(refused("rust", "fn f() {}\n", "1x"), Code::CallInvalid);
     assert_eq!(refused("python", "def f(): pass\nfor f in a: pass\n", "h"), Code::SymbolEntangled);
     assert_eq!(refused("javascript", "function f() {}\nconst o = { f };\n", "h"), Code::SymbolEntangled);
     let constructor = "class A {\n    A() {}\n}\n";
-    assert_eq!(edit("java", constructor, ("A.A", Action::Rename), "B").unwrap_err(), Code::SymbolEntangled);
+    assert_eq!(edit("java", constructor, ("A.A", SymbolAction::Rename), "B").unwrap_err(), Code::SymbolEntangled);
     assert_eq!(refused("bash", "f() { :; }\n", "h"), Code::SymbolEntangled);
 }
 
@@ -188,18 +197,18 @@ fn every_scope_query_is_valid() {
         ("typescript", "function f() {}", "f"),
         ("tsx", "function f() {}", "f"),
     ] {
-        assert!(edit(language, text, (path, Action::Rename), "other").is_ok(), "{language}");
+        assert!(edit(language, text, (path, SymbolAction::Rename), "other").is_ok(), "{language}");
     }
 }
 
 #[test]
 fn new_syntax_error_is_found() {
     let rust = Language::named("rust").unwrap();
-    let error = fails_after("fn f() {\n    a();\n}\n", "fn f() {\n    a(;\n}\n", rust, Limits::CHECK).unwrap();
+    let error = fails_after("fn f() {\n    a();\n}\n", "fn f() {\n    a(;\n}\n", rust, ParseLimits::CHECK).unwrap();
     assert_eq!(error.line, 2);
-    assert_eq!(fails_after("fn f() {}\n", "fn g() {}\n", rust, Limits::CHECK), None);
-    assert_eq!(fails_after("fn f( {}\n", "fn g( {}\n", rust, Limits::CHECK), None);
-    assert_eq!(fails_after("fn f() {}\n", "fn f( {}\n", rust, Limits { bytes: 5, ..Limits::CHECK }), None);
+    assert_eq!(fails_after("fn f() {}\n", "fn g() {}\n", rust, ParseLimits::CHECK), None);
+    assert_eq!(fails_after("fn f( {}\n", "fn g( {}\n", rust, ParseLimits::CHECK), None);
+    assert_eq!(fails_after("fn f() {}\n", "fn f( {}\n", rust, ParseLimits { bytes: 5, ..ParseLimits::CHECK }), None);
     let json = Language::named("json").unwrap();
-    assert_eq!(fails_after("{\"é\": 1}\n", "{\"è\": 1,}\n", json, Limits::CHECK).map(|it| it.line), Some(1));
+    assert_eq!(fails_after("{\"é\": 1}\n", "{\"è\": 1,}\n", json, ParseLimits::CHECK).map(|it| it.line), Some(1));
 }

@@ -1,10 +1,10 @@
 //! Outlines and symbol paths.
 
-use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, parse};
+use emendate_syntax::{Definition, Language, ParseLimits, Symbol, SyntaxTree, parse};
 
 #[allow(clippy::unwrap_used, reason = "a helper of tests")]
-fn parsed<'t>(name: &str, text: &'t str) -> Option<Parsed<'t>> {
-    let parsed = parse(text, Language::named(name)?, Limits::ASKED).unwrap();
+fn parsed<'t>(name: &str, text: &'t str) -> Option<SyntaxTree<'t>> {
+    let parsed = parse(text, Language::named(name)?, ParseLimits::ASKED).unwrap();
     assert!(parsed.is_clean(), "{name}: {:?}", parsed.first_error());
     Some(parsed)
 }

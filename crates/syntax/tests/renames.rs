@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use emendate_core::Code;
-use emendate_syntax::{Action, Definition, Language, Limits, parse};
+use emendate_syntax::{Definition, Language, ParseLimits, SymbolAction, parse};
 
 /// Language, line of the symbol (1-based), text. The name is always `f`.
 const CASES: &[(&str, usize, &str)] = &[
@@ -118,7 +118,7 @@ fn name_is_changed_where_it_refers_to_the_symbol() {
     let mut wrong = Vec::new();
     for (name, line, marked) in CASES {
         let text = marked.replace('@', "");
-        let parsed = parse(&text, Language::named(name).unwrap(), Limits::ASKED).unwrap();
+        let parsed = parse(&text, Language::named(name).unwrap(), ParseLimits::ASKED).unwrap();
         assert!(parsed.is_clean(), "{name}: {text}");
         let symbol = match parsed.definition("f", Some(*line)) {
             Definition::One(symbol) => *symbol,
@@ -126,7 +126,7 @@ fn name_is_changed_where_it_refers_to_the_symbol() {
             Definition::None(_) => panic!("{name}: {text}"),
         };
         let want = if marked.contains('@') { Ok(marked.replace("@f", "h")) } else { Err(Code::SymbolEntangled) };
-        let got = parsed.edit(&symbol, Action::Rename, "h").map(|it| it.apply(&text)).map_err(|it| it.code());
+        let got = parsed.edit(&symbol, SymbolAction::Rename, "h").map(|it| it.apply(&text)).map_err(|it| it.code());
         if got != want {
             wrong.push(format!("{name} line {line}: {got:?}\n{marked}"));
         }

@@ -4,7 +4,7 @@ use crate::outcome::Outcome;
 use crate::race::{Case, race, timed};
 use crate::report::Report;
 use crate::text::source;
-use emendate::core::words::Words;
+use emendate::core::anchor_map::AnchorMap;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
@@ -28,8 +28,8 @@ fn page(lines: usize, round: usize) -> String {
     out
 }
 
-fn words(text: &str) -> Words {
-    Words::new(text).unwrap_or_else(|| panic!("too many lines"))
+fn words(text: &str) -> AnchorMap {
+    AnchorMap::new(text).unwrap_or_else(|| panic!("too many lines"))
 }
 
 fn one(name: &str, text: &str) -> Outcome {
@@ -66,7 +66,7 @@ fn one(name: &str, text: &str) -> Outcome {
         Case::ours("a tenth of the lines changed", follow(scattered.clone())),
         Case::peer("a tenth of the lines changed, by Myers alone", myers(scattered)),
         Case::ours("the halves exchanged", follow(format!("{}{}", moved.1, &moved.0))),
-        Case::ours("to bytes and back", || timed(|| Words::from_bytes(&black_box(&known).to_bytes())).1),
+        Case::ours("to bytes and back", || timed(|| AnchorMap::from_bytes(&black_box(&known).to_bytes())).1),
     ];
     let cases = if name.contains("equal") {
         cases.into_iter().filter(|it| !it.name.starts_with("the halves")).collect()

@@ -11,7 +11,7 @@ use crate::outcome::{Kind as Whose, Outcome};
 use crate::race::{Case, race, timed};
 use crate::report::Report;
 use crate::text::{lines, source};
-use emendate::core::{Find, Found, Pick, Result, Settings, Snapshot, find};
+use emendate::core::{ExpectedMatches, ResolveSettings, Result, Snapshot, TextMatches, TextQuery, find};
 use kinds::{BLOCK, Kind};
 use memchr::memmem;
 use mpatch::{ApplyOptions, Patch, apply_patch_to_content, parse_single_patch};
@@ -54,23 +54,25 @@ fn pass(rounds: usize, needle: &str, name: &str) -> Outcome {
     let middle = text[..text.len() / 2].rfind('\n').map_or(0, |at| at + 1);
     let text = format!("{}{BLOCK}{}", &text[..middle], &text[middle..]);
     let base = Snapshot::from_text(&text);
-    let what = Find::new(needle, Pick::Unique);
+    let what = TextQuery::new(needle, ExpectedMatches::Unique);
     assert_eq!(memmem::find_iter(text.as_bytes(), needle).count(), 1, "{name}");
-    assert!(find(&base, &what, "new", Settings::default()).is_ok(), "{name}");
+    assert!(find(&base, &what, "new", ResolveSettings::default()).is_ok(), "{name}");
     let cases = vec![
         Case::floor("memmem over the text", || {
             timed(|| black_box(memmem::find_iter(black_box(text.as_bytes()), needle).count())).1
         }),
-        Case::ours("ours: exact hit", || timed(|| black_box(find(&base, &what, "new", Settings::default()).is_ok())).1),
+        Case::ours("ours: exact hit", || {
+            timed(|| black_box(find(&base, &what, "new", ResolveSettings::default()).is_ok())).1
+        }),
     ];
     race(format!("exact hit on 10 MB, {name}"), rounds, cases).goal("", "ours: exact hit", 1.2)
 }
 
 /// One search of ours; the reading is made anew each time, so that nothing it has worked out helps the next.
-fn search(text: &str, kind: &Kind) -> (Result<Found>, Duration) {
+fn search(text: &str, kind: &Kind) -> (Result<TextMatches>, Duration) {
     let base = Snapshot::from_text(text);
-    let what = Find::new(&kind.old, Pick::Unique);
-    timed(|| find(&base, &what, &kind.new, Settings::default()))
+    let what = TextQuery::new(&kind.old, ExpectedMatches::Unique);
+    timed(|| find(&base, &what, &kind.new, ResolveSettings::default()))
 }
 
 /// Stops the benchmark where our own result is not the one that is meant: its time would mean nothing.
@@ -80,7 +82,7 @@ fn check(text: &str, want: Option<&str>, kind: &Kind) {
     if let (Ok(found), Some(want)) = (found, want) {
         let mut made = String::with_capacity(want.len());
         let mut at = 0;
-        for edit in found.hits.iter().flat_map(|hit| &hit.edits) {
+        for edit in found.matches.iter().flat_map(|hit| &hit.edits) {
             made.push_str(&text[at..edit.span.start()]);
             made.push_str(&edit.text);
             at = edit.span.end();

@@ -14,8 +14,8 @@ use crate::outcome::{Outcome, size};
 use crate::race::{Case, race, settle, timed};
 use crate::report::Report;
 use crate::text::{Edits, source};
-use emendate::fs::{Durability, Local};
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::fs::{Durability, LocalStore};
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use serde_json::json;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -70,15 +70,15 @@ impl Bed {
         path
     }
 
-    fn state(&self, name: &str) -> State {
-        State::Directory(self.root.with_file_name(name))
+    fn state(&self, name: &str) -> StateLocation {
+        StateLocation::Directory(self.root.with_file_name(name))
     }
 
     /// An edit through an engine of its own.
-    fn ours(&self, name: &str, state: State, durability: Durability) -> Case<'static> {
+    fn ours(&self, name: &str, state: StateLocation, durability: Durability) -> Case<'static> {
         let path = self.file(name);
         let engine = open(&self.root, state, durability);
-        let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+        let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
         let mut edits = Edits::new();
         Case::ours(name, move || {
             let (old, new) = edits.next();
@@ -86,13 +86,13 @@ impl Bed {
             settle();
             let (reply, time) = timed(|| engine.call(&caller, "edit", input));
             assert!(reply.result.is_ok(), "{}", reply.text());
-            engine.settle_history();
+            engine.store_unstored_contents();
             time
         })
     }
 }
 
-fn open(root: &Path, state: State, durability: Durability) -> Engine {
+fn open(root: &Path, state: StateLocation, durability: Durability) -> Engine {
     let config = Config::default().with_durability(durability);
     Engine::open(std::slice::from_ref(&root.to_owned()), state, config).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -132,9 +132,9 @@ fn one(bytes: usize, rounds: usize) -> Outcome {
     let cases = vec![
         by_rename(&bed, bytes),
         synced(&bed),
-        bed.ours(none, State::Nowhere, Durability::None),
-        bed.ours(process, State::Nowhere, Durability::Process),
-        bed.ours(power, State::Nowhere, Durability::Power),
+        bed.ours(none, StateLocation::Nowhere, Durability::None),
+        bed.ours(process, StateLocation::Nowhere, Durability::Process),
+        bed.ours(power, StateLocation::Nowhere, Durability::Power),
         bed.ours(all.0, bed.state("state-process"), Durability::Process),
         bed.ours(all.1, bed.state("state-power"), Durability::Power),
     ];
@@ -152,8 +152,8 @@ fn beside(title: &str, peers: &peers::Peers, bytes: usize, rounds: usize) -> Out
     let mut cases = vec![
         by_rename(&bed, bytes),
         synced(&bed),
-        bed.ours("ours, process", State::Nowhere, Durability::Process),
-        bed.ours("ours, power", State::Nowhere, Durability::Power),
+        bed.ours("ours, process", StateLocation::Nowhere, Durability::Process),
+        bed.ours("ours, power", StateLocation::Nowhere, Durability::Power),
     ];
     cases.extend(peers.cases(&bed));
     race(title, rounds, cases)
@@ -166,7 +166,7 @@ fn history(bytes: usize, rounds: usize) -> Outcome {
     let cases = vec![
         // Small at every size, so that the ratios have one measure.
         by_rename(&bed, 1 << 10),
-        bed.ours(without, State::Nowhere, Durability::Process),
+        bed.ours(without, StateLocation::Nowhere, Durability::Process),
         bed.ours(with, bed.state("state"), Durability::Process),
     ];
     let name = "history on the critical path";
@@ -183,7 +183,7 @@ fn recovery(rounds: usize) -> Outcome {
     let roots = [bed.root.clone()];
     let opened = |journal: Option<&Path>| -> Duration {
         let (done, time) = timed(|| {
-            let local = Local::open(&roots)?;
+            let local = LocalStore::open(&roots)?;
             match journal {
                 Some(journal) => local.with_journal(journal)?.recover().map(drop),
                 None => Ok(()),

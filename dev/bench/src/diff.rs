@@ -7,7 +7,7 @@ use crate::race::{Case, each, race, timed};
 use crate::report::Report;
 use crate::text::{NEW, OLD, lines};
 use emendate::core::formats::replace::Replacement;
-use emendate::core::{ChangeSet, Order, Settings, Snapshot, explain, resolve};
+use emendate::core::{ChangeSet, OpOrder, ResolveSettings, Snapshot, explain, resolve};
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 use std::hint::black_box;
 use std::time::Duration;
@@ -94,7 +94,7 @@ fn feedback(text: &str, rounds: usize) -> Outcome {
     let line = OLD.lines().next().unwrap_or_default();
     let edit =
         Replacement { old_string: line.to_owned(), new_string: format!("{line} // new"), ..Replacement::default() };
-    let resolved = edit.to_op().and_then(|op| resolve(&base, &[op], Order::Together, Settings::default()));
+    let resolved = edit.to_op().and_then(|op| resolve(&base, &[op], OpOrder::Together, ResolveSettings::default()));
     let changes = resolved.map_or_else(|error| panic!("{error}"), |resolved| resolved.changes);
     let after = String::from_utf8_lossy(&changes.apply(&base)).into_owned();
     let shown = |fresh: &Snapshot| {
@@ -123,7 +123,7 @@ fn rewrite(text: &str, rounds: usize) -> Outcome {
     let fresh = Snapshot::from_text(&after);
     let mut cases = peers(text, &after);
     cases.push(Case::ours("ours: from the two texts", || {
-        timed(|| black_box(unified(&base, &ChangeSet::between(&base, black_box(&fresh))))).1
+        timed(|| black_box(unified(&base, &ChangeSet::diff(&base, black_box(&fresh))))).1
     }));
     race(format!("whole-file write with a small change, {} lines", count(text)), rounds, cases).goal(
         "G7",
@@ -136,11 +136,11 @@ fn rewrite(text: &str, rounds: usize) -> Outcome {
 fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
     let (base, fresh) = (Snapshot::from_text(old), Snapshot::from_text(new));
     base.id();
-    let made = ChangeSet::between(&base, &fresh);
+    let made = ChangeSet::diff(&base, &fresh);
     assert_eq!(made.apply(&base), new.as_bytes(), "{name}: wrong result");
     let mut cases = vec![
         Case::peer("similar", || timed(|| black_box(similar(old, new))).1),
-        Case::ours("ours: what changed", || timed(|| black_box(ChangeSet::between(&base, &fresh))).1),
+        Case::ours("ours: what changed", || timed(|| black_box(ChangeSet::diff(&base, &fresh))).1),
         Case::ours("ours: as a unified diff", || timed(|| black_box(unified(&base, &made))).1),
     ];
     // One run tells enough of what takes seconds.

@@ -9,8 +9,8 @@ use crate::exact::scratch;
 use crate::server::{self, Server};
 use crate::startup::emend_alike;
 use edits::{Edit, SAMPLE};
-use emendate::core::marks::MARKS;
-use emendate::{Caller, Config, Engine, PROFILES, Profile, State, Unread};
+use emendate::core::line_format::LINE_FORMATS;
+use emendate::{CallContext, Config, Engine, PROFILES, Profile, StateLocation, UnreadPolicy};
 use oracles::vocabularies::{NAMES, Vocabularies};
 use payload::{FORMATS, Format, MEASURE, Payload, Shown};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ impl Desk {
     fn engine(&self) -> Engine {
         let done = fs::create_dir_all(self.root.join("src")).and_then(|()| fs::write(self.file(), SAMPLE));
         assert!(done.is_ok(), "no sample in {}", self.folder.path().display());
-        Engine::open(std::slice::from_ref(&self.root), State::Memory, Config::default())
+        Engine::open(std::slice::from_ref(&self.root), StateLocation::Memory, Config::default())
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -62,7 +62,7 @@ impl Desk {
 }
 
 fn called(engine: &Engine, tool: &str, input: Value) -> (String, Value) {
-    let caller = Caller { unread: Unread::Deny, ..Caller::default() };
+    let caller = CallContext { unread: UnreadPolicy::Deny, ..CallContext::default() };
     match engine.call(&caller, tool, input).result {
         Ok(answer) => (answer.text, Value::Object(answer.data)),
         Err(error) => panic!("{tool}: {error}"),
@@ -110,7 +110,7 @@ fn reads(desk: &Desk) -> Vec<(String, Vec<String>)> {
         let (text, _) = called(&desk.engine(), "read", json!({ "file_path": desk.file(), "format": name }));
         (name.to_owned(), vec![desk.bare(&text)])
     };
-    let others = MARKS.iter().map(|marks| marks.name).filter(|name| *name != "plain");
+    let others = LINE_FORMATS.iter().map(|marks| marks.name).filter(|name| *name != "plain");
     std::iter::once("plain").chain(others).map(shown).collect()
 }
 

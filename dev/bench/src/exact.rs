@@ -5,9 +5,9 @@ use crate::race::{Case, each, race, settle, timed};
 use crate::report::Report;
 use crate::text::{Edits, NEW, OLD, source};
 use emendate::core::formats::replace::Replacement;
-use emendate::core::{ChangeSet, Order, Settings, Snapshot, resolve};
+use emendate::core::{ChangeSet, OpOrder, ResolveSettings, Snapshot, resolve};
 use emendate::fs::Durability;
-use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use serde_json::json;
 use std::fs;
 use std::hint::black_box;
@@ -38,7 +38,7 @@ pub(crate) fn run(report: &mut Report) {
 /// The edit of the block in the middle.
 pub(crate) fn change(base: &Snapshot) -> ChangeSet {
     let edit = Replacement { old_string: OLD.to_owned(), new_string: NEW.to_owned(), ..Replacement::default() };
-    let resolved = edit.to_op().and_then(|op| resolve(base, &[op], Order::Together, Settings::default()));
+    let resolved = edit.to_op().and_then(|op| resolve(base, &[op], OpOrder::Together, ResolveSettings::default()));
     resolved.map_or_else(|error| panic!("{error}"), |resolved| resolved.changes)
 }
 
@@ -59,14 +59,14 @@ fn memory(bytes: usize, quick: bool) -> Outcome {
         Case::ours("ours: find, unique, splice", || {
             each(times, || {
                 let changes = change(black_box(&base));
-                black_box(changes.pieces(base.raw()).map(<[u8]>::len).sum::<usize>());
+                black_box(changes.chunks(base.raw()).map(<[u8]>::len).sum::<usize>());
             })
         }),
         Case::ours("ours: the same into one buffer", || {
             each(times, || {
                 let changes = change(black_box(&base));
                 let mut at = 0;
-                for piece in changes.pieces(base.raw()) {
+                for piece in changes.chunks(base.raw()) {
                     whole[at..at + piece.len()].copy_from_slice(piece);
                     at += piece.len();
                 }
@@ -94,9 +94,9 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
     let text = source(bytes);
     let _ = (fs::write(&theirs, &text), fs::write(&ours, &text));
     let config = Config::default().with_durability(Durability::None);
-    let engine =
-        Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap_or_else(|error| panic!("{error}"));
-    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, config)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let mut edits = Edits::new();
     let rounds = match (bytes, quick) {
         (0..=0xF_FFFF, false) => 41,
@@ -114,7 +114,7 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
         let (reply, time) = timed(|| engine.call(&caller, "edit", input));
         assert!(reply.result.is_ok(), "{}", reply.text());
         // What a server does beside the answer.
-        engine.settle_history();
+        engine.store_unstored_contents();
         time
     });
     let by_hand = || {
@@ -160,7 +160,7 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
 
 /// Edits by line number in hashline, each under the header that the reply before has.
 fn rows<'e>(name: &'static str, hunk: &'static str, engine: &'e Engine, path: PathBuf) -> Case<'e> {
-    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let read = json!({ "file_path": path, "format": "hashline", "limit": 1 });
     let mut header = first_line(&engine.call(&caller, "read", read));
     let mut edits = Edits::new();

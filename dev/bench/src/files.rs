@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 use crate::race::{Case, race, settle, timed};
 use crate::report::Report;
 use emendate::fs::Durability;
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use std::fs;
@@ -125,7 +125,7 @@ struct Ours {
 impl Ours {
     fn new(files: usize, durability: Durability) -> Ours {
         let bed = Bed::new(files);
-        let state = State::Directory(bed.root.with_file_name("state"));
+        let state = StateLocation::Directory(bed.root.with_file_name("state"));
         let config = Config::default().with_durability(durability);
         let engine = Engine::open(std::slice::from_ref(&bed.root), state, config);
         Ours { bed, engine: engine.unwrap_or_else(|error| panic!("{error}")), round: 0 }
@@ -138,13 +138,13 @@ impl Ours {
             assert!(reply.is_ok(), "{reply:?}");
         });
         // What a server does beside the answer.
-        engine.settle_history();
+        engine.store_unstored_contents();
         time
     }
 }
 
 fn call(engine: &Engine, root: &Path, old: &str, new: &str, dry_run: bool) -> Result<(), String> {
-    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let input = json!({ "path": root, "old_string": old, "new_string": new, "dry_run": dry_run });
     engine.call(&caller, "replace_in_files", input).result.map(drop).map_err(|error| error.to_string())
 }

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::race::{Case, race, timed};
 use crate::report::Report;
 use crate::text::lines;
-use emendate::core::{Find, Pick, Settings, Snapshot, find};
+use emendate::core::{ExpectedMatches, ResolveSettings, Snapshot, TextQuery, find};
 use rapidfuzz::distance::levenshtein::{Args, BatchComparator};
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -41,11 +41,11 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 fn beside(title: &str, text: &str, kind: &Kind, rounds: usize) -> Outcome {
-    let what = Find::new(&kind.old, Pick::Unique);
+    let what = TextQuery::new(&kind.old, ExpectedMatches::Unique);
     let search = || {
         // Anew each time, so that nothing it has worked out helps the next.
         let base = Snapshot::from_text(text);
-        timed(|| find(&base, &what, &kind.new, Settings::default()))
+        timed(|| find(&base, &what, &kind.new, ResolveSettings::default()))
     };
     assert_eq!(search().0.ok().map(|found| found.tier), kind.tier, "{title}");
     let cases = vec![

@@ -9,10 +9,10 @@ mod peer;
 use crate::outcome::{Kind, Outcome};
 use crate::race::{Case, race, timed};
 use crate::report::Report;
-use emendate::core::formats::{Input, named};
-use emendate::core::{Ask, Order, Settings, ShortTag, Snapshot, resolve};
-use emendate::fs::Memory;
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::core::formats::{FormatInput, format_by_name};
+use emendate::core::{FileAction, OpOrder, ResolveSettings, ShortTag, Snapshot, resolve};
+use emendate::fs::MemoryStore;
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use peer::Peer;
 use serde_json::json;
 use std::cell::RefCell;
@@ -78,17 +78,21 @@ fn targets(count: usize, hunks: usize) -> Vec<usize> {
 /// Our engine with one file in memory.
 struct Ours {
     engine: Engine,
-    caller: Caller,
+    caller: CallContext,
     tag: ShortTag,
 }
 
 impl Ours {
     fn new(name: &str, text: &str) -> Ours {
-        let store = Memory::new(Path::new(ROOT));
+        let store = MemoryStore::new(Path::new(ROOT));
         store.put(Path::new(ROOT).join(name), text);
-        let engine = Engine::over(Box::new(store), State::Memory, Config::default());
+        let engine = Engine::with_store(Box::new(store), StateLocation::Memory, Config::default());
         let engine = engine.unwrap_or_else(|error| panic!("{error}"));
-        Ours { engine, caller: Caller { unread: Unread::Deny, ..Caller::default() }, tag: ShortTag::of(text) }
+        Ours {
+            engine,
+            caller: CallContext { unread: UnreadPolicy::Deny, ..CallContext::default() },
+            tag: ShortTag::of(text),
+        }
     }
 
     /// Makes edits in turn; the time they took, and why one was refused if it was.
@@ -114,9 +118,9 @@ impl Ours {
 fn core(text: &str, patch: &str) -> Option<Vec<u8>> {
     let base = Snapshot::from_text(text);
     black_box(ShortTag::of(base.text()));
-    let request = named("hashline_put")?.parse(Input::Text(patch.replace("#TAG", "#1A2B"))).ok()?;
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { return None };
-    let resolved = resolve(&base, ops, Order::Together, Settings::default()).ok()?;
+    let request = format_by_name("hashline_put")?.parse(FormatInput::Text(patch.replace("#TAG", "#1A2B"))).ok()?;
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { return None };
+    let resolved = resolve(&base, ops, OpOrder::Together, ResolveSettings::default()).ok()?;
     let after = resolved.changes.apply(&base);
     black_box(ShortTag::of(std::str::from_utf8(&after).ok()?));
     Some(after)

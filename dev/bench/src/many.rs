@@ -11,8 +11,8 @@ use crate::report::Report;
 use crate::text::lines;
 use aho_corasick::AhoCorasick;
 use emendate::core::formats::replace::Replacement;
-use emendate::core::formats::{Input, named};
-use emendate::core::{Ask, Op, Order, Settings, Snapshot, resolve};
+use emendate::core::formats::{FormatInput, format_by_name};
+use emendate::core::{FileAction, Op, OpOrder, ResolveSettings, Snapshot, resolve};
 use memchr::memmem;
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -92,7 +92,7 @@ fn beside(name: String, text: &str, pairs: &Pairs, rounds: usize) -> Outcome {
     let base = Snapshot::from_text(text);
     base.id();
     let ops = ops(pairs);
-    let ours = || resolve(&base, &ops, Order::Together, Settings::default()).ok();
+    let ours = || resolve(&base, &ops, OpOrder::Together, ResolveSettings::default()).ok();
     let want = in_turn(text, pairs);
     assert_eq!(ours().map(|it| it.changes.apply(&base)).as_deref(), want.as_deref().map(str::as_bytes), "{name}");
     let cases = vec![
@@ -229,9 +229,9 @@ fn by_number(task: &Task) -> String {
 }
 
 fn rows(text: &str, patch: &str) -> Option<Vec<u8>> {
-    let request = named("hashline")?.parse(Input::Text(patch.to_owned())).ok()?;
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { return None };
+    let request = format_by_name("hashline")?.parse(FormatInput::Text(patch.to_owned())).ok()?;
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { return None };
     let base = Snapshot::from_text(text);
-    let resolved = resolve(&base, ops, Order::Together, Settings::default()).ok()?;
+    let resolved = resolve(&base, ops, OpOrder::Together, ResolveSettings::default()).ok()?;
     Some(resolved.changes.apply(&base))
 }

@@ -14,8 +14,8 @@ use crate::peers;
 use crate::race::{Case, each, race, timed};
 use crate::report::Report;
 use crate::text::lines;
-use emendate::core::formats::{Input, named};
-use emendate::core::{Ask, Order, Settings, Snapshot, resolve};
+use emendate::core::formats::{FormatInput, format_by_name};
+use emendate::core::{FileAction, OpOrder, ResolveSettings, Snapshot, resolve};
 use mpatch::{ApplyOptions, apply_patch_to_content, parse_single_patch};
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -128,11 +128,11 @@ pub(crate) fn every(name: &'static str, text: &str) -> Task {
 
 /// Our whole way in process; the new text where the patch fits.
 pub(crate) fn apply(task: &Task) -> Option<Vec<u8>> {
-    let format = named("unified_diff")?;
-    let request = format.parse(Input::Text(task.unified.clone())).ok()?;
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { return None };
+    let format = format_by_name("unified_diff")?;
+    let request = format.parse(FormatInput::Text(task.unified.clone())).ok()?;
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { return None };
     let base = Snapshot::from_text(&task.text);
-    let resolved = resolve(&base, ops, Order::AsNeeded, Settings::default()).ok()?;
+    let resolved = resolve(&base, ops, OpOrder::AsNeeded, ResolveSettings::default()).ok()?;
     Some(resolved.changes.apply(&base))
 }
 

@@ -6,7 +6,7 @@ use crate::race::{Case, race, settle, timed};
 use crate::report::Report;
 use crate::text::{Edits, OLD, source};
 use emendate::fs::Durability;
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use serde_json::json;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ fn text(bytes: usize, thousandths: usize) -> String {
 
 fn edits(title: &str, root: &Path, bytes: usize) -> Outcome {
     let config = Config::default().with_durability(Durability::None);
-    let engine = Engine::open(&[root.to_owned()], State::Memory, config).unwrap_or_else(|error| panic!("{error}"));
+    let engine =
+        Engine::open(&[root.to_owned()], StateLocation::Memory, config).unwrap_or_else(|error| panic!("{error}"));
     let engine = &engine;
     let whole = text(bytes, 500);
     let (floor, aside) = (root.join("floor.txt"), root.join("floor.tmp"));
@@ -78,7 +79,7 @@ fn edits(title: &str, root: &Path, bytes: usize) -> Outcome {
     for (name, thousandths) in [("ours: at 90 %", 900), ("ours: at 99.9 %", 999)] {
         let path = root.join(format!("ours{thousandths}.txt"));
         let _ = fs::write(&path, text(bytes, thousandths));
-        let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+        let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
         let mut edits = Edits::new();
         cases.push(Case::ours(name, move || {
             let (old, new) = edits.next();

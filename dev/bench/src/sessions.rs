@@ -6,7 +6,7 @@ use crate::race::{Case, race, settle, timed};
 use crate::report::Report;
 use crate::text::{Edits, source};
 use emendate::fs::Durability;
-use emendate::{Caller, Config, Engine, State};
+use emendate::{CallContext, Config, Engine, StateLocation};
 use serde_json::json;
 use std::fs;
 
@@ -22,13 +22,14 @@ fn one(tool: &'static str, bytes: usize) -> Outcome {
     let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
     let root = dir.path().join("root");
     let _ = fs::create_dir(&root);
-    let states = [("in memory", State::Memory), ("in the database", State::Directory(dir.path().join("state")))];
+    let states =
+        [("in memory", StateLocation::Memory), ("in the database", StateLocation::Directory(dir.path().join("state")))];
     let cases = states.into_iter().map(|(name, state)| {
         let path = root.join(format!("{}.txt", name.replace(' ', "-")));
         let _ = fs::write(&path, source(bytes));
         let config = Config::default().with_durability(Durability::None);
         let engine = Engine::open(std::slice::from_ref(&root), state, config).unwrap_or_else(|error| panic!("{error}"));
-        let caller = Caller::default();
+        let caller = CallContext::default();
         let read = json!({ "file_path": path, "limit": 200 });
         let first = engine.call(&caller, "read", read.clone());
         assert!(first.result.is_ok(), "{}", first.text());
@@ -41,7 +42,7 @@ fn one(tool: &'static str, bytes: usize) -> Outcome {
             let (reply, time) = timed(|| engine.call(&caller, tool, input));
             assert!(reply.result.is_ok(), "{}", reply.text());
             // As every front end does once the answer is out.
-            engine.settle_history();
+            engine.store_unstored_contents();
             time
         })
     });

@@ -2,8 +2,8 @@
 
 use crate::text::{changed, lines, mark, marked};
 use emendate::core::ShortTag;
-use emendate::fs::Memory;
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::fs::MemoryStore;
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
@@ -15,11 +15,11 @@ const SMALL: &str = "/w/page.txt";
 const FEW: usize = 30;
 
 /// An engine with one file of so many lines.
-fn engine(file: &str, count: usize) -> (Engine, Caller) {
-    let store = Memory::new(Path::new("/w"));
+fn engine(file: &str, count: usize) -> (Engine, CallContext) {
+    let store = MemoryStore::new(Path::new("/w"));
     store.put(Path::new(file), lines(count));
-    let engine = Engine::over(Box::new(store), State::Memory, Config::default());
-    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let engine = Engine::with_store(Box::new(store), StateLocation::Memory, Config::default());
+    let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     (engine.unwrap_or_else(|error| panic!("{error}")), caller)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn rows() -> Box<dyn FnMut()> {
 }
 
 /// The call as a front end gets it, and the answer as it is sent.
-fn call((engine, caller): &(Engine, Caller), tool: &str, input: &str) -> String {
+fn call((engine, caller): &(Engine, CallContext), tool: &str, input: &str) -> String {
     let input: Value = serde_json::from_str(input).unwrap_or_else(|error| panic!("{error}"));
     let reply = engine.call(caller, tool, input);
     match &reply.result {

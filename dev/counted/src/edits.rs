@@ -1,10 +1,12 @@
 //! Edits in memory, by the core alone.
 
 use crate::text::{changed, lines, mark, marked};
+use emendate::core::anchor_map::{AnchorMap, AnchorPage};
 use emendate::core::formats::replace::Replacement;
-use emendate::core::formats::{Input, named};
-use emendate::core::words::{Page, Words};
-use emendate::core::{Ask, Find, Op, Order, Pick, Settings, Snapshot, Tier, explain, find, resolve};
+use emendate::core::formats::{FormatInput, format_by_name};
+use emendate::core::{
+    ExpectedMatches, FileAction, Op, OpOrder, ResolveSettings, Snapshot, TextQuery, Tier, explain, find, resolve,
+};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -46,10 +48,10 @@ fn several(edits: usize) -> Box<dyn FnMut()> {
     let base = Snapshot::from_text(&text);
     base.id();
     Box::new(move || {
-        let made = resolve(&base, &ops, Order::Together, Settings::default());
+        let made = resolve(&base, &ops, OpOrder::Together, ResolveSettings::default());
         let made = made.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(made.changes.splices().len(), ops.len());
-        black_box(made.changes.pieces(base.raw()).map(<[u8]>::len).sum::<usize>());
+        black_box(made.changes.chunks(base.raw()).map(<[u8]>::len).sum::<usize>());
     })
 }
 
@@ -84,7 +86,7 @@ pub(crate) fn failure() -> Box<dyn FnMut()> {
 fn search(text: String, old: String, new: String, tier: Option<Tier>) -> Box<dyn FnMut()> {
     Box::new(move || {
         let base = Snapshot::from_text(&text);
-        let found = find(&base, &Find::new(&old, Pick::Unique), &new, Settings::default());
+        let found = find(&base, &TextQuery::new(&old, ExpectedMatches::Unique), &new, ResolveSettings::default());
         assert_eq!(found.as_ref().ok().map(|found| found.tier), tier, "{found:?}");
         black_box(found.map_err(|error| error.to_string())).ok();
     })
@@ -95,7 +97,7 @@ pub(crate) fn diff() -> Box<dyn FnMut()> {
     let text = lines(MB);
     let base = Snapshot::from_text(&text);
     let at = MB / 20 * 10 + 5;
-    let made = resolve(&base, &[op(&mark(at), &changed(at))], Order::Together, Settings::default());
+    let made = resolve(&base, &[op(&mark(at), &changed(at))], OpOrder::Together, ResolveSettings::default());
     let changes = made.unwrap_or_else(|error| panic!("{error}")).changes;
     Box::new(move || {
         let fresh = Snapshot::from_text(&text);
@@ -111,11 +113,11 @@ fn patch(format: &'static str, input: String) -> Box<dyn FnMut()> {
     let edits = marked(LINES, HUNKS);
     let want = edits.fold(text.clone(), |text, at| text.replacen(&mark(at), &changed(at), 1));
     Box::new(move || {
-        let Some(format) = named(format) else { panic!("{format}: no such format") };
-        let request = format.parse(Input::Text(input.clone())).unwrap_or_else(|error| panic!("{error}"));
-        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+        let Some(format) = format_by_name(format) else { panic!("{format}: no such format") };
+        let request = format.parse(FormatInput::Text(input.clone())).unwrap_or_else(|error| panic!("{error}"));
+        let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("no edit") };
         let base = Snapshot::from_text(&text);
-        let made = resolve(&base, ops, Order::AsNeeded, Settings::default());
+        let made = resolve(&base, ops, OpOrder::AsNeeded, ResolveSettings::default());
         let made = made.unwrap_or_else(|error| panic!("{error}"));
         assert!(made.changes.apply(&base) == want.as_bytes(), "another text");
     })
@@ -127,11 +129,11 @@ pub(crate) fn miss() -> Box<dyn FnMut()> {
     let body = hunks([7005], |at| format!("@@ -{0},7 +{0},7 @@", at - 2)).replace("-    let", "-    let &mut");
     let input = format!("--- a/f.rs\n+++ b/f.rs\n{body}");
     Box::new(move || {
-        let Some(format) = named("unified_diff") else { panic!("no such format") };
-        let request = format.parse(Input::Text(input.clone())).unwrap_or_else(|error| panic!("{error}"));
-        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+        let Some(format) = format_by_name("unified_diff") else { panic!("no such format") };
+        let request = format.parse(FormatInput::Text(input.clone())).unwrap_or_else(|error| panic!("{error}"));
+        let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("no edit") };
         let base = Snapshot::from_text(&text);
-        let Err(error) = resolve(&base, ops, Order::AsNeeded, Settings::default()) else { panic!("it fits") };
+        let Err(error) = resolve(&base, ops, OpOrder::AsNeeded, ResolveSettings::default()) else { panic!("it fits") };
         assert_eq!(error.data()["nearest"]["from"], 7003);
         black_box(error.to_string());
     })
@@ -172,20 +174,22 @@ pub(crate) fn hashline() -> Box<dyn FnMut()> {
 /// Twenty lines by word.
 pub(crate) fn anchors() -> Box<dyn FnMut()> {
     let text = lines(LINES);
-    let Some(words) = Words::new(&text) else { panic!("too many lines") };
-    let edit = |at: usize| json!({ "anchor": format!("{}:{}", words.all()[at], mark(at)), "text": changed(at) });
+    let Some(words) = AnchorMap::new(&text) else { panic!("too many lines") };
+    let edit = |at: usize| json!({ "anchor": format!("{}:{}", words.words()[at], mark(at)), "text": changed(at) });
     let edits: Vec<serde_json::Value> = marked(LINES, HUNKS).map(edit).collect();
     let input = json!({ "path": "/f.rs", "edits": edits });
     let want = marked(LINES, HUNKS).fold(text.clone(), |text, at| text.replacen(&mark(at), &changed(at), 1));
     Box::new(move || {
-        let Some(format) = named("anchors") else { panic!("no such format") };
-        let request = format.parse(Input::Json(input.clone())).unwrap_or_else(|error| panic!("{error}"));
-        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+        let Some(format) = format_by_name("anchors") else { panic!("no such format") };
+        let request = format.parse(FormatInput::Json(input.clone())).unwrap_or_else(|error| panic!("{error}"));
+        let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("no edit") };
         let base = Snapshot::from_text(&text);
-        let page = Page::new(&base, words.all());
-        let rows = |op: &Op| page.rows(op, |word| words.is_spent(word)).unwrap_or_else(|why| panic!("{}", why.error));
+        let page = AnchorPage::new(&base, words.words());
+        let rows = |op: &Op| {
+            page.to_line_edit(op, |word| words.is_tombstone(word)).unwrap_or_else(|why| panic!("{}", why.error))
+        };
         let ops: Vec<Op> = ops.iter().map(rows).collect();
-        let made = resolve(&base, &ops, Order::Together, Settings::default());
+        let made = resolve(&base, &ops, OpOrder::Together, ResolveSettings::default());
         let made = made.unwrap_or_else(|error| panic!("{error}"));
         assert!(made.changes.apply(&base) == want.as_bytes(), "another text");
     })

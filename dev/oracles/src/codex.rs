@@ -5,7 +5,9 @@ use crate::make::{self, Files};
 use crate::ours::Ours;
 use crate::tree::{self, Tree};
 use crate::{Counts, feed, in_parallel, install};
-use emendate::core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
+use emendate::core::formats::apply_patch::codex::{
+    self, CodexChange, CodexChangeKind, CodexOutcome, CodexPathState, Failure,
+};
 use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,7 +79,7 @@ impl Codex {
     }
 
     /// What our emulation says to the same.
-    pub fn emulate(&self, before: &Tree, patch: &str, overwrite: bool) -> Result<Outcome, Failure> {
+    pub fn emulate(&self, before: &Tree, patch: &str, overwrite: bool) -> Result<CodexOutcome, Failure> {
         let folder = self.folder.to_string_lossy();
         codex::apply(patch, &folder, overwrite, |path| look(before, &folder, path))
     }
@@ -153,20 +155,20 @@ impl Codex {
         }
     }
 
-    fn after(&self, before: &Tree, changes: &[Change]) -> Option<Tree> {
+    fn after(&self, before: &Tree, changes: &[CodexChange]) -> Option<Tree> {
         let mut tree = before.clone();
         let folder = format!("{}/", self.folder.to_string_lossy());
         let name = |path: &str| path.strip_prefix(&folder).map(str::to_owned);
-        for Change { path, how } in changes {
+        for CodexChange { path, how } in changes {
             let path = name(path)?;
             match how {
-                How::Created(bytes) | How::Edited(bytes) => {
+                CodexChangeKind::Created(bytes) | CodexChangeKind::Edited(bytes) => {
                     tree.insert(path, bytes.clone());
                 }
-                How::Removed => {
+                CodexChangeKind::Removed => {
                     tree.remove(&path)?;
                 }
-                How::Moved { to, bytes } => {
+                CodexChangeKind::Moved { to, bytes } => {
                     tree.remove(&path)?;
                     tree.insert(name(to)?, bytes.clone());
                 }
@@ -209,17 +211,17 @@ pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<Kind>, String
     })
 }
 
-fn look(tree: &Tree, folder: &str, path: &str) -> Looked {
-    let Some(name) = path.strip_prefix(folder) else { return Looked::Missing };
+fn look(tree: &Tree, folder: &str, path: &str) -> CodexPathState {
+    let Some(name) = path.strip_prefix(folder) else { return CodexPathState::Missing };
     let name = name.trim_start_matches('/');
     if let Some(bytes) = tree.get(name) {
-        return Looked::File(bytes.clone());
+        return CodexPathState::File(bytes.clone());
     }
     let below = |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'));
     if name.is_empty() || tree.keys().any(|file| below(name, file)) {
-        return Looked::Directory;
+        return CodexPathState::Directory;
     }
-    if tree.keys().any(|file| below(file, name)) { Looked::Blocked } else { Looked::Missing }
+    if tree.keys().any(|file| below(file, name)) { CodexPathState::Blocked } else { CodexPathState::Missing }
 }
 
 /// The program in an installed package.

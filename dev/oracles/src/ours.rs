@@ -2,7 +2,7 @@
 
 use crate::tree::{self, Tree};
 use emendate::fs::Durability;
-use emendate::{Caller, Config, Engine, Reply, State};
+use emendate::{CallContext, Config, Engine, Reply, StateLocation};
 use serde_json::{Value, json};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,9 +33,9 @@ impl Ours {
     pub fn apply(&self, before: &Tree, text: &str, fields: Value) -> io::Result<(Reply, Tree)> {
         tree::put(&self.root, before)?;
         let config = Config::default().with_durability(Durability::None);
-        let engine = Engine::open(std::slice::from_ref(&self.root), State::Memory, config);
+        let engine = Engine::open(std::slice::from_ref(&self.root), StateLocation::Memory, config);
         let engine = engine.map_err(|error| io::Error::other(error.to_string()))?;
-        let caller = Caller { cwd: Some(self.root.clone()), ..Caller::default() };
+        let caller = CallContext { cwd: Some(self.root.clone()), ..CallContext::default() };
         for path in before.keys() {
             engine.call(&caller, "read", json!({ "file_path": self.root.join(path) }));
         }

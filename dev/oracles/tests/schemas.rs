@@ -2,7 +2,7 @@
 //! bounded, so it is here and not in the program.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test, which ROUNDS makes longer")]
 
-use emendate_schema::{Kind, Schema, read};
+use emendate_schema::{DataFormat, Schema, read};
 use oracles::luck::Luck;
 use serde_json::{Map, Value, json};
 
@@ -145,12 +145,12 @@ fn both_say_the_same() {
         let options = jsonschema::options().should_validate_formats(false);
         let theirs = options.build(&schema).unwrap_or_else(|error| panic!("{seed} {schema} {error}"));
         let text = schema.to_string();
-        let ours = Schema::compile(&text, Kind::Json, &mut |_| Err("not here".to_owned()));
+        let ours = Schema::compile(&text, DataFormat::Json, &mut |_| Err("not here".to_owned()));
         let ours = ours.unwrap_or_else(|broken| panic!("{seed} {schema} {broken:?}"));
         for value in values {
-            let checked = ours.check(&read(Kind::Json, &value.to_string()).unwrap());
+            let checked = ours.check(&read(DataFormat::Json, &value.to_string()).unwrap());
             let fits = checked.violations.is_empty();
-            assert!(!checked.beyond && checked.untried.is_empty(), "{seed}");
+            assert!(!checked.limit_reached && checked.untried_patterns.is_empty(), "{seed}");
             assert_eq!(fits, theirs.is_valid(&value), "round {seed}\n{schema}\n{value}\n{:?}", checked.violations);
             all += 1;
             fit += usize::from(fits);

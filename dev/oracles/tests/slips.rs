@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that reports figures")]
 
 use emendate::core::formats::replace::Replacement;
-use emendate::core::{Order, Settings, Snapshot, Tier, resolve};
+use emendate::core::{OpOrder, ResolveSettings, Snapshot, Tier, resolve};
 use oracles::slips::{Call, REFUSED, Slip, WANTED, calls, sources};
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ struct Tally {
 fn judge(kind: &str, call: &Call, stale: bool, tally: &mut Tally, show: bool) {
     let base = Snapshot::from_text(&call.file);
     let edit = Replacement { old_string: call.old.clone(), new_string: call.new.clone(), ..Replacement::default() };
-    let settings = Settings { stale, ..Settings::default() };
-    let got = edit.to_op().and_then(|op| resolve(&base, &[op], Order::Together, settings));
+    let settings = ResolveSettings { stale, ..ResolveSettings::default() };
+    let got = edit.to_op().and_then(|op| resolve(&base, &[op], OpOrder::Together, settings));
     match (&got, &call.want) {
         (Ok(done), want) => {
             let text = String::from_utf8(done.changes.apply(&base)).unwrap();

@@ -4,7 +4,7 @@ use crate::disk::{self, Node, Tree};
 use crate::driver::{Driver, Kind, Reply, Stage};
 use crate::fill::Names;
 use crate::scene::{Act, Call, Expect, Input, Scene, Thing};
-use emendate::{ATTACHMENTS, MAX_REPLY, REPLY_DATA, REPLY_TEXT};
+use emendate::{ATTACHMENTS, READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
 use serde_json::Value;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -43,12 +43,13 @@ const BESIDE_LINES: usize = 8_192;
 
 /// Checks that a reply keeps the limits on replies, whatever the scene is about.
 fn is_bounded(tool: &str, reply: &Reply) -> Result<(), String> {
-    let text = if matches!(tool, "read" | "text_editor") { MAX_REPLY + BESIDE_LINES } else { REPLY_TEXT };
+    let text =
+        if matches!(tool, "read" | "text_editor") { READ_REPLY_CHARS_MAX + BESIDE_LINES } else { REPLY_TEXT_CHARS_MAX };
     let mut data = reply.data.clone();
     // Images and documents that were asked for have limits of their own.
     data.as_object_mut().and_then(|fields| fields.shift_remove(ATTACHMENTS));
     let (chars, bytes) = (reply.text.chars().count(), data.to_string().len());
-    if chars > text || bytes > REPLY_DATA {
+    if chars > text || bytes > REPLY_DATA_BYTES_MAX {
         return Err(format!("the reply has {chars} characters of text and {bytes} bytes of data"));
     }
     Ok(())

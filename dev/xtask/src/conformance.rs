@@ -240,7 +240,7 @@ mod tests {
 
     /// Everything that a model of the profile is sent about one tool.
     fn told(profile: &str, tool: &str) -> String {
-        let offer = emendate::profile(profile).unwrap().offer(tool).unwrap();
+        let offer = emendate::profile(profile).unwrap().view(tool).unwrap();
         format!("{} {}", offer.prompt(), serde_json::Value::Object(offer.schema()))
     }
 
@@ -265,8 +265,8 @@ mod tests {
     #[test]
     fn every_profile_can_make_files() {
         for profile in emendate::PROFILES {
-            let makes = |offer: &emendate::Offer| matches!(offer.tool, "write" | "apply" | "text_editor");
-            assert!(profile.offers.iter().any(makes), "{}", profile.name);
+            let makes = |offer: &emendate::ToolView| matches!(offer.tool, "write" | "apply" | "text_editor");
+            assert!(profile.views.iter().any(makes), "{}", profile.name);
         }
     }
 }

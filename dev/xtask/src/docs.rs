@@ -7,7 +7,7 @@ use crate::decisions;
 use crate::repo::Repo;
 use emendate::core::formats::FORMATS;
 use emendate::core::{CODES, CodeRow};
-use emendate::{LIMITS, OUTPUTS, Offer, PROFILES, TOOL_ALIASES, TOOLS, Tool};
+use emendate::{LIMITS, OUTPUTS, PROFILES, TOOL_ALIASES, TOOLS, Tool, ToolView};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
@@ -172,14 +172,14 @@ fn tools(_: &Repo) -> String {
     out.push_str("\n# Profiles\n\nWhich tools a server offers, under which names: `emend mcp --profile NAME`.\n\n");
     out.push_str("| profile | for | tools |\n|---|---|---|\n");
     for profile in PROFILES {
-        let offer = |offer: &Offer| {
+        let offer = |offer: &ToolView| {
             if offer.name == offer.tool {
                 format!("`{}`", offer.name)
             } else {
                 format!("`{}` (`{}`)", offer.name, offer.tool)
             }
         };
-        let offers: Vec<String> = profile.offers.iter().map(offer).collect();
+        let offers: Vec<String> = profile.views.iter().map(offer).collect();
         let _ = writeln!(out, "| `{}` | {} | {} |", profile.name, cell(profile.summary), offers.join(", "));
     }
     out

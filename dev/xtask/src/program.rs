@@ -1,7 +1,7 @@
 //! Pages that show what `emend` prints and writes: docs/commands.md from its help, docs/clients from its installations.
 
 use crate::repo::Repo;
-use emendate_clients::{CLIENTS, Client, Format, Roots};
+use emendate_clients::{CLIENTS, Client, ConfigFormat, RootDiscovery};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
     let (name, title) = (client.name, client.title);
     let root = emend.home.join("project");
     let root = root.to_string_lossy();
-    let named = matches!(client.roots, Roots::Named);
+    let named = matches!(client.roots, RootDiscovery::Named);
     let mut install = vec!["mcp", "install", name, "--force"];
     if named {
         install.extend(["--root", &root]);
@@ -150,8 +150,10 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
          ```sh\nemend mcp install {name}{root_flag}\n```\n\nThis adds the following to {}{}. It keeps everything else \
          in the file, and a copy of the old file in `FILE.emend-backup`.\n\n```{}\n{}\n```\n\n",
         shown(client.user),
-        client.moved.map_or(String::new(), |(variable, file)| format!(", or `${variable}/{file}` if it is set")),
-        if client.format == Format::Json { "json" } else { "toml" },
+        client
+            .user_override
+            .map_or(String::new(), |(variable, file)| format!(", or `${variable}/{file}` if it is set")),
+        if client.format == ConfigFormat::Json { "json" } else { "toml" },
         emend.written(&emend.home.join(below_home(client.user)))?.trim_end()
     );
     out.push_str(&started(client));
@@ -188,15 +190,15 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
 fn started(client: &Client) -> String {
     let title = client.title;
     match client.roots {
-        Roots::Here => {
+        RootDiscovery::WorkingDirectory => {
             format!("{title} starts the server in the project, which becomes the only directory it reaches.\n")
         }
-        Roots::Variable(variable) => {
+        RootDiscovery::Variable(variable) => {
             format!(
                 "{title} replaces `{variable}` with the open project, the only directory that the server reaches.\n"
             )
         }
-        Roots::Named => format!(
+        RootDiscovery::Named => format!(
             "{title} has no notion of a project, so name each directory that the server may reach with `--root`.\n"
         ),
     }

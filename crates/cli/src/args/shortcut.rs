@@ -4,12 +4,12 @@ use super::{
     ApplyArgs, CallArgs, Cli, Command, EditArgs, McpArgs, MultiEditArgs, ReadArgs, SearchArgs, ServeArgs, WriteArgs,
     replace,
 };
-use crate::global::Global;
+use crate::global::GlobalArgs;
 use clap::{ArgMatches, Args as _, FromArgMatches as _};
 use std::ffi::OsString;
 
 /// A frequently run command by itself.
-struct Often {
+struct FrequentCommand {
     name: &'static str,
     /// Adds its arguments to a definition.
     augment: fn(clap::Command) -> clap::Command,
@@ -20,7 +20,7 @@ struct Often {
 /// Creates one of them from the names of its variant and of its arguments.
 macro_rules! often {
     ($name:literal, $variant:ident, $arguments:ty) => {
-        Often {
+        FrequentCommand {
             name: $name,
             augment: <$arguments>::augment_args,
             command: |matches| <$arguments>::from_arg_matches_mut(matches).map(Command::$variant),
@@ -28,7 +28,7 @@ macro_rules! often {
     };
 }
 
-static OFTEN: [Often; 10] = [
+static FREQUENT_COMMANDS: [FrequentCommand; 10] = [
     often!("read", Read, ReadArgs),
     often!("search", Search, SearchArgs),
     often!("edit", Edit, EditArgs),
@@ -45,12 +45,12 @@ static OFTEN: [Often; 10] = [
 /// commands and propagating the options takes longer than the rest of a small edit. Anything that this does not accept,
 /// help included, is left to the full definition.
 pub(super) fn parse(line: &[OsString]) -> Option<Cli> {
-    let bare = Global::augment_args(clap::Command::new("emend").disable_help_flag(true));
+    let bare = GlobalArgs::augment_args(clap::Command::new("emend").disable_help_flag(true));
     let at = command_at(&bare, line)?;
-    let often = OFTEN.iter().find(|often| line[at] == often.name)?;
+    let often = FREQUENT_COMMANDS.iter().find(|often| line[at] == often.name)?;
     let words = line.iter().enumerate().filter_map(|(nth, word)| (nth != at).then_some(word));
     let mut matches = (often.augment)(bare).try_get_matches_from(words).ok()?;
-    let global = Global::from_arg_matches_mut(&mut matches).ok()?;
+    let global = GlobalArgs::from_arg_matches_mut(&mut matches).ok()?;
     Some(Cli { global, command: (often.command)(&mut matches).ok()? })
 }
 
@@ -77,7 +77,7 @@ fn command_at(bare: &clap::Command, line: &[OsString]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::{Cli, Command};
-    use super::{Global, OFTEN, Often, parse};
+    use super::{FREQUENT_COMMANDS, FrequentCommand, GlobalArgs, parse};
     use clap::{Args as _, CommandFactory as _, Parser as _};
     use std::ffi::OsString;
 
@@ -89,13 +89,13 @@ mod tests {
     fn the_definition_is_sound_and_the_shortcuts_are_parts_of_it() {
         Cli::command().debug_assert();
         let whole = Cli::command();
-        for Often { name, augment, .. } in &OFTEN {
+        for FrequentCommand { name, augment, .. } in &FREQUENT_COMMANDS {
             let ids = |command: &clap::Command| -> Vec<String> {
                 command.get_arguments().map(|argument| argument.get_id().to_string()).collect()
             };
             let part = augment(clap::Command::new(name));
             assert_eq!(ids(&part), ids(whole.find_subcommand(name).unwrap()), "{name}");
-            Global::augment_args(part).debug_assert();
+            GlobalArgs::augment_args(part).debug_assert();
         }
     }
 

@@ -1,6 +1,6 @@
 //! `emend tour`: four commands on a small file, run by this very program and checked while they are shown.
 
-use crate::{io_error, show};
+use crate::{io_error, output};
 use emendate::core::{Code, Error, Result};
 use std::fs;
 use std::io::{self, Write};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// The file that the tour works on, and the patch that it applies.
-const FILES: &[(&str, &str)] = &[("shop.py", include_str!("shop.py")), ("fix.patch", include_str!("fix.patch"))];
+const TOUR_FILES: &[(&str, &str)] = &[("shop.py", include_str!("shop.py")), ("fix.patch", include_str!("fix.patch"))];
 /// Directory names that are tried for the tour.
 const DIRECTORIES_MAX: usize = 1000;
 
 /// One command of the tour.
-struct Step {
+struct TourStep {
     title: &'static str,
     about: &'static str,
     args: &'static [&'static str],
@@ -25,8 +25,8 @@ struct Step {
     verdict: &'static str,
 }
 
-static STEPS: &[Step] = &[
-    Step {
+static TOUR_STEPS: &[TourStep] = &[
+    TourStep {
         title: "A match that forgives",
         about: "The old text has lost its indentation. The place is found, and the new text fits in.",
         args: &[
@@ -41,7 +41,7 @@ static STEPS: &[Step] = &[
         contains: "            result += item.price * item.amount\n        return result\n",
         verdict: "one line changed, with the file's indentation; the note reports it",
     },
-    Step {
+    TourStep {
         title: "A patch, as a model wrote it",
         about: "It has no line numbers, and other blanks than the file. `apply` takes diffs and search/replace blocks, too.",
         args: &["apply", "fix.patch"],
@@ -49,7 +49,7 @@ static STEPS: &[Step] = &[
         contains: "        return sum(item.amount for item in items)\n",
         verdict: "the patch is applied; only its marked line changed",
     },
-    Step {
+    TourStep {
         title: "A refusal that teaches",
         about: "The old text occurs twice. Emendate never guesses: it shows both places and how to choose.",
         args: &["edit", "shop.py", "--old", "return ", "--new", "yield "],
@@ -57,7 +57,7 @@ static STEPS: &[Step] = &[
         contains: "        return result\n",
         verdict: "refused; the file is as it was",
     },
-    Step {
+    TourStep {
         title: "Undo",
         about: "The last change is taken back, from any process and for all files of the call.",
         args: &["undo"],
@@ -70,21 +70,21 @@ static STEPS: &[Step] = &[
 /// Runs all commands in a new directory; returns 1 if one of them failed its check.
 pub(crate) fn run() -> Result<u8> {
     let directory = new_directory()?;
-    for (name, text) in FILES {
+    for (name, text) in TOUR_FILES {
         fs::write(directory.join(name), text).map_err(|error| io_error(name, &error))?;
     }
-    let mut out = show::stdout();
+    let mut out = output::stdout();
     let walked = walk(&mut out, &directory);
     let failed = *walked.as_ref().unwrap_or(&0);
-    show::quiet_pipe(walked.map(drop))?;
+    output::ignore_broken_pipe(walked.map(drop))?;
     Ok(u8::from(failed > 0))
 }
 
 /// Shows every step; returns the number of those that failed their check.
-fn walk<W: Write>(out: &mut show::Paper<W>, directory: &Path) -> io::Result<usize> {
+fn walk<W: Write>(out: &mut output::StyledWriter<W>, directory: &Path) -> io::Result<usize> {
     out.plain(&format!("Four commands in a new directory: cd {}", directory.display()))?;
     let mut failed = 0;
-    for (index, step) in STEPS.iter().enumerate() {
+    for (index, step) in TOUR_STEPS.iter().enumerate() {
         out.plain("")?;
         out.heading(&format!("{}. {}", index + 1, step.title))?;
         out.plain(&format!("   {}", step.about))?;
@@ -102,7 +102,7 @@ fn walk<W: Write>(out: &mut show::Paper<W>, directory: &Path) -> io::Result<usiz
     out.plain("")?;
     out.heading(&match failed {
         0 => "All four commands behaved. What next:".to_owned(),
-        _ => format!("{failed} of {} commands did not behave; please report it.", STEPS.len()),
+        _ => format!("{failed} of {} commands did not behave; please report it.", TOUR_STEPS.len()),
     })?;
     for (name, text) in show_next(directory) {
         out.plain(&format!("   {name:34} {text}"))?;
@@ -121,7 +121,7 @@ fn show_next(directory: &Path) -> [(String, &'static str); 4] {
 }
 
 /// Creates the step's command. It uses neither the user's configuration nor the user's history.
-fn command(directory: &Path, step: &Step, has_color: bool) -> Command {
+fn command(directory: &Path, step: &TourStep, has_color: bool) -> Command {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("emend"));
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("EMEND_")) {
@@ -137,7 +137,7 @@ fn command(directory: &Path, step: &Step, has_color: bool) -> Command {
     command
 }
 
-fn has_behaved(step: &Step, output: &Output, directory: &Path) -> bool {
+fn has_behaved(step: &TourStep, output: &Output, directory: &Path) -> bool {
     let text = fs::read_to_string(directory.join("shop.py")).unwrap_or_default();
     output.status.code() == Some(step.status) && text.contains(step.contains)
 }

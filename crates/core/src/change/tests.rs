@@ -1,7 +1,7 @@
 //! The laws of change sets, over mixed line ends, marks and encodings.
 
-use super::{ChangeSet, Splice, Tie};
-use crate::charset::{Charset, Declared};
+use super::{ChangeSet, Splice, TieBreak};
+use crate::charset::{Charset, DeclaredEncoding};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use proptest::prelude::*;
@@ -16,7 +16,9 @@ fn snapshot(text: &str, encoding: usize) -> Snapshot {
         2 => (marked(b"\xEF\xBB\xBF", Charset::Utf8), None),
         3 => (marked(b"\xFF\xFE", Charset::Utf16Le), None),
         4 => (marked(b"\xFE\xFF", Charset::Utf16Be), None),
-        _ => (Charset::Latin1.encode(text).unwrap(), Some(Declared { charset: Charset::Latin1, by_call: true })),
+        _ => {
+            (Charset::Latin1.encode(text).unwrap(), Some(DeclaredEncoding { charset: Charset::Latin1, by_call: true }))
+        }
     };
     Snapshot::open(raw, declared).unwrap()
 }
@@ -45,7 +47,7 @@ fn seeds() -> impl Strategy<Value = Vec<(u16, u16, String)>> {
 }
 
 fn after(base: &Snapshot, change: &ChangeSet) -> Snapshot {
-    let declared = Declared { charset: base.codec().charset, by_call: true };
+    let declared = DeclaredEncoding { charset: base.codec().charset, by_call: true };
     let marked = base.codec().mark > 0;
     Snapshot::open(change.apply(base), (!marked && base.codec().charset != Charset::Utf8).then_some(declared)).unwrap()
 }
@@ -88,7 +90,7 @@ proptest! {
     #[test]
     fn between_leads_from_one_to_the_other(a in text(40), b in text(40), encoding in 0..ENCODINGS) {
         let (a, b) = (snapshot(&a, encoding), snapshot(&b, encoding));
-        let change = ChangeSet::between(&a, &b);
+        let change = ChangeSet::diff(&a, &b);
         prop_assert_eq!(change.apply(&a), b.raw());
         prop_assert_eq!(change.is_empty(), a.raw() == b.raw());
     }
@@ -96,7 +98,7 @@ proptest! {
     #[test]
     fn between_other_encodings_replaces_all(a in text(10), b in text(10), from in 0..ENCODINGS, to in 0..ENCODINGS) {
         let (a, b) = (snapshot(&a, from), snapshot(&b, to));
-        prop_assert_eq!(ChangeSet::between(&a, &b).apply(&a), b.raw());
+        prop_assert_eq!(ChangeSet::diff(&a, &b).apply(&a), b.raw());
     }
 
     #[test]
@@ -122,7 +124,7 @@ proptest! {
     fn rebase_converges(base in text(24), encoding in 0..ENCODINGS, x in seeds(), y in seeds()) {
         let base = snapshot(&base, encoding);
         let (Some(x), Some(y)) = (change(&base, &x, 0), change(&base, &y, 1)) else { return Ok(()) };
-        match (y.rebase(&base, &x, Tie::TheirsFirst), x.rebase(&base, &y, Tie::MineFirst)) {
+        match (y.rebase(&base, &x, TieBreak::TheirsFirst), x.rebase(&base, &y, TieBreak::MineFirst)) {
             (Ok(yx), Ok(xy)) => {
                 let left = yx.changes.apply(&after(&base, &x));
                 let right = xy.changes.apply(&after(&base, &y));
@@ -159,24 +161,25 @@ fn shared_context_is_no_overlap_once_trimmed() {
 fn a_touched_claim_merges_and_is_told() {
     let base = snapshot("a\nb\nc\nd\n", 0);
     let mine =
-        ChangeSet::new(&base, [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 7).claiming(Span::new(0, 6))]).unwrap();
-    let onto = |text: &str| mine.rebase(&base, &ChangeSet::between(&base, &snapshot(text, 0)), Tie::TheirsFirst);
+        ChangeSet::new(&base, [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 7).with_read_span(Span::new(0, 6))])
+            .unwrap();
+    let onto = |text: &str| mine.rebase(&base, &ChangeSet::diff(&base, &snapshot(text, 0)), TieBreak::TheirsFirst);
     let near = onto("a\nb\nC!\nd\n").unwrap();
     assert_eq!(near.touched, [7]);
     assert_eq!(near.changes.apply(&snapshot("a\nb\nC!\nd\n", 0)), b"A\nb\nC!\nd\n");
     assert!(onto("a\nb\nc\nD!\n").unwrap().touched.is_empty());
     assert_eq!(onto("X\nb\nc\nd\n").unwrap_err()[0].op, 7);
     let done = onto("A\nb\nc\nd\n").unwrap();
-    assert_eq!((done.already, done.changes.is_empty()), (vec![7], true));
+    assert_eq!((done.already_made, done.changes.is_empty()), (vec![7], true));
 }
 
 #[test]
 fn what_runs_into_a_line_touches_it() {
     let merge = |base: &str, mine: &str, theirs: &str| {
         let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
-        let [mine, other] = [&mine, &theirs].map(|it| ChangeSet::between(&base, it));
-        let ahead = mine.rebase(&base, &other, Tie::TheirsFirst).map(|it| it.changes.apply(&theirs));
-        assert_eq!(ahead.is_err(), other.rebase(&base, &mine, Tie::MineFirst).is_err());
+        let [mine, other] = [&mine, &theirs].map(|it| ChangeSet::diff(&base, it));
+        let ahead = mine.rebase(&base, &other, TieBreak::TheirsFirst).map(|it| it.changes.apply(&theirs));
+        assert_eq!(ahead.is_err(), other.rebase(&base, &mine, TieBreak::MineFirst).is_err());
         ahead.ok().map(|it| String::from_utf8_lossy(&it).into_owned())
     };
     // Before a line, and inside it.
@@ -197,9 +200,9 @@ fn what_runs_into_a_line_touches_it() {
 fn carried_lines_end_as_those_around_them() {
     let carried = |base: &str, mine: &str, theirs: &str| {
         let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
-        let other = ChangeSet::between(&base, &theirs);
-        let rebased = ChangeSet::between(&base, &mine).rebase(&base, &other, Tie::TheirsFirst).unwrap().changes;
-        String::from_utf8(rebased.ended_as(&base, &theirs).unwrap().apply(&theirs)).unwrap()
+        let other = ChangeSet::diff(&base, &theirs);
+        let rebased = ChangeSet::diff(&base, &mine).rebase(&base, &other, TieBreak::TheirsFirst).unwrap().changes;
+        String::from_utf8(rebased.with_line_ends_of(&base, &theirs).unwrap().apply(&theirs)).unwrap()
     };
     assert_eq!(carried("a\nb\n", "new\na\nb\n", "a\r\nb\r\nc\r\n"), "new\r\na\r\nb\r\nc\r\n");
     assert_eq!(carried("a\r\nb\r\n", "new\r\na\r\nb\r\n", "a\nb\nc\n"), "new\na\nb\nc\n");
@@ -217,7 +220,7 @@ fn hostile_inputs_stay_cheap() {
     let base = snapshot(&long, 0);
     let at = |n: usize| Splice::new(Span::new(n * 20, n * 20 + 1), &b"X"[..], 0);
     let mine = ChangeSet::new(&base, (0..10_000).map(at)).unwrap();
-    assert_eq!(mine.rebase(&base, &mine, Tie::MineFirst).unwrap().already.len(), 10_000);
+    assert_eq!(mine.rebase(&base, &mine, TieBreak::MineFirst).unwrap().already_made.len(), 10_000);
     let bits = |seed: u64| {
         let mut state = seed;
         let mut bit = || {
@@ -227,5 +230,5 @@ fn hostile_inputs_stay_cheap() {
         (0..100_000).map(|_| bit()).collect::<String>()
     };
     let (a, b) = (snapshot(&bits(1), 0), snapshot(&bits(2), 0));
-    assert_eq!(ChangeSet::between(&a, &b).apply(&a), b.raw());
+    assert_eq!(ChangeSet::diff(&a, &b).apply(&a), b.raw());
 }

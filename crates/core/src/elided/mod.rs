@@ -25,7 +25,7 @@ pub struct Extent {
 
 /// A lazy edit whose placement is proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expanded {
+pub struct Expansion {
     /// The changes, at exact places of the file.
     pub ops: Vec<Op>,
     /// Placeholders that were read as unchanged code.
@@ -42,7 +42,7 @@ struct Fragment {
 }
 
 /// Both texts by lines.
-struct Texts<'a> {
+struct TextPair<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
     extents: &'a [Extent],
@@ -67,9 +67,9 @@ pub fn without_gaps(old: &str, new: &str) -> String {
 /// The edit that a text with placeholders means. `extents` may be empty: then only lines are compared.
 ///
 /// Errors: the reason, as sentences, why a placeholder could replace other lines as well.
-pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expanded, String> {
+pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
     let gaps = omission::gaps(old, new);
-    let mut texts = Texts { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };
+    let mut texts = TextPair { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };
     let mut fragments = fragments(&texts, &gaps);
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
         return Err("The text has no line beside its placeholders.".to_owned());
@@ -86,11 +86,11 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expanded, Stri
         .zip(placements)
         .filter_map(|(fragment, placement)| Some(op(old, &texts, fragment, &placement?)))
         .collect();
-    Ok(Expanded { ops, gaps: gaps.len() })
+    Ok(Expansion { ops, gaps: gaps.len() })
 }
 
 /// True when a text without a placeholder at either end is a definition out of the middle of the file.
-fn is_part(texts: &Texts<'_>, first: &Fragment, last: &Fragment) -> bool {
+fn is_part(texts: &TextPair<'_>, first: &Fragment, last: &Fragment) -> bool {
     let open = first.gaps[0].is_none() && last.gaps[1].is_none();
     let [begin, end] = [texts.trimmed(&first.lines).start, texts.trimmed(&last.lines).end - 1];
     let filled = |line: &&&str| !line.trim().is_empty();
@@ -100,7 +100,7 @@ fn is_part(texts: &Texts<'_>, first: &Fragment, last: &Fragment) -> bool {
     open && starts && ends && !begins_file
 }
 
-impl Texts<'_> {
+impl TextPair<'_> {
     /// These lines of the new text without blank ones at either end.
     fn trimmed(&self, lines: &Range<usize>) -> Range<usize> {
         let filled = |at: &usize| !self.new[*at].trim().is_empty();
@@ -117,7 +117,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-fn fragments(texts: &Texts<'_>, gaps: &[usize]) -> Vec<Fragment> {
+fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
     let mut out = Vec::new();
     let depth = |at: usize| Some(indent(texts.new[at]));
     let edges = gaps.iter().map(|&at| (at, depth(at))).chain([(texts.new.len(), None)]);
@@ -144,14 +144,14 @@ fn fragments(texts: &Texts<'_>, gaps: &[usize]) -> Vec<Fragment> {
 }
 
 /// The operation that puts a fragment in its place. Lines that differ in trailing blanks alone stay the file's.
-fn op(old: &str, texts: &Texts<'_>, fragment: &Fragment, placement: &Placement) -> Op {
+fn op(old: &str, texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
     let Range { start, end } = placement.old.clone();
     let starts: Vec<usize> =
         core::iter::once(0).chain(memchr::memchr_iter(b'\n', old.as_bytes()).map(|at| at + 1)).collect();
     let begin = |line: usize| starts.get(line).copied().unwrap_or(old.len());
     let span = Span::new(begin(start), begin(end));
     let mut text = String::new();
-    for (line, kept) in fragment.lines.clone().zip(place::kept(texts, &fragment.lines, &(start..end))) {
+    for (line, kept) in fragment.lines.clone().zip(place::matched_lines(texts, &fragment.lines, &(start..end))) {
         text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
         text.push('\n');
     }

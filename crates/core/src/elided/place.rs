@@ -1,10 +1,10 @@
 //! The places of fragments: all that are possible, and whether they mean the same edit.
 
-use super::{Fragment, Texts, indent, pairs, same};
+use super::{Fragment, TextPair, indent, pairs, same};
 use core::ops::Range;
 
 /// Places of one fragment that are compared at most.
-const PLACES_MAX: usize = 10_000;
+const COMPARED_PLACES_MAX: usize = 10_000;
 /// Unchanged lines beside a gap that prove a place even where lines are gone.
 const PROOF_LINES: usize = 2;
 
@@ -27,7 +27,7 @@ struct Edge {
 }
 
 /// The place of every fragment; `None` for one that changes nothing wherever it is.
-pub(super) fn placements(texts: &Texts<'_>, fragments: &[Fragment]) -> Result<Vec<Option<Placement>>, String> {
+pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result<Vec<Option<Placement>>, String> {
     let all: Vec<Vec<Placement>> = fragments.iter().map(|it| candidates(texts, it)).collect::<Result<_, _>>()?;
     let missing = |nth: usize| {
         let Range { start, end } = fragments[nth].lines;
@@ -61,7 +61,7 @@ pub(super) fn placements(texts: &Texts<'_>, fragments: &[Fragment]) -> Result<Ve
 }
 
 /// The only effect of some places.
-fn settle(texts: &Texts<'_>, fragment: &Fragment, mut places: Vec<Placement>) -> Result<Option<Placement>, String> {
+fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>) -> Result<Option<Placement>, String> {
     let is_unchanged = |it: &Placement| {
         let new = &texts.new[fragment.lines.clone()];
         it.old.len() == new.len() && texts.old[it.old.clone()].iter().zip(new).all(|(a, b)| same(a, b))
@@ -90,7 +90,7 @@ fn settle(texts: &Texts<'_>, fragment: &Fragment, mut places: Vec<Placement>) ->
 }
 
 /// Refuses a place where more lines are gone than are new, unless both ends are beyond doubt.
-fn prove(texts: &Texts<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
+fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
     let (old, new) = (&texts.old[place.old.clone()], &texts.new[fragment.lines.clone()]);
     let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
     if filled(old) <= filled(new) {
@@ -115,12 +115,12 @@ fn prove(texts: &Texts<'_>, fragment: &Fragment, place: &Placement) -> Result<()
 }
 
 /// All places that the ends of a fragment allow.
-fn candidates(texts: &Texts<'_>, fragment: &Fragment) -> Result<Vec<Placement>, String> {
+fn candidates(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Placement>, String> {
     let starts = starts(texts, fragment);
     let ends = ends(texts, fragment)?;
     let only = fragment.lines.len() == 1 && fragment.gaps.iter().all(Option::is_some);
     let mut out = Vec::new();
-    if starts.len().saturating_mul(ends.len()) > PLACES_MAX && !only {
+    if starts.len().saturating_mul(ends.len()) > COMPARED_PLACES_MAX && !only {
         let Range { start, end } = fragment.lines;
         return Err(format!("The lines {}-{end} of the text occur too often in the file.", start + 1));
     }
@@ -141,7 +141,7 @@ fn candidates(texts: &Texts<'_>, fragment: &Fragment) -> Result<Vec<Placement>, 
 }
 
 /// The lines of the file at which a fragment may begin, in order.
-fn starts(texts: &Texts<'_>, fragment: &Fragment) -> Vec<Edge> {
+fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     let first = fragment.lines.start;
     let filled = || texts.old.iter().position(|line| !line.trim().is_empty());
     if fragment.gaps[0].is_none() && !texts.part {
@@ -160,7 +160,7 @@ fn starts(texts: &Texts<'_>, fragment: &Fragment) -> Vec<Edge> {
 /// The line of the file beside which the new lines at one end of a fragment go: that of the first line behind them, or of
 /// the last one in front of them, which must be in one place only. None where the file has one of the new lines
 /// elsewhere, or where its own line in the gap looks like one of them and may be what they replace.
-fn beside_new(texts: &Texts<'_>, lines: Range<usize>, at_start: bool) -> Vec<usize> {
+fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<usize> {
     let known = |&at: &usize| !texts.new[at].trim().is_empty() && matching(texts, at).next().is_some();
     let anchor = if at_start { lines.clone().find(known) } else { lines.clone().rev().find(known) };
     let Some(anchor) = anchor else { return Vec::new() };
@@ -198,7 +198,7 @@ fn are_alike(a: &str, b: &str) -> bool {
 /// The lines of the file behind which a fragment may end, in order.
 ///
 /// Errors: the end of a symbol that may or may not be its end.
-fn ends(texts: &Texts<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> {
+fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> {
     let last = fragment.lines.end - 1;
     let count = texts.old.len();
     if fragment.gaps[1].is_none() && !texts.part {
@@ -235,20 +235,20 @@ fn closes(line: &str) -> bool {
 }
 
 /// The lines of the file that are this line of the new text, within the symbol that both are in.
-fn matching<'t>(texts: &'t Texts<'_>, line: usize) -> impl Iterator<Item = usize> + use<'t> {
+fn matching<'t>(texts: &'t TextPair<'_>, line: usize) -> impl Iterator<Item = usize> + use<'t> {
     let range = scope(texts, line).map_or(0..texts.old.len(), Range::clone);
     let text = texts.new[line];
     range.filter(move |&at| texts.old.get(at).is_some_and(|old| same(old, text)))
 }
 
 /// The lines in the file of the innermost symbol around a line of the new text.
-fn scope<'t>(texts: &'t Texts<'_>, line: usize) -> Option<&'t Range<usize>> {
+fn scope<'t>(texts: &'t TextPair<'_>, line: usize) -> Option<&'t Range<usize>> {
     let around = texts.extents.iter().filter(|it| it.new.contains(&line));
     around.min_by_key(|it| it.new.len()).map(|it| &it.old)
 }
 
 /// For every line of a fragment the line of the file that it is.
-pub(super) fn kept(texts: &Texts<'_>, new: &Range<usize>, old: &Range<usize>) -> Vec<Option<usize>> {
+pub(super) fn matched_lines(texts: &TextPair<'_>, new: &Range<usize>, old: &Range<usize>) -> Vec<Option<usize>> {
     let mut out = vec![None; new.len()];
     let [a, b]: [Vec<&str>; 2] = [&texts.old[old.clone()], &texts.new[new.clone()]]
         .map(|lines| lines.iter().map(|line| line.trim_end()).collect());

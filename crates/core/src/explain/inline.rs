@@ -1,22 +1,22 @@
 //! Changes within lines, by words: for a terminal that highlights them, and for a word diff.
 
-use super::{DiffText, Hunk, LineKind, cut_mark};
-use crate::find::tokens::{stretches, tokens};
+use super::{DiffHunk, DiffText, LineKind, cut_mark};
+use crate::find::tokens::{token_runs, tokens};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Percentage of words that two sides must have in common before highlighting differences helps.
-const ALIKE: usize = 30;
+const COMMON_WORDS_PERCENT_MIN: usize = 30;
 
 /// Cells (words × words) for all comparisons of one diff; about 0.1 s at worst.
-const BUDGET: usize = 20_000_000;
+const COMPARISON_CELLS_MAX: usize = 20_000_000;
 
 /// A line with its kind.
-type Line<'a> = (LineKind, &'a str);
+type MarkedLine<'a> = (LineKind, &'a str);
 
 /// A part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct LineSegment<'a> {
     /// The part is only on this side.
     pub changed: bool,
     /// Its text.
@@ -25,11 +25,11 @@ pub struct Piece<'a> {
 
 /// Splits each line into segments. Removed lines are compared with the added ones that follow them; unchanged lines,
 /// and lines that have too little in common with their replacement, are one unmarked segment.
-pub fn inline<'a>(lines: &[Line<'a>]) -> Vec<Vec<Piece<'a>>> {
+pub fn inline<'a>(lines: &[MarkedLine<'a>]) -> Vec<Vec<LineSegment<'a>>> {
     let mut out = Vec::with_capacity(lines.len());
-    let mut budget = BUDGET;
+    let mut budget = COMPARISON_CELLS_MAX;
     for (removed, added) in runs(lines) {
-        let whole = |line: &Line<'a>| vec![Piece { changed: false, text: line.1 }];
+        let whole = |line: &MarkedLine<'a>| vec![LineSegment { changed: false, text: line.1 }];
         match compared(removed, added, &mut budget) {
             Some(sides) => out.extend(sides.into_iter().flat_map(|side| side.by_line())),
             None => out.extend(removed.iter().chain(added).map(whole)),
@@ -40,16 +40,17 @@ pub fn inline<'a>(lines: &[Line<'a>]) -> Vec<Vec<Piece<'a>>> {
 
 /// Formats the hunks with `[-old-]` and `{+new+}` around words that differ, in at most `limit` bytes, cut between
 /// lines, with a remark.
-pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
+pub fn by_words(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
-    let mut budget = BUDGET;
+    let mut budget = COMPARISON_CELLS_MAX;
     let mut shown = 0;
     for hunk in hunks {
         let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
         // Writing to a String cannot fail.
         let _ = writeln!(out.text, "@@ line {number} @@");
         let texts: Vec<Cow<'_, str>> = hunk.lines.iter().map(|line| line.shown(usize::MAX)).collect();
-        let lines: Vec<Line<'_>> = hunk.lines.iter().zip(&texts).map(|(line, text)| (line.kind, &**text)).collect();
+        let lines: Vec<MarkedLine<'_>> =
+            hunk.lines.iter().zip(&texts).map(|(line, text)| (line.kind, &**text)).collect();
         let mut at = 0;
         for (removed, added) in runs(&lines) {
             let text = merged(removed, added, &mut budget);
@@ -60,13 +61,13 @@ pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
             out.text.push_str(&text);
             let kept = removed.first().is_some_and(|line| line.0 == LineKind::Kept);
             if kept && hunk.lines[at].is_whole() {
-                out.shows(number);
+                out.mark_shown(number);
             }
             number += if kept { 1 } else { added.len() };
             at += removed.len() + added.len();
         }
         shown += at;
-        out.cut |= hunk.left_out.lines() > 0;
+        out.cut |= hunk.omitted.lines() > 0;
         if out.cut {
             out.text.push_str(&cut_mark(hunks, shown));
             return out;
@@ -77,10 +78,10 @@ pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
 
 /// Groups lines into pairs of removed lines and the added ones that replace them; an unchanged line is a pair of its
 /// own, on the first side.
-fn runs<'l, 'a>(mut lines: &'l [Line<'a>]) -> Vec<(&'l [Line<'a>], &'l [Line<'a>])> {
+fn runs<'l, 'a>(mut lines: &'l [MarkedLine<'a>]) -> Vec<(&'l [MarkedLine<'a>], &'l [MarkedLine<'a>])> {
     let mut out = Vec::new();
     while let Some(first) = lines.first() {
-        let length = |lines: &[Line<'_>], kind| lines.iter().take_while(|line| line.0 == kind).count();
+        let length = |lines: &[MarkedLine<'_>], kind| lines.iter().take_while(|line| line.0 == kind).count();
         let removed = if first.0 == LineKind::Kept { 1 } else { length(lines, LineKind::Removed) };
         let added = if first.0 == LineKind::Kept { 0 } else { length(&lines[removed..], LineKind::Added) };
         let (run, rest) = lines.split_at(removed + added);
@@ -91,27 +92,27 @@ fn runs<'l, 'a>(mut lines: &'l [Line<'a>]) -> Vec<(&'l [Line<'a>], &'l [Line<'a>
 }
 
 /// The words of some lines, and whether each is also on the other side.
-struct Side<'a> {
+struct WordSide<'a> {
     /// Words in order; each line end is a word.
     words: Vec<&'a str>,
     kept: Vec<bool>,
 }
 
-impl<'a> Side<'a> {
-    fn new(lines: &[Line<'a>]) -> Side<'a> {
+impl<'a> WordSide<'a> {
+    fn new(lines: &[MarkedLine<'a>]) -> WordSide<'a> {
         let words: Vec<&str> = lines.iter().flat_map(|line| tokens(line.1).into_iter().chain(["\n"])).collect();
         let kept = vec![false; words.len()];
-        Side { words, kept }
+        WordSide { words, kept }
     }
 
-    fn by_line(&self) -> Vec<Vec<Piece<'a>>> {
+    fn by_line(&self) -> Vec<Vec<LineSegment<'a>>> {
         let mut out = Vec::new();
         let mut line = Vec::new();
         for (text, kept) in self.words.iter().zip(&self.kept) {
             if *text == "\n" {
                 out.push(std::mem::take(&mut line));
             } else {
-                line.push(Piece { changed: !kept, text });
+                line.push(LineSegment { changed: !kept, text });
             }
         }
         out
@@ -119,26 +120,26 @@ impl<'a> Side<'a> {
 }
 
 /// Compares both sides; `None` if they have too little in common, or the budget is used up.
-fn compared<'a>(removed: &[Line<'a>], added: &[Line<'a>], budget: &mut usize) -> Option<[Side<'a>; 2]> {
+fn compared<'a>(removed: &[MarkedLine<'a>], added: &[MarkedLine<'a>], budget: &mut usize) -> Option<[WordSide<'a>; 2]> {
     if removed.is_empty() || added.is_empty() {
         return None;
     }
-    let (mut old, mut new) = (Side::new(removed), Side::new(added));
+    let (mut old, mut new) = (WordSide::new(removed), WordSide::new(added));
     *budget = budget.checked_sub(old.words.len().saturating_mul(new.words.len()))?;
-    for stretch in stretches(&old.words, &new.words) {
+    for stretch in token_runs(&old.words, &new.words) {
         if let Some(kept) = stretch.kept {
             old.kept[kept].fill(true);
             new.kept[stretch.new].fill(true);
         }
     }
-    let telling = |side: &Side<'_>| side.words.iter().filter(|word| !word.trim().is_empty()).count();
+    let telling = |side: &WordSide<'_>| side.words.iter().filter(|word| !word.trim().is_empty()).count();
     let common = new.words.iter().zip(&new.kept).filter(|(word, kept)| **kept && !word.trim().is_empty()).count();
     let most = telling(&old).max(telling(&new));
-    (common * 100 >= most * ALIKE && common > 0).then_some([old, new])
+    (common * 100 >= most * COMMON_WORDS_PERCENT_MIN && common > 0).then_some([old, new])
 }
 
 /// Formats one pair of runs as text with the changed words marked.
-fn merged(removed: &[Line<'_>], added: &[Line<'_>], budget: &mut usize) -> String {
+fn merged(removed: &[MarkedLine<'_>], added: &[MarkedLine<'_>], budget: &mut usize) -> String {
     let mut out = String::new();
     if let [(LineKind::Kept, line)] = removed {
         let _ = writeln!(out, "{line}");
@@ -166,7 +167,7 @@ fn merged(removed: &[Line<'_>], added: &[Line<'_>], budget: &mut usize) -> Strin
 }
 
 /// Writes the words from `at` up to the next common one between two marks; returns its index.
-fn marked(out: &mut String, side: &Side<'_>, at: usize, marks: (&str, &str)) -> usize {
+fn marked(out: &mut String, side: &WordSide<'_>, at: usize, marks: (&str, &str)) -> usize {
     let end = at + side.kept.iter().skip(at).take_while(|kept| !**kept).count();
     let text: String = side.words.get(at..end).unwrap_or_default().concat();
     if !text.is_empty() {
@@ -182,8 +183,8 @@ fn marked(out: &mut String, side: &Side<'_>, at: usize, marks: (&str, &str)) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DiffLine, Hunk, LeftOut, LineKind, LineWindow};
-    use super::{Piece, by_words, inline};
+    use super::super::{DiffHunk, DiffLine, LineKind, LineWindow, OmittedLines};
+    use super::{LineSegment, by_words, inline};
     use proptest::prelude::*;
 
     fn kind(sign: char) -> LineKind {
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    fn marked(line: &[Piece<'_>]) -> String {
+    fn marked(line: &[LineSegment<'_>]) -> String {
         line.iter().map(|it| if it.changed { format!("<{}>", it.text) } else { it.text.to_owned() }).collect()
     }
 
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(got, ["f(a, b)", "f(a, b)", "<g><(><c><)>"]);
     }
 
-    fn hunk(text: &str) -> Hunk {
+    fn hunk(text: &str) -> DiffHunk {
         let line = |(kind, text): (LineKind, &str)| DiffLine {
             kind,
             text: text.to_owned(),
@@ -225,7 +226,7 @@ mod tests {
             window: LineWindow::default(),
         };
         let lines: Vec<DiffLine> = lines_of(text).into_iter().map(line).collect();
-        Hunk { old_start: 3, old_lines: 1, new_start: 3, new_lines: 1, lines, left_out: LeftOut::default() }
+        DiffHunk { old_start: 3, old_lines: 1, new_start: 3, new_lines: 1, lines, omitted: OmittedLines::default() }
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! The snippet of a reply: the changed places of the new version with line numbers, and removed lines without a
 //! replacement.
 
-use super::{DiffLine, DiffText, Hunk, LineKind};
+use super::{DiffHunk, DiffLine, DiffText, LineKind};
 use std::fmt::Write as _;
 
 /// Removed lines shown at one place; the others are counted.
-const REMOVED: usize = 3;
+const REMOVED_LINES_MAX: usize = 3;
 /// Characters shown of a removed line.
-const REMOVED_WIDTH: usize = 160;
+const REMOVED_LINE_CHARS_MAX: usize = 160;
 /// Gutter of a removed line, which has no number any more.
-const NO_NUMBER: &str = "-      \t";
+const REMOVED_LINE_GUTTER: &str = "-      \t";
 
 /// Formats the changed places of the new version with line numbers and `>` before changed lines, in at most about
 /// `limit` bytes, cut between lines, with a remark (seed 000). Where more lines were removed than added, the removed
 /// ones are shown with `-` and without a number. A long line is trimmed so that the first change is always shown.
-pub fn snippet(hunks: &[Hunk], limit: usize) -> DiffText {
+pub fn snippet(hunks: &[DiffHunk], limit: usize) -> DiffText {
     let mut out = DiffText::default();
     for (nth, hunk) in hunks.iter().enumerate() {
         if nth > 0 {
@@ -40,7 +40,7 @@ pub fn snippet(hunks: &[Hunk], limit: usize) -> DiffText {
                 break;
             }
         }
-        out.cut |= hunk.left_out.kept + hunk.left_out.added > 0;
+        out.cut |= hunk.omitted.context + hunk.omitted.added > 0;
         if out.cut {
             out.text.push_str("... (truncated)\n");
             return out;
@@ -71,16 +71,16 @@ fn numbered(line: &DiffLine, number: usize, limit: usize, out: &mut DiffText) ->
     out.text.push_str(&text);
     out.text.push('\n');
     if text.len() == line.text.len() && line.is_whole() {
-        out.shows(number);
+        out.mark_shown(number);
     }
     true
 }
 
 /// Adds removed lines that have fewer replacements: the first ones, and the number of the others.
-fn removed(hunk: &Hunk, run: &[DiffLine], limit: usize, out: &mut DiffText) {
+fn removed(hunk: &DiffHunk, run: &[DiffLine], limit: usize, out: &mut DiffText) {
     let Some(last) = run.last() else { return };
     let rest = hunk.lines.iter().skip_while(|line| !std::ptr::eq(*line, last)).skip(1);
-    let (mut added, mut more, mut adding) = (0, hunk.left_out.removed, true);
+    let (mut added, mut more, mut adding) = (0, hunk.omitted.removed, true);
     for line in rest {
         adding &= line.kind == LineKind::Added;
         added += usize::from(adding);
@@ -90,24 +90,24 @@ fn removed(hunk: &Hunk, run: &[DiffLine], limit: usize, out: &mut DiffText) {
         }
     }
     let gone = run.len() + more;
-    if gone <= added + if adding { hunk.left_out.added } else { 0 } {
+    if gone <= added + if adding { hunk.omitted.added } else { 0 } {
         return;
     }
     let mut shown = 0;
-    for line in run.iter().take(REMOVED) {
-        let text = line.shown(REMOVED_WIDTH);
+    for line in run.iter().take(REMOVED_LINES_MAX) {
+        let text = line.shown(REMOVED_LINE_CHARS_MAX);
         // The change itself needs the other half.
         if out.text.len() + text.len() > limit / 2 {
             break;
         }
-        out.text.extend([NO_NUMBER, &text, "\n"]);
+        out.text.extend([REMOVED_LINE_GUTTER, &text, "\n"]);
         shown += 1;
     }
     if gone > shown {
         let lines = if gone - shown == 1 { "line" } else { "lines" };
         let which = if shown == 0 { "" } else { "more " };
         // Writing to a String cannot fail.
-        let _ = writeln!(out.text, "{NO_NUMBER}⟪{} {which}{lines} removed⟫", gone - shown);
+        let _ = writeln!(out.text, "{REMOVED_LINE_GUTTER}⟪{} {which}{lines} removed⟫", gone - shown);
     }
 }
 

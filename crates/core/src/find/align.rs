@@ -1,11 +1,11 @@
 //! Alignment of lines by their keys: the heaviest common subsequence, and whether it is unique.
 
 /// Pairs (old, file) of an alignment, increasing on both sides.
-pub(super) type Pairs = Vec<(usize, usize)>;
+pub(super) type LinePairs = Vec<(usize, usize)>;
 
 /// Computes the heaviest alignment of `old` with `file` twice: as early as possible and as late as possible. Costs
 /// `old.len() * file.len()` cells.
-pub(super) fn align(old: &[u64], file: &[u64], weight: impl Fn(usize) -> u32) -> (Pairs, Pairs) {
+pub(super) fn align(old: &[u64], file: &[u64], weight: impl Fn(usize) -> u32) -> (LinePairs, LinePairs) {
     let width = file.len() + 1;
     // best[i][j]: the weight of aligning old[i..] with file[j..].
     let mut best = vec![0u32; (old.len() + 1) * width];

@@ -6,30 +6,30 @@
 //! are listed and nothing is written.
 
 use super::align::align;
-use super::copied;
-use super::destination::{self, Depth, Matched};
-use super::fold::{self, Look, is_blank};
+use super::copied_numbers;
+use super::fold::{self, Normalization, is_blank};
 use super::indent::{self, IndentMap};
-use super::place::{Place, Plan};
-use super::refusal::{Reason, Refusal};
-use super::search::{Index, Search, Trial, span_of, split};
-use super::tokens::ratio;
-use super::{Found, Hit, Tier, candidates, failure, omission};
+use super::match_site::{MatchSite, SitePlan};
+use super::refusal::{MatchRefusal, RefusalReason};
+use super::search::{CandidateSites, MatchSearch, SearchIndex, span_of, split};
+use super::target_indent::{self, Depth, MatchedLine};
+use super::tokens::share;
+use super::{TextMatch, TextMatches, Tier, failure, omission, select};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::error::{Error, Result};
-use crate::op::{Anchors, Find, Pick, Settings, TextNames};
+use crate::op::{AnchorPair, ExpectedMatches, ResolveSettings, TextNames, TextQuery};
 use crate::resolve;
 
 /// Cells (new lines × lines of the file) for all places together.
-const CELLS: usize = 8_000_000;
+const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
 /// Places that are examined.
-const PLACES: usize = 1_000;
-const LIKE: f64 = 0.5;
-const MARGIN: f64 = 0.15;
+const EXAMINED_PLACES_MAX: usize = 1_000;
+const LIKENESS_MIN: f64 = 0.5;
+const LIKENESS_MARGIN: f64 = 0.15;
 
 /// A range of lines from one anchor to the other.
-struct Stretch {
+struct AnchoredRange {
     first: usize,
     last: usize,
     /// `None` if the anchors do not have consistent indentation in the file: they then say nothing about it.
@@ -41,20 +41,32 @@ struct Stretch {
 /// Finds the lines between two anchors, and computes the edits that replace them by `new`.
 ///
 /// Errors: `match.not_found`, `match.ambiguous`, `edit.would_misindent`, `edit.omission`.
-pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings: Settings) -> Result<Found> {
+pub(crate) fn between(
+    index: &SearchIndex<'_>,
+    anchors: &AnchorPair,
+    new: &str,
+    settings: ResolveSettings,
+) -> Result<TextMatches> {
     let old = format!("{}\n{}", anchors.first, anchors.last);
-    let find =
-        Find { line: anchors.line, at: anchors.at.clone(), names: TextNames::LINES, ..Find::new(&old, Pick::Unique) };
+    let find = TextQuery {
+        line: anchors.line,
+        at: anchors.at.clone(),
+        names: TextNames::LINES,
+        ..TextQuery::new(&old, ExpectedMatches::Unique)
+    };
     omission::check(&find, new, settings)?;
-    let bare =
-        if settings.deletes_literally() { None } else { copied::of_replacement(index.base, &anchors.first, new)? };
+    let bare = if settings.deletes_literally() {
+        None
+    } else {
+        copied_numbers::uncopied_replacement(index.base, &anchors.first, new)?
+    };
     let copied = bare.is_some();
     let new = bare.as_deref().unwrap_or(new);
-    let search = Search::new(index, &find, new);
-    let refused = |refusal: &Refusal| failure::refused(&search, Tier::Drift, refusal);
+    let search = MatchSearch::new(index, &find, new);
+    let refused = |refusal: &MatchRefusal| failure::refused(&search, Tier::Drift, refusal);
     if settings.stale {
         let why = "The file changed since it was read, and anchors do not show what lies between them.";
-        return Err(refused(&Refusal::new(Reason::Unlike, why)));
+        return Err(refused(&MatchRefusal::new(RefusalReason::Unlike, why)));
     }
     let mut stretches = stretches(&search, anchors).map_err(|it| refused(&it))?;
     if stretches.is_empty() {
@@ -62,19 +74,21 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     }
     let best = stretches.iter().map(|it| it.kept).fold(0.0, f64::max);
     if anchors.at.is_none() {
-        stretches.retain(|it| it.kept > best - MARGIN);
+        stretches.retain(|it| it.kept > best - LIKENESS_MARGIN);
     }
-    let place =
-        |it: &Stretch| Place { span: span_of(search.lines(), it.first, it.last + 1), plan: Plan::Ready(Vec::new()) };
-    let trial = Trial { places: stretches.iter().map(place).collect(), ..Trial::default() };
-    let candidates::Choice { places: chosen, note: choice } =
-        candidates::chosen(&search, Tier::Drift, trial).map_err(in_own_fields)?;
+    let place = |it: &AnchoredRange| MatchSite {
+        span: span_of(search.lines(), it.first, it.last + 1),
+        plan: SitePlan::Ready(Vec::new()),
+    };
+    let trial = CandidateSites { places: stretches.iter().map(place).collect(), ..CandidateSites::default() };
+    let select::SelectedSites { places: chosen, note: choice } =
+        select::select(&search, Tier::Drift, trial).map_err(in_own_fields)?;
     let start = chosen.first().map(|place| place.span.start());
     let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
         return Err(failure::not_found(&search, Tier::Drift));
     };
     // A place named by its id has been shown.
-    if stretch.kept < LIKE && anchors.at.is_none() {
+    if stretch.kept < LIKENESS_MIN && anchors.at.is_none() {
         return Err(unvouched(&search, stretch, &chosen));
     }
     let depth = depth(&search, stretch, anchors);
@@ -86,16 +100,16 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     )];
     notes.extend(choice);
     if copied {
-        notes.push(copied::COPIED_NUMBERS.to_owned());
+        notes.push(copied_numbers::COPIED_NUMBERS_NOTE.to_owned());
     }
     if is_files(depth) {
-        notes.push(destination::NOTE.to_owned());
+        notes.push(target_indent::WRITTEN_AS_IS_NOTE.to_owned());
     } else if stretch.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {
         notes.push(
             "The anchors have another indentation than the file; the new text was shifted to the file's.".to_owned(),
         );
     }
-    Ok(Found { tier: Tier::Drift, hits: vec![hit], notes })
+    Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })
 }
 
 /// Adapts the error of several places to the fields of this format.
@@ -119,10 +133,10 @@ fn in_own_fields(error: Error) -> Error {
 }
 
 /// Creates the error for an anchor that is not in the file, naming its field.
-fn missing(search: &Search<'_>, anchors: &Anchors) -> Error {
-    let keys = search.close_keys();
+fn missing(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Error {
+    let keys = search.run_hashes();
     let line_of = |line: &str| {
-        let wanted = fold::key(line, Look::Trimmed);
+        let wanted = fold::normalized_hash(line, Normalization::Indentation);
         keys.iter().position(|key| *key == wanted)
     };
     let (field, line, why) = match (line_of(&anchors.first), line_of(&anchors.last)) {
@@ -133,21 +147,22 @@ fn missing(search: &Search<'_>, anchors: &Anchors) -> Error {
             ("end_line_text", &anchors.last, why)
         }
     };
-    let find = Find::new(line, Pick::Unique);
-    let alone = Search::new(search.index, &find, "");
+    let find = TextQuery::new(line, ExpectedMatches::Unique);
+    let alone = MatchSearch::new(search.index, &find, "");
     failure::no_such_line(&alone, Tier::Drift, field, &why)
 }
 
-fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Refusal> {
-    let keys = search.close_keys();
-    let [first, last] = [&anchors.first, &anchors.last].map(|line| fold::key(line, Look::Trimmed));
+fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<AnchoredRange>, MatchRefusal> {
+    let keys = search.run_hashes();
+    let [first, last] =
+        [&anchors.first, &anchors.last].map(|line| fold::normalized_hash(line, Normalization::Indentation));
     let places = |wanted: u64| (0..keys.len()).filter(|&at| keys[at] == wanted).collect::<Vec<usize>>();
     let (starts, ends) = (places(first), places(last));
     let (mut out, mut cells) = (Vec::new(), 0usize);
     if is_blank(&anchors.first) || is_blank(&anchors.last) {
         return Ok(out);
     }
-    for start in starts.into_iter().take(PLACES) {
+    for start in starts.into_iter().take(EXAMINED_PLACES_MAX) {
         let from = ends.partition_point(|&end| end <= start);
         let pairs = |end: usize| {
             indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
@@ -155,79 +170,86 @@ fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Ref
         let fits = |&end: &usize| Some((end, Some(IndentMap::shift(&pairs(end))?)));
         // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
         let only = || if let [end] = &ends[from..] { Some((*end, None)) } else { None };
-        let Some((end, indent)) = ends[from..].iter().take(PLACES).find_map(fits).or_else(only) else { continue };
+        let Some((end, indent)) = ends[from..].iter().take(EXAMINED_PLACES_MAX).find_map(fits).or_else(only) else {
+            continue;
+        };
         cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));
-        if cells > CELLS {
-            return Err(Refusal::new(Reason::TooLarge, "The lines between the anchors are too many to compare."));
+        if cells > ALIGNMENT_CELLS_MAX {
+            return Err(MatchRefusal::new(
+                RefusalReason::TooLarge,
+                "The lines between the anchors are too many to compare.",
+            ));
         }
         let kept = kept(search, start, end);
-        out.push(Stretch { first: start, last: end, indent, kept });
+        out.push(AnchoredRange { first: start, last: end, indent, kept });
     }
     Ok(out)
 }
 
 /// Returns the share of the lines between the anchors, by weight, that the new text repeats in order.
-fn kept(search: &Search<'_>, start: usize, end: usize) -> f64 {
+fn kept(search: &MatchSearch<'_>, start: usize, end: usize) -> f64 {
     let inner: Vec<usize> = (start + 1..end).filter(|&at| !is_blank(search.line(at))).collect();
     if inner.is_empty() {
         return 1.0;
     }
-    let weight = |line: usize| fold::substance(search.line(line), 1_000).max(1);
-    let file: Vec<u64> = inner.iter().map(|&at| search.close_keys()[at]).collect();
-    let new: Vec<u64> = split(search.new).iter().map(|line| fold::key(line, Look::Trimmed)).collect();
+    let weight = |line: usize| fold::count_alnum(search.line(line), 1_000).max(1);
+    let file: Vec<u64> = inner.iter().map(|&at| search.run_hashes()[at]).collect();
+    let new: Vec<u64> =
+        split(search.new).iter().map(|line| fold::normalized_hash(line, Normalization::Indentation)).collect();
     let (pairs, _) = align(&file, &new, |at| u32::try_from(weight(inner[at])).unwrap_or(1));
     let there: usize = pairs.iter().map(|&(at, _)| weight(inner[at])).sum();
-    ratio(there, inner.iter().map(|&at| weight(at)).sum())
+    share(there, inner.iter().map(|&at| weight(at)).sum())
 }
 
-fn unvouched(search: &Search<'_>, stretch: &Stretch, places: &[Place<'_>]) -> Error {
+fn unvouched(search: &MatchSearch<'_>, stretch: &AnchoredRange, places: &[MatchSite<'_>]) -> Error {
     let percent = stretch.kept * 100.0;
     let why = format!(
         "Between the anchors lie lines {} to {}, of which the new text has only {percent:.0} % again.",
         stretch.first + 2,
         stretch.last
     );
-    failure::no_such_place(search, Tier::Drift, &Refusal::new(Reason::Unlike, why), places)
+    failure::no_such_place(search, Tier::Drift, &MatchRefusal::new(RefusalReason::Unlike, why), places)
 }
 
 /// Determines the depth for which the new text was written.
-fn depth(search: &Search<'_>, stretch: &Stretch, anchors: &Anchors) -> Depth {
+fn depth(search: &MatchSearch<'_>, stretch: &AnchoredRange, anchors: &AnchorPair) -> Depth {
     let matched = [
-        Matched { old: &anchors.first, file: search.line(stretch.first) },
-        Matched { old: &anchors.last, file: search.line(stretch.last) },
+        MatchedLine { old: &anchors.first, file: search.line(stretch.first) },
+        MatchedLine { old: &anchors.last, file: search.line(stretch.last) },
     ];
-    destination::depth(&matched, &split(search.new))
+    target_indent::target_depth(&matched, &split(search.new))
 }
 
 fn is_files(depth: Depth) -> bool {
     matches!(depth, Depth::File | Depth::LikelyFile)
 }
 
-fn hit(search: &Search<'_>, stretch: &Stretch, depth: Depth) -> Result<Hit, Refusal> {
+fn hit(search: &MatchSearch<'_>, stretch: &AnchoredRange, depth: Depth) -> Result<TextMatch, MatchRefusal> {
     let span = span_of(search.lines(), stretch.first, stretch.last + 1);
     let indent = match &stretch.indent {
         _ if search.new.is_empty() || is_files(depth) => &IndentMap::Verbatim,
         Some(indent) if depth == Depth::OldText => indent,
-        _ => return Err(Refusal::new(Reason::Misindent, destination::UNCLEAR)),
+        _ => return Err(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)),
     };
-    let lines: Result<Vec<String>, Refusal> = split(search.new).iter().map(|line| indent.apply(line, false)).collect();
+    let lines: Result<Vec<String>, MatchRefusal> =
+        split(search.new).iter().map(|line| indent.apply(line, false)).collect();
     let text = lines?.join("\n");
     if text.is_empty() {
-        return Ok(super::tier::exact::hit(search, span, ""));
+        return Ok(super::tier::exact::whole_line_match(search, span, ""));
     }
-    Ok(Hit { span, edits: resolve::difference(search.text, span, &text) })
+    Ok(TextMatch { span, edits: resolve::difference(search.text, span, &text) })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::op::{Anchors, Locator, Op, Order, Settings};
+    use crate::op::{AnchorPair, Locator, Op, OpOrder, ResolveSettings};
     use crate::resolve::resolve;
     use crate::snapshot::Snapshot;
 
     fn run(file: &str, first: &str, last: &str, new: &str, at: Option<String>) -> Result<String, crate::Error> {
         let base = Snapshot::from_text(file);
-        let at = Locator::Anchors(Anchors { first: first.into(), last: last.into(), line: None, at });
-        let done = resolve(&base, &[Op { at, text: new.into() }], Order::Together, Settings::default())?;
+        let at = Locator::Anchors(AnchorPair { first: first.into(), last: last.into(), line: None, at });
+        let done = resolve(&base, &[Op { at, text: new.into() }], OpOrder::Together, ResolveSettings::default())?;
         Ok(String::from_utf8(done.changes.apply(&base)).unwrap())
     }
 

@@ -5,14 +5,14 @@ use crate::snapshot::Snapshot;
 use std::cell::{Cell, OnceCell};
 
 /// Bytes after the last look-up that are scanned rather than looked up in the index.
-const NEAR: usize = 1024;
+const SCAN_FORWARD_BYTES_MAX: usize = 1024;
 
 /// Line starts of a text.
 #[derive(Clone, Copy)]
 pub(super) struct FileLines<'a> {
     text: &'a str,
     blocks: &'a LineIndex,
-    known: &'a Known,
+    known: &'a LineCache,
     count: usize,
     /// True when the last line has no line end.
     open: bool,
@@ -20,7 +20,7 @@ pub(super) struct FileLines<'a> {
 
 /// The cached line index and last look-up.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct LineCache {
     /// A line index of its own, if the one of the snapshot has other numbers.
     own: OnceCell<LineIndex>,
     /// The last line and its start: the next one is usually near.
@@ -28,9 +28,9 @@ pub(super) struct Known {
 }
 
 impl<'a> FileLines<'a> {
-    pub(super) fn new(base: &'a Snapshot, known: &'a Known) -> FileLines<'a> {
+    pub(super) fn new(base: &'a Snapshot, known: &'a LineCache) -> FileLines<'a> {
         let text = base.text();
-        let blocks = if base.is_extract() { known.own.get_or_init(|| LineIndex::new(text)) } else { base.lines() };
+        let blocks = if base.is_sparse() { known.own.get_or_init(|| LineIndex::new(text)) } else { base.lines() };
         let open = !text.is_empty() && !text.ends_with('\n');
         FileLines { text, blocks, known, count: blocks.ends() + usize::from(open), open }
     }
@@ -43,10 +43,10 @@ impl<'a> FileLines<'a> {
     pub(super) fn at(&self, offset: usize) -> usize {
         let offset = offset.min(self.text.len());
         let (last, start) = self.known.last.get();
-        let line = if start <= offset && offset - start <= NEAR {
+        let line = if start <= offset && offset - start <= SCAN_FORWARD_BYTES_MAX {
             last + memchr::memchr_iter(b'\n', &self.text.as_bytes()[start..offset]).count()
         } else {
-            self.blocks.nth_of(self.text, offset) - 1
+            self.blocks.local_line_of(self.text, offset) - 1
         };
         line.min(self.count.saturating_sub(1))
     }
@@ -67,11 +67,11 @@ impl<'a> FileLines<'a> {
             return start;
         }
         let near = || {
-            let part = &self.text.as_bytes()[start..self.text.len().min(start + NEAR)];
+            let part = &self.text.as_bytes()[start..self.text.len().min(start + SCAN_FORWARD_BYTES_MAX)];
             memchr::memchr_iter(b'\n', part).nth(at.checked_sub(line + 1)?).map(|end| start + end + 1)
         };
-        let near = if self.blocks.knows_all() { None } else { near() };
-        let start = near.unwrap_or_else(|| self.blocks.start_of_nth(self.text, at + 1));
+        let near = if self.blocks.has_line_table() { None } else { near() };
+        let start = near.unwrap_or_else(|| self.blocks.local_start_of(self.text, at + 1));
         self.known.last.set((at, start));
         start
     }
@@ -89,7 +89,7 @@ impl<'a> FileLines<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileLines, Known};
+    use super::{FileLines, LineCache};
     use crate::find::search::split;
     use crate::snapshot::Snapshot;
     use proptest::prelude::*;
@@ -104,7 +104,7 @@ mod tests {
             let text = lines.join("\n") + &end;
             let base = Snapshot::from_text(&text);
             let all = split(&text);
-            let known = Known::default();
+            let known = LineCache::default();
             let lines = FileLines::new(&base, &known);
             prop_assert_eq!(lines.count(), all.len());
             let starts: Vec<usize> = all.iter().map(|line| line.as_ptr() as usize - text.as_ptr() as usize).collect();

@@ -41,7 +41,7 @@ pub(super) fn differ_in_quotes_only(a: &str, b: &str) -> bool {
 }
 
 /// The folded form of a text.
-pub(super) fn folded(text: &str) -> Cow<'_, str> {
+pub(super) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
@@ -52,25 +52,25 @@ pub(super) fn folded(text: &str) -> Cow<'_, str> {
 
 /// The normalization under which two lines are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum Normalization {
     /// Ignores trailing blanks.
-    Ended,
+    TrailingBlanks,
     /// Also ignores the indentation.
-    Trimmed,
+    Indentation,
     /// Also ignores the length of blank runs.
-    Runs,
+    BlankRuns,
 }
 
 /// Normalizes a line: folded, without the parts that `look` ignores.
-pub(super) fn form(line: &str, look: Look) -> Cow<'_, str> {
-    let line = folded(line);
+pub(super) fn normalize(line: &str, look: Normalization) -> Cow<'_, str> {
+    let line = fold(line);
     let line = match (line, look) {
-        (Cow::Borrowed(line), Look::Ended) => Cow::Borrowed(line.trim_end_matches(BLANKS)),
+        (Cow::Borrowed(line), Normalization::TrailingBlanks) => Cow::Borrowed(line.trim_end_matches(BLANKS)),
         (Cow::Borrowed(line), _) => Cow::Borrowed(line.trim_matches(BLANKS)),
-        (Cow::Owned(line), Look::Ended) => Cow::Owned(line.trim_end_matches(BLANKS).to_owned()),
+        (Cow::Owned(line), Normalization::TrailingBlanks) => Cow::Owned(line.trim_end_matches(BLANKS).to_owned()),
         (Cow::Owned(line), _) => Cow::Owned(line.trim_matches(BLANKS).to_owned()),
     };
-    if look == Look::Runs && has_runs(line.as_bytes()) { Cow::Owned(single_blanks(&line)) } else { line }
+    if look == Normalization::BlankRuns && has_runs(line.as_bytes()) { Cow::Owned(single_blanks(&line)) } else { line }
 }
 
 /// The blanks that count as white space within a line.
@@ -87,7 +87,7 @@ pub(super) fn indent_of(line: &str) -> &str {
 }
 
 /// Counts the letters and digits in a text, up to `enough`.
-pub(super) fn substance(text: &str, enough: usize) -> usize {
+pub(super) fn count_alnum(text: &str, enough: usize) -> usize {
     text.chars().filter(|ch| ch.is_alphanumeric()).take(enough).count()
 }
 
@@ -121,34 +121,34 @@ fn single_blanks(line: &str) -> String {
 }
 
 /// Hash of [`form`].
-pub(super) fn key(line: &str, look: Look) -> u64 {
+pub(super) fn normalized_hash(line: &str, look: Normalization) -> u64 {
     // Nearly every line takes this path, without a look at its characters.
-    if look != Look::Ended && line.is_ascii() {
+    if look != Normalization::TrailingBlanks && line.is_ascii() {
         let line = trimmed(line.as_bytes());
-        if look == Look::Trimmed || !has_runs(line) {
+        if look == Normalization::Indentation || !has_runs(line) {
             return xxhash_rust::xxh3::xxh3_64(line);
         }
     }
-    xxhash_rust::xxh3::xxh3_64(form(line, look).as_bytes())
+    xxhash_rust::xxh3::xxh3_64(normalize(line, look).as_bytes())
 }
 
 /// True when two lines have the same [`form`].
-pub(super) fn alike(a: &str, b: &str, look: Look) -> bool {
-    a == b || form(a, look) == form(b, look)
+pub(super) fn are_equal_under(a: &str, b: &str, look: Normalization) -> bool {
+    a == b || normalize(a, look) == normalize(b, look)
 }
 
 /// A folded text with a map to its source.
-pub(super) struct Mapped {
+pub(super) struct MappedText {
     /// The folded text.
     pub(super) text: String,
     /// For every byte of `text`, the offset of the character it comes from; then the length of the source.
     pub(super) from: Vec<usize>,
 }
 
-impl Mapped {
+impl MappedText {
     /// Folds `text`; with `runs`, every blank run becomes one blank.
-    pub(super) fn new(text: &str, runs: bool) -> Mapped {
-        let mut out = Mapped { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
+    pub(super) fn new(text: &str, runs: bool) -> MappedText {
+        let mut out = MappedText { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
         let mut last_blank = false;
         for (at, ch) in text.char_indices() {
             fold_char(ch, |ch| {
@@ -172,30 +172,42 @@ impl Mapped {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Mapped, alike, folded, key};
+    use super::{MappedText, Normalization, are_equal_under, fold, normalized_hash};
 
     #[test]
     fn looks_alike_but_is_not_the_same_thing() {
-        assert_eq!(folded("“a” ‘b’ — c\u{A0}d… e\u{301}"), folded("\"a\" 'b' - c d... é"));
+        assert_eq!(fold("“a” ‘b’ — c\u{A0}d… e\u{301}"), fold("\"a\" 'b' - c d... é"));
         for (a, b) in [("r²", "r2"), ("Foo", "foo"), ("ａ", "a"), ("а", "a"), ("ﬁ", "fi")] {
-            assert_ne!(folded(a), folded(b), "{a} {b}");
+            assert_ne!(fold(a), fold(b), "{a} {b}");
         }
     }
 
     #[test]
     fn each_look_forgives_more() {
-        assert!(alike("a  b ", "a  b", Look::Ended) && !alike(" a", "a", Look::Ended));
-        assert!(alike("\ta  b ", "a  b", Look::Trimmed) && !alike("a  b", "a b", Look::Trimmed));
-        assert!(alike("a \t b", "a b", Look::Runs) && !alike("a b", "ab", Look::Runs));
-        assert_eq!(key("  a\t“b”", Look::Runs), key("a \"b\"", Look::Runs));
+        assert!(
+            are_equal_under("a  b ", "a  b", Normalization::TrailingBlanks)
+                && !are_equal_under(" a", "a", Normalization::TrailingBlanks)
+        );
+        assert!(
+            are_equal_under("\ta  b ", "a  b", Normalization::Indentation)
+                && !are_equal_under("a  b", "a b", Normalization::Indentation)
+        );
+        assert!(
+            are_equal_under("a \t b", "a b", Normalization::BlankRuns)
+                && !are_equal_under("a b", "ab", Normalization::BlankRuns)
+        );
+        assert_eq!(
+            normalized_hash("  a\t“b”", Normalization::BlankRuns),
+            normalized_hash("a \"b\"", Normalization::BlankRuns)
+        );
     }
 
     #[test]
     fn a_fold_knows_its_source() {
-        let map = Mapped::new("é…x", false);
+        let map = MappedText::new("é…x", false);
         assert_eq!(map.text, "e\u{301}...x");
         assert_eq!(map.from, [0, 0, 0, 2, 2, 2, 5, 6]);
         assert!(!map.is_border(1) && map.is_border(3) && !map.is_border(4) && map.is_border(6));
-        assert_eq!(Mapped::new("a \u{A0} b", true).text, "a b");
+        assert_eq!(MappedText::new("a \u{A0} b", true).text, "a b");
     }
 }

@@ -1,7 +1,7 @@
 //! Indentation maps: from the depths of the caller's text to those of the file.
 
 use super::fold::{indent_of, is_blank};
-use super::refusal::{Reason, Refusal};
+use super::refusal::{MatchRefusal, RefusalReason};
 use std::collections::BTreeMap;
 
 /// A map from indentation of the caller's text to indentation of the file.
@@ -28,37 +28,40 @@ pub(super) struct Widths {
 }
 
 /// Indentation of a line in the caller's text and in the file.
-pub(super) type Pair<'a> = (&'a str, &'a str);
+pub(super) type IndentPair<'a> = (&'a str, &'a str);
 
 impl IndentMap {
     /// Finds one prefix to add to, or remove from, every line.
-    pub(super) fn shift(pairs: &[Pair<'_>]) -> Option<IndentMap> {
+    pub(super) fn shift(pairs: &[IndentPair<'_>]) -> Option<IndentMap> {
         let &(old, file) = pairs.first()?;
         if let Some(add) = file.strip_suffix(old) {
-            let fits = |(old, file): &Pair<'_>| file.strip_prefix(add) == Some(old);
+            let fits = |(old, file): &IndentPair<'_>| file.strip_prefix(add) == Some(old);
             let map = if add.is_empty() { IndentMap::Verbatim } else { IndentMap::Add(add.to_owned()) };
             pairs.iter().all(fits).then_some(map)
         } else {
             let take = old.strip_suffix(file)?;
-            let fits = |(old, file): &Pair<'_>| old.strip_prefix(take) == Some(file);
+            let fits = |(old, file): &IndentPair<'_>| old.strip_prefix(take) == Some(file);
             pairs.iter().all(fits).then(|| IndentMap::Remove(take.to_owned()))
         }
     }
 
     /// Finds a one-to-one, order-preserving map of depths with consistent steps on both sides. `steps` is called only
     /// once the depths form a map, because the step of the file depends on all of its lines.
-    pub(super) fn widths(pairs: &[Pair<'_>], steps: impl FnOnce() -> Option<(String, String)>) -> Option<IndentMap> {
+    pub(super) fn widths(
+        pairs: &[IndentPair<'_>],
+        steps: impl FnOnce() -> Option<(String, String)>,
+    ) -> Option<IndentMap> {
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for &(old, file) in pairs {
             if *seen.entry(old).or_insert(file) != file {
                 return None;
             }
         }
-        let mut order: Vec<Pair<'_>> = seen.into_iter().collect();
+        let mut order: Vec<IndentPair<'_>> = seen.into_iter().collect();
         order.sort_by_key(|(old, _)| old.len());
         // A deeper indentation is longer on both sides and extends the shallower one: tabs and blanks are not mixed.
         let deeper = |a: &str, b: &str| b.len() > a.len() && b.starts_with(a);
-        let rises = |pair: &[Pair<'_>]| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1);
+        let rises = |pair: &[IndentPair<'_>]| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1);
         if !order.windows(2).all(rises) {
             return None;
         }
@@ -72,7 +75,7 @@ impl IndentMap {
     }
 
     /// Returns the indentation for one line of the new text; `first` is true for its first line.
-    fn depth(&self, indent: &str, first: bool) -> Result<String, Refusal> {
+    fn depth(&self, indent: &str, first: bool) -> Result<String, MatchRefusal> {
         match self {
             IndentMap::Verbatim => Ok(indent.to_owned()),
             IndentMap::Add(add) => Ok(format!("{add}{indent}")),
@@ -86,7 +89,7 @@ impl IndentMap {
     }
 
     /// Returns a line of the new text at the file's depth; blank lines become empty.
-    pub(super) fn apply(&self, line: &str, first: bool) -> Result<String, Refusal> {
+    pub(super) fn apply(&self, line: &str, first: bool) -> Result<String, MatchRefusal> {
         if *self == IndentMap::Verbatim {
             return Ok(line.to_owned());
         }
@@ -99,7 +102,7 @@ impl IndentMap {
 }
 
 impl Widths {
-    fn depth(&self, indent: &str) -> Result<String, Refusal> {
+    fn depth(&self, indent: &str) -> Result<String, MatchRefusal> {
         if let Some(file) = self.seen.get(indent) {
             return Ok(file.clone());
         }
@@ -117,19 +120,19 @@ impl Widths {
 
 /// Returns the steps of both sides if the observed depths agree with them. A text without a single step of its own (it
 /// only closes blocks, two at a time) may have a step of four blanks.
-fn agreeing(order: &[Pair<'_>], (old, file): (String, String)) -> Option<(String, String)> {
+fn agreeing(order: &[IndentPair<'_>], (old, file): (String, String)) -> Option<(String, String)> {
     let &base = order.first()?;
     let agrees = |step: usize| {
         // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
-        let rise = |(a, b): &Pair<'_>| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len()));
+        let rise = |(a, b): &IndentPair<'_>| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len()));
         base.0.len().is_multiple_of(step) && order.iter().map(rise).all(|(a, b)| a * file.len() == b * step)
     };
     if agrees(old.len()) {
         return Some((old, file));
     }
-    const USUAL: usize = 4;
-    let wide = old.len() > USUAL && old.len().is_multiple_of(USUAL) && !old.contains('\t');
-    (wide && agrees(USUAL)).then(|| (" ".repeat(USUAL), file))
+    const USUAL_INDENT_WIDTH: usize = 4;
+    let wide = old.len() > USUAL_INDENT_WIDTH && old.len().is_multiple_of(USUAL_INDENT_WIDTH) && !old.contains('\t');
+    (wide && agrees(USUAL_INDENT_WIDTH)).then(|| (" ".repeat(USUAL_INDENT_WIDTH), file))
 }
 
 /// Returns how many times `step` fits into `indent` exactly.
@@ -138,8 +141,8 @@ fn times(indent: &str, step: &str) -> Option<usize> {
     (indent == step.repeat(count)).then_some(count)
 }
 
-fn misindent(why: &str) -> Refusal {
-    Refusal::new(Reason::Misindent, format!("The text is there with other indentation, but {why}."))
+fn misindent(why: &str) -> MatchRefusal {
+    MatchRefusal::new(RefusalReason::Misindent, format!("The text is there with other indentation, but {why}."))
 }
 
 /// Detects the indentation step: a tab, or the most frequent increase in blanks from one line to the next.
@@ -183,7 +186,7 @@ fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
 }
 
 /// Pairs the indentation of lines that are not blank.
-pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Pair<'a>> {
+pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<IndentPair<'a>> {
     lines.filter(|(old, _)| !is_blank(old)).map(|(old, file)| (indent_of(old), indent_of(file))).collect()
 }
 

@@ -8,50 +8,50 @@
 
 mod align;
 mod anchors;
-mod candidates;
-mod copied;
-mod destination;
+mod copied_numbers;
 mod failure;
 mod file_lines;
 mod fold;
 pub(crate) mod hunk;
 mod indent;
 mod literal;
-mod meaning;
-mod place;
+mod match_site;
 mod refusal;
 mod rivals;
 mod search;
-mod stands;
+mod select;
+mod similar_lines;
+mod target_indent;
 #[cfg(test)]
 mod testing;
 mod tier;
 pub(crate) mod tokens;
 mod transplant;
+mod typo;
 
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::omission;
-use crate::op::{Find, Matching, Pick, Settings};
+use crate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
-pub use copied::{COPIED_NUMBERS, without_copied_numbers};
-pub(crate) use literal::{AUTOMATON, of_ops};
-use place::Place;
-use refusal::Refusal;
-pub(crate) use search::Index;
-use search::{Search, Trial};
+pub use copied_numbers::{COPIED_NUMBERS_NOTE, without_copied_numbers};
+pub(crate) use literal::{AUTOMATON_NEEDLE_BYTES_MAX, of_ops};
+use match_site::MatchSite;
+use refusal::MatchRefusal;
+pub(crate) use search::SearchIndex;
+use search::{CandidateSites, MatchSearch};
 
 /// Occurrences that one edit may change.
-pub const MOST_PLACES: usize = 500_000;
+pub const CHANGED_PLACES_MAX: usize = 500_000;
 
 /// Bytes of new text that one edit may insert at several places together.
-pub const MOST_FRESH: usize = 64 << 20;
+pub const INSERTED_BYTES_MAX: usize = 64 << 20;
 
 /// Lines above each of several occurrences that are searched for its heading.
-pub const LOOKED_UP: usize = 200;
+pub const HEADING_LINES_MAX: usize = 200;
 
 /// A replacement of a part of the decoded text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub struct TextEdit {
 
 /// One match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct TextMatch {
     /// The span of the decoded text that matches the caller's text.
     pub span: Span,
     /// The edits that produce the caller's new text: only the difference.
@@ -73,11 +73,11 @@ pub struct Hit {
 
 /// The result of the cascade.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct TextMatches {
     /// The tier that found it.
     pub tier: Tier,
     /// The matches in order, as many as the call asked for.
-    pub hits: Vec<Hit>,
+    pub matches: Vec<TextMatch>,
     /// Tolerances, text kept from the file, and warnings; empty for a plain exact match.
     pub notes: Vec<String>,
 }
@@ -116,100 +116,100 @@ pub enum Tier {
 }
 
 /// A tier: its function and its conditions.
-struct Row {
+struct TierRow {
     tier: Tier,
     name: &'static str,
-    run: for<'a> fn(&Search<'a>) -> Result<Trial<'a>, Refusal>,
+    run: for<'a> fn(&MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal>,
     /// Letters and digits that the old text must have.
-    substance: usize,
+    min_alnum: usize,
     /// The note on success.
     note: &'static str,
 }
 
-static ROWS: [Row; 13] = [
-    Row { tier: Tier::Exact, name: "exact", run: tier::exact::run, substance: 0, note: "" },
-    Row {
+static TIERS: [TierRow; 13] = [
+    TierRow { tier: Tier::Exact, name: "exact", run: tier::exact::run, min_alnum: 0, note: "" },
+    TierRow {
         tier: Tier::Punctuation,
         name: "punctuation",
         run: tier::punctuation::run,
-        substance: tier::punctuation::SUBSTANCE,
+        min_alnum: tier::punctuation::ALNUM_MIN,
         note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
     },
-    Row {
+    TierRow {
         tier: Tier::TrailingBlanks,
         name: "trailing_blanks",
         run: tier::trailing::run,
-        substance: tier::trailing::RULE.substance,
+        min_alnum: tier::trailing::RULE.min_alnum,
         note: "Found although blanks at line ends differ; unchanged lines keep the file's.",
     },
-    Row {
+    TierRow {
         tier: Tier::LinesAlike,
         name: "lines_alike",
         run: tier::lines_alike::run,
-        substance: tier::lines_alike::RULE.substance,
+        min_alnum: tier::lines_alike::RULE.min_alnum,
         note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
     },
-    Row {
+    TierRow {
         tier: Tier::IndentShift,
         name: "indent_shift",
         run: tier::shift::run,
-        substance: tier::shift::RULE.substance,
+        min_alnum: tier::shift::RULE.min_alnum,
         note: "Found at another indentation; the new text was shifted to the file's.",
     },
-    Row {
+    TierRow {
         tier: Tier::IndentWidths,
         name: "indent_widths",
         run: tier::widths::run,
-        substance: tier::widths::RULE.substance,
+        min_alnum: tier::widths::RULE.min_alnum,
         note: "Found with other indentation (tabs, blanks or width); the new text was brought to the file's.",
     },
-    Row {
+    TierRow {
         tier: Tier::BlankRuns,
         name: "blank_runs",
         run: tier::runs::run,
-        substance: tier::runs::RULE.substance,
+        min_alnum: tier::runs::RULE.min_alnum,
         note: "Found although blanks inside lines differ in number; the file's were kept.",
     },
-    Row {
+    TierRow {
         tier: Tier::BlankEdges,
         name: "blank_edges",
         run: tier::edges::run,
-        substance: 6,
+        min_alnum: 6,
         note: "Found without the blank lines at the edges of the old text; the file's blank lines were kept.",
     },
-    Row {
+    TierRow {
         tier: Tier::LineNumbers,
         name: "line_numbers",
         run: tier::numbers::run,
-        substance: 4,
+        min_alnum: 4,
         note: "Found after taking off line numbers that were copied with the text; they were not written.",
     },
-    Row {
+    TierRow {
         tier: Tier::Escapes,
         name: "escapes",
         run: tier::escapes::run,
-        substance: 2,
+        min_alnum: 2,
         note: "Found after decoding escapes that the file does not have; they were decoded in the new text too.",
     },
-    Row {
+    TierRow {
         tier: Tier::Elision,
         name: "elision",
         run: tier::elision::run,
-        substance: 4,
+        min_alnum: 4,
         note: "The lines that `...` stands for were kept as they are in the file.",
     },
-    Row {
+    TierRow {
         tier: Tier::Drift,
         name: "drift",
         run: tier::drift::run,
-        substance: 6,
+        min_alnum: 6,
         note: "Context lines of the old text differ from the file; only the change was written, the file's context was kept.",
     },
-    Row {
+    TierRow {
         tier: Tier::Block,
         name: "block",
         run: tier::block::run,
-        substance: 12,
+        min_alnum: 12,
         note: "Found by the first and last line of the old text; lines between differ from it in part, and the whole block was replaced.",
     },
 ];
@@ -222,29 +222,29 @@ impl Tier {
 
     /// The name in replies.
     pub fn name(self) -> &'static str {
-        ROWS[usize::from(self.number())].name
+        TIERS[usize::from(self.number())].name
     }
 }
 
-impl Row {
+impl TierRow {
     /// True when the tier applies to this search.
-    fn is_open(&self, search: &Search<'_>, settings: Settings) -> bool {
+    fn is_open(&self, search: &MatchSearch<'_>, settings: ResolveSettings) -> bool {
         let last = match settings.matching {
             Matching::Exact => Tier::Exact,
             Matching::Strict => Tier::LinesAlike,
             Matching::Standard if settings.stale => Tier::Escapes,
             Matching::Standard => Tier::Block,
         };
-        let several = matches!(search.find.pick, Pick::All | Pick::Exactly(2..));
+        let several = matches!(search.find.expected, ExpectedMatches::All | ExpectedMatches::Exactly(2..));
         self.tier <= last
             && !(several && self.tier > Tier::IndentWidths)
             && !(search.find.lines && self.tier == Tier::Punctuation)
-            && !(self.tier == Tier::Block && search.find.pick != Pick::Unique)
-            && (self.substance == 0
-                || search.wanted.substance(self.substance) >= self.substance
+            && !(self.tier == Tier::Block && search.find.expected != ExpectedMatches::Unique)
+            && (self.min_alnum == 0
+                || search.pattern.alnum(self.min_alnum) >= self.min_alnum
                 || (matches!(self.tier, Tier::TrailingBlanks | Tier::IndentShift | Tier::IndentWidths)
-                    && search.find.pick == Pick::Unique
-                    && tier::windows::is_short(&search.wanted))
+                    && search.find.expected == ExpectedMatches::Unique
+                    && tier::windows::is_short(&search.pattern))
                 || (self.tier == Tier::Punctuation && fold::has_quotes(&search.find.old)))
     }
 }
@@ -252,43 +252,43 @@ impl Row {
 /// Finds `find.old` in the decoded text and computes the edits that replace it by `new`.
 ///
 /// Errors: `match.not_found`, `match.ambiguous`, `match.count`, `edit.omission`, `edit.would_misindent`.
-pub fn find(base: &Snapshot, find: &Find, new: &str, settings: Settings) -> Result<Found> {
-    found(&Index::new(base), find, new, settings, None)
+pub fn find(base: &Snapshot, find: &TextQuery, new: &str, settings: ResolveSettings) -> Result<TextMatches> {
+    find_in(&SearchIndex::new(base), find, new, settings, None)
 }
 
 /// Runs [`find`] with the state shared by other searches in the same text. `literal`: the occurrences of tier 0, if
 /// they are known.
-pub(crate) fn found(
-    index: &Index<'_>,
-    find: &Find,
+pub(crate) fn find_in(
+    index: &SearchIndex<'_>,
+    find: &TextQuery,
     new: &str,
-    settings: Settings,
+    settings: ResolveSettings,
     literal: Option<&[Span]>,
-) -> Result<Found> {
+) -> Result<TextMatches> {
     omission::check(find, new, settings)?;
     if !settings.deletes_literally()
-        && let Some(bare) = copied::of_replacement(index.base, &find.old, new)?
+        && let Some(bare) = copied_numbers::uncopied_replacement(index.base, &find.old, new)?
     {
         let mut found = found_as_given(index, find, &bare, settings, literal)?;
-        found.notes.insert(0, COPIED_NUMBERS.to_owned());
+        found.notes.insert(0, COPIED_NUMBERS_NOTE.to_owned());
         return Ok(found);
     }
     found_as_given(index, find, new, settings, literal)
 }
 
 fn found_as_given(
-    index: &Index<'_>,
-    find: &Find,
+    index: &SearchIndex<'_>,
+    find: &TextQuery,
     new: &str,
-    settings: Settings,
+    settings: ResolveSettings,
     literal: Option<&[Span]>,
-) -> Result<Found> {
-    let mut search = Search::new(index, find, new);
+) -> Result<TextMatches> {
+    let mut search = MatchSearch::new(index, find, new);
     search.literal = literal;
     search.literal_deletion = settings.deletes_literally();
     search.literal_only = settings.deletes_literally() || find.lines;
     let (mut reached, mut refused) = (Tier::Exact, None);
-    for row in ROWS.iter().filter(|row| row.is_open(&search, settings)) {
+    for row in TIERS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
         let trial = match (row.run)(&search) {
@@ -316,38 +316,43 @@ fn found_as_given(
 }
 
 /// Finds the place that has all its lines verbatim, where another reading would shift some of them.
-fn verbatim(search: &Search<'_>, settings: Settings) -> Option<Result<Found>> {
-    let row = ROWS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
+fn verbatim(search: &MatchSearch<'_>, settings: ResolveSettings) -> Option<Result<TextMatches>> {
+    let row = TIERS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
     let trial = tier::drift::verbatim(search).ok().filter(|trial| !trial.places.is_empty())?;
     Some(settle(search, row, trial))
 }
 
 /// Selects the occurrences that the call asked for, and computes their edits.
-fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
+fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) -> Result<TextMatches> {
     within(trial.places.len(), search.new.len())?;
     let fitted = trial.fitted;
-    let candidates::Choice { mut places, note: choice } = candidates::chosen(search, row.tier, trial)?;
+    let select::SelectedSites { mut places, note: choice } = select::select(search, row.tier, trial)?;
     if row.tier > Tier::Punctuation
         && search.find.at.is_none()
-        && let Some(rival) = rivals::of_places(search, &places)
+        && let Some(rival) = rivals::rival_of_places(search, &places)
     {
         return Err(failure::rivals(search, row.tier, &places, rival));
     }
-    let doubled = destination::without_doubled(search, &mut places);
-    let hits: Result<Vec<Hit>, Refusal> = places.iter().map(|place: &Place<'_>| place.hit(search)).collect();
+    let doubled = target_indent::strip_doubled_indent(search, &mut places);
+    let hits: Result<Vec<TextMatch>, MatchRefusal> =
+        places.iter().map(|place: &MatchSite<'_>| place.to_match(search)).collect();
     let mut hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
     let emptied = tier::exact::emptied_lines(search, &places, &hits);
     let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
     if crossing {
         // Deletions that would remove the same whole line are literal.
-        let literal = |place: &Place<'_>| {
+        let literal = |place: &MatchSite<'_>| {
             let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
-            Hit { span: place.span, edits }
+            TextMatch { span: place.span, edits }
         };
         hits = places.iter().map(literal).collect();
     }
     let shifted = matches!(row.tier, Tier::IndentShift | Tier::IndentWidths);
-    let told = [(row.note, !(fitted && shifted)), (destination::NOTE, fitted), (destination::DOUBLED, doubled)];
+    let told = [
+        (row.note, !(fitted && shifted)),
+        (target_indent::WRITTEN_AS_IS_NOTE, fitted),
+        (target_indent::DOUBLED_INDENT_NOTE, doubled),
+    ];
     let told = told.into_iter().filter(|(note, is)| *is && !note.is_empty());
     let mut notes: Vec<String> = told.map(|(note, _)| note.to_owned()).collect();
     if row.tier <= Tier::Punctuation {
@@ -355,7 +360,7 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     }
     notes.extend(choice);
     notes.extend(emptied.filter(|_| !crossing));
-    Ok(Found { tier: row.tier, hits, notes })
+    Ok(TextMatches { tier: row.tier, matches: hits, notes })
 }
 
 /// Refuses an edit that would take more memory than any file does.
@@ -370,9 +375,9 @@ fn within(places: usize, each: usize) -> Result<()> {
 /// Errors: `edit.too_much_work`.
 pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
     let what = match () {
-        () if places > MOST_PLACES => format!("The text is in more than {MOST_PLACES} places"),
-        () if fresh > MOST_FRESH => {
-            format!("{places} places would get {fresh} new bytes together, more than {MOST_FRESH}")
+        () if places > CHANGED_PLACES_MAX => format!("The text is in more than {CHANGED_PLACES_MAX} places"),
+        () if fresh > INSERTED_BYTES_MAX => {
+            format!("{places} places would get {fresh} new bytes together, more than {INSERTED_BYTES_MAX}")
         }
         () => return Ok(()),
     };
@@ -382,11 +387,11 @@ pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_FRESH, MOST_PLACES, ROWS, Tier, within};
+    use super::{CHANGED_PLACES_MAX, INSERTED_BYTES_MAX, TIERS, Tier, within};
 
     #[test]
     fn every_row_stands_at_its_number() {
-        for (at, row) in ROWS.iter().enumerate() {
+        for (at, row) in TIERS.iter().enumerate() {
             assert_eq!(usize::from(row.tier.number()), at);
             assert_eq!(row.tier.name(), row.name);
         }
@@ -395,12 +400,12 @@ mod tests {
 
     #[test]
     fn an_edit_has_so_many_places_and_no_more() {
-        assert!(within(MOST_PLACES, 1).is_ok() && within(MOST_PLACES + 1, 0).is_err());
-        assert!(within(2, MOST_FRESH / 2).is_ok() && within(2, MOST_FRESH / 2 + 1).is_err());
-        assert!(within(1, MOST_FRESH + 1).is_ok());
+        assert!(within(CHANGED_PLACES_MAX, 1).is_ok() && within(CHANGED_PLACES_MAX + 1, 0).is_err());
+        assert!(within(2, INSERTED_BYTES_MAX / 2).is_ok() && within(2, INSERTED_BYTES_MAX / 2 + 1).is_err());
+        assert!(within(1, INSERTED_BYTES_MAX + 1).is_ok());
         // Counting stops once there are too many.
-        let text = "a".repeat(MOST_PLACES + 100);
-        assert_eq!(super::tier::exact::places(&text, "a", None).len(), MOST_PLACES + 1);
-        assert_eq!(super::tier::exact::places(&text, "a", Some(usize::MAX)).len(), MOST_PLACES + 1);
+        let text = "a".repeat(CHANGED_PLACES_MAX + 100);
+        assert_eq!(super::tier::exact::places(&text, "a", None).len(), CHANGED_PLACES_MAX + 1);
+        assert_eq!(super::tier::exact::places(&text, "a", Some(usize::MAX)).len(), CHANGED_PLACES_MAX + 1);
     }
 }

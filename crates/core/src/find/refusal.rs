@@ -4,7 +4,7 @@ use crate::code::Code;
 
 /// The kinds of refusal, as reported to programs in `data.reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum RefusalReason {
     /// The indentation cannot be carried over.
     Misindent,
     /// A line to be changed is not in the file.
@@ -25,25 +25,25 @@ pub(super) enum Reason {
     NoSuchPlace,
 }
 
-impl Reason {
+impl RefusalReason {
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Reason::Misindent => "would_misindent",
-            Reason::TargetDiffers => "target_line_differs",
-            Reason::UnseenLines => "unseen_lines",
-            Reason::Unrepaired => "not_repaired",
-            Reason::Elision => "elision",
-            Reason::Unlike => "not_found",
-            Reason::Rivals => "ambiguous",
-            Reason::TooLarge => "too_large",
-            Reason::NoSuchPlace => "no_such_place",
+            RefusalReason::Misindent => "would_misindent",
+            RefusalReason::TargetDiffers => "target_line_differs",
+            RefusalReason::UnseenLines => "unseen_lines",
+            RefusalReason::Unrepaired => "not_repaired",
+            RefusalReason::Elision => "elision",
+            RefusalReason::Unlike => "not_found",
+            RefusalReason::Rivals => "ambiguous",
+            RefusalReason::TooLarge => "too_large",
+            RefusalReason::NoSuchPlace => "no_such_place",
         }
     }
 
     pub(super) const fn code(self) -> Code {
         match self {
-            Reason::Misindent => Code::EditMisindent,
-            Reason::Rivals => Code::MatchAmbiguous,
+            RefusalReason::Misindent => Code::EditMisindent,
+            RefusalReason::Rivals => Code::MatchAmbiguous,
             _ => Code::MatchNotFound,
         }
     }
@@ -51,21 +51,21 @@ impl Reason {
 
 /// A refusal to edit a site that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) reason: Reason,
+pub(super) struct MatchRefusal {
+    pub(super) reason: RefusalReason,
     /// One or more sentences.
     pub(super) why: String,
     /// The zero-based lines of the file that it is about.
     pub(super) lines: Option<(usize, usize)>,
 }
 
-impl Refusal {
-    pub(super) fn new(reason: Reason, why: impl Into<String>) -> Refusal {
-        Refusal { reason, why: why.into(), lines: None }
+impl MatchRefusal {
+    pub(super) fn new(reason: RefusalReason, why: impl Into<String>) -> MatchRefusal {
+        MatchRefusal { reason, why: why.into(), lines: None }
     }
 
     /// Sets the lines `from..to` that it is about, unless they are set already.
-    pub(super) fn at(mut self, from: usize, to: usize) -> Refusal {
+    pub(super) fn at(mut self, from: usize, to: usize) -> MatchRefusal {
         self.lines.get_or_insert((from, to));
         self
     }

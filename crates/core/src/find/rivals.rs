@@ -3,10 +3,10 @@
 //! A tier tolerates one kind of difference in all lines; another place may differ in a single line and be the intended
 //! one. The text cannot decide, so both are shown and nothing is written.
 
-use super::fold::{self, BLANKS, Look};
-use super::place::{Place, Plan};
-use super::search::{Search, Wanted};
-use super::stands;
+use super::fold::{self, BLANKS, Normalization};
+use super::match_site::{MatchSite, SitePlan};
+use super::search::{MatchSearch, PatternLines};
+use super::similar_lines;
 use super::transplant;
 use crate::span::Span;
 use crate::work;
@@ -15,22 +15,22 @@ use core::ops::Range;
 use std::collections::BTreeSet;
 
 /// Lines of the old text that are used to find places, the longest first.
-const PIVOTS: usize = 24;
+const PIVOT_LINES_MAX: usize = 24;
 /// Places that are compared.
-const PLACES: usize = 128;
+const COMPARED_PLACES_MAX: usize = 128;
 /// Lines of the old text that must be found before all places are compared.
-const PRESENT: usize = 4;
+const PRESENT_LINES_MIN: usize = 4;
 /// Lines of the file that may lie between two lines of the old text.
-const BETWEEN: usize = 3;
+const GAP_LINES_MAX: usize = 3;
 /// Letters and digits of an unchanged line that makes a place a rival by itself.
-const SUBSTANCE: usize = 8;
+const RIVAL_ALNUM_MIN: usize = 8;
 /// Unchanged lines that make a place with all of them as close as one that has the changed lines, too, but not exactly.
 const TWIN_LINES: usize = 4;
 /// Lines of the old text that are compared.
-const LINES: usize = 2_000;
+const COMPARED_LINES_MAX: usize = 2_000;
 
 /// The significant lines of the old text, and which of them are kept.
-struct Substantial<'w, 'a> {
+struct SubstantialLines<'w, 'a> {
     /// Their indices in the old lines.
     at: Vec<usize>,
     /// For each of them, whether the edit keeps it.
@@ -39,7 +39,7 @@ struct Substantial<'w, 'a> {
 }
 
 /// The lines of a place that are identical to lines of the old text.
-struct Identical {
+struct IdenticalLines {
     count: usize,
     /// They include all lines that the edit keeps.
     all_kept: bool,
@@ -47,27 +47,31 @@ struct Identical {
 }
 
 /// Returns the zero-based lines of a rival of the places that a tier found.
-pub(super) fn of_places(search: &Search<'_>, places: &[Place<'_>]) -> Option<Range<usize>> {
-    let wanted: &Wanted<'_> = match &places.first()?.plan {
-        Plan::Lines(block) => &block.wanted,
-        Plan::Ready(_) => &search.wanted,
+pub(super) fn rival_of_places(search: &MatchSearch<'_>, places: &[MatchSite<'_>]) -> Option<Range<usize>> {
+    let wanted: &PatternLines<'_> = match &places.first()?.plan {
+        SitePlan::Lines(block) => &block.wanted,
+        SitePlan::Ready(_) => &search.pattern,
         _ => return None,
     };
     let taken: Vec<Range<usize>> = places.iter().map(|place| lines_of(search, place.span)).collect();
-    rival(search, wanted, &taken)
+    rival_of_lines(search, wanted, &taken)
 }
 
 /// Returns the zero-based lines of a rival of the lines that were matched with the old text.
-pub(super) fn rival(search: &Search<'_>, wanted: &Wanted<'_>, taken: &[Range<usize>]) -> Option<Range<usize>> {
-    let lines = Substantial::new(wanted)?;
-    let chosen: Vec<Identical> = taken.iter().map(|at| lines.identical(search, at.start)).collect();
+pub(super) fn rival_of_lines(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    taken: &[Range<usize>],
+) -> Option<Range<usize>> {
+    let lines = SubstantialLines::new(wanted)?;
+    let chosen: Vec<IdenticalLines> = taken.iter().map(|at| lines.identical(search, at.start)).collect();
     let most = chosen.iter().map(|it| it.count).max().unwrap_or(0);
     let all_kept = chosen.iter().all(|it| it.all_kept);
     if most == lines.at.len() || !lines.may_have_rival(search, taken, most, all_kept) {
         return None;
     }
     let rival = |start: usize| {
-        if work::ends(lines.at.len() * BETWEEN) {
+        if work::spend_or_end(lines.at.len() * GAP_LINES_MAX) {
             return None;
         }
         let found = lines.identical(search, start);
@@ -83,16 +87,16 @@ pub(super) fn rival(search: &Search<'_>, wanted: &Wanted<'_>, taken: &[Range<usi
 }
 
 /// The lines that a span touches.
-pub(super) fn lines_of(search: &Search<'_>, span: Span) -> Range<usize> {
+pub(super) fn lines_of(search: &MatchSearch<'_>, span: Span) -> Range<usize> {
     let lines = search.lines();
     lines.at(span.start())..lines.at(span.end().max(span.start() + 1) - 1) + 1
 }
 
 /// Returns the similar lines, as many as a look-up by words reports.
-fn by_key(search: &Search<'_>, line: &str) -> Vec<usize> {
-    let key = fold::key(line, Look::Runs);
-    let all = search.loose_keys().iter().enumerate().filter(|(_, own)| **own == key).map(|(at, _)| at);
-    all.take(stands::MANY).collect()
+fn by_key(search: &MatchSearch<'_>, line: &str) -> Vec<usize> {
+    let key = fold::normalized_hash(line, Normalization::BlankRuns);
+    let all = search.trimmed_hashes().iter().enumerate().filter(|(_, own)| **own == key).map(|(at, _)| at);
+    all.take(similar_lines::REPORTED_LINES_MAX).collect()
 }
 
 /// True when two lines are equal except for blanks at either end.
@@ -100,22 +104,22 @@ fn is_same(old: &str, file: &str) -> bool {
     old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS)
 }
 
-impl<'w, 'a> Substantial<'w, 'a> {
-    fn new(wanted: &'w Wanted<'a>) -> Option<Substantial<'w, 'a>> {
+impl<'w, 'a> SubstantialLines<'w, 'a> {
+    fn new(wanted: &'w PatternLines<'a>) -> Option<SubstantialLines<'w, 'a>> {
         let old = &wanted.old[..];
-        if old.len() > LINES {
+        if old.len() > COMPARED_LINES_MAX {
             return None;
         }
         let changes = wanted.changes.clone().unwrap_or_else(|| transplant::changes(old, &wanted.new));
-        let at: Vec<usize> = (0..old.len()).filter(|&at| fold::substance(old[at], 1) > 0).collect();
+        let at: Vec<usize> = (0..old.len()).filter(|&at| fold::count_alnum(old[at], 1) > 0).collect();
         let kept = at.iter().map(|line| !changes.iter().any(|(from, _)| from.contains(line))).collect();
-        Some(Substantial { at, kept, old })
+        Some(SubstantialLines { at, kept, old })
     }
 
     /// True when at least two lines are kept, or one that is more than a mere `break`.
     fn are_kept_telling(&self) -> bool {
         let kept: Vec<usize> = self.at.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&at, _)| at).collect();
-        kept.len() > 1 || kept.iter().any(|&at| fold::substance(self.old[at], SUBSTANCE) == SUBSTANCE)
+        kept.len() > 1 || kept.iter().any(|&at| fold::count_alnum(self.old[at], RIVAL_ALNUM_MIN) == RIVAL_ALNUM_MIN)
     }
 
     /// The number of lines that stay.
@@ -124,19 +128,19 @@ impl<'w, 'a> Substantial<'w, 'a> {
     }
 
     /// A quick filter: false if too few lines of the old text are in the file for any place to be a rival.
-    fn may_have_rival(&self, search: &Search<'_>, taken: &[Range<usize>], most: usize, all_kept: bool) -> bool {
+    fn may_have_rival(&self, search: &MatchSearch<'_>, taken: &[Range<usize>], most: usize, all_kept: bool) -> bool {
         let needed = (self.at.len() * 3).div_ceil(4).max(most + 1);
         let mut by_kept = !all_kept && self.are_kept_telling() || self.kept_count() >= TWIN_LINES;
         let mut left = self.at.len();
         let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
         let stays = |at: usize| start + at < count && is_same(self.old[at], search.line(start + at));
-        let unknown = |at: usize| search.index.known_stands(self.old[at]).is_none();
+        let unknown = |at: usize| search.index.cached_similar_lines(self.old[at]).is_none();
         // Lines that differ at the found place are the most likely to be nowhere.
         let mut lines: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         lines.sort_by_cached_key(|&(at, kept)| (stays(at), unknown(at), !kept, Reverse(self.old[at].len())));
         let mut present = 0;
         for (at, kept) in lines {
-            if stands::is_absent(search.index, self.old[at]) {
+            if similar_lines::is_surely_absent(search.index, self.old[at]) {
                 left -= 1;
                 by_kept &= !kept;
             } else {
@@ -145,7 +149,7 @@ impl<'w, 'a> Substantial<'w, 'a> {
             if left < needed && !by_kept {
                 return false;
             }
-            if present == PRESENT {
+            if present == PRESENT_LINES_MIN {
                 break;
             }
         }
@@ -153,18 +157,18 @@ impl<'w, 'a> Substantial<'w, 'a> {
     }
 
     /// Returns the lines from `start` on that are identical to lines of the old text, in its order.
-    fn identical(&self, search: &Search<'_>, start: usize) -> Identical {
+    fn identical(&self, search: &MatchSearch<'_>, start: usize) -> IdenticalLines {
         let count = search.lines().count();
-        let (mut next, mut found) = (start, Identical { count: 0, all_kept: true, lines: start..start });
+        let (mut next, mut found) = (start, IdenticalLines { count: 0, all_kept: true, lines: start..start });
         let mut before = 0;
         for (&at, &kept) in self.at.iter().zip(&self.kept) {
             next += at - before;
             before = at;
-            let near = next.saturating_sub(1).max(found.lines.end)..(next + BETWEEN).min(count);
+            let near = next.saturating_sub(1).max(found.lines.end)..(next + GAP_LINES_MAX).min(count);
             match near.into_iter().find(|&line| is_same(self.old[at], search.line(line))) {
                 Some(line) => {
                     let first = if found.count == 0 { line } else { found.lines.start };
-                    found = Identical { count: found.count + 1, lines: first..line + 1, ..found };
+                    found = IdenticalLines { count: found.count + 1, lines: first..line + 1, ..found };
                     next = line;
                 }
                 None => found.all_kept &= !kept,
@@ -174,19 +178,22 @@ impl<'w, 'a> Substantial<'w, 'a> {
     }
 
     /// Returns possible first lines of the old text, derived from its lines that occur in the file unchanged.
-    fn starts(&self, search: &Search<'_>) -> BTreeSet<usize> {
+    fn starts(&self, search: &MatchSearch<'_>) -> BTreeSet<usize> {
         let mut pivots: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         pivots.sort_by_key(|&(at, kept)| (Reverse(kept), Reverse(self.old[at].len())));
         // If all kept lines are common ones, a changed line may still identify a place.
-        let changed = pivots.iter().copied().filter(|(_, kept)| !kept).take(PIVOTS / 2);
-        let pivots: Vec<usize> = pivots.iter().copied().take(PIVOTS).chain(changed).map(|(at, _)| at).collect();
+        let changed = pivots.iter().copied().filter(|(_, kept)| !kept).take(PIVOT_LINES_MAX / 2);
+        let pivots: Vec<usize> =
+            pivots.iter().copied().take(PIVOT_LINES_MAX).chain(changed).map(|(at, _)| at).collect();
         let mut out = BTreeSet::new();
         for at in pivots {
-            let lines =
-                search.index.stands(self.old[at]).map_or_else(|| by_key(search, self.old[at]), |it| it.lines.clone());
+            let lines = search
+                .index
+                .similar_lines(self.old[at])
+                .map_or_else(|| by_key(search, self.old[at]), |it| it.lines.clone());
             for line in lines.into_iter().filter(|&line| is_same(self.old[at], search.line(line))) {
                 out.insert(line.saturating_sub(at));
-                if out.len() == PLACES {
+                if out.len() == COMPARED_PLACES_MAX {
                     return out;
                 }
             }

@@ -1,12 +1,12 @@
 //! State shared by the tiers of a search: the lines of the file and their hashes, computed on first use.
 
-use super::file_lines::{FileLines, Known};
-use super::fold::{self, Look, is_blank};
+use super::file_lines::{FileLines, LineCache};
+use super::fold::{self, Normalization, is_blank};
 use super::indent;
-use super::place::Place;
-use super::stands::{self, Stands};
+use super::match_site::MatchSite;
+use super::similar_lines::{self, SimilarLines};
 use super::tokens;
-use crate::op::Find;
+use crate::op::TextQuery;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
@@ -16,50 +16,50 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// State shared by all searches in one text, computed on first use.
-pub(crate) struct Index<'a> {
+pub(crate) struct SearchIndex<'a> {
     pub(super) base: &'a Snapshot,
     pub(super) text: &'a str,
-    lines: Known,
-    loose: OnceCell<Vec<u64>>,
-    close: OnceCell<Vec<u64>>,
+    lines: LineCache,
+    trimmed_hashes: OnceCell<Vec<u64>>,
+    run_hashes: OnceCell<Vec<u64>>,
     table: OnceCell<LineTable>,
     /// The table by the non-blank characters of a line.
     dense: OnceCell<LineTable>,
     /// The non-ASCII lines; `None` if there are many.
-    odd: OnceCell<Option<Vec<(usize, u64)>>>,
+    non_ascii: OnceCell<Option<Vec<(usize, u64)>>>,
     /// The indentation step of lines that are indented by blanks.
     step: OnceCell<Option<String>>,
     /// Cached look-ups, by the hash of the line.
-    known: RefCell<HashMap<u64, Option<Rc<Stands>>>>,
+    similar: RefCell<HashMap<u64, Option<Rc<SimilarLines>>>>,
     /// Bytes scanned by look-ups.
-    pub(super) spent: Cell<usize>,
+    pub(super) cost: Cell<usize>,
     /// Kept candidate places of hunks.
-    pub(super) kept: Cell<usize>,
+    pub(super) cached: Cell<usize>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> SearchIndex<'a> {
     /// Creates the index of a snapshot; nothing is computed yet.
-    pub(crate) fn new(base: &'a Snapshot) -> Index<'a> {
-        Index {
+    pub(crate) fn new(base: &'a Snapshot) -> SearchIndex<'a> {
+        SearchIndex {
             base,
             text: base.text(),
-            lines: Known::default(),
-            loose: OnceCell::new(),
-            close: OnceCell::new(),
+            lines: LineCache::default(),
+            trimmed_hashes: OnceCell::new(),
+            run_hashes: OnceCell::new(),
             table: OnceCell::new(),
             dense: OnceCell::new(),
-            odd: OnceCell::new(),
+            non_ascii: OnceCell::new(),
             step: OnceCell::new(),
-            known: RefCell::default(),
-            spent: Cell::new(0),
-            kept: Cell::new(0),
+            similar: RefCell::default(),
+            cost: Cell::new(0),
+            cached: Cell::new(0),
         }
     }
 
     /// Creates an index without fast paths, as a reference for tests.
     #[cfg(test)]
-    pub(super) fn plain(base: &'a Snapshot) -> Index<'a> {
-        Index { spent: Cell::new(usize::MAX), odd: OnceCell::from(None), ..Index::new(base) }
+    pub(super) fn plain(base: &'a Snapshot) -> SearchIndex<'a> {
+        SearchIndex { cost: Cell::new(usize::MAX), non_ascii: OnceCell::from(None), ..SearchIndex::new(base) }
     }
 
     /// The snapshot.
@@ -81,19 +81,19 @@ impl<'a> Index<'a> {
 
     /// Returns the lines of the file that are equal to this one under the loosest normalization; `None` if only a look
     /// at all lines would tell.
-    pub(super) fn stands(&self, line: &str) -> Option<Rc<Stands>> {
-        let key = fold::key(line, Look::Runs);
-        if let Some(known) = self.known.borrow().get(&key) {
+    pub(super) fn similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
+        let key = fold::normalized_hash(line, Normalization::BlankRuns);
+        if let Some(known) = self.similar.borrow().get(&key) {
             return known.clone();
         }
-        let found = stands::stands(self, line).map(Rc::new);
-        self.known.borrow_mut().insert(key, found.clone());
+        let found = similar_lines::find_similar(self, line).map(Rc::new);
+        self.similar.borrow_mut().insert(key, found.clone());
         found
     }
 
     /// Returns the non-ASCII lines, each with its hash under the loosest normalization; `None` if there are many.
-    pub(super) fn odd(&self) -> Option<&[(usize, u64)]> {
-        self.odd.get_or_init(|| stands::odd(self)).as_deref()
+    pub(super) fn non_ascii_lines(&self) -> Option<&[(usize, u64)]> {
+        self.non_ascii.get_or_init(|| similar_lines::non_ascii_lines(self)).as_deref()
     }
 
     /// Returns the indentation step of the file, from its lines that are indented by blanks alone.
@@ -108,10 +108,10 @@ impl<'a> Index<'a> {
 
     /// Returns the first `most` lines (zero-based, in order) that differ from this one only in blanks, none of them
     /// inside a token.
-    pub(super) fn spaced_otherwise(&self, line: &str, most: usize) -> Vec<usize> {
+    pub(super) fn differing_in_blanks(&self, line: &str, most: usize) -> Vec<usize> {
         let same = |file: &str| is_dense_equal(file, line) && tokens::are_same(file, line);
         let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
-        let quick = self.dense.get().is_none().then(|| stands::by_words(self, words, most, &same)).flatten();
+        let quick = self.dense.get().is_none().then(|| similar_lines::by_words(self, words, most, &same)).flatten();
         quick.unwrap_or_else(|| {
             let table = || LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect());
             let alike = self.dense.get_or_init(table).lines_with(dense_key(line));
@@ -120,28 +120,29 @@ impl<'a> Index<'a> {
     }
 
     /// Returns the cached result of [`Index::stands`] for this line; `None` if there is none.
-    pub(super) fn known_stands(&self, line: &str) -> Option<Rc<Stands>> {
-        self.known.borrow().get(&fold::key(line, Look::Runs)).cloned().flatten()
+    pub(super) fn cached_similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
+        self.similar.borrow().get(&fold::normalized_hash(line, Normalization::BlankRuns)).cloned().flatten()
     }
 
     /// See [`Search::loose_keys`].
     pub(super) fn loose_keys(&self) -> &[u64] {
-        self.loose.get_or_init(|| self.keys(Look::Runs))
+        self.trimmed_hashes.get_or_init(|| self.keys(Normalization::BlankRuns))
     }
 
-    fn keys(&self, look: Look) -> Vec<u64> {
+    fn keys(&self, look: Normalization) -> Vec<u64> {
         // If the work limit is reached, the hashes are useless, but there is one for each line.
-        let key = |line: &str| if work::ends(1 + line.len() / 4) { 0 } else { fold::key(line, look) };
+        let key =
+            |line: &str| if work::spend_or_end(1 + line.len() / 4) { 0 } else { fold::normalized_hash(line, look) };
         split(self.text).into_iter().map(key).collect()
     }
 }
 
 /// A search: the text, the old text and the new text.
-pub(super) struct Search<'a> {
-    pub(super) index: &'a Index<'a>,
+pub(super) struct MatchSearch<'a> {
+    pub(super) index: &'a SearchIndex<'a>,
     pub(super) base: &'a Snapshot,
     pub(super) text: &'a str,
-    pub(super) find: &'a Find,
+    pub(super) find: &'a TextQuery,
     pub(super) new: &'a str,
     /// The occurrences of tier 0, if they are known already.
     pub(super) literal: Option<&'a [Span]>,
@@ -150,20 +151,25 @@ pub(super) struct Search<'a> {
     /// Literal text is written exactly as given, even if that doubles its indentation.
     pub(super) literal_only: bool,
     /// The old and new text by lines.
-    pub(super) wanted: Rc<Wanted<'a>>,
+    pub(super) pattern: Rc<PatternLines<'a>>,
     windows: OnceCell<Vec<usize>>,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(index: &'a Index<'a>, find: &'a Find, new: &'a str) -> Search<'a> {
-        let wanted = Wanted { old: split(&find.old), new: split(new), changes: None };
-        Search::wanting(index, find, new, wanted)
+impl<'a> MatchSearch<'a> {
+    pub(super) fn new(index: &'a SearchIndex<'a>, find: &'a TextQuery, new: &'a str) -> MatchSearch<'a> {
+        let wanted = PatternLines { old: split(&find.old), new: split(new), changes: None };
+        MatchSearch::for_lines(index, find, new, wanted)
     }
 
     /// Creates a search for lines whose changes are known.
-    pub(super) fn wanting(index: &'a Index<'a>, find: &'a Find, new: &'a str, wanted: Wanted<'a>) -> Search<'a> {
+    pub(super) fn for_lines(
+        index: &'a SearchIndex<'a>,
+        find: &'a TextQuery,
+        new: &'a str,
+        wanted: PatternLines<'a>,
+    ) -> MatchSearch<'a> {
         let (base, text) = (index.base, index.text);
-        Search {
+        MatchSearch {
             index,
             base,
             text,
@@ -172,7 +178,7 @@ impl<'a> Search<'a> {
             literal: None,
             literal_deletion: false,
             literal_only: true,
-            wanted: Rc::new(wanted),
+            pattern: Rc::new(wanted),
             windows: OnceCell::new(),
         }
     }
@@ -188,46 +194,50 @@ impl<'a> Search<'a> {
     }
 
     /// Hashes of all lines under the loosest normalization: a window without equal hashes matches at no tier.
-    pub(super) fn loose_keys(&self) -> &'a [u64] {
+    pub(super) fn trimmed_hashes(&self) -> &'a [u64] {
         self.index.loose_keys()
     }
 
     /// Returns the lines that are equal to this one except for their indentation, at least the first `most` of them.
     pub(super) fn lines_but_for_indent(&self, line: &str, most: usize) -> Vec<usize> {
-        let key = fold::key(line, Look::Trimmed);
-        let stands = self.index.stands(line);
+        let key = fold::normalized_hash(line, Normalization::Indentation);
+        let stands = self.index.similar_lines(line);
         if let Some(all) = stands.as_ref().and_then(|stands| stands.all()) {
-            return all.iter().copied().filter(|&at| fold::key(self.line(at), Look::Trimmed) == key).collect();
+            return all
+                .iter()
+                .copied()
+                .filter(|&at| fold::normalized_hash(self.line(at), Normalization::Indentation) == key)
+                .collect();
         }
-        let all = self.close_keys().iter().enumerate().filter(|(_, own)| **own == key);
+        let all = self.run_hashes().iter().enumerate().filter(|(_, own)| **own == key);
         all.map(|(at, _)| at).take(most).collect()
     }
 
     /// Hashes of all lines that respect blank runs.
-    pub(super) fn close_keys(&self) -> &'a [u64] {
-        self.index.close.get_or_init(|| self.index.keys(Look::Trimmed))
+    pub(super) fn run_hashes(&self) -> &'a [u64] {
+        self.index.run_hashes.get_or_init(|| self.index.keys(Normalization::Indentation))
     }
 
     /// [`Search::windows`] of the old text as it is.
     pub(super) fn wanted_windows(&self) -> &[usize] {
-        self.windows.get_or_init(|| self.windows(&self.wanted.old))
+        self.windows.get_or_init(|| self.windows(&self.pattern.old))
     }
 
     /// Returns the possible first lines of `old` as whole lines: zero-based, overlapping ones too.
     pub(super) fn windows(&self, old: &[&str]) -> Vec<usize> {
-        if self.index.loose.get().is_none()
-            && let Some(starts) = stands::windows(self, old)
+        if self.index.trimmed_hashes.get().is_none()
+            && let Some(starts) = similar_lines::windows(self, old)
         {
             return starts;
         }
-        let keys: Vec<u64> = old.iter().map(|line| fold::key(line, Look::Runs)).collect();
-        occurrences(self.loose_keys(), &keys)
+        let keys: Vec<u64> = old.iter().map(|line| fold::normalized_hash(line, Normalization::BlankRuns)).collect();
+        occurrences(self.trimmed_hashes(), &keys)
     }
 }
 
 /// The old and new text as lines without line ends; an empty text has no lines.
 #[derive(Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct PatternLines<'a> {
     pub(super) old: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
     /// The lines of old and the lines of new that replace them, if the caller gave them; `None`: to be computed by a
@@ -235,11 +245,11 @@ pub(super) struct Wanted<'a> {
     pub(super) changes: Option<Vec<(Range<usize>, Range<usize>)>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> PatternLines<'a> {
     /// Removes some of the unchanged lines at both ends.
-    pub(super) fn inner(&self, front: usize, back: usize) -> Wanted<'a> {
+    pub(super) fn inner(&self, front: usize, back: usize) -> PatternLines<'a> {
         let shift = |at: &Range<usize>| at.start - front..at.end - front;
-        Wanted {
+        PatternLines {
             old: self.old[front..self.old.len() - back].to_vec(),
             new: self.new[front..self.new.len() - back].to_vec(),
             changes: self.changes.as_ref().map(|all| all.iter().map(|(a, b)| (shift(a), shift(b))).collect()),
@@ -247,13 +257,13 @@ impl<'a> Wanted<'a> {
     }
 
     /// Counts the letters and digits in old, up to `enough`.
-    pub(super) fn substance(&self, enough: usize) -> usize {
+    pub(super) fn alnum(&self, enough: usize) -> usize {
         let mut count = 0;
         for line in &self.old {
             if count >= enough {
                 break;
             }
-            count += fold::substance(line, enough - count);
+            count += fold::count_alnum(line, enough - count);
         }
         count
     }
@@ -283,7 +293,7 @@ pub(super) struct LineTable {
 
 impl LineTable {
     fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
-        let key = |line: &str| if work::ends(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) };
+        let key = |line: &str| if work::spend_or_end(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) };
         LineTable::of_keys(lines.map(key).collect())
     }
 
@@ -334,7 +344,7 @@ fn exact_key(line: &str) -> u64 {
 
 /// Hashes the non-blank characters of a line.
 fn dense_key(line: &str) -> u64 {
-    if work::ends(1 + line.len() / STEP_BYTES) {
+    if work::spend_or_end(1 + line.len() / STEP_BYTES) {
         return 0;
     }
     let bytes: Vec<u8> = line.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
@@ -349,9 +359,9 @@ fn is_dense_equal(a: &str, b: &str) -> bool {
 
 /// The result of a tier.
 #[derive(Default)]
-pub(super) struct Trial<'a> {
+pub(super) struct CandidateSites<'a> {
     /// The sites in order, overlapping ones too.
-    pub(super) places: Vec<Place<'a>>,
+    pub(super) places: Vec<MatchSite<'a>>,
     /// A 1-based line that may select one of them: the number copied with the text.
     pub(super) number: Option<usize>,
     /// At some site the new text, unlike the old one, already has the file's indentation.
@@ -360,7 +370,7 @@ pub(super) struct Trial<'a> {
 
 /// Finds all positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).
 pub(super) fn occurrences(keys: &[u64], wanted: &[u64]) -> Vec<usize> {
-    if wanted.is_empty() || wanted.len() > keys.len() || work::ends((keys.len() + wanted.len()) / 4) {
+    if wanted.is_empty() || wanted.len() > keys.len() || work::spend_or_end((keys.len() + wanted.len()) / 4) {
         return Vec::new();
     }
     let mut fall = vec![0usize; wanted.len()];

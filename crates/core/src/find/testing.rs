@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::formats::replace::Replacement;
-use crate::op::{Order, Settings};
-use crate::resolve::{Resolved, resolve};
+use crate::op::{OpOrder, ResolveSettings};
+use crate::resolve::{ResolvedEdit, resolve};
 use crate::snapshot::Snapshot;
 
-pub(super) fn attempt(file: &str, old: &str, new: &str, all: bool) -> Result<(String, Resolved), Error> {
+pub(super) fn attempt(file: &str, old: &str, new: &str, all: bool) -> Result<(String, ResolvedEdit), Error> {
     let base = Snapshot::from_text(file);
     let edit = Replacement {
         old_string: old.to_owned(),
@@ -14,7 +14,7 @@ pub(super) fn attempt(file: &str, old: &str, new: &str, all: bool) -> Result<(St
         replace_all: Some(all),
         ..Replacement::default()
     };
-    let resolved = resolve(&base, &[edit.to_op()?], Order::Together, Settings::default())?;
+    let resolved = resolve(&base, &[edit.to_op()?], OpOrder::Together, ResolveSettings::default())?;
     Ok((String::from_utf8(resolved.changes.apply(&base)).unwrap(), resolved))
 }
 

@@ -1,12 +1,12 @@
 //! Lines as tokens (words, blank runs and single characters): common tokens of two lines, and the transfer of a change
 //! to a line that only resembles the one it was made for.
 
-use super::fold::Mapped;
+use super::fold::MappedText;
 use core::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Cells (tokens × tokens) of one comparison.
-const CELLS: usize = 1_000_000;
+const COMPARISON_CELLS_MAX: usize = 1_000_000;
 
 /// Splits a text into words, blank runs and single characters, in order.
 pub(crate) fn tokens(text: &str) -> Vec<&str> {
@@ -36,42 +36,42 @@ pub(crate) fn are_same(a: &str, b: &str) -> bool {
 }
 
 /// A run of new tokens, and the old tokens it is equal to, if any.
-pub(crate) struct Stretch {
+pub(crate) struct TokenRun {
     pub(crate) new: Range<usize>,
     pub(crate) kept: Option<Range<usize>>,
 }
 
 /// Splits the new tokens into runs that are kept and runs that are new.
-pub(crate) fn stretches(old: &[&str], new: &[&str]) -> Vec<Stretch> {
+pub(crate) fn token_runs(old: &[&str], new: &[&str]) -> Vec<TokenRun> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - head;
     let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
-    let mut out = vec![Stretch { new: 0..head, kept: Some(0..head) }];
-    if (old_end - head).saturating_mul(new_end - head) > CELLS {
-        out.push(Stretch { new: head..new_end, kept: None });
+    let mut out = vec![TokenRun { new: 0..head, kept: Some(0..head) }];
+    if (old_end - head).saturating_mul(new_end - head) > COMPARISON_CELLS_MAX {
+        out.push(TokenRun { new: head..new_end, kept: None });
     } else {
         for op in capture_diff_slices(Algorithm::Myers, &old[head..old_end], &new[head..new_end]) {
             let shift = |range: Range<usize>| range.start + head..range.end + head;
             let kept = matches!(op, DiffOp::Equal { .. }).then(|| shift(op.old_range()));
-            out.push(Stretch { new: shift(op.new_range()), kept });
+            out.push(TokenRun { new: shift(op.new_range()), kept });
         }
     }
-    out.push(Stretch { new: new_end..new.len(), kept: Some(old_end..old.len()) });
+    out.push(TokenRun { new: new_end..new.len(), kept: Some(old_end..old.len()) });
     out.retain(|it| !it.new.is_empty());
     out
 }
 
 /// Returns `new` with every token that it shares with `old` written in the file's own characters. `None` if `file` does
 /// not resemble `old`. With `runs`, the length of blank runs is ignored.
-pub(super) fn carried(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
-    let map = Mapped::new(file, runs);
+pub(super) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
+    let map = MappedText::new(file, runs);
     let old_tokens = tokens(old);
     let mut ends = Vec::with_capacity(old_tokens.len() + 1);
     let mut at = 0;
     ends.push(0);
     for token in &old_tokens {
-        let form = Mapped::new(token, runs).text;
+        let form = MappedText::new(token, runs).text;
         if !map.text.get(at..)?.starts_with(&form) {
             return None;
         }
@@ -83,7 +83,7 @@ pub(super) fn carried(file: &str, old: &str, new: &str, runs: bool) -> Option<St
     }
     let new_tokens = tokens(new);
     let mut out = String::with_capacity(new.len());
-    for stretch in stretches(&old_tokens, &new_tokens) {
+    for stretch in token_runs(&old_tokens, &new_tokens) {
         match stretch.kept {
             Some(kept) => out.push_str(&file[map.from[ends[kept.start]]..map.from[ends[kept.end]]]),
             None => out.extend(new_tokens[stretch.new].iter().copied()),
@@ -110,7 +110,7 @@ pub(super) fn similarity(a: &[&str], b: &[&str]) -> f64 {
             }
         }
     }
-    ratio(2 * shared, a.len() + b.len())
+    share(2 * shared, a.len() + b.len())
 }
 
 /// Drops blank runs, which do not indicate similarity.
@@ -120,13 +120,13 @@ fn worded<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
 
 /// A share of a whole, from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "counts of lines and letters, far below 2^52")]
-pub(super) fn ratio(part: usize, whole: usize) -> f64 {
+pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{carried, similarity, tokens};
+    use super::{similarity, tokens, with_file_tokens};
 
     #[test]
     fn words_runs_and_signs() {
@@ -143,7 +143,7 @@ mod tests {
             ("a\u{200B}b — c", "ab - c", "ab - d", "a\u{200B}b — d"),
         ];
         for (file, old, new, want) in cases {
-            let got = carried(file, old, new, false);
+            let got = with_file_tokens(file, old, new, false);
             if file.contains('\u{200B}') {
                 // A zero-width character inside a word: the word is one token, and keeps the file's characters.
                 assert_eq!(got.as_deref(), Some(want));
@@ -152,10 +152,10 @@ mod tests {
             }
         }
         assert_eq!(
-            carried("f(\"a  b\", end)", "f(\"a b\", end)", "f(\"a b\", end, x)", true).unwrap(),
+            with_file_tokens("f(\"a  b\", end)", "f(\"a b\", end)", "f(\"a b\", end, x)", true).unwrap(),
             "f(\"a  b\", end, x)"
         );
-        assert_eq!(carried("other", "old", "new", false), None);
+        assert_eq!(with_file_tokens("other", "old", "new", false), None);
     }
 
     #[test]

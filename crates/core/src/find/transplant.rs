@@ -8,8 +8,8 @@ use super::TextEdit;
 use super::align::align;
 use super::fold::{self, BLANKS, indent_of, is_blank};
 use super::indent::IndentMap;
-use super::refusal::{Reason, Refusal};
-use super::search::{Search, Wanted};
+use super::refusal::{MatchRefusal, RefusalReason};
+use super::search::{MatchSearch, PatternLines};
 use super::tokens;
 use crate::diff;
 use crate::resolve;
@@ -17,16 +17,16 @@ use crate::span::Span;
 use core::ops::Range;
 
 /// Pairs of lines (old × new) of one hunk that are compared for likeness.
-const PAIRS: usize = 20_000;
+const COMPARED_PAIRS_MAX: usize = 20_000;
 /// Cells (old × new lines) up to which a change is computed line by line.
-const CELLS: usize = 250_000;
+const ALIGNMENT_CELLS_MAX: usize = 250_000;
 /// Likeness from which lines of a hunk are paired.
-const LIKE: f64 = 0.5;
+const LIKENESS_MIN: f64 = 0.5;
 
 /// A range of lines of the file, with their correspondence to the lines of old.
 pub(super) struct Window<'s, 'a> {
-    pub(super) search: &'s Search<'a>,
-    pub(super) wanted: &'s Wanted<'s>,
+    pub(super) search: &'s MatchSearch<'a>,
+    pub(super) wanted: &'s PatternLines<'s>,
     /// Lines of the file, zero-based.
     pub(super) lines: Range<usize>,
     /// For every line of old, its line in the file.
@@ -35,7 +35,7 @@ pub(super) struct Window<'s, 'a> {
 
 impl<'s, 'a> Window<'s, 'a> {
     /// Pairs all lines of old one to one with the file, from line `first` on.
-    pub(super) fn whole(search: &'s Search<'a>, first: usize, wanted: &'s Wanted<'s>) -> Window<'s, 'a> {
+    pub(super) fn whole(search: &'s MatchSearch<'a>, first: usize, wanted: &'s PatternLines<'s>) -> Window<'s, 'a> {
         let lines = first..first + wanted.old.len();
         Window { search, wanted, partner: lines.clone().map(Some).collect(), lines }
     }
@@ -63,11 +63,11 @@ impl<'s, 'a> Window<'s, 'a> {
         !lines.is_empty() && below && !is_blank(self.search.line(lines.end)) && lines.clone().all(comment)
     }
 
-    fn shown(&self, lines: Range<usize>) -> Result<(), Refusal> {
+    fn shown(&self, lines: Range<usize>) -> Result<(), MatchRefusal> {
         match lines.clone().find(|&at| !is_blank(self.search.line(at))) {
             None => Ok(()),
-            Some(at) => Err(Refusal::new(
-                Reason::UnseenLines,
+            Some(at) => Err(MatchRefusal::new(
+                RefusalReason::UnseenLines,
                 format!(
                     "Line {} of the file, which the old text does not have, lies where the change would be written.",
                     at + 1
@@ -86,8 +86,8 @@ fn is_comment(line: &str) -> bool {
 }
 
 /// Computes the edits that apply the change from old to new to the window.
-pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, Refusal> {
-    let Wanted { old, new, changes: said } = window.wanted;
+pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, MatchRefusal> {
+    let PatternLines { old, new, changes: said } = window.wanted;
     let mut out = Vec::new();
     for (from, to) in said.clone().unwrap_or_else(|| changes(old, new)) {
         let lines = changed_lines(window, from.clone())?;
@@ -125,12 +125,12 @@ pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<us
     let most = old.len().min(new.len()) - head;
     let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     let (a, b) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
-    if a.len().saturating_mul(b.len()) > CELLS {
+    if a.len().saturating_mul(b.len()) > ALIGNMENT_CELLS_MAX {
         return diff::line_hunks(old, new);
     }
     let key = |line: &&str| xxhash_rust::xxh3::xxh3_64(line.as_bytes());
     let keys = [a, b].map(|lines| lines.iter().map(key).collect::<Vec<u64>>());
-    let weight = |at: usize| u32::try_from(fold::substance(a[at], 1000)).map_or(1, |weight| weight + 1);
+    let weight = |at: usize| u32::try_from(fold::count_alnum(a[at], 1000)).map_or(1, |weight| weight + 1);
     let (kept, _) = align(&keys[0], &keys[1], weight);
     let mut out = Vec::new();
     let mut from = (head, head);
@@ -144,12 +144,15 @@ pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<us
 }
 
 /// Returns the lines of the file for old lines that are changed or deleted.
-fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Range<usize>>, Refusal> {
+fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Range<usize>>, MatchRefusal> {
     let differs = |&at: &usize| window.partner[at].is_none() && !is_blank(window.wanted.old[at]);
     if let Some(at) = old.clone().find(differs) {
         let line = window.wanted.old[at].trim();
-        return Err(Refusal::new(Reason::TargetDiffers, format!("A line to be changed is not there: {line}"))
-            .at(window.lines.start, window.lines.end));
+        return Err(MatchRefusal::new(
+            RefusalReason::TargetDiffers,
+            format!("A line to be changed is not there: {line}"),
+        )
+        .at(window.lines.start, window.lines.end));
     }
     let partners: Vec<usize> = old.filter_map(|at| window.partner[at]).collect();
     let (Some(&first), Some(&last)) = (partners.first(), partners.last()) else { return Ok(None) };
@@ -167,8 +170,8 @@ fn fresh_lines(
     partners: &[Option<usize>],
     indent: &IndentMap,
     runs: bool,
-) -> Result<Vec<String>, Refusal> {
-    let Wanted { old, new, .. } = window.wanted;
+) -> Result<Vec<String>, MatchRefusal> {
+    let PatternLines { old, new, .. } = window.wanted;
     let differs = |at: usize| {
         window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS))
     };
@@ -186,7 +189,7 @@ fn fresh_lines(
         let partner = carried_from.get(nth).copied().flatten().map(|old| from.start + old);
         let carried = partner.and_then(|at| {
             let file = window.partner_text(at)?.trim_matches(BLANKS);
-            tokens::carried(file, old[at].trim_matches(BLANKS), line.trim_matches(BLANKS), runs)
+            tokens::with_file_tokens(file, old[at].trim_matches(BLANKS), line.trim_matches(BLANKS), runs)
         });
         out.push(match carried {
             Some(text) if !is_blank(line) => {
@@ -204,7 +207,7 @@ fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     if old.len() == new.len() {
         return (0..new.len()).map(Some).collect();
     }
-    if old.len().saturating_mul(new.len()) > PAIRS {
+    if old.len().saturating_mul(new.len()) > COMPARED_PAIRS_MAX {
         return vec![None; new.len()];
     }
     if old.is_empty() {
@@ -214,7 +217,7 @@ fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     let mut next = 0;
     let mut pair = |line: &&str| {
         let line = tokens::tokens(line);
-        let mut best = (LIKE, None);
+        let mut best = (LIKENESS_MIN, None);
         for (at, old) in old.iter().enumerate().skip(next) {
             let like = tokens::similarity(old, &line);
             if like > best.0 {

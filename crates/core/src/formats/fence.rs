@@ -3,7 +3,7 @@
 use super::name;
 
 /// Tags that are used as fences; a language may follow the opening one.
-pub(super) const TAGS: [&str; 5] = ["source", "code", "pre", "codeblock", "sourcecode"];
+pub(super) const FENCE_TAGS: [&str; 5] = ["source", "code", "pre", "codeblock", "sourcecode"];
 
 /// An open fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) fn tag(line: &str) -> Option<(&'static str, &str)> {
     let (name, language) = line.trim().strip_prefix('<')?.split_once('>')?;
     let language = language.trim();
     let plain = language.len() <= 20 && language.chars().all(|ch| ch.is_ascii_alphanumeric() || "+#-_.".contains(ch));
-    TAGS.into_iter().find(|tag| *tag == name && plain).map(|tag| (tag, language))
+    FENCE_TAGS.into_iter().find(|tag| *tag == name && plain).map(|tag| (tag, language))
 }
 
 /// Returns the lines inside the single fence that encloses a whole text, apart from blank lines around it.

@@ -1,9 +1,9 @@
 //! `line_anchors`: a range of whole lines named by the text of its first and last line (seed 004, section 4).
 
-use super::{Format, Input, Spec};
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Anchors, Ask, FileRequest, Locator, Op, Order, Request, reading_of};
+use crate::op::{AnchorPair, FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +13,8 @@ pub struct LineAnchors;
 /// The input of the format.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+#[schemars(rename = "Args")]
+struct LineAnchorsInput {
     /// The absolute path of the file.
     file_path: String,
     /// The text of the first line to replace.
@@ -31,21 +32,22 @@ struct Args {
 }
 
 impl Format for LineAnchors {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "line_anchors",
             summary: "whole lines named by the first and the last of them → new lines",
             prompt: PROMPT,
-            schema: Some(|| schemars::schema_for!(Args)),
+            schema: Some(|| schemars::schema_for!(LineAnchorsInput)),
             key: "start_line_text",
             example: r#"{"file_path": "/src/main.rs", "start_line_text": "fn main() {", "end_line_text": "}", "new_text": "fn main() {\n    run();\n}"}"#,
             grammar: None,
         }
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Args { file_path, start_line_text, end_line_text, new_text, line, at } = super::from_json(input)?;
-        let anchor = |text: &str| reading_of(text).trim_end_matches('\n').to_owned();
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let LineAnchorsInput { file_path, start_line_text, end_line_text, new_text, line, at } =
+            super::from_json(input)?;
+        let anchor = |text: &str| normalize_text(text).trim_end_matches('\n').to_owned();
         let (first, last) = (anchor(&start_line_text), anchor(&end_line_text));
         for (name, text) in [("start_line_text", &first), ("end_line_text", &last)] {
             if text.trim().is_empty() || text.contains('\n') {
@@ -53,8 +55,8 @@ impl Format for LineAnchors {
                     .next("Give the first and the last of the lines to replace."));
             }
         }
-        let op = Op { at: Locator::Anchors(Anchors { first, last, line, at }), text: reading_of(&new_text) };
-        let ask = Ask::Edit { ops: vec![op], order: Order::Together };
+        let op = Op { at: Locator::Anchors(AnchorPair { first, last, line, at }), text: normalize_text(&new_text) };
+        let ask = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
         Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
     }
 }

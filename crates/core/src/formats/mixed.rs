@@ -1,57 +1,63 @@
 //! Texts that contain both SEARCH/REPLACE blocks and whole files: some files are edited, others are written.
 
-use super::recognise::{Claims, Understood, claims, outer};
-use super::stream::{self, Manner};
-use super::{Format, envelope, left_over};
+use super::detect::{FormatRanges, ParsedText, all_ranges, outermost_index};
+use super::stream::{self, ParseOptions};
+use super::{Format, envelope, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
 use std::ops::Range;
 
 /// Lines above a whole file that may name it.
-const ABOVE: usize = 2;
+const NAME_LINES_ABOVE: usize = 2;
 
-const NOTE: &str = "The text has SEARCH/REPLACE blocks and whole files; both were read.";
+const MIXED_NOTE: &str = "The text has SEARCH/REPLACE blocks and whole files; both were read.";
 
 /// Parses such a text; `None` for any other.
 ///
 /// Errors: those of both formats, and [`Code::EditUnparsable`] for a file that occurs in both.
-pub(super) fn read(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Option<Result<Understood>> {
+pub(super) fn parse_mixed(
+    text: &str,
+    named: Option<&'static dyn Format>,
+    manner: &ParseOptions,
+) -> Option<Result<ParsedText>> {
     if named.is_some() || manner.reverse || !text.contains("SEARCH") {
         return None;
     }
-    let peeled = envelope::peel(text);
-    let claims = claims(&peeled.text);
-    let both = is_both(&claims) && outer(&claims).is_none() && peeled.format.is_none() && !peeled.manner.reverse;
+    let peeled = envelope::unwrap_text(text);
+    let claims = all_ranges(&peeled.text);
+    let both =
+        is_both(&claims) && outermost_index(&claims).is_none() && peeled.format.is_none() && !peeled.options.reverse;
     let ([blocks, files], true) = (&claims[..], both) else { return None };
-    let manner = Manner {
-        strip: manner.strip.or(peeled.manner.strip),
-        file: manner.file.clone().or(peeled.manner.file),
+    let manner = ParseOptions {
+        strip: manner.strip.or(peeled.options.strip),
+        file: manner.file.clone().or(peeled.options.file),
         reverse: false,
     };
     let request = request(&peeled.text, (blocks, files), &manner);
     let understood = |mut request: Request| {
-        request.notes.splice(0..0, peeled.notes.into_iter().chain([NOTE.to_owned()]));
-        Understood { format: blocks.0, request, directory: peeled.directory }
+        request.notes.splice(0..0, peeled.notes.into_iter().chain([MIXED_NOTE.to_owned()]));
+        ParsedText { format: blocks.0, request, directory: peeled.directory }
     };
     Some(request.map(understood))
 }
 
 /// True when exactly these two formats were detected, with no range inside another.
-fn is_both(claims: &[Claims]) -> bool {
+fn is_both(claims: &[FormatRanges]) -> bool {
     let [(blocks, parts), (files, wholes)] = claims else { return false };
     let apart = |part: &Range<usize>| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start);
     (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file") && parts.iter().all(apart)
 }
 
-fn request(text: &str, (blocks, files): (&Claims, &Claims), manner: &Manner) -> Result<Request> {
+fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: &ParseOptions) -> Result<Request> {
     let mut all: Vec<Range<usize>> = blocks.1.iter().chain(&files.1).cloned().collect();
     all.sort_by_key(|range| range.start);
-    if let Some(error) = left_over::check(text, blocks.0, &all) {
+    if let Some(error) = stray_edits::check_stray_edits(text, blocks.0, &all) {
         return Err(error);
     }
     let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|range| range.contains(&at));
-    let names: Vec<Range<usize>> = files.1.iter().map(|range| range.start.saturating_sub(ABOVE)..range.end).collect();
+    let names: Vec<Range<usize>> =
+        files.1.iter().map(|range| range.start.saturating_sub(NAME_LINES_ABOVE)..range.end).collect();
     let parts = kept(text, |at| !within(&files.1, at));
     let wholes = kept(text, |at| within(&names, at) && !within(&blocks.1, at));
     let mut request = read_as(blocks.0, &parts, manner)?;
@@ -74,35 +80,35 @@ fn kept(text: &str, keep: impl Fn(usize) -> bool) -> String {
     lines.map(|(at, line)| if keep(at) { line } else { "\n" }).collect()
 }
 
-fn read_as(format: &'static dyn Format, text: &str, manner: &Manner) -> Result<Request> {
+fn read_as(format: &'static dyn Format, text: &str, manner: &ParseOptions) -> Result<Request> {
     let machine = format
-        .machine(manner)
+        .line_parser(manner)
         .ok_or_else(|| Error::new(Code::InternalBug, format!("{} has no parser for texts.", format.spec().name)))?;
-    stream::read(machine, text)
+    stream::parse_text(machine, text)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::error::Result;
-    use crate::formats::recognise::{Understood, understand};
-    use crate::formats::stream::Manner;
-    use crate::op::Ask;
+    use crate::formats::detect::{ParsedText, parse_any};
+    use crate::formats::stream::ParseOptions;
+    use crate::op::FileAction;
 
     const BLOCK: &str = "a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n```\n";
     const FILE: &str = "**b.py**\n\n```python\nx = 1\n```\n";
 
-    fn read(text: &str) -> Result<Understood> {
-        understand(text, None, &Manner::default())
+    fn read(text: &str) -> Result<ParsedText> {
+        parse_any(text, None, &ParseOptions::default())
     }
 
     #[test]
     fn blocks_and_files_in_any_order() {
         for text in [format!("First:\n{BLOCK}\nThen:\n\n{FILE}"), format!("{FILE}\n{BLOCK}Done.\n")] {
-            let Understood { request, .. } = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let ParsedText { request, .. } = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let [edited, written] = &request.files[..] else { panic!("{text}: {:?}", request.files) };
             assert_eq!((edited.path.as_str(), written.path.as_str()), ("a.py", "b.py"), "{text}");
-            assert!(matches!(&edited.ask, Ask::Edit { ops, .. } if ops.len() == 1), "{text}");
-            assert_eq!(written.ask, Ask::Write("x = 1\n".to_owned()), "{text}");
+            assert!(matches!(&edited.action, FileAction::Edit { ops, .. } if ops.len() == 1), "{text}");
+            assert_eq!(written.action, FileAction::Write("x = 1\n".to_owned()), "{text}");
         }
     }
 

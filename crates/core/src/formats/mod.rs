@@ -3,22 +3,22 @@
 
 pub mod anchors;
 pub mod apply_patch;
+mod call_literal;
+pub mod detect;
 pub mod envelope;
 mod fence;
 pub mod hashline;
-mod left_over;
 pub mod line_anchors;
-mod literal;
+mod mistakes;
 mod mixed;
 pub mod multi_edit;
 mod name;
-mod nearly;
 pub mod notebook_edit;
-pub mod recognise;
+mod repair_hint;
 pub mod replace;
 pub mod search_replace;
+mod stray_edits;
 pub mod stream;
-mod tally;
 pub mod text_editor;
 pub mod unified_diff;
 pub mod whole_file;
@@ -33,11 +33,11 @@ use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ops::Range;
-use stream::{Machine, Manner};
+use stream::{LineParser, ParseOptions};
 
 /// Input of a format.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum FormatInput {
     /// A JSON object; [`Spec::schema`] specifies its shape.
     Json(Value),
     /// Text as a model writes it.
@@ -45,7 +45,7 @@ pub enum Input {
 }
 
 /// Description of a format. Help, schema, documentation and tools are derived from it.
-pub struct Spec {
+pub struct FormatSpec {
     /// The name used in calls, file names and documentation.
     pub name: &'static str,
     /// A summary in one line.
@@ -65,16 +65,16 @@ pub struct Spec {
 /// An edit syntax: parses input to operations without access to a file.
 pub trait Format: Sync {
     /// Its description.
-    fn spec(&self) -> &'static Spec;
+    fn spec(&self) -> &'static FormatSpec;
 
     /// Returns the ranges of a text (zero-based lines) that are certainly in this format, from first to last line; JSON
     /// formats return none. Linear in the text.
-    fn claims(&self, _text: &str) -> Vec<Range<usize>> {
+    fn detected_ranges(&self, _text: &str) -> Vec<Range<usize>> {
         Vec::new()
     }
 
     /// True for a line that usually begins a text in this format.
-    fn begins(&self, _line: &str) -> bool {
+    fn is_first_line(&self, _line: &str) -> bool {
         false
     }
 
@@ -84,7 +84,7 @@ pub trait Format: Sync {
     }
 
     /// Creates the parser of a text format.
-    fn machine(&self, _manner: &Manner) -> Option<Box<dyn Machine>> {
+    fn line_parser(&self, _manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
         None
     }
 
@@ -92,19 +92,19 @@ pub trait Format: Sync {
     ///
     /// Errors: [`Code::CallInvalid`] for JSON of another shape, [`Code::EditUnparsable`] for text with syntax errors,
     /// [`Code::EditNoChange`] for an edit without a change.
-    fn parse(&self, input: Input) -> Result<Request>;
+    fn parse(&self, input: FormatInput) -> Result<Request>;
 }
 
 /// Every format.
 pub static FORMATS: &[&dyn Format] = &[
-    &replace::Replace,
+    &replace::ReplaceFormat,
     &multi_edit::MultiEdit,
-    &write::Write,
+    &write::WriteFormat,
     &notebook_edit::NotebookEdit,
     &text_editor::TextEditor,
     &search_replace::SearchReplace,
     &whole_file::WholeFile,
-    &whole_file::elided::Elided,
+    &whole_file::elided::ElidedFile,
     &line_anchors::LineAnchors,
     &anchors::WordAnchors,
     &apply_patch::ApplyPatch,
@@ -114,19 +114,19 @@ pub static FORMATS: &[&dyn Format] = &[
 ];
 
 /// Returns the text formats.
-pub fn textual() -> impl Iterator<Item = &'static dyn Format> {
+pub fn text_formats() -> impl Iterator<Item = &'static dyn Format> {
     FORMATS.iter().copied().filter(|format| format.spec().schema.is_none())
 }
 
 /// Returns the format of that name.
-pub fn named(name: &str) -> Option<&'static dyn Format> {
+pub fn format_by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.spec().name == name)
 }
 
 /// Deserializes a JSON input.
 ///
 /// Errors: [`Code::CallInvalid`] with the mismatch.
-pub fn from_json<T: DeserializeOwned>(input: Input) -> Result<T> {
+pub fn from_json<T: DeserializeOwned>(input: FormatInput) -> Result<T> {
     serde_path_to_error::deserialize(object(input)?).map_err(|error| {
         let path = error.path().to_string();
         unfit(&path, &error.inner().to_string())
@@ -134,10 +134,10 @@ pub fn from_json<T: DeserializeOwned>(input: Input) -> Result<T> {
 }
 
 /// Returns the JSON object of an input.
-fn object(input: Input) -> Result<Value> {
+fn object(input: FormatInput) -> Result<Value> {
     let value = match input {
-        Input::Json(value) => value,
-        Input::Text(text) => serde_json::from_str(&text).map_err(|error| malformed(&error))?,
+        FormatInput::Json(value) => value,
+        FormatInput::Text(text) => serde_json::from_str(&text).map_err(|error| malformed(&error))?,
     };
     if value.is_object() {
         return Ok(value);
@@ -149,11 +149,11 @@ fn object(input: Input) -> Result<Value> {
 /// Deserializes a JSON input with a `file_path` next to its fields.
 ///
 /// Errors: as [`from_json`].
-fn with_path<T: DeserializeOwned>(input: Input) -> Result<(String, T)> {
+fn with_path<T: DeserializeOwned>(input: FormatInput) -> Result<(String, T)> {
     let mut value = object(input)?;
     let path = value.as_object_mut().and_then(|fields| fields.shift_remove("file_path"));
     match path {
-        Some(Value::String(path)) => Ok((path, from_json(Input::Json(value))?)),
+        Some(Value::String(path)) => Ok((path, from_json(FormatInput::Json(value))?)),
         Some(_) => Err(unfit("file_path", "the path of a file is a string")),
         None => Err(unfit("file_path", "missing field `file_path`")),
     }
@@ -185,14 +185,14 @@ pub fn malformed(error: &serde_json::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMATS, Input};
+    use super::{FORMATS, FormatInput};
 
     #[test]
     fn every_example_parses_and_every_row_is_complete() {
         for format in FORMATS {
             let spec = format.spec();
             assert!(!spec.summary.is_empty() && !spec.prompt.is_empty(), "{}", spec.name);
-            let request = format.parse(Input::Text(spec.example.to_owned())).unwrap();
+            let request = format.parse(FormatInput::Text(spec.example.to_owned())).unwrap();
             assert_eq!(request.files.len(), 1, "{}", spec.name);
         }
     }
@@ -207,7 +207,7 @@ mod tests {
             (r#"{"file_path":"/a","old_string":7,"new_string":"b"}"#, "invalid type"),
             (r#"{"file_path":"/a","old_string":"\ud800","new_string":"b"}"#, "not valid JSON"),
         ] {
-            let error = super::replace::Replace.parse(Input::Text(input.to_owned())).unwrap_err();
+            let error = super::replace::ReplaceFormat.parse(FormatInput::Text(input.to_owned())).unwrap_err();
             assert!(error.message().contains(part), "{input}: {error}");
         }
     }

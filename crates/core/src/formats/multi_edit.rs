@@ -1,17 +1,17 @@
 //! `multi_edit`: several replacements in one file, all or nothing: the `MultiEdit` tool of the seed documents.
 
 use super::replace::Replacement;
-use super::{Format, Input, Spec};
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Op, Order, Request, Settings};
+use crate::op::{FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Edits in one call.
-pub const MOST_EDITS: usize = 10_000;
+pub const EDITS_PER_CALL_MAX: usize = 10_000;
 
 /// The format.
 pub struct MultiEdit;
@@ -27,11 +27,11 @@ pub enum EditOrder {
     InTurn,
 }
 
-impl From<EditOrder> for Order {
-    fn from(order: EditOrder) -> Order {
+impl From<EditOrder> for OpOrder {
+    fn from(order: EditOrder) -> OpOrder {
         match order {
-            EditOrder::Together => Order::Together,
-            EditOrder::InTurn => Order::InTurn,
+            EditOrder::Together => OpOrder::Together,
+            EditOrder::InTurn => OpOrder::InTurn,
         }
     }
 }
@@ -39,7 +39,8 @@ impl From<EditOrder> for Order {
 /// The input of the format.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+#[schemars(rename = "Args")]
+struct MultiEditInput {
     /// The absolute path of the file.
     file_path: String,
     /// The replacements.
@@ -57,10 +58,10 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
         return Err(Error::new(Code::CallInvalid, "No edits provided.")
             .next("Put at least one {old_string, new_string} into edits."));
     }
-    if edits.len() > MOST_EDITS {
+    if edits.len() > EDITS_PER_CALL_MAX {
         return Err(Error::new(
             Code::CallTooLarge,
-            format!("{} edits are more than the {MOST_EDITS} that one call may have.", edits.len()),
+            format!("{} edits are more than the {EDITS_PER_CALL_MAX} that one call may have.", edits.len()),
         )
         .next("Send them in several calls."));
     }
@@ -73,12 +74,12 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
             Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
         }
     }
-    Error::all(errors, edits.len()).map_or(Ok(ops), Err)
+    Error::combine(errors, edits.len()).map_or(Ok(ops), Err)
 }
 
 /// True when two lists of edits of one file are equal, or lead to the same text from the current file (seed 001, "Input
 /// Equivalence Checking"). Front ends use it to drop a repeated call.
-pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: Order) -> bool {
+pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: OpOrder) -> bool {
     let all = |edit: &Replacement| edit.replace_all.unwrap_or(false);
     let same = |(a, b): (&Replacement, &Replacement)| {
         let of = |edit: &Replacement| (all(edit), edit.expected_replacements);
@@ -88,26 +89,26 @@ pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, o
         return true;
     }
     let result =
-        |edits| Some(resolve(file, &to_ops(edits).ok()?, order, Settings::default()).ok()?.changes.apply(file));
+        |edits| Some(resolve(file, &to_ops(edits).ok()?, order, ResolveSettings::default()).ok()?.changes.apply(file));
     matches!((result(a), result(b)), (Some(a), Some(b)) if a == b)
 }
 
 impl Format for MultiEdit {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "multi_edit",
             summary: "several replacements in one file, all or nothing (the MultiEdit tool)",
             prompt: PROMPT,
-            schema: Some(|| schemars::schema_for!(Args)),
+            schema: Some(|| schemars::schema_for!(MultiEditInput)),
             key: "edits",
             example: r#"{"file_path": "/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}], "order": "together"}"#,
             grammar: None,
         }
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Args { file_path, edits, order } = super::from_json(input)?;
-        let ask = Ask::Edit { ops: to_ops(&edits)?, order: order.into() };
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
+        let ask = FileAction::Edit { ops: to_ops(&edits)?, order: order.into() };
         Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
     }
 }
@@ -120,7 +121,7 @@ count on the result of an earlier edit; set order to in_turn if an edit needs on
 mod tests {
     use super::{Replacement, edits_equivalent, to_ops};
     use crate::code::Code;
-    use crate::op::{Order, Settings};
+    use crate::op::{OpOrder, ResolveSettings};
     use crate::resolve::resolve;
     use crate::snapshot::Snapshot;
 
@@ -133,9 +134,9 @@ mod tests {
         pairs.iter().map(one).collect()
     }
 
-    fn apply(base: &str, pairs: &[(&str, &str)], order: Order) -> Result<String, (Code, String)> {
+    fn apply(base: &str, pairs: &[(&str, &str)], order: OpOrder) -> Result<String, (Code, String)> {
         let base = Snapshot::from_text(base);
-        let resolved = to_ops(&edits(pairs)).and_then(|ops| resolve(&base, &ops, order, Settings::default()));
+        let resolved = to_ops(&edits(pairs)).and_then(|ops| resolve(&base, &ops, order, ResolveSettings::default()));
         match resolved {
             Ok(resolved) => Ok(String::from_utf8(resolved.changes.apply(&base)).unwrap()),
             Err(error) => Err((error.code(), format!("{error} {:?}", error.data()))),
@@ -145,11 +146,11 @@ mod tests {
     #[test]
     fn independent_edits_go_together() {
         assert_eq!(
-            apply("one\ntwo\nthree\n", &[("three", "3"), ("one", "1")], Order::Together).unwrap(),
+            apply("one\ntwo\nthree\n", &[("three", "3"), ("one", "1")], OpOrder::Together).unwrap(),
             "1\ntwo\n3\n"
         );
         assert_eq!(
-            apply("a b\nb c\n", &[("a b\n", "A b\n"), ("b c\n", "b C\n")], Order::Together).unwrap(),
+            apply("a b\nb c\n", &[("a b\n", "A b\n"), ("b c\n", "b C\n")], OpOrder::Together).unwrap(),
             "A b\nb C\n"
         );
     }
@@ -158,32 +159,33 @@ mod tests {
     fn the_three_kinds_of_conflict() {
         let log = "console.log('test')\n";
         let dependent = [("console.log", "logger.info"), ("logger.info('test')", "logger.debug('test')")];
-        let (code, text) = apply(log, &dependent, Order::Together).unwrap_err();
+        let (code, text) = apply(log, &dependent, OpOrder::Together).unwrap_err();
         assert_eq!(code, Code::EditDependency);
         assert!(text.contains("edits[1] depends on the result of edits[0]") && text.contains("in_turn"), "{text}");
-        assert_eq!(apply(log, &dependent, Order::InTurn).unwrap(), "logger.debug('test')\n");
+        assert_eq!(apply(log, &dependent, OpOrder::InTurn).unwrap(), "logger.debug('test')\n");
 
-        let overlap = apply("one two three\n", &[("one two", "1 2"), ("two three", "2 3")], Order::Together);
+        let overlap = apply("one two three\n", &[("one two", "1 2"), ("two three", "2 3")], OpOrder::Together);
         assert_eq!(overlap.unwrap_err().0, Code::EditOverlap);
-        let context = apply("let x = 1;\n", &[("let x = 1", "let x = 2"), ("x = 1", "y = 1")], Order::Together);
+        let context = apply("let x = 1;\n", &[("let x = 1", "let x = 2"), ("x = 1", "y = 1")], OpOrder::Together);
         assert_eq!(context.unwrap_err().0, Code::EditOverlap);
-        let contradiction = apply("one\n", &[("one", "1"), ("one", "2")], Order::Together);
+        let contradiction = apply("one\n", &[("one", "1"), ("one", "2")], OpOrder::Together);
         assert_eq!(contradiction.unwrap_err().0, Code::EditContradiction);
-        let swap = apply("a b\n", &[("a", "b"), ("b", "c")], Order::Together);
+        let swap = apply("a b\n", &[("a", "b"), ("b", "c")], OpOrder::Together);
         assert_eq!(swap.unwrap_err().0, Code::EditDependency);
         assert_eq!(
-            apply("x 1\nversion = 2.0\n", &[("1", "2"), ("version = 2.0", "version = 3.0")], Order::Together).unwrap(),
+            apply("x 1\nversion = 2.0\n", &[("1", "2"), ("version = 2.0", "version = 3.0")], OpOrder::Together)
+                .unwrap(),
             "x 2\nversion = 3.0\n"
         );
     }
 
     #[test]
     fn all_failures_are_told_and_a_repetition_is_not_one() {
-        let (code, text) = apply("a\na\nb\n", &[("zzz", "y"), ("b", "c"), ("a", "x")], Order::Together).unwrap_err();
+        let (code, text) = apply("a\na\nb\n", &[("zzz", "y"), ("b", "c"), ("a", "x")], OpOrder::Together).unwrap_err();
         assert_eq!(code, Code::MatchNotFound);
         assert!(text.contains("2 of 3") && text.contains("edits[0]") && text.contains("edits[2]"), "{text}");
-        assert_eq!(apply("a\nb\n", &[("a", "x"), ("a", "x")], Order::Together).unwrap(), "x\nb\n");
-        assert_eq!(apply("a\n", &[], Order::Together).unwrap_err().0, Code::CallInvalid);
+        assert_eq!(apply("a\nb\n", &[("a", "x"), ("a", "x")], OpOrder::Together).unwrap(), "x\nb\n");
+        assert_eq!(apply("a\n", &[], OpOrder::Together).unwrap_err().0, Code::CallInvalid);
     }
 
     #[test]
@@ -192,7 +194,7 @@ mod tests {
         let pairs: Vec<(String, String)> =
             (0..10_000).map(|n| (format!("line number {n:06};"), format!("LINE number {n:06};"))).collect();
         let pairs: Vec<(&str, &str)> = pairs.iter().map(|(a, b)| (&**a, &**b)).collect();
-        let out = apply(&lines, &pairs, Order::Together).unwrap();
+        let out = apply(&lines, &pairs, OpOrder::Together).unwrap();
         assert_eq!(out, lines.replace("line", "LINE"));
     }
 
@@ -200,7 +202,7 @@ mod tests {
     fn equivalent_edits() {
         let file = Snapshot::from_text("a b\n");
         let same =
-            |a: &[(&str, &str)], b: &[(&str, &str)]| edits_equivalent(&edits(a), &edits(b), &file, Order::Together);
+            |a: &[(&str, &str)], b: &[(&str, &str)]| edits_equivalent(&edits(a), &edits(b), &file, OpOrder::Together);
         assert!(same(&[("a", "x")], &[("a", "x")]));
         assert!(same(&[("a b", "x b")], &[("a", "x")]));
         assert!(!same(&[("a", "x")], &[("a", "y")]));

@@ -84,7 +84,7 @@ pub(super) fn clean(line: &str) -> Option<String> {
         return (labelled || pathy(name) || bare(name)).then(|| name.to_owned());
     }
     let last = name.split_whitespace().next_back().unwrap_or("");
-    let verb = name.split_whitespace().next().is_some_and(|word| LEADS.contains(&word.to_lowercase().as_str()));
+    let verb = name.split_whitespace().next().is_some_and(|word| LEADING_WORDS.contains(&word.to_lowercase().as_str()));
     match (pathy(last), verb) {
         (true, true) => Some(last.trim_matches(['`', '*', '"', '(', ')']).to_owned()),
         (true, false) if labelled || !last.ends_with('.') => Some(name.to_owned()),
@@ -113,7 +113,7 @@ pub(super) fn alone(line: &str) -> Option<String> {
 }
 
 /// First words of sentences about a file.
-const LEADS: [&str; 16] = [
+const LEADING_WORDS: [&str; 16] = [
     "update", "edit", "modify", "change", "in", "to", "create", "add", "now", "then", "next", "and", "for", "first",
     "finally", "file",
 ];

@@ -1,11 +1,11 @@
 //! `notebook_edit`: edits of a Jupyter notebook by cells, the `NotebookEdit` tool of the seed documents.
 
-use super::multi_edit::MOST_EDITS;
-use super::{Format, Input, Spec};
+use super::multi_edit::EDITS_PER_CALL_MAX;
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::notebook::{CellAct, CellEdit, CellName, CellType};
-use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, reading_of};
+use crate::notebook::{CellAction, CellEdit, CellName, CellType};
+use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,7 +16,8 @@ pub struct NotebookEdit;
 /// What an edit does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+#[schemars(rename = "Mode")]
+enum CellEditMode {
     /// The source of the cell becomes `new_source`.
     #[default]
     Replace,
@@ -29,7 +30,8 @@ enum Mode {
 /// The type of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+#[schemars(rename = "Kind")]
+enum CellKind {
     Code,
     Markdown,
     Raw,
@@ -38,7 +40,8 @@ enum Kind {
 /// One edit.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct OneCell {
+#[schemars(rename = "OneCell")]
+struct CellEditInput {
     /// The cell by its id, as read shows it.
     cell_id: Option<String>,
     /// The cell by its number, 0 for the first, instead of `cell_id`.
@@ -46,9 +49,9 @@ struct OneCell {
     /// The whole new source of the cell; for delete nothing.
     new_source: Option<String>,
     /// The type of the cell; needed for insert, else the cell keeps the one it has.
-    cell_type: Option<Kind>,
+    cell_type: Option<CellKind>,
     /// What to do (default: replace).
-    edit_mode: Option<Mode>,
+    edit_mode: Option<CellEditMode>,
     /// Whether a code cell loses its outputs with its source (default true).
     clear_outputs: Option<bool>,
 }
@@ -56,18 +59,19 @@ struct OneCell {
 /// What stands beside the fields of one edit.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Around {
+#[schemars(rename = "Around")]
+struct NotebookEditInput {
     /// The absolute path of the notebook.
     #[serde(alias = "file_path")]
     notebook_path: String,
     /// Several edits instead, all of the notebook as it was read, all or nothing.
     #[serde(default)]
-    edits: Option<Vec<OneCell>>,
+    edits: Option<Vec<CellEditInput>>,
 }
 
 /// Creates the schema: the fields of one edit and of the call in one object.
 fn schema() -> Schema {
-    let (mut whole, one) = (schemars::schema_for!(Around), schemars::schema_for!(OneCell));
+    let (mut whole, one) = (schemars::schema_for!(NotebookEditInput), schemars::schema_for!(CellEditInput));
     if let (Some(Value::Object(fields)), Some(Value::Object(more))) =
         (whole.get_mut("properties"), one.get("properties"))
     {
@@ -77,8 +81,8 @@ fn schema() -> Schema {
 }
 
 impl Format for NotebookEdit {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "notebook_edit",
             summary: "cells of a Jupyter notebook, by id or number (the NotebookEdit tool)",
             prompt: PROMPT,
@@ -89,7 +93,7 @@ impl Format for NotebookEdit {
         }
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
         let mut one = super::object(input)?;
         let mut around = Map::new();
         if let Value::Object(fields) = &mut one {
@@ -97,8 +101,8 @@ impl Format for NotebookEdit {
                 around.extend(fields.shift_remove(name).map(|value| (name.to_owned(), value)));
             }
         }
-        let Around { notebook_path, edits } = super::from_json(Input::Json(Value::Object(around)))?;
-        let one: OneCell = super::from_json(Input::Json(one))?;
+        let NotebookEditInput { notebook_path, edits } = super::from_json(FormatInput::Json(Value::Object(around)))?;
+        let one: CellEditInput = super::from_json(FormatInput::Json(one))?;
         let edits = together(one, edits)?;
         let (of, mut ops, mut errors) = (edits.len(), Vec::new(), Vec::new());
         for (index, edit) in edits.into_iter().enumerate() {
@@ -108,16 +112,16 @@ impl Format for NotebookEdit {
                 Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
             }
         }
-        let ask = Ask::Edit { ops, order: Order::Together };
+        let ask = FileAction::Edit { ops, order: OpOrder::Together };
         let request = Request { files: vec![FileRequest::new(notebook_path, ask)], notes: Vec::new() };
-        Error::all(errors, of).map_or(Ok(request), Err)
+        Error::combine(errors, of).map_or(Ok(request), Err)
     }
 }
 
 /// Returns the edits of a call: the single one, or the list.
-fn together(one: OneCell, edits: Option<Vec<OneCell>>) -> Result<Vec<OneCell>> {
+fn together(one: CellEditInput, edits: Option<Vec<CellEditInput>>) -> Result<Vec<CellEditInput>> {
     let Some(edits) = edits else { return Ok(vec![one]) };
-    let OneCell { cell_id, cell_number, new_source, cell_type, edit_mode, clear_outputs } = one;
+    let CellEditInput { cell_id, cell_number, new_source, cell_type, edit_mode, clear_outputs } = one;
     let named = cell_id.is_some() || cell_number.is_some();
     if named || new_source.is_some() || cell_type.is_some() || edit_mode.is_some() {
         return Err(wrong("edits stands beside the fields of one edit.").next("Put all of them into edits."));
@@ -125,12 +129,12 @@ fn together(one: OneCell, edits: Option<Vec<OneCell>>) -> Result<Vec<OneCell>> {
     if edits.is_empty() {
         return Err(wrong("there are no edits.").next("Put at least one edit into edits."));
     }
-    if edits.len() > MOST_EDITS {
-        let what = format!("{} edits are more than the {MOST_EDITS} that one call may have.", edits.len());
+    if edits.len() > EDITS_PER_CALL_MAX {
+        let what = format!("{} edits are more than the {EDITS_PER_CALL_MAX} that one call may have.", edits.len());
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
     // Applies to all of them.
-    let settled = |edit: OneCell| OneCell { clear_outputs: edit.clear_outputs.or(clear_outputs), ..edit };
+    let settled = |edit: CellEditInput| CellEditInput { clear_outputs: edit.clear_outputs.or(clear_outputs), ..edit };
     Ok(edits.into_iter().map(settled).collect())
 }
 
@@ -138,36 +142,36 @@ fn wrong(what: &str) -> Error {
     Error::new(Code::CallInvalid, format!("The input does not fit the tool: {what}"))
 }
 
-fn op(edit: OneCell) -> Result<Op> {
+fn op(edit: CellEditInput) -> Result<Op> {
     let act = match edit.edit_mode.unwrap_or_default() {
-        Mode::Replace => CellAct::Replace,
-        Mode::Insert => CellAct::Insert,
-        Mode::Delete => CellAct::Delete,
+        CellEditMode::Replace => CellAction::Replace,
+        CellEditMode::Insert => CellAction::Insert,
+        CellEditMode::Delete => CellAction::Delete,
     };
     let cell = match (edit.cell_id, edit.cell_number) {
         (Some(id), None) => Some(CellName::Id(id)),
         (None, Some(number)) => Some(CellName::Number(number)),
-        (None, None) if act == CellAct::Insert => None,
+        (None, None) if act == CellAction::Insert => None,
         (None, None) => return Err(wrong("it names no cell.").next("Give cell_id or cell_number, as read shows them.")),
         (Some(_), Some(_)) => {
             return Err(wrong("it names a cell both by cell_id and by cell_number.").next("Give one of the two."));
         }
     };
     let kind = edit.cell_type.map(|kind| match kind {
-        Kind::Code => CellType::Code,
-        Kind::Markdown => CellType::Markdown,
-        Kind::Raw => CellType::Raw,
+        CellKind::Code => CellType::Code,
+        CellKind::Markdown => CellType::Markdown,
+        CellKind::Raw => CellType::Raw,
     });
     let text = match (act, edit.new_source) {
-        (CellAct::Delete, Some(text)) if !text.is_empty() => {
+        (CellAction::Delete, Some(text)) if !text.is_empty() => {
             return Err(wrong("delete takes no new_source.")
                 .next("Leave new_source out to delete the cell; to change it, leave edit_mode out."));
         }
-        (CellAct::Delete, _) => String::new(),
-        (_, Some(text)) => reading_of(&text),
+        (CellAction::Delete, _) => String::new(),
+        (_, Some(text)) => normalize_text(&text),
         (_, None) => return Err(wrong("new_source is missing.").next("Give the whole source of the cell.")),
     };
-    if act == CellAct::Insert && kind.is_none() {
+    if act == CellAction::Insert && kind.is_none() {
         return Err(wrong("a new cell needs a type.").next("Give cell_type: code, markdown or raw."));
     }
     Ok(Op { at: Locator::Cell(Box::new(CellEdit { cell, act, kind, clear: edit.clear_outputs })), text })
@@ -183,7 +187,7 @@ nothing; ids and numbers mean the notebook as it was read.";
 #[cfg(test)]
 mod tests {
     use super::NotebookEdit;
-    use crate::formats::{Format as _, Input};
+    use crate::formats::{Format as _, FormatInput};
     use serde_json::json;
 
     #[test]
@@ -201,7 +205,7 @@ mod tests {
         ] {
             let mut input = edit.clone();
             input["notebook_path"] = "/a.ipynb".into();
-            let error = NotebookEdit.parse(Input::Json(input)).unwrap_err();
+            let error = NotebookEdit.parse(FormatInput::Json(input)).unwrap_err();
             assert!(error.to_string().contains(part), "{edit}: {error}");
         }
     }

@@ -1,16 +1,18 @@
 //! `replace`: one exact replacement, the Edit tool of the seed documents 000 and 001.
 
-use super::{Format, Input, Spec};
+use super::{Format, FormatInput, FormatSpec};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, TextNames, reading_of};
+use crate::op::{
+    ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The format.
-pub struct Replace;
+pub struct ReplaceFormat;
 
 /// One replacement, as it stands in a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -47,13 +49,17 @@ impl Replacement {
     ///
     /// Errors: as [`Replacement::to_op`].
     pub fn to_op_of(&self, names: &TextNames) -> Result<Op> {
-        let text = reading_of(&self.new_string);
+        let text = normalize_text(&self.new_string);
         let pick = self.pick()?;
-        if self.at.is_some() && pick != Pick::Unique {
+        if self.at.is_some() && pick != ExpectedMatches::Unique {
             return Err(contradiction("at names one place"));
         }
-        let find =
-            Find { at: self.at.clone(), line: self.line, names: names.clone(), ..Find::new(&self.old_string, pick) };
+        let find = TextQuery {
+            at: self.at.clone(),
+            line: self.line,
+            names: names.clone(),
+            ..TextQuery::new(&self.old_string, pick)
+        };
         if find.old == text {
             return Err(same_texts(names));
         }
@@ -61,16 +67,16 @@ impl Replacement {
         Ok(Op { at, text })
     }
 
-    fn pick(&self) -> Result<Pick> {
+    fn pick(&self) -> Result<ExpectedMatches> {
         match (self.replace_all, self.expected_replacements) {
             (_, Some(0)) => Err(contradiction("expected_replacements must be at least 1")),
             (Some(false), Some(count)) if count > 1 => {
                 Err(contradiction("replace_all is false, but expected_replacements asks for several"))
             }
-            (_, Some(count)) if count > 1 => Ok(Pick::Exactly(count)),
-            (Some(true), Some(count)) => Ok(Pick::Exactly(count)),
-            (Some(true), None) => Ok(Pick::All),
-            (None | Some(false), _) => Ok(Pick::Unique),
+            (_, Some(count)) if count > 1 => Ok(ExpectedMatches::Exactly(count)),
+            (Some(true), Some(count)) => Ok(ExpectedMatches::Exactly(count)),
+            (Some(true), None) => Ok(ExpectedMatches::All),
+            (None | Some(false), _) => Ok(ExpectedMatches::Unique),
         }
     }
 }
@@ -100,9 +106,9 @@ fn contradiction(what: &str) -> Error {
     )
 }
 
-impl Format for Replace {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+impl Format for ReplaceFormat {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "replace",
             summary: "one exact replacement: old_string → new_string (the Edit tool)",
             prompt: PROMPT,
@@ -113,10 +119,10 @@ impl Format for Replace {
         }
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
         let (file_path, edit): (String, Replacement) = super::with_path(input)?;
         let op = edit.to_op()?;
-        let ask = Ask::Edit { ops: vec![op], order: Order::Together };
+        let ask = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
         Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
     }
 }
@@ -129,9 +135,9 @@ and must occur once; give more surrounding lines to make it unique, or set repla
 mod tests {
     use super::Replacement;
     use crate::code::Code;
-    use crate::op::{Locator, Pick};
+    use crate::op::{ExpectedMatches, Locator};
 
-    fn pick(replace_all: Option<bool>, expected_replacements: Option<usize>) -> Result<Pick, Code> {
+    fn pick(replace_all: Option<bool>, expected_replacements: Option<usize>) -> Result<ExpectedMatches, Code> {
         let edit = Replacement {
             old_string: "a".into(),
             new_string: "b".into(),
@@ -140,18 +146,18 @@ mod tests {
             ..Replacement::default()
         };
         match edit.to_op().map_err(|error| error.code())?.at {
-            Locator::Find(find) => Ok(find.pick),
+            Locator::Find(find) => Ok(find.expected),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn counts() {
-        assert_eq!(pick(None, None), Ok(Pick::Unique));
-        assert_eq!(pick(Some(false), Some(1)), Ok(Pick::Unique));
-        assert_eq!(pick(Some(true), None), Ok(Pick::All));
-        assert_eq!(pick(None, Some(3)), Ok(Pick::Exactly(3)));
-        assert_eq!(pick(Some(true), Some(1)), Ok(Pick::Exactly(1)));
+        assert_eq!(pick(None, None), Ok(ExpectedMatches::Unique));
+        assert_eq!(pick(Some(false), Some(1)), Ok(ExpectedMatches::Unique));
+        assert_eq!(pick(Some(true), None), Ok(ExpectedMatches::All));
+        assert_eq!(pick(None, Some(3)), Ok(ExpectedMatches::Exactly(3)));
+        assert_eq!(pick(Some(true), Some(1)), Ok(ExpectedMatches::Exactly(1)));
         assert_eq!(pick(Some(false), Some(2)), Err(Code::CallInvalid));
         assert_eq!(pick(None, Some(0)), Err(Code::CallInvalid));
     }

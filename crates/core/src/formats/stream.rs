@@ -2,22 +2,22 @@
 //! complete texts.
 
 use super::Format;
+use super::detect::{self, ParsedText};
 use super::mixed;
-use super::recognise::{self, Understood};
 use crate::code::Code;
 use crate::content::Handle;
 use crate::error::{Error, Result};
-use crate::op::{LineKind, Op, Request};
+use crate::op::{HunkLineKind, Op, Request};
 
 /// A parse event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum StreamEvent {
     /// A file begins.
     File {
         /// Its path as written in the text.
         path: String,
         /// The action on it.
-        action: Action,
+        action: FileActionKind,
     },
     /// A hunk or block begins.
     Hunk {
@@ -27,7 +27,7 @@ pub enum Event {
     /// A line of the hunk, or of a new file.
     Line {
         /// Its kind.
-        kind: LineKind,
+        kind: HunkLineKind,
         /// Its text.
         text: String,
     },
@@ -46,7 +46,7 @@ pub enum Event {
 
 /// The action of a text on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum FileActionKind {
     /// Create it.
     Add,
     /// Edit it.
@@ -64,7 +64,7 @@ pub enum Action {
 
 /// Options of the caller for parsing a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct ParseOptions {
     /// Leading directories to strip from every name, like `-p` of `git apply`; `None`: prefixes are detected.
     pub strip: Option<usize>,
     /// The file for a text that names none.
@@ -74,20 +74,20 @@ pub struct Manner {
 }
 
 /// The parser of a format: a state machine that is fed line by line.
-pub trait Machine {
+pub trait LineParser {
     /// Suppresses the events for lines of hunks and files: a copy of each line costs more than parsing it.
-    fn quiet(&mut self) {}
+    fn skip_events(&mut self) {}
 
     /// Parses the next line, without `\n` and without one `\r` before it. `out` receives the events.
-    fn line(&mut self, line: &str, out: &mut Vec<Event>);
+    fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>);
 
     /// Ends the text; `cut` is true if its last line had no line end.
     ///
     /// Errors: as [`Format::parse`]. Errors in earlier lines are reported here, not before.
-    fn finish(self: Box<Self>, cut: bool, out: &mut Vec<Event>) -> Result<Request>;
+    fn finish(self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request>;
 }
 
-impl Manner {
+impl ParseOptions {
     /// Returns a name without the leading directories to strip; its last component always remains.
     pub fn name(&self, name: &str) -> String {
         let mut rest = name;
@@ -101,12 +101,12 @@ impl Manner {
 /// Feeds a whole text to a parser.
 ///
 /// Errors: those of the parser.
-pub fn read(mut machine: Box<dyn Machine>, text: &str) -> Result<Request> {
+pub fn parse_text(mut machine: Box<dyn LineParser>, text: &str) -> Result<Request> {
     let mut events = Vec::new();
     let text = without_mark(text);
-    machine.quiet();
+    machine.skip_events();
     for line in text.split_inclusive('\n') {
-        machine.line(bare(line), &mut events);
+        machine.line(without_line_end(line), &mut events);
         events.clear();
     }
     machine.finish(is_cut(text), &mut events)
@@ -122,7 +122,7 @@ fn is_cut(text: &str) -> bool {
 }
 
 /// Returns a line without its line end.
-fn bare(line: &str) -> &str {
+fn without_line_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
@@ -133,54 +133,54 @@ fn bare(line: &str) -> &str {
 /// it is the same as [`understand`](recognise::understand) of the whole text.
 pub struct PatchStream {
     named: Option<&'static dyn Format>,
-    manner: Manner,
+    options: ParseOptions,
     text: Vec<u8>,
     /// Bytes fed to the parser so far: whole lines.
     fed: usize,
-    state: State,
+    state: StreamState,
 }
 
-enum State {
+enum StreamState {
     /// No format has been detected yet; the number of bytes at which detection is tried again.
     Undecided(usize),
-    Feeding(&'static dyn Format, Box<dyn Machine>),
+    Feeding(&'static dyn Format, Box<dyn LineParser>),
     /// Not text.
     Broken,
 }
 
 impl PatchStream {
     /// Creates a stream for this format; `None`: the format is detected.
-    pub fn new(named: Option<&'static dyn Format>, manner: Manner) -> PatchStream {
-        let feeding = named.and_then(|format| Some(State::Feeding(format, format.machine(&manner)?)));
-        PatchStream { named, manner, text: Vec::new(), fed: 0, state: feeding.unwrap_or(State::Undecided(0)) }
+    pub fn new(named: Option<&'static dyn Format>, options: ParseOptions) -> PatchStream {
+        let feeding = named.and_then(|format| Some(StreamState::Feeding(format, format.line_parser(&options)?)));
+        PatchStream { named, options, text: Vec::new(), fed: 0, state: feeding.unwrap_or(StreamState::Undecided(0)) }
     }
 
     /// Adds the next chunk; it may end inside a line or a character. `out` receives the events.
-    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<Event>) {
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<StreamEvent>) {
         let before = self.text.len();
         self.text.extend_from_slice(chunk);
         let Some(last) = memchr::memrchr(b'\n', chunk) else { return };
         let whole = before + last + 1;
-        if let State::Undecided(next) = self.state {
+        if let StreamState::Undecided(next) = self.state {
             if whole < next {
                 return;
             }
             let text = std::str::from_utf8(&self.text[..whole]);
-            let format = text.ok().and_then(|text| self.named.or_else(|| recognise::outermost(text)));
-            self.state = match format.and_then(|format| Some((format, format.machine(&self.manner)?))) {
-                _ if text.is_err() => State::Broken,
-                Some((format, machine)) => State::Feeding(format, machine),
+            let format = text.ok().and_then(|text| self.named.or_else(|| detect::outermost(text)));
+            self.state = match format.and_then(|format| Some((format, format.line_parser(&self.options)?))) {
+                _ if text.is_err() => StreamState::Broken,
+                Some((format, machine)) => StreamState::Feeding(format, machine),
                 // A constant factor more each time, so that all detections together remain linear.
-                None => State::Undecided(whole + whole / 4),
+                None => StreamState::Undecided(whole + whole / 4),
             };
         }
-        if let State::Feeding(_, machine) = &mut self.state {
+        if let StreamState::Feeding(_, machine) = &mut self.state {
             let Ok(text) = std::str::from_utf8(&self.text[self.fed..whole]) else {
-                self.state = State::Broken;
+                self.state = StreamState::Broken;
                 return;
             };
             let text = if self.fed == 0 { without_mark(text) } else { text };
-            text.split_inclusive('\n').for_each(|line| machine.line(bare(line), out));
+            text.split_inclusive('\n').for_each(|line| machine.line(without_line_end(line), out));
             self.fed = whole;
         }
     }
@@ -188,41 +188,45 @@ impl PatchStream {
     /// Ends the text. `out` receives the remaining events.
     ///
     /// Errors: as [`understand`](recognise::understand); [`Code::EditUnparsable`] for input that is not UTF-8.
-    pub fn finish(self, out: &mut Vec<Event>) -> Result<Understood> {
+    pub fn finish(self, out: &mut Vec<StreamEvent>) -> Result<ParsedText> {
         let text = String::from_utf8(self.text).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} begins no character."))
                 .next("Send the text in UTF-8.")
         })?;
-        if let Some(understood) = recognise::json(&text, self.named, &self.manner) {
+        if let Some(understood) = detect::json(&text, self.named, &self.options) {
             return understood;
         }
-        if let Some(understood) = mixed::read(&text, self.named, &self.manner) {
+        if let Some(understood) = mixed::parse_mixed(&text, self.named, &self.options) {
             return understood;
         }
-        let settled = recognise::settle(&text, self.named, &self.manner)?;
-        let same = |format: &dyn Format| settled.is_bare() && format.family() == settled.format.family();
+        let settled = detect::unwrap_and_detect(&text, self.named, &self.options)?;
+        let same = |format: &dyn Format| settled.has_no_wrapper() && format.family() == settled.format.family();
         let (mut machine, rest) = match self.state {
-            State::Feeding(format, machine) if same(format) => (machine, &text[self.fed..]),
-            _ => (settled.machine()?, &*settled.text),
+            StreamState::Feeding(format, machine) if same(format) => (machine, &text[self.fed..]),
+            _ => (settled.line_parser()?, &*settled.text),
         };
         let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };
-        rest.split_inclusive('\n').for_each(|line| machine.line(bare(line), out));
+        rest.split_inclusive('\n').for_each(|line| machine.line(without_line_end(line), out));
         let request = machine.finish(is_cut(rest), out)?;
-        settled.into_understood(request)
+        settled.into_parsed(request)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, Manner, PatchStream, Understood};
+    use super::{ParseOptions, ParsedText, PatchStream, StreamEvent};
     use crate::error::Result;
-    use crate::formats::recognise::understand;
-    use crate::formats::{Format, textual};
+    use crate::formats::detect::parse_any;
+    use crate::formats::{Format, text_formats};
     use proptest::prelude::*;
 
-    fn streamed(text: &[u8], cuts: &[usize], named: Option<&'static dyn Format>) -> (Vec<Event>, Result<Understood>) {
-        let mut stream = PatchStream::new(named, Manner::default());
+    fn streamed(
+        text: &[u8],
+        cuts: &[usize],
+        named: Option<&'static dyn Format>,
+    ) -> (Vec<StreamEvent>, Result<ParsedText>) {
+        let mut stream = PatchStream::new(named, ParseOptions::default());
         let (mut events, mut from) = (Vec::new(), 0);
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
         cuts.sort_unstable();
@@ -235,7 +239,7 @@ mod tests {
         (events, end)
     }
 
-    fn said(read: Result<Understood>) -> String {
+    fn said(read: Result<ParsedText>) -> String {
         match read {
             Ok(read) => format!("{} {:?} {:?}", read.format.spec().name, read.request, read.directory),
             Err(error) => format!("{error:?}"),
@@ -243,7 +247,7 @@ mod tests {
     }
 
     fn pieces() -> impl Strategy<Value = String> {
-        let mut pieces: Vec<String> = textual().map(|format| format.spec().example.to_owned()).collect();
+        let mut pieces: Vec<String> = text_formats().map(|format| format.spec().example.to_owned()).collect();
         let others =
             ["\u{FEFF}", "Prose with é and …\n", "\r\n", "\n", "```\n", "src/b.rs\n", "=======\n", "cut", ">>>>"];
         pieces.extend(others.map(str::to_owned));
@@ -254,20 +258,20 @@ mod tests {
         #[test]
         fn any_split_ends_the_same(text in pieces(), cuts in prop::collection::vec(0usize..2000, 0..12), named: bool, wrapped: bool) {
             let text = if wrapped { serde_json::json!({ "input": text }).to_string() } else { text };
-            let formats = textual().map(Some).filter(|_| named).chain([None]);
+            let formats = text_formats().map(Some).filter(|_| named).chain([None]);
             for named in formats {
                 let (_, end) = streamed(text.as_bytes(), &cuts, named);
-                prop_assert_eq!(said(end), said(understand(&text, named, &Manner::default())));
+                prop_assert_eq!(said(end), said(parse_any(&text, named, &ParseOptions::default())));
             }
         }
 
         #[test]
         fn any_split_of_an_example_tells_the_same(cuts in prop::collection::vec(0usize..2000, 0..12)) {
-            for format in textual() {
+            for format in text_formats() {
                 let example = format.spec().example.replace('x', "é");
                 let (whole, _) = streamed(example.as_bytes(), &[], Some(format));
                 let (split, _) = streamed(example.as_bytes(), &cuts, Some(format));
-                let file = |event: &Event| matches!(event, Event::File { .. });
+                let file = |event: &StreamEvent| matches!(event, StreamEvent::File { .. });
                 prop_assert!(whole.iter().any(file));
                 prop_assert_eq!(&whole, &split);
                 let (recognised, _) = streamed(example.as_bytes(), &cuts, None);
@@ -278,7 +282,7 @@ mod tests {
 
     #[test]
     fn events_come_early() {
-        let mut stream = PatchStream::new(None, Manner::default());
+        let mut stream = PatchStream::new(None, ParseOptions::default());
         let mut events = Vec::new();
         stream.push(b"I will do it.\n\na.rs\n<<<<<<< SEARCH\nold\n", &mut events);
         assert!(events.len() >= 2, "{events:?}");
@@ -291,7 +295,7 @@ mod tests {
     #[test]
     fn small_pieces_of_a_large_text() {
         let prose = "Not a format at all.\n".repeat(20_000);
-        let mut stream = PatchStream::new(None, Manner::default());
+        let mut stream = PatchStream::new(None, ParseOptions::default());
         let mut events = Vec::new();
         prose.as_bytes().chunks(7).for_each(|chunk| stream.push(chunk, &mut events));
         assert!(events.is_empty() && stream.finish(&mut events).is_err());

@@ -2,11 +2,11 @@
 //! insert.
 
 use super::replace::Replacement;
-use super::{Format, Input, Spec};
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, TextNames, reading_of};
-use crate::rows::{Ends, RowPlace, Rows};
+use crate::line_edits::{AnchorRange, LineEdit, LineTarget};
+use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, normalize_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +16,8 @@ pub struct TextEditor;
 /// What a call of the tool is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Command {
+#[schemars(rename = "Command")]
+pub enum EditorCommand {
     /// Shows a file with line numbers, or a folder.
     View,
     /// Makes a file, or replaces its whole text.
@@ -32,9 +33,10 @@ pub enum Command {
 /// The input of the tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Args {
+#[schemars(rename = "Args")]
+pub struct TextEditorInput {
     /// What to do.
-    pub command: Command,
+    pub command: EditorCommand,
     /// The absolute path of the file; for view also of a folder.
     pub path: String,
     /// For create: the whole text of the file.
@@ -63,30 +65,31 @@ pub struct Args {
 /// Parses a call of the tool with any command.
 ///
 /// Errors: [`Code::CallInvalid`] for another shape.
-pub fn read(input: Input) -> Result<Args> {
+pub fn read(input: FormatInput) -> Result<TextEditorInput> {
     super::from_json(input)
 }
 
 impl Format for TextEditor {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "text_editor",
             summary: "create, str_replace and insert, as Anthropic's text editor tool has them",
             prompt: PROMPT,
-            schema: Some(|| schemars::schema_for!(Args)),
+            schema: Some(|| schemars::schema_for!(TextEditorInput)),
             key: "command",
             example: r#"{"command": "str_replace", "path": "/src/main.rs", "old_str": "let x = 1;", "new_str": "let x = 2;"}"#,
             grammar: None,
         }
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Args { command, path, file_text, old_str, new_str, replace_all, insert_line, insert_text, .. } =
-            read(input)?;
-        let edit = |op| Ask::Edit { ops: vec![op], order: Order::Together };
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let TextEditorInput {
+            command, path, file_text, old_str, new_str, replace_all, insert_line, insert_text, ..
+        } = read(input)?;
+        let edit = |op| FileAction::Edit { ops: vec![op], order: OpOrder::Together };
         let ask = match command {
-            Command::Create => Ask::Write(reading_of(&given("create", "file_text", file_text)?)),
-            Command::StrReplace => {
+            EditorCommand::Create => FileAction::Write(normalize_text(&given("create", "file_text", file_text)?)),
+            EditorCommand::StrReplace => {
                 let old_string = given("str_replace", "old_str", old_str)?;
                 let new_string = new_str.unwrap_or_default();
                 edit(
@@ -94,14 +97,14 @@ impl Format for TextEditor {
                         .to_op_of(&TextNames::EDITOR)?,
                 )
             }
-            Command::Insert => {
+            EditorCommand::Insert => {
                 // The first version of the tool had `new_str` here.
                 edit(insertion(
                     given("insert", "insert_line", insert_line)?,
                     &given("insert", "insert_text", insert_text.or(new_str))?,
                 )?)
             }
-            Command::View | Command::UndoEdit => {
+            EditorCommand::View | EditorCommand::UndoEdit => {
                 return Err(Error::new(Code::CallInvalid, "This command is no edit.")
                     .next("Use create, str_replace or insert."));
             }
@@ -118,7 +121,7 @@ fn given<T>(command: &str, field: &str, value: Option<T>) -> Result<T> {
 }
 
 fn insertion(line: usize, text: &str) -> Result<Op> {
-    let mut text = reading_of(text);
+    let mut text = normalize_text(text);
     if text.is_empty() {
         return Err(Error::new(Code::EditNoChange, "No changes to make: insert_text is empty.")
             .next("Send the lines to insert, or nothing if the file is as wanted."));
@@ -126,11 +129,19 @@ fn insertion(line: usize, text: &str) -> Result<Op> {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    let place = if line == 0 { RowPlace::Head } else { RowPlace::After(line) };
+    let place = if line == 0 { LineTarget::Head } else { LineTarget::After(line) };
     let said = format!("insert_line {line}");
-    let rows =
-        Rows { place, words: Ends::default(), check: None, old: Vec::new(), keep: None, paste: None, said, said_at: 0 };
-    Ok(Op { at: Locator::Rows(Box::new(rows)), text })
+    let rows = LineEdit {
+        target: place,
+        anchors: AnchorRange::default(),
+        check: None,
+        old: Vec::new(),
+        cut_to: None,
+        paste: None,
+        source_text: said,
+        source_line: 0,
+    };
+    Ok(Op { at: Locator::Lines(Box::new(rows)), text })
 }
 
 /// The instructions for a model.
@@ -143,34 +154,35 @@ make it unique. insert puts insert_text behind line insert_line as view numbered
 mod tests {
     use super::TextEditor;
     use crate::code::Code;
-    use crate::formats::{Format, Input};
-    use crate::op::{Ask, Locator};
-    use crate::rows::{self, RowPlace};
+    use crate::formats::{Format, FormatInput};
+    use crate::line_edits::{self, LineTarget};
+    use crate::op::{FileAction, Locator};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    fn ask(input: Value) -> Result<Ask, Code> {
-        let request = TextEditor.parse(Input::Json(input)).map_err(|error| error.code())?;
-        Ok(request.files[0].ask.clone())
+    fn ask(input: Value) -> Result<FileAction, Code> {
+        let request = TextEditor.parse(FormatInput::Json(input)).map_err(|error| error.code())?;
+        Ok(request.files[0].action.clone())
     }
 
     #[test]
     fn every_command_is_an_ask() {
         let write = ask(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
-        assert_eq!(write, Ask::Write("x\n".to_owned()));
-        let Ask::Edit { ops, .. } = ask(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap()
+        assert_eq!(write, FileAction::Write("x\n".to_owned()));
+        let FileAction::Edit { ops, .. } =
+            ask(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap()
         else {
             panic!()
         };
         assert!(matches!(&ops[0].at, Locator::Find(find) if find.old == "x") && ops[0].text.is_empty());
-        for (line, place) in [(0, RowPlace::Head), (3, RowPlace::After(3))] {
+        for (line, place) in [(0, LineTarget::Head), (3, LineTarget::After(3))] {
             for field in ["insert_text", "new_str"] {
-                let Ask::Edit { ops, .. } =
+                let FileAction::Edit { ops, .. } =
                     ask(json!({ "command": "insert", "path": "/a", "insert_line": line, field: "x" })).unwrap()
                 else {
                     panic!()
                 };
-                assert_eq!((rows::of(&ops[0]).unwrap().place, &*ops[0].text), (place, "x\n"));
+                assert_eq!((line_edits::of(&ops[0]).unwrap().target, &*ops[0].text), (place, "x\n"));
             }
         }
     }

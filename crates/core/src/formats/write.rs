@@ -1,40 +1,41 @@
 //! `write`: the whole text of one file, the Write tool of the seed documents.
 
-use super::{Format, Input, Spec};
+use super::{Format, FormatInput, FormatSpec};
 use crate::error::Result;
-use crate::op::{Ask, FileRequest, Request};
+use crate::op::{FileAction, FileRequest, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The format.
-pub struct Write;
+pub struct WriteFormat;
 
 /// The input of the format.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+#[schemars(rename = "Args")]
+struct WriteInput {
     /// The absolute path of the file.
     file_path: String,
     /// Its whole new text.
     content: String,
 }
 
-impl Format for Write {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+impl Format for WriteFormat {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "write",
             summary: "the whole text of one file (the Write tool)",
             prompt: PROMPT,
-            schema: Some(|| schemars::schema_for!(Args)),
+            schema: Some(|| schemars::schema_for!(WriteInput)),
             key: "content",
             example: r#"{"file_path": "/src/main.rs", "content": "fn main() {}\n"}"#,
             grammar: None,
         }
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Args { file_path, content } = super::from_json(input)?;
-        Ok(Request { files: vec![FileRequest::new(file_path, Ask::Write(content))], notes: Vec::new() })
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let WriteInput { file_path, content } = super::from_json(input)?;
+        Ok(Request { files: vec![FileRequest::new(file_path, FileAction::Write(content))], notes: Vec::new() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rebase of cell edits to a notebook that changed since it was shown. A cell is recognized by its id, or by being the
 //! only one with exactly that text. What cannot be proven is refused.
 
-use super::{Cell, CellAct, CellEdit, CellName, Notebook, of};
+use super::{Cell, CellAction, CellEdit, CellName, Notebook, of};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{Locator, Op};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// The reason why an edit cannot be carried over.
 #[derive(Clone, Debug)]
-pub struct Blocked {
+pub struct BlockedCellEdit {
     /// Index of the edit in the call.
     pub op: usize,
     /// The error to report.
@@ -19,7 +19,7 @@ pub struct Blocked {
 }
 
 /// Map from the cells of an earlier version to the current ones.
-struct Ways<'a, 't> {
+struct CellMap<'a, 't> {
     seen: &'a Notebook<'t>,
     now: &'a Notebook<'t>,
     /// The only cell with an id; `None` if several have it.
@@ -36,15 +36,15 @@ fn once<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = (K, usize)>) -> Hash
     out
 }
 
-impl<'a, 't> Ways<'a, 't> {
-    fn new(seen: &'a Notebook<'t>, now: &'a Notebook<'t>) -> Ways<'a, 't> {
+impl<'a, 't> CellMap<'a, 't> {
+    fn new(seen: &'a Notebook<'t>, now: &'a Notebook<'t>) -> CellMap<'a, 't> {
         let ids =
             |of: &Notebook<'t>| once(of.cells().iter().enumerate().filter_map(|(at, cell)| Some((of.id(cell)?, at))));
         let texts = |of: &Notebook<'t>| {
             let bare = of.cells().iter().enumerate().filter(|(_, cell)| cell.id.is_none());
             once(bare.map(|(at, cell)| (&of.text[cell.span.range()], at)))
         };
-        Ways { seen, now, ids: [ids(seen), ids(now)], texts: [texts(seen), texts(now)] }
+        CellMap { seen, now, ids: [ids(seen), ids(now)], texts: [texts(seen), texts(now)] }
     }
 
     /// The current number of a cell.
@@ -72,11 +72,11 @@ fn changed(what: String) -> Error {
 /// its source and its type must be unchanged.
 ///
 /// Errors: the first edit that cannot be carried over.
-pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<Op>, Blocked> {
-    let ways = Ways::new(seen, now);
+pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<Op>, BlockedCellEdit> {
+    let ways = CellMap::new(seen, now);
     let mut out = Vec::with_capacity(ops.len());
     for (nth, op) in ops.iter().enumerate() {
-        let block = |error: Error, now: Option<usize>| Blocked { op: nth, error, now };
+        let block = |error: Error, now: Option<usize>| BlockedCellEdit { op: nth, error, now };
         let Some(edit) = of(op) else { continue };
         let cell = moved(&ways, edit, &op.text).map_err(|(error, now)| block(error, now))?;
         let at = Locator::Cell(Box::new(CellEdit { cell, ..edit.clone() }));
@@ -85,13 +85,13 @@ pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<
     Ok(out)
 }
 
-type Refused = (Error, Option<usize>);
+type CellRefusal = (Error, Option<usize>);
 
-fn moved(ways: &Ways<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<CellName>, Refused> {
+fn moved(ways: &CellMap<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<CellName>, CellRefusal> {
     let (seen, now) = (ways.seen, ways.now);
     let Some(name) = &edit.cell else { return Ok(None) };
     let bare = |error| (error, None);
-    if edit.act == CellAct::Insert {
+    if edit.act == CellAction::Insert {
         // A number names the position after the preceding cell.
         let behind = match name {
             CellName::Number(0) => return Ok(Some(CellName::Number(0))),
@@ -104,22 +104,22 @@ fn moved(ways: &Ways<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<Cell
     let at = seen.find(name).map_err(bare)?;
     let to = ways.to(at).ok_or_else(|| lost(seen, at))?;
     let (then, is) = (&seen.cells()[at], &now.cells()[to]);
-    let done = edit.act == CellAct::Replace
+    let done = edit.act == CellAction::Replace
         && now.source(is) == text
         && edit.kind.is_none_or(|kind| now.kind(is) == Some(kind));
     if !done && (seen.source(then) != now.source(is) || seen.kind_name(then) != now.kind_name(is)) {
-        let told = format!("Cell {at} was changed since; it is {} now:\n{}", told(now, is, to), now.source(is));
+        let told = format!("Cell {at} was changed since; it is {} now:\n{}", describe(now, is, to), now.source(is));
         return Err((changed(told), Some(to)));
     }
     Ok(Some(CellName::Number(to)))
 }
 
-fn told(of: &Notebook<'_>, cell: &Cell, at: usize) -> String {
+fn describe(of: &Notebook<'_>, cell: &Cell, at: usize) -> String {
     let id = of.id(cell).map_or(String::new(), |id| format!(" (`{id}`)"));
     format!("cell {at}{id}")
 }
 
-fn lost(seen: &Notebook<'_>, at: usize) -> Refused {
-    let cell = seen.cells().get(at).map_or_else(|| format!("cell {at}"), |cell| told(seen, cell, at));
+fn lost(seen: &Notebook<'_>, at: usize) -> CellRefusal {
+    let cell = seen.cells().get(at).map_or_else(|| format!("cell {at}"), |cell| describe(seen, cell, at));
     (changed(format!("What was {cell} is not there any more, or cannot be told from others.")), None)
 }

@@ -6,18 +6,18 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Nesting levels of lists and objects.
-pub(super) const DEEPEST: usize = 512;
+pub(super) const NESTING_MAX: usize = 512;
 
 /// The reason and the byte offset at which a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct JsonFault {
     pub(super) at: usize,
     pub(super) what: &'static str,
 }
 
 /// The tokens that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum ExpectedJson {
     Value,
     ValueOrEnd,
     Key,
@@ -27,59 +27,63 @@ enum Next {
 }
 
 /// Checks that a text is one JSON value. `NaN` and `Infinity` are accepted, because Python writes them into outputs.
-pub(super) fn check(text: &str) -> Result<(), Fault> {
+pub(super) fn check(text: &str) -> Result<(), JsonFault> {
     let bytes = text.as_bytes();
-    let fault = |at, what| Err(Fault { at, what });
-    let (mut open, mut next, mut at) = (Vec::new(), Next::Value, 0);
+    let fault = |at, what| Err(JsonFault { at, what });
+    let (mut open, mut next, mut at) = (Vec::new(), ExpectedJson::Value, 0);
     loop {
-        at = past_blanks(bytes, at);
+        at = skip_blanks(bytes, at);
         let Some(&byte) = bytes.get(at) else {
-            return if next == Next::Nothing { Ok(()) } else { fault(at, "the text ends in the middle of a value") };
+            return if next == ExpectedJson::Nothing {
+                Ok(())
+            } else {
+                fault(at, "the text ends in the middle of a value")
+            };
         };
         let inside = open.last().copied();
         at = match (next, byte) {
-            (Next::Nothing, _) => return fault(at, "something follows the end of the value"),
-            (Next::ValueOrEnd | Next::CommaOrEnd, b']') if inside == Some(b'[') => {
+            (ExpectedJson::Nothing, _) => return fault(at, "something follows the end of the value"),
+            (ExpectedJson::ValueOrEnd | ExpectedJson::CommaOrEnd, b']') if inside == Some(b'[') => {
                 open.pop();
                 at + 1
             }
-            (Next::KeyOrEnd | Next::CommaOrEnd, b'}') if inside == Some(b'{') => {
+            (ExpectedJson::KeyOrEnd | ExpectedJson::CommaOrEnd, b'}') if inside == Some(b'{') => {
                 open.pop();
                 at + 1
             }
-            (Next::CommaOrEnd, b',') => {
-                next = if inside == Some(b'{') { Next::Key } else { Next::Value };
+            (ExpectedJson::CommaOrEnd, b',') => {
+                next = if inside == Some(b'{') { ExpectedJson::Key } else { ExpectedJson::Value };
                 at += 1;
                 continue;
             }
-            (Next::CommaOrEnd, _) => return fault(at, "a comma or the end of the list or object is missing"),
-            (Next::Key | Next::KeyOrEnd, b'"') => {
-                let colon = past_blanks(bytes, string(bytes, at)?);
+            (ExpectedJson::CommaOrEnd, _) => return fault(at, "a comma or the end of the list or object is missing"),
+            (ExpectedJson::Key | ExpectedJson::KeyOrEnd, b'"') => {
+                let colon = skip_blanks(bytes, string(bytes, at)?);
                 if bytes.get(colon) != Some(&b':') {
                     return fault(colon, "a colon is missing");
                 }
-                next = Next::Value;
+                next = ExpectedJson::Value;
                 at = colon + 1;
                 continue;
             }
-            (Next::Key | Next::KeyOrEnd, _) => return fault(at, "the name of a member is missing"),
-            (Next::Value | Next::ValueOrEnd, b'{' | b'[') => {
-                if open.len() == DEEPEST {
+            (ExpectedJson::Key | ExpectedJson::KeyOrEnd, _) => return fault(at, "the name of a member is missing"),
+            (ExpectedJson::Value | ExpectedJson::ValueOrEnd, b'{' | b'[') => {
+                if open.len() == NESTING_MAX {
                     return fault(at, "lists and objects are nested too deep");
                 }
                 open.push(byte);
-                next = if byte == b'{' { Next::KeyOrEnd } else { Next::ValueOrEnd };
+                next = if byte == b'{' { ExpectedJson::KeyOrEnd } else { ExpectedJson::ValueOrEnd };
                 at += 1;
                 continue;
             }
-            (Next::Value | Next::ValueOrEnd, b'"') => string(bytes, at)?,
-            (Next::Value | Next::ValueOrEnd, _) => plain(bytes, at)?,
+            (ExpectedJson::Value | ExpectedJson::ValueOrEnd, b'"') => string(bytes, at)?,
+            (ExpectedJson::Value | ExpectedJson::ValueOrEnd, _) => plain(bytes, at)?,
         };
-        next = if open.is_empty() { Next::Nothing } else { Next::CommaOrEnd };
+        next = if open.is_empty() { ExpectedJson::Nothing } else { ExpectedJson::CommaOrEnd };
     }
 }
 
-pub(super) fn past_blanks(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
         at += 1;
     }
@@ -87,7 +91,7 @@ pub(super) fn past_blanks(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Returns the end of the string that begins at `at`.
-fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+fn string(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
     let mut end = at + 1;
     loop {
         match bytes.get(end) {
@@ -97,24 +101,26 @@ fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
                 end += match bytes.get(end + 1) {
                     Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
                     Some(b'u') if digits.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => 6,
-                    _ => return Err(Fault { at: end, what: "this is no escape of JSON" }),
+                    _ => return Err(JsonFault { at: end, what: "this is no escape of JSON" }),
                 };
             }
-            Some(0..0x20) => return Err(Fault { at: end, what: "a string holds a control character or never ends" }),
+            Some(0..0x20) => {
+                return Err(JsonFault { at: end, what: "a string holds a control character or never ends" });
+            }
             Some(_) => end += 1,
-            None => return Err(Fault { at, what: "a string never ends" }),
+            None => return Err(JsonFault { at, what: "a string never ends" }),
         }
     }
 }
 
 /// Returns the end of the number or word that begins at `at`.
-fn plain(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+fn plain(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
     for word in ["true", "false", "null", "NaN", "Infinity", "-Infinity"] {
         if bytes[at..].starts_with(word.as_bytes()) {
             return Ok(at + word.len());
         }
     }
-    let fault = Err(Fault { at, what: "this is no value of JSON" });
+    let fault = Err(JsonFault { at, what: "this is no value of JSON" });
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
     match digits(end) {
@@ -167,23 +173,23 @@ fn value_end(bytes: &[u8], at: usize) -> usize {
 
 /// A member of an object.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
+pub(super) struct JsonMember {
     pub(super) key: Span,
     pub(super) value: Span,
 }
 
 /// Returns the members of the object at `span` of a checked text; none if it is not an object.
-pub(super) fn members(text: &str, span: Span) -> impl Iterator<Item = Member> {
+pub(super) fn members(text: &str, span: Span) -> impl Iterator<Item = JsonMember> {
     let bytes = &text.as_bytes()[..span.end()];
     let mut at = if bytes.get(span.start()) == Some(&b'{') { span.start() + 1 } else { span.end() };
     core::iter::from_fn(move || {
-        let start = past_blanks(bytes, at);
+        let start = skip_blanks(bytes, at);
         (bytes.get(start) == Some(&b'"')).then_some(())?;
         let key = Span::new(start, value_end(bytes, start));
-        let start = past_blanks(bytes, past_blanks(bytes, key.end()) + 1);
+        let start = skip_blanks(bytes, skip_blanks(bytes, key.end()) + 1);
         let value = Span::new(start.min(bytes.len()), value_end(bytes, start));
-        at = past_blanks(bytes, value.end()) + 1;
-        Some(Member { key, value })
+        at = skip_blanks(bytes, value.end()) + 1;
+        Some(JsonMember { key, value })
     })
 }
 
@@ -192,16 +198,16 @@ pub(super) fn items(text: &str, span: Span) -> impl Iterator<Item = Span> {
     let bytes = &text.as_bytes()[..span.end()];
     let mut at = if bytes.get(span.start()) == Some(&b'[') { span.start() + 1 } else { span.end() };
     core::iter::from_fn(move || {
-        let start = past_blanks(bytes, at);
+        let start = skip_blanks(bytes, at);
         bytes.get(start).filter(|&&byte| byte != b']')?;
         let item = Span::new(start, value_end(bytes, start));
-        at = past_blanks(bytes, item.end()) + 1;
+        at = skip_blanks(bytes, item.end()) + 1;
         Some(item)
     })
 }
 
 /// Decodes the string at `span`; unpaired surrogates become U+FFFD. `None` if it is not a string.
-pub(super) fn said(text: &str, span: Span) -> Option<Cow<'_, str>> {
+pub(super) fn string_value(text: &str, span: Span) -> Option<Cow<'_, str>> {
     let inner = text[span.range()].strip_prefix('"')?.strip_suffix('"')?;
     if !inner.contains('\\') {
         return Some(Cow::Borrowed(inner));
@@ -244,14 +250,14 @@ fn escaped_char(text: &str) -> (char, usize) {
 
 /// Decodes a string, or a list of strings to be concatenated; reads at most `most` bytes of it. `None` for anything
 /// else.
-pub(super) fn joined(text: &str, span: Span, most: usize) -> Option<String> {
-    if let Some(one) = said(text, span) {
+pub(super) fn joined_strings(text: &str, span: Span, most: usize) -> Option<String> {
+    if let Some(one) = string_value(text, span) {
         return Some(one.into_owned());
     }
     (text.as_bytes().get(span.start()) == Some(&b'[')).then_some(())?;
     let mut out = String::new();
     for item in items(text, span) {
-        out.push_str(&said(text, item)?);
+        out.push_str(&string_value(text, item)?);
         if out.len() > most {
             break;
         }
@@ -286,7 +292,7 @@ pub(super) fn quote(out: &mut String, text: &str, ascii: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEEPEST, check, items, joined, members, quote, said};
+    use super::{NESTING_MAX, check, items, joined_strings, members, quote, string_value};
     use crate::span::Span;
     use proptest::prelude::*;
 
@@ -323,25 +329,26 @@ mod tests {
             assert_eq!(check(bad).unwrap_err().at, at, "{bad}");
         }
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-        assert!(check(&deep(DEEPEST)).is_ok() && check(&deep(DEEPEST + 1)).is_err());
+        assert!(check(&deep(NESTING_MAX)).is_ok() && check(&deep(NESTING_MAX + 1)).is_err());
     }
 
     #[test]
     fn walks_find_their_way() {
         let text = " {\"a\" : [1 , {\"b\":2}, \"],\"] ,\n\"\\u0062\":-1e5}\n";
         let found: Vec<_> = members(text, all(text)).collect();
-        let told: Vec<_> = found.iter().map(|it| (said(text, it.key).unwrap(), &text[it.value.range()])).collect();
+        let told: Vec<_> =
+            found.iter().map(|it| (string_value(text, it.key).unwrap(), &text[it.value.range()])).collect();
         assert_eq!(told, [("a".into(), "[1 , {\"b\":2}, \"],\"]"), ("b".into(), "-1e5")]);
         let list: Vec<_> = items(text, found[0].value).map(|it| &text[it.range()]).collect();
         assert_eq!(list, ["1", "{\"b\":2}", "\"],\""]);
         assert_eq!(members("[]", Span::new(0, 2)).count() + items("[ ]", Span::new(0, 3)).count(), 0);
-        assert_eq!(joined("[\"a\\n\", \"b\"]", Span::new(0, 12), 99).unwrap(), "a\nb");
-        assert_eq!(joined("[\"a\", 1]", Span::new(0, 8), 99), None);
+        assert_eq!(joined_strings("[\"a\\n\", \"b\"]", Span::new(0, 12), 99).unwrap(), "a\nb");
+        assert_eq!(joined_strings("[\"a\", 1]", Span::new(0, 8), 99), None);
     }
 
     #[test]
     fn surrogates() {
-        let of = |text: &str| said(text, Span::new(0, text.len())).unwrap().into_owned();
+        let of = |text: &str| string_value(text, Span::new(0, text.len())).unwrap().into_owned();
         assert_eq!(of(r#""\ud83d\ude00 \ud83d \ude00""#), "😀 \u{FFFD} \u{FFFD}");
         let mut out = String::new();
         quote(&mut out, "é😀\u{1b}\u{7f}", true);
@@ -354,7 +361,7 @@ mod tests {
             let mut out = String::new();
             quote(&mut out, &text, ascii);
             prop_assert_eq!(check(&out), Ok(()));
-            prop_assert_eq!(said(&out, Span::new(0, out.len())).unwrap(), text);
+            prop_assert_eq!(string_value(&out, Span::new(0, out.len())).unwrap(), text);
             prop_assert!(!ascii || out.is_ascii());
         }
 

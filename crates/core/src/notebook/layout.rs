@@ -1,17 +1,17 @@
 //! The JSON style of a notebook: blanks, separators, escapes. Taken from the existing text, or from the overall
 //! indentation where there is no example.
 
-use super::json::{self, Member};
+use super::json::{self, JsonMember};
 use super::{Cell, CellType, Notebook};
 use crate::span::Span;
 use std::collections::HashMap;
 
 /// The members of a cell in Jupyter's order.
-const ORDER: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
+const JUPYTER_MEMBER_ORDER: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
 
 /// White space and separators of a list or an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Blanks {
+pub(super) struct ListSpacing {
     /// After the opening bracket.
     pub(super) open: String,
     /// Between two items, including the comma.
@@ -21,25 +21,25 @@ pub(super) struct Blanks {
 }
 
 /// The style in which new parts of a notebook are written.
-pub(super) struct Layout {
+pub(super) struct NotebookLayout {
     /// The list of cells.
-    pub(super) cells: Blanks,
+    pub(super) cells: ListSpacing,
     /// The members of a cell.
-    pub(super) members: Blanks,
+    pub(super) members: ListSpacing,
     /// Between the name of a member and its value.
     pub(super) colon: String,
     /// A source that is a list of lines.
-    lines: Blanks,
+    lines: ListSpacing,
     /// Sources are lists of lines.
     listed: bool,
     /// Non-ASCII characters are escaped.
     pub(super) ascii: bool,
 }
 
-impl Blanks {
+impl ListSpacing {
     /// Returns the spacing of a list or object with items at these spans. `lone` is the separator for a single line
     /// without an example.
-    fn seen(text: &str, whole: Span, parts: impl Iterator<Item = Span>, lone: &str) -> Option<Blanks> {
+    fn seen(text: &str, whole: Span, parts: impl Iterator<Item = Span>, lone: &str) -> Option<ListSpacing> {
         let mut parts = parts.peekable();
         let first = *parts.peek()?;
         let second = parts.by_ref().nth(1);
@@ -50,37 +50,37 @@ impl Blanks {
             || if open.is_empty() { lone.to_owned() } else { format!(",{open}") },
             |second| text[first.end()..second.start()].to_owned(),
         );
-        Some(Blanks { open, between, close: text[last.end()..whole.end() - 1].to_owned() })
+        Some(ListSpacing { open, between, close: text[last.end()..whole.end() - 1].to_owned() })
     }
 
-    fn of_list(text: &str, list: Span, lone: &str) -> Option<Blanks> {
-        Blanks::seen(text, list, json::items(text, list), lone)
+    fn of_list(text: &str, list: Span, lone: &str) -> Option<ListSpacing> {
+        ListSpacing::seen(text, list, json::items(text, list), lone)
     }
 
-    fn of_object(text: &str, object: Span, lone: &str) -> Option<Blanks> {
-        Blanks::seen(text, object, json::members(text, object).map(|it| it.key.hull(it.value)), lone)
+    fn of_object(text: &str, object: Span, lone: &str) -> Option<ListSpacing> {
+        ListSpacing::seen(text, object, json::members(text, object).map(|it| it.key.hull(it.value)), lone)
     }
 
     /// Returns the spacing at this depth of a text whose outermost object has the spacing `outer`.
-    fn at_depth(outer: &Blanks, depth: usize) -> Blanks {
+    fn at_depth(outer: &ListSpacing, depth: usize) -> ListSpacing {
         let Some((_, unit)) = outer.open.rsplit_once('\n') else { return outer.clone() };
         let line = |depth: usize| format!("\n{}", unit.repeat(depth));
-        Blanks { open: line(depth), between: format!(",{}", line(depth)), close: line(depth - 1) }
+        ListSpacing { open: line(depth), between: format!(",{}", line(depth)), close: line(depth - 1) }
     }
 }
 
 /// Returns the text between name and value.
 fn colon(text: &str, object: Span) -> Option<String> {
-    let Member { key, value } = json::members(text, object).next()?;
+    let JsonMember { key, value } = json::members(text, object).next()?;
     Some(text[key.end()..value.start()].to_owned())
 }
 
-impl Layout {
+impl NotebookLayout {
     /// Detects the style of a notebook. `unicode` tells that its encoding can represent every character.
-    pub(super) fn of(notebook: &Notebook<'_>, unicode: bool) -> Layout {
+    pub(super) fn of(notebook: &Notebook<'_>, unicode: bool) -> NotebookLayout {
         let text = notebook.text;
-        let plain = Blanks { open: String::new(), between: ", ".to_owned(), close: String::new() };
-        let outer = Blanks::of_object(text, notebook.root, ", ").unwrap_or(plain);
+        let plain = ListSpacing { open: String::new(), between: ", ".to_owned(), close: String::new() };
+        let outer = ListSpacing::of_object(text, notebook.root, ", ").unwrap_or(plain);
         let lone = if outer.between.contains('\n') { ", " } else { &*outer.between };
         let model =
             notebook.cells.iter().map(|cell| cell.span).find(|&span| json::members(text, span).nth(1).is_some());
@@ -89,18 +89,18 @@ impl Layout {
         // A list of two lines shows more than one.
         let two = || lists().find(|&span| json::items(text, span).nth(1).is_some());
         let full = two().or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
-        Layout {
-            cells: Blanks::of_list(text, notebook.list, lone).unwrap_or_else(|| Blanks::at_depth(&outer, 2)),
+        NotebookLayout {
+            cells: ListSpacing::of_list(text, notebook.list, lone).unwrap_or_else(|| ListSpacing::at_depth(&outer, 2)),
             members: model
-                .and_then(|span| Blanks::of_object(text, span, lone))
-                .unwrap_or_else(|| Blanks::at_depth(&outer, 3)),
+                .and_then(|span| ListSpacing::of_object(text, span, lone))
+                .unwrap_or_else(|| ListSpacing::at_depth(&outer, 3)),
             colon: model
                 .and_then(|span| colon(text, span))
                 .or_else(|| colon(text, notebook.root))
                 .unwrap_or_else(|| ": ".to_owned()),
             lines: full
-                .and_then(|span| Blanks::of_list(text, span, lone))
-                .unwrap_or_else(|| Blanks::at_depth(&outer, 4)),
+                .and_then(|span| ListSpacing::of_list(text, span, lone))
+                .unwrap_or_else(|| ListSpacing::at_depth(&outer, 4)),
             listed: lists().next().is_some() || sources().next().is_none(),
             ascii: if text.is_ascii() { !unicode || escapes(text) } else { false },
         }
@@ -112,18 +112,19 @@ impl Layout {
         let was = &text[old.range()];
         let ascii = self.ascii || (was.is_ascii() && escapes(was));
         if !was.starts_with('[') {
-            return Layout::source(source, false, &HashMap::new(), &self.lines, ascii);
+            return NotebookLayout::source(source, false, &HashMap::new(), &self.lines, ascii);
         }
-        let known: HashMap<_, _> =
-            json::items(text, old).filter_map(|span| Some((json::said(text, span)?, &text[span.range()]))).collect();
+        let known: HashMap<_, _> = json::items(text, old)
+            .filter_map(|span| Some((json::string_value(text, span)?, &text[span.range()])))
+            .collect();
         let known = known.iter().map(|(line, token)| (&**line, *token)).collect();
-        let own = Blanks::of_list(text, old, ", ");
+        let own = ListSpacing::of_list(text, old, ", ");
         // A list of one line does not show how two are separated on one line of the file.
         let own = own.filter(|own| own.open.contains('\n') || json::items(text, old).nth(1).is_some());
-        Layout::source(source, true, &known, own.as_ref().unwrap_or(&self.lines), ascii)
+        NotebookLayout::source(source, true, &known, own.as_ref().unwrap_or(&self.lines), ascii)
     }
 
-    fn source(source: &str, listed: bool, known: &HashMap<&str, &str>, blanks: &Blanks, ascii: bool) -> String {
+    fn source(source: &str, listed: bool, known: &HashMap<&str, &str>, blanks: &ListSpacing, ascii: bool) -> String {
         let mut out = String::with_capacity(source.len() + source.len() / 8 + 16);
         if !listed {
             json::quote(&mut out, source, ascii);
@@ -153,7 +154,7 @@ impl Layout {
     pub(super) fn cell(
         &self,
         notebook: &Notebook<'_>,
-        like: Option<&Pattern<'_>>,
+        like: Option<&CellTemplate<'_>>,
         (kind, id): (CellType, Option<&str>),
         source: &str,
     ) -> String {
@@ -166,14 +167,18 @@ impl Layout {
             "id" => id.map(quoted),
             "metadata" => Some("{}".to_owned()),
             "outputs" => code.then(|| "[]".to_owned()),
-            "source" => {
-                Some(Layout::source(source, form.unwrap_or(self.listed), &HashMap::new(), &self.lines, self.ascii))
-            }
+            "source" => Some(NotebookLayout::source(
+                source,
+                form.unwrap_or(self.listed),
+                &HashMap::new(),
+                &self.lines,
+                self.ascii,
+            )),
             _ => None,
         };
         let mut out = "{".to_owned();
         let mut between = &self.members.open;
-        for &name in like.map_or(&ORDER[..], |it| it.order) {
+        for &name in like.map_or(&JUPYTER_MEMBER_ORDER[..], |it| it.order) {
             if let Some(value) = value(name) {
                 out.push_str(&self.member(between, name, &value));
                 between = &self.members.between;
@@ -186,7 +191,7 @@ impl Layout {
 }
 
 /// The existing cell that a new one follows in style.
-pub(super) struct Pattern<'a> {
+pub(super) struct CellTemplate<'a> {
     pub(super) cell: &'a Cell,
     /// The names of its members; see [`order`].
     pub(super) order: &'a [&'static str],
@@ -195,18 +200,19 @@ pub(super) struct Pattern<'a> {
 /// Returns the member names in the order of a cell; members that it lacks follow the one before them in Jupyter's
 /// order.
 pub(super) fn order(text: &str, like: &Cell) -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = Vec::with_capacity(ORDER.len());
+    let mut names: Vec<&'static str> = Vec::with_capacity(JUPYTER_MEMBER_ORDER.len());
     for member in json::members(text, like.span) {
-        let said = json::said(text, member.key).unwrap_or_default();
-        if let Some(name) = ORDER.iter().copied().find(|name| *name == said && !names.contains(name)) {
+        let said = json::string_value(text, member.key).unwrap_or_default();
+        if let Some(name) = JUPYTER_MEMBER_ORDER.iter().copied().find(|name| *name == said && !names.contains(name)) {
             names.push(name);
         }
     }
-    for (nth, name) in ORDER.iter().copied().enumerate() {
+    for (nth, name) in JUPYTER_MEMBER_ORDER.iter().copied().enumerate() {
         if names.contains(&name) {
             continue;
         }
-        let before = ORDER[..nth].iter().rev().find_map(|before| names.iter().position(|known| known == before));
+        let before =
+            JUPYTER_MEMBER_ORDER[..nth].iter().rev().find_map(|before| names.iter().position(|known| known == before));
         names.insert(before.map_or(0, |at| at + 1), name);
     }
     names

@@ -17,21 +17,21 @@ use crate::lines::LineIndex;
 use crate::op::{Locator, Op};
 use crate::span::Span;
 use crate::work;
-use json::Member;
+use json::JsonMember;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-pub use carry::{Blocked, carry};
-pub use outputs::{Output, Shown};
+pub use carry::{BlockedCellEdit, carry};
+pub use outputs::{CellOutput, OutputPart};
 pub(crate) use place::place_all;
 
 /// Cells of one notebook.
-pub const MOST_CELLS: usize = 100_000;
+pub const CELLS_MAX: usize = 100_000;
 /// Cells that an error lists.
-const LISTED: usize = 60;
+const LISTED_CELLS_MAX: usize = 60;
 /// Cells with the same id that an error lists.
-const ALIKE: usize = 20;
+const LISTED_DUPLICATES_MAX: usize = 20;
 
 /// The type of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl std::fmt::Display for CellName {
 
 /// The action of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CellAct {
+pub enum CellAction {
     /// Replaces the source by [`Op::text`].
     Replace,
     /// Inserts a cell with [`Op::text`] after the cell of that id, or as the cell of that number; without a name, as
@@ -96,7 +96,7 @@ pub struct CellEdit {
     /// The cell; only an insertion may omit it.
     pub cell: Option<CellName>,
     /// The action.
-    pub act: CellAct,
+    pub act: CellAction,
     /// The type to give the cell; `None` keeps it.
     pub kind: Option<CellType>,
     /// Whether a replaced code cell loses its outputs and its execution count; `None` means yes.
@@ -172,10 +172,10 @@ impl<'t> Notebook<'t> {
                 .next("Repair the text: while it is not valid JSON, edit takes it as any other text.")
                 .fact("line", line));
         }
-        let root = Span::new(json::past_blanks(text.as_bytes(), 0), text.trim_end().len());
+        let root = Span::new(json::skip_blanks(text.as_bytes(), 0), text.trim_end().len());
         let mut found: HashMap<&'static str, Span> = HashMap::new();
-        for Member { key, value } in json::members(text, root) {
-            let Some(key) = json::said(text, key) else { continue };
+        for JsonMember { key, value } in json::members(text, root) {
+            let Some(key) = json::string_value(text, key) else { continue };
             for name in ["cells", "nbformat", "nbformat_minor", "metadata"] {
                 if key == name && found.insert(name, value).is_some() {
                     return Err(wrong(format!("The notebook has two members called `{name}`."))
@@ -197,9 +197,9 @@ impl<'t> Notebook<'t> {
             return Err(wrong("The notebook has no list of cells.")
                 .next("Replace the whole file; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one."));
         };
-        let cells: Vec<Cell> = json::items(text, list).take(MOST_CELLS + 1).map(|span| cell(text, span)).collect();
-        if cells.len() > MOST_CELLS {
-            return Err(wrong(format!("The notebook has more than {MOST_CELLS} cells.")).next("Split it."));
+        let cells: Vec<Cell> = json::items(text, list).take(CELLS_MAX + 1).map(|span| cell(text, span)).collect();
+        if cells.len() > CELLS_MAX {
+            return Err(wrong(format!("The notebook has more than {CELLS_MAX} cells.")).next("Split it."));
         }
         let language = found.get("metadata").and_then(|&metadata| language(text, metadata)).unwrap_or_default();
         let minor = number("nbformat_minor").unwrap_or(0);
@@ -213,12 +213,12 @@ impl<'t> Notebook<'t> {
 
     /// The id of a cell, if it has one.
     pub fn id(&self, cell: &Cell) -> Option<String> {
-        json::said(self.text, cell.id?).map(std::borrow::Cow::into_owned)
+        json::string_value(self.text, cell.id?).map(std::borrow::Cow::into_owned)
     }
 
     /// The type of a cell as written in the file.
     pub fn kind_name(&self, cell: &Cell) -> String {
-        cell.kind.and_then(|span| json::said(self.text, span)).unwrap_or_default().into_owned()
+        cell.kind.and_then(|span| json::string_value(self.text, span)).unwrap_or_default().into_owned()
     }
 
     /// The type of a cell; `None` for one that nbformat does not know.
@@ -228,7 +228,7 @@ impl<'t> Notebook<'t> {
 
     /// The source of a cell.
     pub fn source(&self, cell: &Cell) -> String {
-        cell.source.and_then(|span| json::joined(self.text, span, usize::MAX)).unwrap_or_default()
+        cell.source.and_then(|span| json::joined_strings(self.text, span, usize::MAX)).unwrap_or_default()
     }
 
     /// The execution count shown in brackets next to a code cell.
@@ -280,9 +280,9 @@ impl<'t> Notebook<'t> {
         let table = || {
             let mut table: HashMap<String, Vec<usize>> = HashMap::with_capacity(self.cells.len());
             for (at, cell) in self.cells.iter().enumerate() {
-                if let Some(id) = cell.id.and_then(|span| json::said(self.text, span)) {
+                if let Some(id) = cell.id.and_then(|span| json::string_value(self.text, span)) {
                     let cells = table.entry(id.into_owned()).or_default();
-                    if cells.len() < ALIKE {
+                    if cells.len() < LISTED_DUPLICATES_MAX {
                         cells.push(at);
                     }
                 }
@@ -299,9 +299,9 @@ impl<'t> Notebook<'t> {
 
     fn list(&self, mut numbers: impl ExactSizeIterator<Item = usize>) -> String {
         let mut out = String::new();
-        for at in numbers.by_ref().take(LISTED) {
+        for at in numbers.by_ref().take(LISTED_CELLS_MAX) {
             let Some(cell) = self.cells.get(at) else { continue };
-            let source = cell.source.and_then(|span| json::joined(self.text, span, 400)).unwrap_or_default();
+            let source = cell.source.and_then(|span| json::joined_strings(self.text, span, 400)).unwrap_or_default();
             let line: String = source.lines().next().unwrap_or_default().chars().take(60).collect();
             let id = self.id(cell).map_or(String::new(), |id| format!(" {id}"));
             // Writing to a String cannot fail.
@@ -326,7 +326,7 @@ impl<'t> Notebook<'t> {
 
 /// Decodes the source at this span.
 pub(crate) fn source_at(text: &str, span: Span) -> Option<String> {
-    json::joined(text, span, usize::MAX)
+    json::joined_strings(text, span, usize::MAX)
 }
 
 /// Locates the parts of the cell at `span`.
@@ -341,8 +341,8 @@ fn cell(text: &str, span: Span) -> Cell {
         attachments: None,
         odd: !text[span.range()].starts_with('{'),
     };
-    for Member { key, value } in json::members(text, span) {
-        let part = match json::said(text, key).as_deref() {
+    for JsonMember { key, value } in json::members(text, span) {
+        let part = match json::string_value(text, key).as_deref() {
             Some("id") => &mut cell.id,
             Some("cell_type") => &mut cell.kind,
             Some("source") => &mut cell.source,
@@ -359,11 +359,11 @@ fn cell(text: &str, span: Span) -> Cell {
 /// Returns the value of `metadata.language_info.name` or `metadata.kernelspec.language`.
 fn language(text: &str, metadata: Span) -> Option<String> {
     let member = |object: Span, name: &str| {
-        json::members(text, object).find(|it| json::said(text, it.key).is_some_and(|key| key == name))
+        json::members(text, object).find(|it| json::string_value(text, it.key).is_some_and(|key| key == name))
     };
     let said = |object: &str, name: &str| {
         let inner = member(metadata, object)?;
-        json::said(text, member(inner.value, name)?.value).map(std::borrow::Cow::into_owned)
+        json::string_value(text, member(inner.value, name)?.value).map(std::borrow::Cow::into_owned)
     };
     said("language_info", "name").or_else(|| said("kernelspec", "language"))
 }

@@ -1,27 +1,27 @@
 //! The outputs of a cell, as far as they can be shown.
 
-use super::json::{self, Member};
+use super::json::{self, JsonMember};
 use super::{Cell, Notebook};
 use crate::span::Span;
 use std::borrow::Cow;
 
 /// Text media types in order of preference.
-const TEXTS: [&str; 4] = ["text/plain", "text/markdown", "text/latex", "text/html"];
+const TEXT_MEDIA_TYPES: [&str; 4] = ["text/plain", "text/markdown", "text/latex", "text/html"];
 /// Media types of images that are shown.
-const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const IMAGE_MEDIA_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// One output of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
+pub struct CellOutput {
     /// `stream`, `display_data`, `execute_result`, `error`, or whatever the file says.
     pub kind: String,
     /// The parts.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<OutputPart>,
 }
 
 /// A part of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum OutputPart {
     /// Text without colour codes, and the number of omitted characters.
     Text(String, usize),
     /// An image: its media type, and the span of its base64, for [`Notebook::base64`].
@@ -37,19 +37,19 @@ impl<'t> Notebook<'t> {
     }
 
     /// Returns the first outputs of a cell, at most `most`, with `chars` characters of each text.
-    pub fn outputs(&self, cell: &Cell, most: usize, chars: usize) -> Vec<Output> {
+    pub fn outputs(&self, cell: &Cell, most: usize, chars: usize) -> Vec<CellOutput> {
         let list = cell.outputs.into_iter().flat_map(|span| json::items(self.text, span));
         list.take(most).map(|span| self.output(span, chars)).collect()
     }
 
     /// Returns the base64 of an image, without blanks and line ends.
     pub fn base64(&self, span: Span) -> Option<String> {
-        let mut text = json::joined(self.text, span, usize::MAX)?;
+        let mut text = json::joined_strings(self.text, span, usize::MAX)?;
         text.retain(|char| !char.is_ascii_whitespace());
         Some(text)
     }
 
-    fn output(&self, span: Span, chars: usize) -> Output {
+    fn output(&self, span: Span, chars: usize) -> CellOutput {
         let member =
             |name: &str| json::members(self.text, span).find(|it| self.said(it.key) == name).map(|it| it.value);
         let word = |name: &str| member(name).map(|value| self.said(value)).unwrap_or_default();
@@ -71,42 +71,42 @@ impl<'t> Notebook<'t> {
             }
             _ => member("data").map(|data| self.bundle(data, chars)).unwrap_or_default(),
         };
-        Output { kind, shown }
+        CellOutput { kind, shown }
     }
 
     /// Selects from a result in several media types: the best text, every image, and the names of the rest.
-    fn bundle(&self, data: Span, chars: usize) -> Vec<Shown> {
+    fn bundle(&self, data: Span, chars: usize) -> Vec<OutputPart> {
         let mut best: Option<(usize, Span)> = None;
         let (mut images, mut others) = (Vec::new(), Vec::new());
-        for Member { key, value } in json::members(self.text, data).take(50) {
+        for JsonMember { key, value } in json::members(self.text, data).take(50) {
             let key = self.said(key);
-            let text = TEXTS.iter().position(|name| *name == key);
-            if let Some(image) = IMAGES.iter().copied().find(|name| *name == key) {
-                images.push(Shown::Image(image, value));
+            let text = TEXT_MEDIA_TYPES.iter().position(|name| *name == key);
+            if let Some(image) = IMAGE_MEDIA_TYPES.iter().copied().find(|name| *name == key) {
+                images.push(OutputPart::Image(image, value));
             } else if text.is_some_and(|rank| best.is_none_or(|(best, _)| rank < best)) {
                 let worse = text.and_then(|rank| best.replace((rank, value)));
-                others.extend(worse.map(|(rank, _)| Shown::Other(TEXTS[rank].to_owned())));
+                others.extend(worse.map(|(rank, _)| OutputPart::Other(TEXT_MEDIA_TYPES[rank].to_owned())));
             } else {
-                others.push(Shown::Other(key.into_owned()));
+                others.push(OutputPart::Other(key.into_owned()));
             }
         }
         let text = best.and_then(|(_, value)| self.shown(value, chars));
         text.into_iter().chain(images).chain(others).collect()
     }
 
-    fn shown(&self, value: Span, chars: usize) -> Option<Shown> {
-        Some(cut(&plain(&json::joined(self.text, value, usize::MAX)?), chars))
+    fn shown(&self, value: Span, chars: usize) -> Option<OutputPart> {
+        Some(cut(&plain(&json::joined_strings(self.text, value, usize::MAX)?), chars))
     }
 
     fn said(&self, span: Span) -> Cow<'t, str> {
-        json::said(self.text, span).unwrap_or_default()
+        json::string_value(self.text, span).unwrap_or_default()
     }
 }
 
-fn cut(text: &str, chars: usize) -> Shown {
+fn cut(text: &str, chars: usize) -> OutputPart {
     match text.char_indices().nth(chars) {
-        None => Shown::Text(text.to_owned(), 0),
-        Some((at, _)) => Shown::Text(text[..at].to_owned(), text[at..].chars().count()),
+        None => OutputPart::Text(text.to_owned(), 0),
+        Some((at, _)) => OutputPart::Text(text[..at].to_owned(), text[at..].chars().count()),
     }
 }
 

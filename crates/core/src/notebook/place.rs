@@ -1,24 +1,24 @@
 //! Conversion of all cell edits of a call to splices of one version.
 
-use super::json::{self, Member};
-use super::layout::{self, Layout, Pattern};
-use super::{Cell, CellAct, CellEdit, CellType, Notebook, of, wrong};
+use super::json::{self, JsonMember};
+use super::layout::{self, CellTemplate, NotebookLayout};
+use super::{Cell, CellAction, CellEdit, CellType, Notebook, of, wrong};
 use crate::change::{ChangeSet, Splice};
 use crate::charset::Charset;
 use crate::code::Code;
 use crate::conflict;
 use crate::content::ContentId;
 use crate::error::{Error, Result};
-use crate::find::{Found, Hit, TextEdit, Tier};
+use crate::find::{TextEdit, TextMatch, TextMatches, Tier};
 use crate::op::Op;
-use crate::resolve::{Placed, difference, splice};
+use crate::resolve::{PlacedOp, difference, splice};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use std::collections::{HashMap, HashSet};
 
 /// The target of an edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Aim {
+enum CellTarget {
     Cell(usize),
     /// A new cell before this one; the number of cells means at the end.
     Gap(usize),
@@ -27,25 +27,25 @@ enum Aim {
 }
 
 /// The edits of a call with the state that is needed to write them.
-struct Site<'a> {
+struct CellEditor<'a> {
     base: &'a Snapshot,
     notebook: Notebook<'a>,
-    layout: Layout,
+    layout: NotebookLayout,
     /// For every gap before, between and after the cells, the last preceding cell that is kept.
-    stays: Vec<Option<usize>>,
+    kept_cells: Vec<Option<usize>>,
     first_stays: Option<usize>,
     /// For the same gaps, the number of preceding cells that are kept.
-    left: Vec<usize>,
-    gone: Vec<bool>,
+    remaining: Vec<usize>,
+    deleted: Vec<bool>,
     /// New cells: the gap and the index of the operation, in their final order.
-    fresh: Vec<(usize, usize)>,
+    inserted: Vec<(usize, usize)>,
     ids: HashSet<String>,
-    patterns: Patterns,
+    patterns: CellTemplates,
 }
 
 /// Candidates for the cell whose style a new one follows.
 #[derive(Default)]
-struct Patterns {
+struct CellTemplates {
     /// The well-formed cells of each type, and all of them.
     by_kind: HashMap<CellType, Vec<usize>>,
     all: Vec<usize>,
@@ -53,9 +53,9 @@ struct Patterns {
     orders: HashMap<usize, Vec<&'static str>>,
 }
 
-impl Patterns {
-    fn new(notebook: &Notebook<'_>) -> Patterns {
-        let mut patterns = Patterns::default();
+impl CellTemplates {
+    fn new(notebook: &Notebook<'_>) -> CellTemplates {
+        let mut patterns = CellTemplates::default();
         for (at, cell) in notebook.cells.iter().enumerate().filter(|(_, cell)| !cell.odd) {
             patterns.all.push(at);
             if let Some(kind) = notebook.kind(cell) {
@@ -77,26 +77,26 @@ impl Patterns {
 
 /// The text edits of an operation, and its notes.
 #[derive(Default)]
-struct Written {
+struct CellWrite {
     edits: Vec<TextEdit>,
     /// The read span.
-    claim: Span,
+    read_span: Span,
     /// The source that is replaced.
     old: Span,
     notes: Vec<String>,
 }
 
 /// Places cell edits. An edit that fails on its own has its own error.
-pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<Placed>> {
+pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<PlacedOp>> {
     placed(base, ops).unwrap_or_else(|error| ops.iter().map(|_| Err(error.clone())).collect())
 }
 
-fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<Placed>>> {
+fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<PlacedOp>>> {
     let notebook = Notebook::read(base.text())?;
     let aims = aims(&notebook, ops);
-    let mut site = Site::new(base, notebook, ops, &aims);
+    let mut site = CellEditor::new(base, notebook, ops, &aims);
     let cells: Vec<Option<usize>> =
-        aims.iter().map(|aim| if let Ok(Aim::Cell(at)) = aim { Some(*at) } else { None }).collect();
+        aims.iter().map(|aim| if let Ok(CellTarget::Cell(at)) = aim { Some(*at) } else { None }).collect();
     let mut out = Vec::with_capacity(ops.len());
     for (nth, (op, aim)) in ops.iter().zip(aims).enumerate() {
         out.push(match (aim, of(op)) {
@@ -110,18 +110,18 @@ fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<Placed>>> {
 }
 
 /// Resolves the target of each operation; two that contradict each other about one cell are refused.
-fn aims(notebook: &Notebook<'_>, ops: &[Op]) -> Vec<Result<Aim>> {
+fn aims(notebook: &Notebook<'_>, ops: &[Op]) -> Vec<Result<CellTarget>> {
     let mut taken: HashMap<usize, usize> = HashMap::new();
     let mut out = Vec::with_capacity(ops.len());
     for (nth, op) in ops.iter().enumerate() {
         let aim =
             of(op).ok_or_else(|| Error::new(Code::InternalBug, "No edit of a cell.")).and_then(|it| aim(notebook, it));
         out.push(match aim {
-            Ok(Aim::Cell(at)) => match taken.insert(at, nth) {
-                None => Ok(Aim::Cell(at)),
+            Ok(CellTarget::Cell(at)) => match taken.insert(at, nth) {
+                None => Ok(CellTarget::Cell(at)),
                 Some(earlier) if ops[earlier] == *op || same(&ops[earlier], op) => {
                     taken.insert(at, earlier);
-                    Ok(Aim::Again(earlier))
+                    Ok(CellTarget::Again(earlier))
                 }
                 Some(earlier) => Err(Error::new(
                     Code::EditContradiction,
@@ -141,11 +141,11 @@ fn same(a: &Op, b: &Op) -> bool {
     a.text == b.text && said(a) == said(b)
 }
 
-fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<Aim> {
+fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
     let count = notebook.cells.len();
     let nameless = || Error::new(Code::CallInvalid, "The edit names no cell.").next("Give cell_id or cell_number.");
-    if edit.act == CellAct::Insert {
-        return Ok(Aim::Gap(match &edit.cell {
+    if edit.act == CellAction::Insert {
+        return Ok(CellTarget::Gap(match &edit.cell {
             None => 0,
             Some(super::CellName::Number(number)) if *number == count => count,
             Some(name @ super::CellName::Number(_)) => notebook.find(name)?,
@@ -153,57 +153,65 @@ fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<Aim> {
         }));
     }
     let at = notebook.find(edit.cell.as_ref().ok_or_else(nameless)?)?;
-    if edit.act == CellAct::Replace && notebook.cells[at].odd {
+    if edit.act == CellAction::Replace && notebook.cells[at].odd {
         return Err(wrong(format!(
             "Cell {at} is no object, or has two members of one name; it cannot be edited safely."
         ))
         .next("Have a person repair it, or delete it with edit_mode delete."));
     }
-    Ok(Aim::Cell(at))
+    Ok(CellTarget::Cell(at))
 }
 
-impl<'a> Site<'a> {
-    fn new(base: &'a Snapshot, notebook: Notebook<'a>, ops: &[Op], aims: &[Result<Aim>]) -> Site<'a> {
-        let mut gone = vec![false; notebook.cells.len()];
-        let mut fresh = Vec::new();
+impl<'a> CellEditor<'a> {
+    fn new(base: &'a Snapshot, notebook: Notebook<'a>, ops: &[Op], aims: &[Result<CellTarget>]) -> CellEditor<'a> {
+        let mut deleted = vec![false; notebook.cells.len()];
+        let mut inserted = Vec::new();
         for (nth, (aim, op)) in aims.iter().zip(ops).enumerate() {
             match aim {
-                Ok(Aim::Cell(at)) if of(op).is_some_and(|edit| edit.act == CellAct::Delete) => gone[*at] = true,
-                Ok(Aim::Gap(at)) => fresh.push((*at, nth)),
+                Ok(CellTarget::Cell(at)) if of(op).is_some_and(|edit| edit.act == CellAction::Delete) => {
+                    deleted[*at] = true;
+                }
+                Ok(CellTarget::Gap(at)) => inserted.push((*at, nth)),
                 _ => {}
             }
         }
-        fresh.sort_unstable();
-        let (mut stays, mut left) = (vec![None], vec![0]);
-        for (at, gone) in gone.iter().enumerate() {
-            stays.push(if *gone { stays[at] } else { Some(at) });
-            left.push(left[at] + usize::from(!gone));
+        inserted.sort_unstable();
+        let (mut kept_cells, mut remaining) = (vec![None], vec![0]);
+        for (at, gone) in deleted.iter().enumerate() {
+            kept_cells.push(if *gone { kept_cells[at] } else { Some(at) });
+            remaining.push(remaining[at] + usize::from(!gone));
         }
         let unicode = matches!(base.codec().charset, Charset::Utf8 | Charset::Utf16Le | Charset::Utf16Be);
-        let with_ids = !fresh.is_empty() && notebook.minor >= 5;
+        let with_ids = !inserted.is_empty() && notebook.minor >= 5;
         let ids = notebook.cells.iter().filter(|_| with_ids).filter_map(|cell| notebook.id(cell)).collect();
-        let layout = Layout::of(&notebook, unicode);
-        let first_stays = gone.iter().position(|gone| !gone);
-        let patterns = if fresh.is_empty() { Patterns::default() } else { Patterns::new(&notebook) };
-        Site { base, notebook, layout, stays, first_stays, left, gone, fresh, ids, patterns }
+        let layout = NotebookLayout::of(&notebook, unicode);
+        let first_stays = deleted.iter().position(|gone| !gone);
+        let patterns = if inserted.is_empty() { CellTemplates::default() } else { CellTemplates::new(&notebook) };
+        CellEditor { base, notebook, layout, kept_cells, first_stays, remaining, deleted, inserted, ids, patterns }
     }
 
-    fn write(&mut self, (nth, op, edit): (usize, &Op, &CellEdit), aim: Aim) -> Result<Placed> {
+    fn write(&mut self, (nth, op, edit): (usize, &Op, &CellEdit), aim: CellTarget) -> Result<PlacedOp> {
         let written = match (aim, edit.act) {
-            (Aim::Again(earlier), _) => {
+            (CellTarget::Again(earlier), _) => {
                 let notes = vec![format!("says the same as edits[{earlier}], which was applied once.")];
-                return Ok(Placed { found: Found { tier: Tier::Exact, hits: Vec::new(), notes }, splices: Vec::new() });
+                return Ok(PlacedOp {
+                    found: TextMatches { tier: Tier::Exact, matches: Vec::new(), notes },
+                    splices: Vec::new(),
+                });
             }
-            (Aim::Cell(at), CellAct::Delete) => self.deleted(at),
-            (Aim::Cell(at), _) => self.replaced(at, &op.text, edit)?,
-            (Aim::Gap(at), _) => self.inserted(at, nth, (&op.text, edit))?,
+            (CellTarget::Cell(at), CellAction::Delete) => self.deleted(at),
+            (CellTarget::Cell(at), _) => self.replaced(at, &op.text, edit)?,
+            (CellTarget::Gap(at), _) => self.inserted(at, nth, (&op.text, edit))?,
         };
         let number = u32::try_from(nth).unwrap_or(u32::MAX);
-        let claim = self.base.raw_span(written.claim);
+        let claim = self.base.raw_span(written.read_span);
         let splices: Result<Vec<Splice>> =
-            written.edits.iter().map(|edit| Ok(splice(self.base, edit, number)?.claiming(claim))).collect();
-        let hits = vec![Hit { span: written.old, edits: written.edits }];
-        Ok(Placed { found: Found { tier: Tier::Exact, hits, notes: written.notes }, splices: splices? })
+            written.edits.iter().map(|edit| Ok(splice(self.base, edit, number)?.with_read_span(claim))).collect();
+        let hits = vec![TextMatch { span: written.old, edits: written.edits }];
+        Ok(PlacedOp {
+            found: TextMatches { tier: Tier::Exact, matches: hits, notes: written.notes },
+            splices: splices?,
+        })
     }
 
     fn start(&self, at: usize) -> usize {
@@ -215,14 +223,14 @@ impl<'a> Site<'a> {
     }
 
     /// Deletes a cell with the separator before it; the first ones with the separator after them.
-    fn deleted(&self, at: usize) -> Written {
+    fn deleted(&self, at: usize) -> CellWrite {
         let last = self.notebook.cells.len() - 1;
         let (start, end) = match self.first_stays {
             Some(first) if at < first => (self.start(at), self.start(at + 1)),
             Some(_) => (self.end(at - 1), self.end(at)),
             None => {
                 // If no cell is left, the list becomes empty, with both brackets on one line.
-                let bare = self.fresh.is_empty();
+                let bare = self.inserted.is_empty();
                 let start = if at == 0 && bare { self.notebook.list.start() + 1 } else { self.start(at) };
                 let end = match (at == last, bare) {
                     (true, true) => self.notebook.list.end() - 1,
@@ -234,10 +242,10 @@ impl<'a> Site<'a> {
         };
         let cell = &self.notebook.cells[at];
         let edits = vec![TextEdit { span: Span::new(start, end), text: String::new() }];
-        Written { edits, claim: cell.span, old: source_of(cell), notes: Vec::new() }
+        CellWrite { edits, read_span: cell.span, old: source_of(cell), notes: Vec::new() }
     }
 
-    fn inserted(&mut self, gap: usize, nth: usize, (source, edit): (&str, &CellEdit)) -> Result<Written> {
+    fn inserted(&mut self, gap: usize, nth: usize, (source, edit): (&str, &CellEdit)) -> Result<CellWrite> {
         let kind = edit.kind.ok_or_else(|| {
             Error::new(Code::CallInvalid, "A new cell needs a type.").next("Give cell_type: code, markdown or raw.")
         })?;
@@ -245,28 +253,28 @@ impl<'a> Site<'a> {
         let like = self.patterns.near(gap, kind).map(|at| {
             let cell = &self.notebook.cells[at];
             let order = self.patterns.orders.entry(at).or_insert_with(|| layout::order(self.notebook.text, cell));
-            Pattern { cell, order }
+            CellTemplate { cell, order }
         });
         let text = self.layout.cell(&self.notebook, like.as_ref(), (kind, id.as_deref()), source);
         let between = &self.layout.cells.between;
-        let (span, text) = match (self.stays[gap], self.first_stays) {
+        let (span, text) = match (self.kept_cells[gap], self.first_stays) {
             (Some(before), _) => (Span::at(self.end(before)), format!("{between}{text}")),
             (None, Some(first)) => (Span::at(self.start(first)), format!("{text}{between}")),
             (None, None) => self.among_none(nth, &text),
         };
         // Several cells inserted at one point are in the order of their targets.
         let claim = span.hull(Span::at(self.start(gap)));
-        let rank = self.fresh.partition_point(|&other| other < (gap, nth));
-        let number = rank + self.left[gap];
+        let rank = self.inserted.partition_point(|&other| other < (gap, nth));
+        let number = rank + self.remaining[gap];
         let id = id.map_or(String::new(), |id| format!(", with the id `{id}`"));
         let notes = vec![format!("the new {} cell is number {number}{id}.", kind.name())];
-        Ok(Written { edits: vec![TextEdit { span, text }], claim, old: span, notes })
+        Ok(CellWrite { edits: vec![TextEdit { span, text }], read_span: claim, old: span, notes })
     }
 
     /// Writes a new cell where no other is kept.
     fn among_none(&self, nth: usize, text: &str) -> (Span, String) {
-        let first = self.fresh.first().is_some_and(|&(_, first)| first == nth);
-        let last = self.fresh.last().is_some_and(|&(_, last)| last == nth);
+        let first = self.inserted.first().is_some_and(|&(_, first)| first == nth);
+        let last = self.inserted.last().is_some_and(|&(_, last)| last == nth);
         let blanks = &self.layout.cells;
         let lead = if first { "" } else { &*blanks.between };
         if !self.notebook.cells.is_empty() {
@@ -295,7 +303,7 @@ impl<'a> Site<'a> {
         None
     }
 
-    fn replaced(&self, at: usize, source: &str, edit: &CellEdit) -> Result<Written> {
+    fn replaced(&self, at: usize, source: &str, edit: &CellEdit) -> Result<CellWrite> {
         let (notebook, text) = (&self.notebook, self.notebook.text);
         let cell = &notebook.cells[at];
         let was = notebook.source(cell);
@@ -303,8 +311,8 @@ impl<'a> Site<'a> {
         let crlf = was.contains("\r\n") && was.matches('\n').count() == was.matches("\r\n").count();
         let source = if crlf { source.replace('\n', "\r\n") } else { source.to_owned() };
         let kind = edit.kind.filter(|kind| notebook.kind(cell) != Some(*kind));
-        let mut written = Written { claim: cell.span, old: source_of(cell), ..Written::default() };
-        let between = Between::of(self, cell);
+        let mut written = CellWrite { read_span: cell.span, old: source_of(cell), ..CellWrite::default() };
+        let between = CellMembers::of(self, cell);
         if was != source || cell.source.is_none() {
             match cell.source {
                 Some(old) => {
@@ -346,7 +354,13 @@ impl<'a> Site<'a> {
 
     /// Changes the type of a cell: removes members that only the old type has, and adds those that the new one
     /// requires.
-    fn turn(&self, at: usize, cell: &Cell, (kind, between): (CellType, &Between), written: &mut Written) -> Result<()> {
+    fn turn(
+        &self,
+        at: usize,
+        cell: &Cell,
+        (kind, between): (CellType, &CellMembers),
+        written: &mut CellWrite,
+    ) -> Result<()> {
         let text = self.notebook.text;
         let Some(named) = cell.kind else {
             return Err(
@@ -379,26 +393,26 @@ impl<'a> Site<'a> {
     }
 
     /// Verifies that the result is a notebook with exactly the requested cells.
-    fn proven(&self, ops: &[Op], about: &[Option<usize>], placed: &[Result<Placed>]) -> Result<()> {
+    fn proven(&self, ops: &[Op], about: &[Option<usize>], placed: &[Result<PlacedOp>]) -> Result<()> {
         let splices = placed.iter().flatten().flat_map(|placed| placed.splices.iter().cloned());
         let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
         let after = self.base.reopen(changes.apply(self.base))?;
         let bug = |what: &str| Error::new(Code::InternalBug, format!("The edited notebook would be wrong: {what}."));
         let result = Notebook::read(after.text()).map_err(|error| bug(error.message()))?;
-        if result.cells.len() != self.left[self.gone.len()] + self.fresh.len() {
+        if result.cells.len() != self.remaining[self.deleted.len()] + self.inserted.len() {
             return Err(bug("it has another number of cells"));
         }
         let reads = |at: usize, nth: usize| {
             result.cells.get(at).is_some_and(|cell| result.source(cell).replace("\r\n", "\n") == ops[nth].text)
         };
-        for (rank, &(gap, nth)) in self.fresh.iter().enumerate() {
-            if !reads(rank + self.left[gap], nth) {
+        for (rank, &(gap, nth)) in self.inserted.iter().enumerate() {
+            if !reads(rank + self.remaining[gap], nth) {
                 return Err(bug("a new cell has another source"));
             }
         }
         for (nth, at) in about.iter().enumerate().filter_map(|(nth, at)| Some((nth, (*at)?))) {
-            let fresh = self.fresh.partition_point(|&(gap, _)| gap <= at);
-            if !self.gone[at] && !reads(fresh + self.left[at], nth) {
+            let fresh = self.inserted.partition_point(|&(gap, _)| gap <= at);
+            if !self.deleted[at] && !reads(fresh + self.remaining[at], nth) {
                 return Err(bug("a replaced cell has another source"));
             }
         }
@@ -411,25 +425,25 @@ fn source_of(cell: &Cell) -> Span {
 }
 
 /// The members of one cell, and the text between them.
-struct Between {
-    members: Vec<Member>,
+struct CellMembers {
+    members: Vec<JsonMember>,
     blanks: String,
 }
 
-impl Between {
-    fn of(site: &Site<'_>, cell: &Cell) -> Between {
+impl CellMembers {
+    fn of(site: &CellEditor<'_>, cell: &Cell) -> CellMembers {
         let text = site.notebook.text;
-        let members: Vec<Member> = json::members(text, cell.span).collect();
+        let members: Vec<JsonMember> = json::members(text, cell.span).collect();
         let blanks = match &*members {
             [first, second, ..] => text[first.value.end()..second.key.start()].to_owned(),
             _ => site.layout.members.between.clone(),
         };
-        Between { members, blanks }
+        CellMembers { members, blanks }
     }
 
     /// Removes members by the spans of their values, each with one separator. At least one member remains.
     fn without(&self, values: &[Span]) -> Vec<TextEdit> {
-        let going = |member: &Member| values.contains(&member.value);
+        let going = |member: &JsonMember| values.contains(&member.value);
         let first = self.members.iter().position(|member| !going(member)).unwrap_or(0);
         let span = |at: usize| match at {
             at if at < first => Span::new(self.members[at].key.start(), self.members[at + 1].key.start()),

@@ -1,15 +1,15 @@
 //! Notebooks in many styles: edits change the cells they name and no other byte.
 
-use super::{CellAct, CellEdit, CellName, CellType, Notebook, Shown, carry};
+use super::{CellAction, CellEdit, CellName, CellType, Notebook, OutputPart, carry};
 use crate::code::Code;
 use crate::error::Error;
-use crate::op::{Locator, Op, Order, Settings};
+use crate::op::{Locator, Op, OpOrder, ResolveSettings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn op(cell: CellName, act: CellAct, kind: Option<CellType>, text: &str) -> Op {
+fn op(cell: CellName, act: CellAction, kind: Option<CellType>, text: &str) -> Op {
     let cell = Some(cell);
     Op { at: Locator::Cell(Box::new(CellEdit { cell, act, kind, clear: None })), text: text.to_owned() }
 }
@@ -23,20 +23,20 @@ fn id(id: &str) -> CellName {
 }
 
 fn replace(at: usize, text: &str) -> Op {
-    op(number(at), CellAct::Replace, None, text)
+    op(number(at), CellAction::Replace, None, text)
 }
 
 fn insert(at: usize, kind: CellType, text: &str) -> Op {
-    op(number(at), CellAct::Insert, Some(kind), text)
+    op(number(at), CellAction::Insert, Some(kind), text)
 }
 
 fn delete(at: usize) -> Op {
-    op(number(at), CellAct::Delete, None, "")
+    op(number(at), CellAction::Delete, None, "")
 }
 
 fn edited(text: &str, ops: &[Op]) -> Result<String, Error> {
     let base = Snapshot::from_text(text);
-    let resolved = resolve(&base, ops, Order::Together, Settings::default())?;
+    let resolved = resolve(&base, ops, OpOrder::Together, ResolveSettings::default())?;
     Ok(String::from_utf8(resolved.changes.apply(&base)).unwrap())
 }
 
@@ -92,7 +92,10 @@ fn reads_what_is_there() {
     assert_eq!((notebook.id(cell).as_deref(), notebook.kind(cell)), (Some("calc"), Some(CellType::Code)));
     assert_eq!(notebook.execution_count(cell), Some(3));
     let outputs = notebook.outputs(cell, 9, 99);
-    assert_eq!((outputs[0].kind.as_str(), &*outputs[0].shown), ("stream", &[Shown::Text("2\n".to_owned(), 0)][..]));
+    assert_eq!(
+        (outputs[0].kind.as_str(), &*outputs[0].shown),
+        ("stream", &[OutputPart::Text("2\n".to_owned(), 0)][..])
+    );
     let at = notebook.find(&CellName::Id("cell-1".to_owned())).unwrap();
     assert_eq!(at, 1);
     let missing = notebook.find(&CellName::Id("nowhere".to_owned())).unwrap_err();
@@ -111,7 +114,7 @@ fn a_replaced_cell_changes_by_its_lines_and_forgets_its_run() {
             "[]",
         );
     assert_eq!(edited(JUPYTER, &[replace(1, "x = \"2\"\ny\nprint(x + 1)")]).unwrap(), expected);
-    let keep = CellEdit { cell: Some(id("calc")), act: CellAct::Replace, kind: None, clear: Some(false) };
+    let keep = CellEdit { cell: Some(id("calc")), act: CellAction::Replace, kind: None, clear: Some(false) };
     let kept = edited(JUPYTER, &[Op { at: Locator::Cell(Box::new(keep)), text: "1".to_owned() }]).unwrap();
     assert!(
         kept.contains("\"2\\n\"") && kept.contains("\"execution_count\": 3") && kept.contains("[\n    \"1\"\n   ]")
@@ -134,7 +137,7 @@ fn new_cells_look_like_their_neighbours() {
     );
     assert_eq!(out, JUPYTER.replace("\n ],\n \"metadata\": {\n  \"lang", &cell));
     assert_eq!(edited(JUPYTER, &[insert(2, CellType::Code, "a\nb")]).unwrap(), out, "the same call, the same id");
-    let nameless = CellEdit { cell: None, act: CellAct::Insert, kind: Some(CellType::Markdown), clear: None };
+    let nameless = CellEdit { cell: None, act: CellAction::Insert, kind: Some(CellType::Markdown), clear: None };
     let first = edited(JUPYTER, &[Op { at: Locator::Cell(Box::new(nameless)), text: "é".to_owned() }]).unwrap();
     assert!(first.starts_with("{\n \"cells\": [\n  {\n   \"cell_type\": \"markdown\",\n   \"id\": \""), "{first}");
     assert!(first.contains("\"é\""));
@@ -157,15 +160,15 @@ fn escapes_and_one_string_are_kept() {
 
 #[test]
 fn types_turn_with_all_that_belongs_to_them() {
-    let turned = edited(JUPYTER, &[op(id("calc"), CellAct::Replace, Some(CellType::Markdown), "*x*")]).unwrap();
+    let turned = edited(JUPYTER, &[op(id("calc"), CellAction::Replace, Some(CellType::Markdown), "*x*")]).unwrap();
     let cell = &serde_json::from_str::<Value>(&turned).unwrap()["cells"][1];
     assert_eq!(*cell, json!({"cell_type": "markdown", "id": "calc", "metadata": {"tags": []}, "source": ["*x*"]}));
-    let back = edited(&turned, &[op(id("calc"), CellAct::Replace, Some(CellType::Code), "*x*")]).unwrap();
+    let back = edited(&turned, &[op(id("calc"), CellAction::Replace, Some(CellType::Code), "*x*")]).unwrap();
     let cell = &serde_json::from_str::<Value>(&back).unwrap()["cells"][1];
     let expected = json!({"cell_type": "code", "execution_count": null, "outputs": [], "id": "calc", "metadata": {"tags": []}, "source": ["*x*"]});
     assert_eq!(*cell, expected);
     let odd = "{\"cells\": [{\"outputs\": [], \"execution_count\": 1, \"cell_type\": \"code\", \"metadata\": {}, \"source\": []}], \"nbformat\": 4, \"nbformat_minor\": 0, \"metadata\": {}}";
-    let out = edited(odd, &[op(number(0), CellAct::Replace, Some(CellType::Raw), "")]).unwrap();
+    let out = edited(odd, &[op(number(0), CellAction::Replace, Some(CellType::Raw), "")]).unwrap();
     assert!(out.starts_with("{\"cells\": [{\"cell_type\": \"raw\", \"metadata\": {}, \"source\": []}]"), "{out}");
 }
 
@@ -186,10 +189,10 @@ fn together_means_the_notebook_as_it_was_read() {
     let sources: Vec<&Value> = out["cells"].as_array().unwrap().iter().map(|cell| &cell["source"]).collect();
     assert_eq!(sources, [&json!(["1"]), &json!(["2"])]);
     assert!(edited(JUPYTER, &[delete(1), delete(0)]).unwrap().starts_with("{\n \"cells\": [],\n"));
-    let twice = edited(JUPYTER, &[replace(1, "a"), op(id("calc"), CellAct::Replace, None, "b")]).unwrap_err();
+    let twice = edited(JUPYTER, &[replace(1, "a"), op(id("calc"), CellAction::Replace, None, "b")]).unwrap_err();
     assert_eq!((twice.code(), twice.op_index()), (Code::EditContradiction, Some(1)));
     assert_eq!(edited(JUPYTER, &[replace(1, "a"), delete(1)]).unwrap_err().code(), Code::EditContradiction);
-    assert!(edited(JUPYTER, &[delete(1), op(id("calc"), CellAct::Delete, None, "")]).is_ok());
+    assert!(edited(JUPYTER, &[delete(1), op(id("calc"), CellAction::Delete, None, "")]).is_ok());
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn what_is_no_notebook_is_refused() {
         assert!(error.code() == Code::NotebookInvalid && error.to_string().contains(part), "{text}: {error}");
     }
     let same = JUPYTER.replace("intro", "calc");
-    let error = edited(&same, &[op(id("calc"), CellAct::Replace, None, "x")]).unwrap_err();
+    let error = edited(&same, &[op(id("calc"), CellAction::Replace, None, "x")]).unwrap_err();
     assert_eq!(error.code(), Code::CellAmbiguous);
 }
 
@@ -323,16 +326,19 @@ fn expected(cells: &[(u8, String)], ops: &[Op]) -> Vec<(Option<usize>, String)> 
     for at in 0..=cells.len() {
         for op in ops {
             let edit = super::of(op).unwrap();
-            if edit.act == CellAct::Insert && edit.cell.clone().unwrap_or(CellName::Number(0)) == CellName::Number(at) {
+            if edit.act == CellAction::Insert
+                && edit.cell.clone().unwrap_or(CellName::Number(0)) == CellName::Number(at)
+            {
                 out.push((None, op.text.clone()));
             }
         }
-        let about =
-            |op: &&Op| super::of(op).is_some_and(|edit| edit.act != CellAct::Insert && edit.cell == Some(number(at)));
+        let about = |op: &&Op| {
+            super::of(op).is_some_and(|edit| edit.act != CellAction::Insert && edit.cell == Some(number(at)))
+        };
         match (cells.get(at), ops.iter().find(about)) {
             (None, _) => {}
             (Some((_, source)), None) => out.push((Some(at), source.clone())),
-            (Some(_), Some(op)) if super::of(op).unwrap().act == CellAct::Delete => {}
+            (Some(_), Some(op)) if super::of(op).unwrap().act == CellAction::Delete => {}
             (Some(_), Some(op)) => out.push((None, op.text.clone())),
         }
     }
@@ -354,13 +360,13 @@ proptest! {
             match act {
                 0 | 3 if *at <= cells.len() => ops.push(insert(*at, kind, text)),
                 1 if *at < cells.len() && taken.insert(*at) => ops.push(delete(*at)),
-                2 if *at < cells.len() && taken.insert(*at) => ops.push(op(number(*at), CellAct::Replace, (*at > 2).then_some(kind), text)),
+                2 if *at < cells.len() && taken.insert(*at) => ops.push(op(number(*at), CellAction::Replace, (*at > 2).then_some(kind), text)),
                 _ => {}
             }
         }
         let raw = hand.write(&cells);
         let base = Snapshot::open(raw.clone(), None).unwrap();
-        let resolved = match resolve(&base, &ops, Order::Together, Settings::default()) {
+        let resolved = match resolve(&base, &ops, OpOrder::Together, ResolveSettings::default()) {
             Ok(resolved) => resolved,
             Err(error) => {
                 prop_assert_eq!(error.code(), Code::EditNoChange, "{}", error);

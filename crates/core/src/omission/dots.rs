@@ -4,7 +4,7 @@ use super::is_elision;
 use std::collections::{HashMap, HashSet};
 
 /// Lines on either side of the dots that are searched for a line of the old text.
-const AROUND: usize = 8;
+const CONTEXT_LINES: usize = 8;
 
 /// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
 /// common lines around them, more old lines disappear than new lines appear.
@@ -15,7 +15,7 @@ pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)>
         return Vec::new();
     }
     let before: Vec<&str> = old.lines().map(str::trim).collect();
-    let texts = Texts {
+    let texts = ComparedTexts {
         lines: &lines,
         new: lines.iter().map(|line| line.trim()).collect(),
         places: places(&before),
@@ -27,7 +27,7 @@ pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)>
 }
 
 /// Two texts, by lines.
-struct Texts<'a> {
+struct ComparedTexts<'a> {
     lines: &'a [&'a str],
     old: Vec<&'a str>,
     new: HashSet<&'a str>,
@@ -54,7 +54,7 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
     lines.iter().map(inside).collect()
 }
 
-impl Texts<'_> {
+impl ComparedTexts<'_> {
     /// True for dots with a meaning in the language: the body of a stub, a prompt in an example, the end of a document.
     fn is_code(&self, at: usize) -> bool {
         let line = self.lines[at];
@@ -75,12 +75,12 @@ impl Texts<'_> {
     fn stands_for_lines(&self, at: usize) -> bool {
         let (first, fresh_above) = match self.above(at) {
             Some((place, fresh)) => (place + 1, fresh),
-            None if at <= AROUND => (0, at),
+            None if at <= CONTEXT_LINES => (0, at),
             None => return false,
         };
         let (last, fresh_below) = match self.below(at, first) {
             Some(found) => found,
-            None if self.lines.len() - at <= AROUND => (self.old.len(), self.lines.len() - at - 1),
+            None if self.lines.len() - at <= CONTEXT_LINES => (self.old.len(), self.lines.len() - at - 1),
             None => return false,
         };
         let gone = self.old[first..last].iter().filter(|line| !line.is_empty() && !self.new.contains(*line)).count();
@@ -90,7 +90,7 @@ impl Texts<'_> {
     /// Returns the old position of the nearest common line above, and the number of new lines in between.
     fn above(&self, at: usize) -> Option<(usize, usize)> {
         let lines = self.lines[..at].iter().rev().map(|line| line.trim()).filter(|line| !line.is_empty());
-        lines.take(AROUND).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
+        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
     }
 
     /// Returns the same for the nearest common line below, at an old position from `first` on.
@@ -100,7 +100,7 @@ impl Texts<'_> {
             let places = self.places.get(line)?;
             places.get(places.partition_point(|place| *place < first)).copied()
         };
-        lines.take(AROUND).enumerate().find_map(|(fresh, line)| Some((place(line)?, fresh)))
+        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((place(line)?, fresh)))
     }
 }
 

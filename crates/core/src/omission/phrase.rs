@@ -1,7 +1,7 @@
 //! Recognition of phrases for omitted text, by their words and the punctuation around them.
 
 /// Words for keeping or omitting text.
-const SIGNALS: [&str; 24] = [
+const OMISSION_WORDS: [&str; 24] = [
     "rest",
     "existing",
     "unchanged",
@@ -28,10 +28,10 @@ const SIGNALS: [&str; 24] = [
     "other",
 ];
 /// Words that are sufficient by themselves.
-const SURE: [&str; 8] =
+const UNAMBIGUOUS_WORDS: [&str; 8] =
     ["unchanged", "omitted", "untouched", "unmodified", "snipped", "truncated", "elided", "clipped"];
 /// Nouns for omitted text.
-const NOUNS: [&str; 56] = [
+const OMITTED_NOUNS: [&str; 56] = [
     "code",
     "codes",
     "method",
@@ -90,7 +90,7 @@ const NOUNS: [&str; 56] = [
     "response",
 ];
 /// Filler words.
-const FILL: [&str; 44] = [
+const FILLER_WORDS: [&str; 44] = [
     "the",
     "of",
     "all",
@@ -137,12 +137,12 @@ const FILL: [&str; 44] = [
     "continues",
 ];
 /// Words of a phrase.
-const LONGEST: usize = 14;
+const PHRASE_WORDS_MAX: usize = 14;
 /// Words between dots, whatever they are.
-const DOTTED: usize = 8;
+const DOTTED_WORDS_MAX: usize = 8;
 
 /// The text of a line without the punctuation around it.
-struct Bare<'a> {
+struct BareLine<'a> {
     text: &'a str,
     commented: bool,
     bracketed: bool,
@@ -155,9 +155,9 @@ struct Bare<'a> {
 }
 
 /// First words of comments about tasks.
-const TASKS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
+const TASK_WORDS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
 /// Words without which a comment about a task is an ordinary one.
-const STAYS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
+const REMAINING_WORDS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
 /// True for a line that is only a placeholder.
 pub(super) fn is_placeholder(line: &str) -> bool {
@@ -175,40 +175,42 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     }
     let separators = |ch: char| ch.is_whitespace() || ",.:;!~-–—'’#=*".contains(ch);
     let words: Vec<&str> = lower.split(separators).filter(|word| !word.is_empty()).collect();
-    if words.len() > LONGEST || bare.spread && !bare.commented && !bare.dotted.1 {
+    if words.len() > PHRASE_WORDS_MAX || bare.spread && !bare.commented && !bare.dotted.1 {
         return false;
     }
-    if bare.task && !words.iter().any(|word| STAYS.contains(word)) {
+    if bare.task && !words.iter().any(|word| REMAINING_WORDS.contains(word)) {
         return false;
     }
     let number = |word: &str| word.chars().all(|ch| ch.is_ascii_digit());
     let is = |word: &str, list: &[&str]| list.contains(&word);
-    let known = |word: &&str| number(word) || is(word, &SIGNALS) || is(word, &NOUNS) || is(word, &FILL);
+    let known =
+        |word: &&str| number(word) || is(word, &OMISSION_WORDS) || is(word, &OMITTED_NOUNS) || is(word, &FILLER_WORDS);
     let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
-    if words.iter().all(known) && says(&words, any_dots, bare.bracketed, bare.commented) {
+    if words.iter().all(known) && is_placeholder_phrase(&words, any_dots, bare.bracketed, bare.commented) {
         return true;
     }
     let plain = |word: &&str| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`');
-    let between = bare.dotted == (true, true) && words.len() <= DOTTED && words.iter().all(plain);
+    let between = bare.dotted == (true, true) && words.len() <= DOTTED_WORDS_MAX && words.iter().all(plain);
     // Dots followed by a phrase: the rest of the sentence may contain anything.
-    let names = words.iter().any(|word| is(word, &NOUNS) || is(word, &SURE));
-    let begins = words.iter().find(|word| !is(word, &["the", "all", "your"])).is_some_and(|word| is(word, &SIGNALS));
+    let names = words.iter().any(|word| is(word, &OMITTED_NOUNS) || is(word, &UNAMBIGUOUS_WORDS));
+    let begins =
+        words.iter().find(|word| !is(word, &["the", "all", "your"])).is_some_and(|word| is(word, &OMISSION_WORDS));
     between || bare.dotted.0 && begins && names
 }
 
 /// True when these words, all of them known, form a phrase.
-fn says(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
+fn is_placeholder_phrase(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
     let has = |word: &str| words.contains(&word);
-    let noun = words.iter().any(|word| NOUNS.contains(word));
+    let noun = words.iter().any(|word| OMITTED_NOUNS.contains(word));
     let pair = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
     let stays = (has("remains") || has("remain") || has("stays") || has("stay") || has("is") || has("are"))
-        && (has("same") || SURE.iter().any(|word| has(word)))
+        && (has("same") || UNAMBIGUOUS_WORDS.iter().any(|word| has(word)))
         || pair("same", "as")
             && (has("before") || has("above") || has("previous") || has("existing") || has("original"))
         || has("brevity")
         || pair("no", "changes")
         || pair("not", "shown");
-    let sure = words.iter().any(|word| SURE.contains(word));
+    let sure = words.iter().any(|word| UNAMBIGUOUS_WORDS.contains(word));
     let keep = ["keep", "retain", "preserve"].iter().any(|word| has(word))
         && (has("existing") || has("rest") || has("same") || has("remaining") || has("other"));
     let rest = (pair("rest", "of") || has("remainder")) && noun;
@@ -238,15 +240,15 @@ fn is_cut(line: &str) -> bool {
 }
 
 /// Strips comment signs, brackets and dots.
-fn bare(line: &str) -> Bare<'_> {
+fn bare(line: &str) -> BareLine<'_> {
     let mut out =
-        Bare { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
+        BareLine { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
     let leads = ["{/*", "<!--", "/*", "(*", "//", "--", "#", ";", "%", "*"];
     while let Some(rest) = leads.iter().find_map(|lead| out.text.strip_prefix(lead)) {
         (out.text, out.commented) = (rest.trim_start(), true);
     }
     let head = |task: &&str| out.text.get(..task.len()).is_some_and(|head| head.eq_ignore_ascii_case(task));
-    if let Some(task) = TASKS.iter().find(|task| head(task)).filter(|_| out.commented) {
+    if let Some(task) = TASK_WORDS.iter().find(|task| head(task)).filter(|_| out.commented) {
         let rest = &out.text[task.len()..];
         let (named, rest) = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).unwrap_or(("", rest));
         if !named.contains(' ') && rest.starts_with([':', ' ', '-']) {

@@ -1,19 +1,19 @@
 //! Printer of edits by anchors, as JSON. The anchors are those of a text seen for the first time.
 
 use super::{FileDelta, unsaid};
+use crate::anchor_map::{self, AnchorMap, AnchorPage};
 use crate::change::ChangeSet;
 use crate::error::Result;
-use crate::explain::{self, Hunk, LineKind};
+use crate::explain::{self, DiffHunk, LineKind};
 use crate::op::Op;
 use crate::snapshot::Snapshot;
-use crate::words::{self, Page, Words};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// Prints the changes. Anchors identify lines exactly, so ranges cover only the changed lines, unless the parser does
 /// not find the place.
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
-    let context = if context == super::CONTEXT[0] { 0 } else { context };
+    let context = if context == super::CONTEXT_LINES[0] { 0 } else { context };
     let mut files = Vec::with_capacity(deltas.len());
     for delta in deltas {
         let (Some(before), Some(after), true) = (delta.before, delta.after, delta.old_path() == delta.path) else {
@@ -25,10 +25,11 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
         if delta.new_mode().is_some() {
             return Err(unsaid(delta.path, "edits by words do not set permissions"));
         }
-        let words = Words::new(before.text()).ok_or_else(|| unsaid(delta.path, "its lines are too many for words"))?;
+        let words =
+            AnchorMap::new(before.text()).ok_or_else(|| unsaid(delta.path, "its lines are too many for words"))?;
         let lines: Vec<&str> = before.text().split_terminator('\n').collect();
-        let anchor = |line: usize| Some(format!("{}:{}", words.all().get(line - 1)?, lines.get(line - 1)?));
-        let hunks = explain::hunks(before, &ChangeSet::between(before, after), context);
+        let anchor = |line: usize| Some(format!("{}:{}", words.words().get(line - 1)?, lines.get(line - 1)?));
+        let hunks = explain::hunks(before, &ChangeSet::diff(before, after), context);
         let edits: Option<Vec<Value>> = hunks.iter().map(|hunk| edit(hunk, anchor)).collect();
         let edits = edits.ok_or_else(|| unsaid(delta.path, "it has no line whose word could be named"))?;
         files.push(json!({ "path": delta.path, "edits": edits }));
@@ -39,7 +40,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
 }
 
 /// Returns one change; `None` if no line can be named.
-fn edit(hunk: &Hunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Value> {
+fn edit(hunk: &DiffHunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Value> {
     let (from, to) = (hunk.old_start, hunk.old_start + hunk.old_lines.saturating_sub(1));
     let (first, kind) = match (hunk.old_lines, hunk.new_lines) {
         (0, _) if from == 0 => (1, "insert_before"),
@@ -62,11 +63,11 @@ fn edit(hunk: &Hunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Value> 
 
 /// Converts edits by anchors of a text seen for the first time to line numbers; returns other edits unchanged.
 pub(super) fn by_number<'a>(before: &Snapshot, ops: &'a [Op]) -> Result<Cow<'a, [Op]>> {
-    if !words::are(ops) {
+    if !anchor_map::are_anchor_edits(ops) {
         return Ok(Cow::Borrowed(ops));
     }
-    let words = Words::new(before.text()).ok_or_else(|| unsaid("it", "its lines are too many for words"))?;
-    let page = Page::new(before, words.all());
-    let ops: Result<Vec<Op>> = ops.iter().map(|op| page.rows(op, |_| false).map_err(|it| it.error)).collect();
+    let words = AnchorMap::new(before.text()).ok_or_else(|| unsaid("it", "its lines are too many for words"))?;
+    let page = AnchorPage::new(before, words.words());
+    let ops: Result<Vec<Op>> = ops.iter().map(|op| page.to_line_edit(op, |_| false).map_err(|it| it.error)).collect();
     ops.map(Cow::Owned)
 }

@@ -1,12 +1,12 @@
 //! Printer of V4A patches that the original tool understands in the same way. It takes the first place that a hunk
 //! fits, so every hunk has enough context to fit only once, and no extension is used.
 
-use super::stretch::{Difference, Stretch};
+use super::stretch::{LineDifference, PrintedHunk};
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::explain::LineKind as Kind;
 use crate::formats::apply_patch;
-use crate::op::{Ask, FileRequest, Hunk, HunkLine, LineKind, NewFile, Op, Order, Request};
+use crate::op::{FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, NewFile, Op, OpOrder, Request};
 
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let files = deltas.iter().map(|delta| Ok(FileRequest::new(delta.old_path(), ask(delta, context)?)));
@@ -14,7 +14,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
     apply_patch::print(&request).ok_or_else(|| unsaid(deltas[0].path, "a name or a line has a line end in it"))
 }
 
-fn ask(delta: &FileDelta<'_>, context: usize) -> Result<Ask> {
+fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
     if delta.new_mode().is_some() {
         return Err(unsaid(delta.path, "it has no permissions"));
     }
@@ -24,24 +24,24 @@ fn ask(delta: &FileDelta<'_>, context: usize) -> Result<Ask> {
         return Err(unsaid(delta.path, "it says nothing of a last line without line end"));
     }
     let (before, after) = match (delta.before, delta.after) {
-        (None, _) => return Ok(Ask::Create(NewFile::Text(new.to_owned()))),
-        (_, None) => return Ok(Ask::Delete { text: None }),
+        (None, _) => return Ok(FileAction::Create(NewFile::Text(new.to_owned()))),
+        (_, None) => return Ok(FileAction::Delete { text: None }),
         (Some(before), Some(after)) => (before, after),
     };
-    let difference = Difference::new(before, after);
+    let difference = LineDifference::new(before, after);
     let ops: Vec<Op> = difference.stretches(old, context).iter().map(op).collect();
     Ok(match delta.from {
-        Some(_) => Ask::Move { to: delta.path.to_owned(), ops },
-        None => Ask::Edit { ops, order: Order::Together },
+        Some(_) => FileAction::Move { to: delta.path.to_owned(), ops },
+        None => FileAction::Edit { ops, order: OpOrder::Together },
     })
 }
 
-fn op(stretch: &Stretch<'_>) -> Op {
+fn op(stretch: &PrintedHunk<'_>) -> Op {
     let line = |(kind, text): &(Kind, &str)| HunkLine {
         kind: match kind {
-            Kind::Kept => LineKind::Context,
-            Kind::Removed => LineKind::Removed,
-            Kind::Added => LineKind::Added,
+            Kind::Kept => HunkLineKind::Context,
+            Kind::Removed => HunkLineKind::Removed,
+            Kind::Added => HunkLineKind::Added,
         },
         text: (*text).to_owned(),
     };

@@ -1,6 +1,6 @@
 //! Printer of SEARCH/REPLACE blocks, each with enough lines to be unique.
 
-use super::stretch::Difference;
+use super::stretch::LineDifference;
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::explain::LineKind;
@@ -18,7 +18,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
             search_replace::print_block("", delta.text_after(), &mut out);
             continue;
         };
-        let difference = Difference::new(before, after);
+        let difference = LineDifference::new(before, after);
         for stretch in difference.stretches(before.text(), context) {
             let side = |without: LineKind| -> String {
                 let lines = stretch.lines.iter().filter(|(kind, _)| *kind != without);

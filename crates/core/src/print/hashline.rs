@@ -2,15 +2,15 @@
 
 use super::{FileDelta, unsaid};
 use crate::change::ChangeSet;
-use crate::content::{Header, ShortTag};
+use crate::content::{HeaderStyle, ShortTag};
 use crate::error::Result;
-use crate::explain::{self, Hunk, LineKind};
+use crate::explain::{self, DiffHunk, LineKind};
 use std::fmt::Write as _;
 
 /// Prints the changes. Numbers are exact for the tagged text, so ranges cover only the changed lines; they are wider
 /// only where the parser would take such a range for a miscount.
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
-    let context = if context == super::CONTEXT[0] { 0 } else { context };
+    let context = if context == super::CONTEXT_LINES[0] { 0 } else { context };
     let mut out = String::new();
     for delta in deltas {
         let (Some(before), Some(after), true) = (delta.before, delta.after, delta.old_path() == delta.path) else {
@@ -22,15 +22,15 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
         if !out.is_empty() {
             out.push('\n');
         }
-        let _ = writeln!(out, "{}", Header::Pilcrow.line(delta.path, ShortTag::of(before.text())));
-        for hunk in explain::hunks(before, &ChangeSet::between(before, after), context) {
+        let _ = writeln!(out, "{}", HeaderStyle::Pilcrow.line(delta.path, ShortTag::of(before.text())));
+        for hunk in explain::hunks(before, &ChangeSet::diff(before, after), context) {
             push(&hunk, &mut out);
         }
     }
     Ok(out)
 }
 
-fn push(hunk: &Hunk, out: &mut String) {
+fn push(hunk: &DiffHunk, out: &mut String) {
     let (from, to) = (hunk.old_start, hunk.old_start + hunk.old_lines.saturating_sub(1));
     let _ = match (hunk.old_lines, hunk.new_lines) {
         (0, _) if from == 0 => writeln!(out, "insert head:"),

@@ -14,10 +14,10 @@ mod whole;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::{
-    Format, Input, anchors::WordAnchors, apply_patch::ApplyPatch, hashline::Hashline, search_replace::SearchReplace,
-    unified_diff::UnifiedDiff, whole_file::WholeFile,
+    Format, FormatInput, anchors::WordAnchors, apply_patch::ApplyPatch, hashline::Hashline,
+    search_replace::SearchReplace, unified_diff::UnifiedDiff, whole_file::WholeFile,
 };
-use crate::op::{Ask, FileMode, FileRequest, Locator, NewFile, Op, Order, Settings};
+use crate::op::{FileAction, FileMode, FileRequest, Locator, NewFile, Op, OpOrder, ResolveSettings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 
@@ -62,7 +62,7 @@ impl<'a> FileDelta<'a> {
 }
 
 /// A format that changes can be printed in.
-pub struct Target {
+pub struct PrintFormat {
     /// The name used in calls.
     pub name: &'static str,
     /// The format that parses the printed text.
@@ -72,22 +72,22 @@ pub struct Target {
 }
 
 /// Every such format.
-pub static TARGETS: &[Target] = &[
-    Target { name: "unified", format: &UnifiedDiff, print: unified::print },
-    Target { name: "apply_patch", format: &ApplyPatch, print: apply_patch::print },
-    Target { name: "search_replace", format: &SearchReplace, print: blocks::print },
-    Target { name: "whole_file", format: &WholeFile, print: whole::print },
-    Target { name: "hashline", format: &Hashline::SEED, print: hashline::print },
-    Target { name: "anchors", format: &WordAnchors, print: anchors::print },
+pub static PRINT_FORMATS: &[PrintFormat] = &[
+    PrintFormat { name: "unified", format: &UnifiedDiff, print: unified::print },
+    PrintFormat { name: "apply_patch", format: &ApplyPatch, print: apply_patch::print },
+    PrintFormat { name: "search_replace", format: &SearchReplace, print: blocks::print },
+    PrintFormat { name: "whole_file", format: &WholeFile, print: whole::print },
+    PrintFormat { name: "hashline", format: &Hashline::SEED, print: hashline::print },
+    PrintFormat { name: "anchors", format: &WordAnchors, print: anchors::print },
 ];
 
 /// Context lines around a change; the next number is tried if the parser does not find the place with the one before.
-const CONTEXT: [usize; 3] = [3, 12, 100];
+const CONTEXT_LINES: [usize; 3] = [3, 12, 100];
 
-impl Target {
+impl PrintFormat {
     /// Returns the print format of that name.
-    pub fn named(name: &str) -> Option<&'static Target> {
-        TARGETS.iter().find(|target| target.name == name)
+    pub fn target_by_name(name: &str) -> Option<&'static PrintFormat> {
+        PRINT_FORMATS.iter().find(|target| target.name == name)
     }
 
     /// Prints the changes as text that leads from the texts before to exactly the bytes after.
@@ -105,7 +105,7 @@ impl Target {
             }
         }
         let mut last = None;
-        for context in CONTEXT {
+        for context in CONTEXT_LINES {
             let text = (self.print)(deltas, context)?;
             match self.check(deltas, &text) {
                 Ok(()) => return Ok(text),
@@ -119,7 +119,7 @@ impl Target {
 
     /// Parses a text and compares its effect with the actual changes.
     fn check(&self, deltas: &[FileDelta<'_>], text: &str) -> Result<()> {
-        let request = self.format.parse(Input::Text(text.to_owned()))?;
+        let request = self.format.parse(FormatInput::Text(text.to_owned()))?;
         if request.files.len() != deltas.len() {
             return Err(unsaid("it", "it is read as another number of files"));
         }
@@ -137,31 +137,33 @@ impl Target {
 }
 
 /// Path of a file after a request, and its bytes; `None` if it is deleted.
-type Outcome<'a> = (&'a str, Option<Vec<u8>>);
+type FileOutcome<'a> = (&'a str, Option<Vec<u8>>);
 
 /// Applies a request to one file; `None` for a request that no printer produces.
-fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Option<Outcome<'a>>> {
-    let edited = |ops: &[Op], order: Order| match before {
+fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Option<FileOutcome<'a>>> {
+    let edited = |ops: &[Op], order: OpOrder| match before {
         Some(before) if ops.is_empty() => Ok(before.raw().to_vec()),
         Some(before) => {
             let ops = anchors::by_number(before, ops)?;
-            Ok(resolve(before, &ops, order, Settings::default())?.changes.apply(before))
+            Ok(resolve(before, &ops, order, ResolveSettings::default())?.changes.apply(before))
         }
         None => {
             let empty = Snapshot::from_text("");
-            Ok(resolve(&empty, ops, order, Settings::default())?.changes.apply(&empty))
+            Ok(resolve(&empty, ops, order, ResolveSettings::default())?.changes.apply(&empty))
         }
     };
-    Ok(match &file.ask {
-        Ask::Edit { ops, order } => Some((&*file.path, Some(edited(ops, *order)?))),
-        Ask::Move { to, ops } => Some((&**to, Some(edited(ops, Order::Together)?))),
-        Ask::Write(text) if before.is_none() => Some((&*file.path, Some(text.clone().into_bytes()))),
-        Ask::Write(text) => {
+    Ok(match &file.action {
+        FileAction::Edit { ops, order } => Some((&*file.path, Some(edited(ops, *order)?))),
+        FileAction::Move { to, ops } => Some((&**to, Some(edited(ops, OpOrder::Together)?))),
+        FileAction::Write(text) if before.is_none() => Some((&*file.path, Some(text.clone().into_bytes()))),
+        FileAction::Write(text) => {
             let whole = Op { at: Locator::Whole, text: text.clone() };
-            Some((&*file.path, Some(edited(&[whole], Order::Together)?)))
+            Some((&*file.path, Some(edited(&[whole], OpOrder::Together)?)))
         }
-        Ask::Create(NewFile::Text(text)) if before.is_none() => Some((&*file.path, Some(text.clone().into_bytes()))),
-        Ask::Delete { .. } if before.is_some() => Some((&*file.path, None)),
+        FileAction::Create(NewFile::Text(text)) if before.is_none() => {
+            Some((&*file.path, Some(text.clone().into_bytes())))
+        }
+        FileAction::Delete { .. } if before.is_some() => Some((&*file.path, None)),
         _ => None,
     })
 }

@@ -7,42 +7,42 @@ use core::ops::Range;
 use std::collections::HashMap;
 
 /// Bytes that may be searched to check that short hunks occur once; beyond it they grow without checks.
-const WORK: usize = 64 << 20;
+const UNIQUENESS_BYTES_MAX: usize = 64 << 20;
 
 /// Old lines that are replaced by new ones.
-struct Change {
+struct LineReplacement {
     old: Range<usize>,
     new: Vec<String>,
 }
 
 /// A hunk: changes with the context around and between them.
-pub(super) struct Stretch<'a> {
+pub(super) struct PrintedHunk<'a> {
     /// The kind of each line, and its text without the line end.
     pub(super) lines: Vec<(LineKind, &'a str)>,
 }
 
 /// The change of a text by lines.
-pub(super) struct Difference<'a> {
+pub(super) struct LineDifference<'a> {
     old: Vec<&'a str>,
-    changes: Vec<Change>,
+    changes: Vec<LineReplacement>,
 }
 
-impl<'a> Difference<'a> {
-    pub(super) fn new(before: &'a Snapshot, after: &Snapshot) -> Difference<'a> {
+impl<'a> LineDifference<'a> {
+    pub(super) fn new(before: &'a Snapshot, after: &Snapshot) -> LineDifference<'a> {
         let old = before.text().lines().collect();
-        let hunks = explain::hunks(before, &ChangeSet::between(before, after), 0);
-        let change = |hunk: explain::Hunk| {
+        let hunks = explain::hunks(before, &ChangeSet::diff(before, after), 0);
+        let change = |hunk: explain::DiffHunk| {
             let start = if hunk.old_lines == 0 { hunk.old_start } else { hunk.old_start - 1 };
             let new = hunk.lines.into_iter().filter(|line| line.kind == LineKind::Added).map(|line| line.text);
-            Change { old: start..start + hunk.old_lines, new: new.collect() }
+            LineReplacement { old: start..start + hunk.old_lines, new: new.collect() }
         };
-        Difference { old, changes: hunks.into_iter().map(change).collect() }
+        LineDifference { old, changes: hunks.into_iter().map(change).collect() }
     }
 
     /// Returns disjoint hunks in order; each occurs once in `text`, the text before the change.
-    pub(super) fn stretches(&self, text: &str, context: usize) -> Vec<Stretch<'_>> {
-        let unique = Unique::new(&self.old);
-        let mut work = WORK;
+    pub(super) fn stretches(&self, text: &str, context: usize) -> Vec<PrintedHunk<'_>> {
+        let unique = UniqueLines::new(&self.old);
+        let mut work = UNIQUENESS_BYTES_MAX;
         let mut wide: Vec<(Range<usize>, Range<usize>)> = Vec::new();
         for (at, change) in self.changes.iter().enumerate() {
             let around = change.old.start.saturating_sub(context)..(change.old.end + context).min(self.old.len());
@@ -57,7 +57,7 @@ impl<'a> Difference<'a> {
         wide.into_iter().map(|(lines, changes)| self.stretch(lines, &self.changes[changes])).collect()
     }
 
-    fn stretch(&self, lines: Range<usize>, changes: &'a [Change]) -> Stretch<'_>
+    fn stretch(&self, lines: Range<usize>, changes: &'a [LineReplacement]) -> PrintedHunk<'_>
     where
         Self: 'a,
     {
@@ -71,12 +71,12 @@ impl<'a> Difference<'a> {
             at = change.old.end;
         }
         out.extend(old(at..lines.end, LineKind::Kept));
-        Stretch { lines: out }
+        PrintedHunk { lines: out }
     }
 }
 
 /// For every line, the nearest one that is unique in the file, white space aside.
-struct Unique<'a> {
+struct UniqueLines<'a> {
     lines: &'a [&'a str],
     /// At this line or before it.
     before: Vec<Option<usize>>,
@@ -84,8 +84,8 @@ struct Unique<'a> {
     behind: Vec<Option<usize>>,
 }
 
-impl<'a> Unique<'a> {
-    fn new(lines: &'a [&'a str]) -> Unique<'a> {
+impl<'a> UniqueLines<'a> {
+    fn new(lines: &'a [&'a str]) -> UniqueLines<'a> {
         let mut counts: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
         for line in lines {
             *counts.entry(line.trim()).or_default() += 1;
@@ -98,7 +98,7 @@ impl<'a> Unique<'a> {
         let before = (0..lines.len()).scan(None, nearest).collect();
         let mut behind: Vec<Option<usize>> = (0..lines.len()).rev().scan(None, nearest).collect();
         behind.reverse();
-        Unique { lines, before, behind }
+        UniqueLines { lines, before, behind }
     }
 
     /// Widens a range of lines until it occurs once.

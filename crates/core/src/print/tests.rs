@@ -1,12 +1,12 @@
-use super::{FileDelta, TARGETS, Target};
+use super::{FileDelta, PRINT_FORMATS, PrintFormat};
 use crate::code::Code;
-use crate::formats::apply_patch::codex::{self, Change, How, Looked};
+use crate::formats::apply_patch::codex::{self, CodexChange, CodexChangeKind, CodexPathState};
 use crate::op::FileMode;
 use crate::snapshot::Snapshot;
 use proptest::prelude::*;
 
 fn printed(target: &str, delta: FileDelta<'_>) -> String {
-    let text = Target::named(target).unwrap().print(&[delta]);
+    let text = PrintFormat::target_by_name(target).unwrap().print(&[delta]);
     text.unwrap_or_else(|error| panic!("{target}: {error:?}"))
 }
 
@@ -111,14 +111,14 @@ fn what_a_format_cannot_say() {
         ("unified", FileDelta::edited("a", &text, &crlf)),
         ("unified", FileDelta::edited("a", &cr, &both)),
     ] {
-        let target = Target::named(target).unwrap();
+        let target = PrintFormat::target_by_name(target).unwrap();
         match target.print(&[delta]) {
             Err(error) => assert_eq!(error.code(), Code::CallInvalid, "{}", target.name),
             // A name with blanks can be written in tags.
             Ok(text) => assert!(text.starts_with("<path>no name</path>"), "{}: {text}", target.name),
         }
     }
-    assert_eq!(TARGETS[0].print(&[]).unwrap_err().code(), Code::EditNoChange);
+    assert_eq!(PRINT_FORMATS[0].print(&[]).unwrap_err().code(), Code::EditNoChange);
 }
 
 /// A text and another one that shares lines with it.
@@ -170,7 +170,7 @@ proptest! {
         }
         let delta = FileDelta::edited("src/a.rs", &before, &after);
         // Every print checks the law itself; this test shows that ordinary changes can be printed at all.
-        for target in TARGETS {
+        for target in PRINT_FORMATS {
             if let Err(error) = target.print(&[delta]) {
                 prop_assert_eq!(error.code(), Code::CallInvalid);
                 // A file of one unterminated line has no line ends to show.
@@ -187,13 +187,13 @@ proptest! {
     #[test]
     fn the_tool_of_codex_reads_a_printed_patch_the_same_way((old, new) in pair()) {
         let (before, after) = (Snapshot::from_text(&old), Snapshot::from_text(&new));
-        let patch = match Target::named("apply_patch").unwrap().print(&[FileDelta::edited("a.rs", &before, &after)]) {
+        let patch = match PrintFormat::target_by_name("apply_patch").unwrap().print(&[FileDelta::edited("a.rs", &before, &after)]) {
             Ok(patch) if old != new => patch,
             _ => return Ok(()),
         };
-        let done = codex::apply(&patch, "/w", false, |_| Looked::File(old.clone().into_bytes()));
+        let done = codex::apply(&patch, "/w", false, |_| CodexPathState::File(old.clone().into_bytes()));
         let done = done.map_err(|failure| TestCaseError::fail(format!("{}\n{patch}", failure.stderr)))?;
-        let [Change { how: How::Edited(bytes), .. }] = &*done.changes else { panic!("{:?}", done.changes) };
+        let [CodexChange { how: CodexChangeKind::Edited(bytes), .. }] = &*done.changes else { panic!("{:?}", done.changes) };
         prop_assert_eq!(std::str::from_utf8(bytes).unwrap(), new, "{}", patch);
     }
 }

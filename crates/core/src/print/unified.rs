@@ -41,7 +41,7 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
     }
     let empty = Snapshot::from_text("");
     let (before, after) = (delta.before.unwrap_or(&empty), delta.after.unwrap_or(&empty));
-    let hunks = explain::hunks(before, &ChangeSet::between(before, after), context);
+    let hunks = explain::hunks(before, &ChangeSet::diff(before, after), context);
     if !hunks.is_empty() {
         // A tab ends a name with blanks, as in git.
         let ended = |name: &str| if name.contains(' ') { format!("{name}\t") } else { name.to_owned() };

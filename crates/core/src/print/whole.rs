@@ -4,7 +4,7 @@ use super::{FileDelta, unsaid};
 use crate::error::Result;
 
 /// Length of the shortest fence.
-const FENCE: usize = 3;
+const FENCE_LENGTH_MIN: usize = 3;
 
 pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
     let mut out = String::new();
@@ -22,7 +22,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
         if !out.is_empty() {
             out.push('\n');
         }
-        let fence = "`".repeat(FENCE.max(longest_run(text) + 1));
+        let fence = "`".repeat(FENCE_LENGTH_MIN.max(longest_run(text) + 1));
         out.extend([delta.path, "\n", &fence, "\n", text, &fence, "\n"]);
     }
     Ok(out)

@@ -1,7 +1,7 @@
 //! Edits of a file whose only line ends are lone CRs. Its text is one line for everything that compares lines, so an edit of
 //! several lines is looked for literally, with CRs for its line ends.
 
-use crate::op::{Find, Locator, Op, Pick};
+use crate::op::{ExpectedMatches, Locator, Op, TextQuery};
 use crate::span::Span;
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ fn has_line_end(op: &Op) -> bool {
 fn translated(text: &str, op: &Op) -> Option<Op> {
     let find = match &op.at {
         Locator::Find(find) if has_line_end(op) => find.clone(),
-        Locator::Hunk(hunk) => Find::new(&hunk.old_text(), Pick::Unique),
+        Locator::Hunk(hunk) => TextQuery::new(&hunk.old_text(), ExpectedMatches::Unique),
         _ => return None,
     };
     let (mut old, mut new) = (find.old.replace('\n', "\r"), op.text.replace('\n', "\r"));
@@ -44,11 +44,11 @@ fn translated(text: &str, op: &Op) -> Option<Op> {
     if matches!(op.at, Locator::Hunk(_)) || find.lines {
         let mut spans = whole_lines(text, &old);
         let first = spans.next()?;
-        if find.pick == Pick::Unique && spans.next().is_none() {
+        if find.expected == ExpectedMatches::Unique && spans.next().is_none() {
             return Some(Op { at: Locator::Exactly(first), text: new });
         }
     }
-    Some(Op { at: Locator::Find(Find { old, line: None, lines: false, ..find }), text: new })
+    Some(Op { at: Locator::Find(TextQuery { old, line: None, lines: false, ..find }), text: new })
 }
 
 /// Where these lines are whole lines of the text.
@@ -63,24 +63,24 @@ fn whole_lines<'t>(text: &'t str, lines: &'t str) -> impl Iterator<Item = Span> 
 #[cfg(test)]
 mod tests {
     use super::super::resolve;
-    use crate::op::{Find, Hunk, HunkLine, LineKind, Locator, Op, Order, Pick, Settings};
+    use crate::op::{ExpectedMatches, Hunk, HunkLine, HunkLineKind, Locator, Op, OpOrder, ResolveSettings, TextQuery};
     use crate::snapshot::Snapshot;
 
     fn applied(text: &str, op: Op) -> Option<String> {
         let base = Snapshot::from_text(text);
-        let resolved = resolve(&base, &[op], Order::Together, Settings::default()).ok()?;
+        let resolved = resolve(&base, &[op], OpOrder::Together, ResolveSettings::default()).ok()?;
         String::from_utf8(resolved.changes.apply(&base)).ok()
     }
 
     fn edit(text: &str, old: &str, new: &str) -> Option<String> {
-        applied(text, Op { at: Locator::Find(Find::new(old, Pick::Unique)), text: new.to_owned() })
+        applied(text, Op { at: Locator::Find(TextQuery::new(old, ExpectedMatches::Unique)), text: new.to_owned() })
     }
 
     fn patch(text: &str, lines: &[&str]) -> Option<String> {
         let kind = |mark| match mark {
-            b'+' => LineKind::Added,
-            b'-' => LineKind::Removed,
-            _ => LineKind::Context,
+            b'+' => HunkLineKind::Added,
+            b'-' => HunkLineKind::Removed,
+            _ => HunkLineKind::Context,
         };
         let line = |line: &&str| HunkLine { kind: kind(line.as_bytes()[0]), text: line[1..].to_owned() };
         applied(text, Hunk { lines: lines.iter().map(line).collect(), ..Hunk::default() }.into_op())

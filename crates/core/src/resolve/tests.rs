@@ -1,19 +1,19 @@
-use super::{Resolved, at_once, one_by_one};
+use super::{ResolvedEdit, at_once, one_by_one};
 use crate::error::Result;
-use crate::op::{Find, Locator, Op, Pick, Settings};
+use crate::op::{ExpectedMatches, Locator, Op, ResolveSettings, TextQuery};
 use crate::snapshot::Snapshot;
 use proptest::prelude::*;
 
 fn op((old, new): (&str, &str)) -> Op {
-    Op { at: Locator::Find(Find::new(old, Pick::Unique)), text: new.to_owned() }
+    Op { at: Locator::Find(TextQuery::new(old, ExpectedMatches::Unique)), text: new.to_owned() }
 }
 
 /// Everything that a reply reports, except for the base of the change of each edit, which only one of the two methods
 /// knows.
-fn told(base: &Snapshot, resolved: Result<Resolved>) -> String {
+fn told(base: &Snapshot, resolved: Result<ResolvedEdit>) -> String {
     let Ok(resolved) = resolved else { return "an error".to_owned() };
-    let Resolved { changes, ops, failed, notes } = resolved;
-    let op = |it: super::Outcome| (it.op, it.tier, it.places, it.old, it.new, it.notes);
+    let ResolvedEdit { changes, ops, failed, notes } = resolved;
+    let op = |it: super::OpOutcome| (it.op, it.tier, it.places, it.old, it.new, it.notes);
     let ops: Vec<_> = ops.into_iter().map(op).collect();
     let splices: Vec<_> = changes.splices().iter().map(|it| (it.span, it.text.clone(), it.op)).collect();
     format!("{:?}", (String::from_utf8_lossy(&changes.apply(base)).into_owned(), splices, ops, failed, notes))
@@ -22,8 +22,8 @@ fn told(base: &Snapshot, resolved: Result<Resolved>) -> String {
 fn same(text: &str, edits: &[(&str, &str)]) -> bool {
     let base = Snapshot::from_text(text);
     let ops: Vec<Op> = edits.iter().copied().map(op).collect();
-    let Some(resolved) = at_once(&base, &ops, Settings::default()) else { return false };
-    let want = told(&base, one_by_one(&base, &ops, Settings::default()));
+    let Some(resolved) = at_once(&base, &ops, ResolveSettings::default()) else { return false };
+    let want = told(&base, one_by_one(&base, &ops, ResolveSettings::default()));
     assert_eq!(told(&base, Ok(resolved)), want, "{edits:?} in {text:?}");
     true
 }

@@ -1,40 +1,40 @@
-use super::{Scan, Stand, Unfit};
+use super::{Occurrence, Scan, ScanObstacle};
 use crate::content::{ContentId, ShortHash, ShortTag};
-use crate::snapshot::{Snapshot, Whole};
+use crate::snapshot::{FileSummary, Snapshot};
 use proptest::prelude::*;
 
 /// The results of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
-    whole: Whole,
-    places: Vec<Stand>,
+    whole: FileSummary,
+    places: Vec<Occurrence>,
     starts: Vec<Option<usize>>,
 }
 
 /// Scans a file in chunks of these sizes, used in turn.
-fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> Result<Told, Unfit> {
-    let mut scan = Scan::new(needles, lines, raw.len()).tagged().giving();
+fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> Result<Told, ScanObstacle> {
+    let mut scan = Scan::new(needles, lines, raw.len()).with_short_tag().with_text();
     let (mut rest, mut reading) = (raw, Vec::new());
     let mut sizes = chunks.iter().cycle();
     while !rest.is_empty() {
         let (chunk, more) = rest.split_at((*sizes.next().unwrap()).clamp(1, rest.len()));
         scan.feed(chunk)?;
-        reading.extend(scan.take_reading(Vec::new()));
+        reading.extend(scan.take_text(Vec::new()));
         rest = more;
     }
     scan.close()?;
-    reading.extend(scan.take_reading(Vec::new()));
+    reading.extend(scan.take_text(Vec::new()));
     let scanned = scan.finish()?;
     assert_eq!(reading, Snapshot::open(raw.to_vec(), None).unwrap().text().as_bytes());
     // The prefix hash is such that the rest of the file can be hashed on top of it.
-    let mark = scanned.whole.codec.mark;
+    let mark = scanned.summary.codec.mark;
     let (at, mut short) = scanned.before.unwrap_or((mark, ShortHash::default()));
     assert_eq!(short.tag(), ShortTag::of_pieces([&raw[mark..at]]));
     let first = scanned.starts.iter().flatten().min();
     assert!(first.is_none_or(|&first| at <= first || at == mark), "{at} {first:?}");
     short.update(&raw[at..]);
-    assert_eq!(Some(short.tag()), scanned.whole.short);
-    Ok(Told { whole: scanned.whole, places: scanned.places, starts: scanned.starts })
+    assert_eq!(Some(short.tag()), scanned.summary.short);
+    Ok(Told { whole: scanned.summary, places: scanned.occurrences, starts: scanned.starts })
 }
 
 /// Computes the same from the whole text.
@@ -44,7 +44,7 @@ fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Told {
     let mut places = Vec::new();
     for (needle, of) in needles.iter().enumerate().filter(|(_, of)| !of.is_empty()) {
         let starts = (0..text.len()).filter(|&at| text.as_bytes()[at..].starts_with(of.as_bytes()));
-        places.extend(starts.map(|at| Stand {
+        places.extend(starts.map(|at| Occurrence {
             at: snapshot.to_raw(at),
             end: snapshot.to_raw(at + of.len()),
             needle,
@@ -58,7 +58,7 @@ fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Told {
         1 => Some(0),
         line => (line - 1 <= ends).then(|| snapshot.to_raw(snapshot.lines().start_of(text, line))),
     };
-    let whole = Whole {
+    let whole = FileSummary {
         id: ContentId::of(raw),
         short: Some(ShortTag::of(text)),
         size: raw.len(),
@@ -113,12 +113,12 @@ proptest! {
 
 #[test]
 fn texts_in_too_many_places_are_given_up() {
-    let raw = vec![b'a'; super::MOST_STANDS + 1];
-    assert_eq!(scanned(&raw, &[4096], &["a"], &[]), Err(Unfit::Crowded));
-    assert_eq!(scanned(&raw[1..], &[4096], &["a"], &[]).map(|it| it.places.len()), Ok(super::MOST_STANDS));
+    let raw = vec![b'a'; super::OCCURRENCES_MAX + 1];
+    assert_eq!(scanned(&raw, &[4096], &["a"], &[]), Err(ScanObstacle::Crowded));
+    assert_eq!(scanned(&raw[1..], &[4096], &["a"], &[]).map(|it| it.places.len()), Ok(super::OCCURRENCES_MAX));
     let long = "a".repeat(40);
     assert_eq!(scanned(&raw, &[4096], &[&long], &[]).map(|it| it.places.len()), Ok(raw.len() - 39));
-    assert_eq!(scanned(&[raw.clone(), raw].concat(), &[4096], &[&long], &[]), Err(Unfit::Crowded));
+    assert_eq!(scanned(&[raw.clone(), raw].concat(), &[4096], &[&long], &[]), Err(ScanObstacle::Crowded));
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn a_late_nul_is_data_and_an_early_one_is_not() {
     raw[8192] = 0;
     assert!(scanned(&raw, &[1000], &[], &[]).is_ok());
     raw[8191] = 0;
-    assert_eq!(scanned(&raw, &[1000], &[], &[]), Err(Unfit::Binary));
-    assert_eq!(scanned(b"%PDF-1.4 and more of it", &[3], &[], &[]), Err(Unfit::Binary));
-    assert_eq!(scanned(b"\xFF\xFEa\0", &[1], &[], &[]), Err(Unfit::Encoding(0)));
-    assert_eq!(scanned("é".repeat(20).as_bytes()[..39].as_ref(), &[7], &[], &[]), Err(Unfit::Encoding(39)));
+    assert_eq!(scanned(&raw, &[1000], &[], &[]), Err(ScanObstacle::Binary));
+    assert_eq!(scanned(b"%PDF-1.4 and more of it", &[3], &[], &[]), Err(ScanObstacle::Binary));
+    assert_eq!(scanned(b"\xFF\xFEa\0", &[1], &[], &[]), Err(ScanObstacle::Encoding(0)));
+    assert_eq!(scanned("é".repeat(20).as_bytes()[..39].as_ref(), &[7], &[], &[]), Err(ScanObstacle::Encoding(39)));
 }

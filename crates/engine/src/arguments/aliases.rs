@@ -36,11 +36,12 @@ const fn row(field: &'static str, others: &'static [&'static str]) -> Alias {
     Alias { field, others, unless: None }
 }
 
-const FILE: &[&str] = &["path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
-const PATH: &[&str] = &["file_path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
-const DIRECTORY: &[&str] =
+const FILE_NAMES: &[&str] = &["path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
+const PATH_NAMES: &[&str] =
+    &["file_path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
+const DIRECTORY_NAMES: &[&str] =
     &["file_path", "file", "directory", "dir", "folder", "root", "search_path", "target_directory"];
-const OLD: &[&str] = &[
+const OLD_NAMES: &[&str] = &[
     "old_text",
     "old_str",
     "old",
@@ -52,7 +53,7 @@ const OLD: &[&str] = &[
     "old_content",
     "old_code",
 ];
-const NEW: &[&str] = &[
+const NEW_NAMES: &[&str] = &[
     "new_str",
     "new",
     "replace",
@@ -64,32 +65,32 @@ const NEW: &[&str] = &[
     "new_content",
     "new_code",
 ];
-const ALL: &[&str] = &["allow_multiple", "replace_all_occurrences", "all_occurrences"];
-const EXPECTED: &[&str] = &["expected_count", "expected_occurrences"];
-const LINE: &[&str] = &["line_number", "near_line", "line_hint"];
-const EDITS: &[&str] = &["changes", "replacements", "edit"];
+const REPLACE_ALL_NAMES: &[&str] = &["allow_multiple", "replace_all_occurrences", "all_occurrences"];
+const EXPECTED_NAMES: &[&str] = &["expected_count", "expected_occurrences"];
+const LINE_NAMES: &[&str] = &["line_number", "near_line", "line_hint"];
+const EDITS_NAMES: &[&str] = &["changes", "replacements", "edit"];
 
-const REPLACEMENT: &[Alias] = &[
-    row("old_string", OLD),
-    row("new_string", NEW),
+const REPLACEMENT_ALIASES: &[Alias] = &[
+    row("old_string", OLD_NAMES),
+    row("new_string", NEW_NAMES),
     row("new_string", &["new_text"]),
-    row("replace_all", ALL),
-    row("expected_replacements", EXPECTED),
-    row("line", LINE),
+    row("replace_all", REPLACE_ALL_NAMES),
+    row("expected_replacements", EXPECTED_NAMES),
+    row("line", LINE_NAMES),
 ];
-const CELL: &[Alias] = &[
+const CELL_ALIASES: &[Alias] = &[
     row("cell_id", &["cell"]),
     row("cell_number", &["cell_index"]),
     row("new_source", &["source", "content", "new_content", "new_string"]),
     row("edit_mode", &["mode", "action"]),
 ];
-const EDIT_TEXT: &[Alias] = &[
+const EDIT_TEXT_ALIASES: &[Alias] = &[
     row("input", &["patch", "patch_text", "diff", "text", "content"]),
     row("directory", &["cwd", "workdir", "working_directory", "root", "base_dir"]),
     row("file", &["file_path", "path", "filename"]),
 ];
-const SCOPE: &[Alias] = &[
-    row("path", DIRECTORY),
+const SCOPE_ALIASES: &[Alias] = &[
+    row("path", DIRECTORY_NAMES),
     row("glob", &["globs", "include", "include_pattern", "file_pattern", "file_glob"]),
     row("ignore_case", &["case_insensitive", "-i"]),
 ];
@@ -99,21 +100,25 @@ pub static ALIASES: &[Aliases] = &[
     Aliases {
         tool: "read",
         fields: &[
-            row("file_path", FILE),
+            row("file_path", FILE_NAMES),
             row("offset", &["start_line", "line_start", "from_line"]),
             row("limit", &["line_count", "num_lines", "max_lines"]),
             row("symbol", &["symbol_name"]),
         ],
         items: &[],
     },
-    Aliases { tool: "list", fields: &[row("path", DIRECTORY), row("depth", &["max_depth", "levels"])], items: &[] },
+    Aliases {
+        tool: "list",
+        fields: &[row("path", DIRECTORY_NAMES), row("depth", &["max_depth", "levels"])],
+        items: &[],
+    },
     Aliases {
         tool: "search",
         fields: &[
             row("pattern", &["query", "regex", "search"]),
-            SCOPE[0],
-            SCOPE[1],
-            SCOPE[2],
+            SCOPE_ALIASES[0],
+            SCOPE_ALIASES[1],
+            SCOPE_ALIASES[2],
             row("literal", &["fixed_strings"]),
             row("context", &["context_lines", "-C"]),
             row("limit", &["max_results", "head_limit"]),
@@ -123,22 +128,26 @@ pub static ALIASES: &[Aliases] = &[
     Aliases {
         tool: "edit",
         fields: &[
-            row("file_path", FILE),
-            row("old_string", OLD),
-            row("new_string", NEW),
+            row("file_path", FILE_NAMES),
+            row("old_string", OLD_NAMES),
+            row("new_string", NEW_NAMES),
             // `new_text` is the field of edits by first and last line.
             Alias { field: "new_string", others: &["new_text"], unless: Some("start_line_text") },
-            row("replace_all", ALL),
-            row("expected_replacements", EXPECTED),
-            row("line", LINE),
-            row("edits", EDITS),
+            row("replace_all", REPLACE_ALL_NAMES),
+            row("expected_replacements", EXPECTED_NAMES),
+            row("line", LINE_NAMES),
+            row("edits", EDITS_NAMES),
         ],
-        items: REPLACEMENT,
+        items: REPLACEMENT_ALIASES,
     },
-    Aliases { tool: "multi_edit", fields: &[row("file_path", FILE), row("edits", EDITS)], items: REPLACEMENT },
+    Aliases {
+        tool: "multi_edit",
+        fields: &[row("file_path", FILE_NAMES), row("edits", EDITS_NAMES)],
+        items: REPLACEMENT_ALIASES,
+    },
     Aliases {
         tool: "edit_anchors",
-        fields: &[row("path", PATH), row("edits", EDITS)],
+        fields: &[row("path", PATH_NAMES), row("edits", EDITS_NAMES)],
         items: &[
             row("anchor", &["start_anchor", "from"]),
             row("end_anchor", &["to"]),
@@ -149,7 +158,7 @@ pub static ALIASES: &[Aliases] = &[
     Aliases {
         tool: "write",
         fields: &[
-            row("file_path", FILE),
+            row("file_path", FILE_NAMES),
             row("content", &["contents", "text", "file_text", "file_content", "new_content", "data", "body"]),
         ],
         items: &[],
@@ -158,18 +167,18 @@ pub static ALIASES: &[Aliases] = &[
         tool: "notebook_edit",
         fields: &[
             row("notebook_path", &["file_path", "path", "file", "filename", "notebook"]),
-            CELL[0],
-            CELL[1],
-            CELL[2],
-            CELL[3],
-            row("edits", EDITS),
+            CELL_ALIASES[0],
+            CELL_ALIASES[1],
+            CELL_ALIASES[2],
+            CELL_ALIASES[3],
+            row("edits", EDITS_NAMES),
         ],
-        items: CELL,
+        items: CELL_ALIASES,
     },
     Aliases {
         tool: "text_editor",
         fields: &[
-            row("path", PATH),
+            row("path", PATH_NAMES),
             row("file_text", &["content", "contents", "file_content"]),
             row("old_str", &["old_string", "old_text", "old", "search"]),
             row("new_str", &["new_string", "new_text", "new", "replace", "replacement"]),
@@ -178,29 +187,33 @@ pub static ALIASES: &[Aliases] = &[
         ],
         items: &[],
     },
-    Aliases { tool: "apply", fields: EDIT_TEXT, items: &[] },
-    Aliases { tool: "convert", fields: EDIT_TEXT, items: &[] },
+    Aliases { tool: "apply", fields: EDIT_TEXT_ALIASES, items: &[] },
+    Aliases { tool: "convert", fields: EDIT_TEXT_ALIASES, items: &[] },
     Aliases {
         tool: "replace_in_files",
         fields: &[
-            SCOPE[0],
-            row("old_string", OLD),
-            row("new_string", NEW),
+            SCOPE_ALIASES[0],
+            row("old_string", OLD_NAMES),
+            row("new_string", NEW_NAMES),
             row("new_string", &["new_text"]),
-            SCOPE[1],
-            SCOPE[2],
+            SCOPE_ALIASES[1],
+            SCOPE_ALIASES[2],
             row("expected", &["expected_replacements", "expected_count"]),
         ],
         items: &[],
     },
-    Aliases { tool: "undo", fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE)], items: &[] },
-    Aliases { tool: "restore", fields: &[row("file_path", FILE)], items: &[] },
     Aliases {
-        tool: "history",
-        fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE)],
+        tool: "undo",
+        fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE_NAMES)],
         items: &[],
     },
-    Aliases { tool: "outline", fields: &[row("file_path", FILE)], items: &[] },
+    Aliases { tool: "restore", fields: &[row("file_path", FILE_NAMES)], items: &[] },
+    Aliases {
+        tool: "history",
+        fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE_NAMES)],
+        items: &[],
+    },
+    Aliases { tool: "outline", fields: &[row("file_path", FILE_NAMES)], items: &[] },
     Aliases {
         tool: "check",
         fields: &[row("paths", &["path", "file_path", "file", "files", "file_paths"])],
@@ -209,10 +222,10 @@ pub static ALIASES: &[Aliases] = &[
     Aliases {
         tool: "edit_symbol",
         fields: &[
-            row("file_path", FILE),
+            row("file_path", FILE_NAMES),
             row("symbol", &["symbol_name", "name"]),
             row("text", &["new_text", "new_string", "content", "code", "new_code"]),
-            row("line", LINE),
+            row("line", LINE_NAMES),
         ],
         items: &[],
     },
@@ -235,7 +248,7 @@ pub static TOOL_ALIASES: &[ToolAlias] = &[
 ];
 
 /// Fields that restrict or change an edit in some client. A tool that lacks one never ignores it.
-pub(super) static MEANINGFUL: &[&str] = &[
+pub(super) static MEANINGFUL_FIELDS: &[&str] = &[
     "after",
     "all",
     "append",
@@ -302,8 +315,8 @@ pub(super) fn folded(name: &str) -> String {
 
 /// Returns the table of a tool; an empty one if it has none.
 pub fn of(tool: &str) -> &'static Aliases {
-    static NONE: Aliases = Aliases { tool: "", fields: &[], items: &[] };
-    ALIASES.iter().find(|table| table.tool == tool).unwrap_or(&NONE)
+    static NO_ALIASES: Aliases = Aliases { tool: "", fields: &[], items: &[] };
+    ALIASES.iter().find(|table| table.tool == tool).unwrap_or(&NO_ALIASES)
 }
 
 /// Returns the tool that another client's name refers to.

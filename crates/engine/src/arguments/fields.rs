@@ -1,6 +1,6 @@
 //! The fields of a tool, and checks whether values fit them.
 
-use super::PATHS;
+use super::PATH_FIELDS;
 use serde_json::{Map, Value};
 
 /// The schema of a tool, cached for all calls.
@@ -22,7 +22,7 @@ impl KnownFields {
     }
 
     pub(super) fn accepts(&self, value: &Value, schema: &Value, deep: bool) -> bool {
-        let schema = self.meant(schema);
+        let schema = self.resolve_schema(schema);
         match value {
             Value::Null => true,
             Value::Bool(_) => has_type(schema, "boolean"),
@@ -51,7 +51,7 @@ impl KnownFields {
     }
 
     /// Returns a schema with references resolved and without the null alternative.
-    pub(super) fn meant<'s>(&'s self, mut schema: &'s Value) -> &'s Value {
+    pub(super) fn resolve_schema<'s>(&'s self, mut schema: &'s Value) -> &'s Value {
         // Circular definitions do not occur in our own schemas; the bound is a safeguard.
         for _ in 0..8 {
             let next = if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
@@ -81,7 +81,7 @@ pub(super) fn has_type(schema: &Value, name: &str) -> bool {
 /// True for a relative path.
 fn is_relative(name: &str, value: &Value) -> bool {
     let relative = |value: &Value| value.as_str().is_some_and(|path| !path.starts_with('/'));
-    PATHS.contains(&name)
+    PATH_FIELDS.contains(&name)
         && match value {
             Value::Array(paths) => paths.iter().any(relative),
             path => relative(path),

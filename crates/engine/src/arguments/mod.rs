@@ -13,16 +13,16 @@ use crate::tools::Tool;
 use aliases::folded;
 use emendate_core::{Code, Error, Result};
 pub(crate) use fields::KnownFields;
-use reader::Reader;
+use reader::ArgumentReader;
 use serde_json::Value;
 use std::path::Path;
 
 /// Fields that name files and directories.
-pub(crate) const PATHS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
+pub(crate) const PATH_FIELDS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
 /// Objects that some clients wrap around the arguments.
-const WRAPPERS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
+const WRAPPER_FIELDS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
 /// Fields that make a call one about a notebook cell.
-const CELLS: &[&str] = &["notebookpath", "cellid", "cellnumber", "newsource"];
+const CELL_FIELDS: &[&str] = &["notebookpath", "cellid", "cellnumber", "newsource"];
 
 /// The normalized arguments of a call.
 #[derive(Debug)]
@@ -48,9 +48,9 @@ impl Arguments {
             return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
                 .next("Send an object with the tool's fields."));
         };
-        let about_cells = tool.name == "edit" && fields.keys().any(|name| CELLS.contains(&&*folded(name)));
+        let about_cells = tool.name == "edit" && fields.keys().any(|name| CELL_FIELDS.contains(&&*folded(name)));
         let tool = if about_cells { crate::tools::tool("notebook_edit").unwrap_or(tool) } else { tool };
-        let mut reader = Reader::new(tool, start, notes);
+        let mut reader = ArgumentReader::new(tool, start, notes);
         let value = reader.call(fields)?;
         Ok(Arguments { value, notes: reader.notes() })
     }
@@ -77,7 +77,7 @@ fn unwrapped(tool: &Tool, input: Value, notes: &mut Vec<String>) -> Value {
                 let known = tool.known().whole["properties"].get(name).is_some();
                 let holds = fields[name].is_object()
                     || fields[name].as_str().is_some_and(|text| text.trim_start().starts_with('{'));
-                if known || !holds || !WRAPPERS.contains(&&*folded(name)) {
+                if known || !holds || !WRAPPER_FIELDS.contains(&&*folded(name)) {
                     return Value::Object(fields);
                 }
                 notes.push(format!("The arguments were in a field `{name}`; they were taken out of it."));

@@ -1,8 +1,8 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
-use super::aliases::{self, Alias, Aliases, MEANINGFUL, folded};
+use super::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, folded};
 use super::fields::KnownFields;
-use super::{PATHS, join};
+use super::{PATH_FIELDS, join};
 use crate::tools::Tool;
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ const MISSING_MAX: usize = 20;
 
 /// Position of a field in the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum FieldLevel {
     /// A field of the call.
     Call,
     /// A field of an entry of `edits`.
@@ -24,7 +24,7 @@ pub(super) enum Level {
 }
 
 /// The field that a name refers to.
-enum Meaning {
+enum FieldRef {
     /// A field of the schema; false if the name is another spelling of it.
     Field(String, bool),
     /// The file of the call, repeated in an entry of `edits`.
@@ -35,7 +35,7 @@ enum Meaning {
 }
 
 /// Reads one call.
-pub(super) struct Reader<'a> {
+pub(super) struct ArgumentReader<'a> {
     pub(super) known: &'static KnownFields,
     aliases: &'static Aliases,
     reads_only: bool,
@@ -52,9 +52,9 @@ pub(super) struct Reader<'a> {
     entry: Map<String, Value>,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(tool: &'static Tool, start: Option<&'a Path>, notes: Vec<String>) -> Reader<'a> {
-        Reader {
+impl<'a> ArgumentReader<'a> {
+    pub(super) fn new(tool: &'static Tool, start: Option<&'a Path>, notes: Vec<String>) -> ArgumentReader<'a> {
+        ArgumentReader {
             known: tool.known(),
             aliases: aliases::of(tool.name),
             reads_only: tool.annotations.read_only,
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         let known = self.known;
-        let mut out = self.object(fields, &known.whole, "", Level::Call)?;
+        let mut out = self.object(fields, &known.whole, "", FieldLevel::Call)?;
         if !self.entry.is_empty() {
             let entry = std::mem::take(&mut self.entry);
             let names: Vec<&str> = entry.keys().map(String::as_str).collect();
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         fields: Map<String, Value>,
         schema: &'static Value,
         at: &str,
-        level: Level,
+        level: FieldLevel,
     ) -> Result<Map<String, Value>> {
         let Some(known) = schema.get("properties").and_then(Value::as_object) else { return Ok(fields) };
         let required: Vec<&str> =
@@ -187,8 +187,8 @@ impl<'a> Reader<'a> {
         let mut out = Map::new();
         for (name, value) in fields {
             match self.meaning(&name, &names, known, level) {
-                Meaning::Field(field, _) if value.is_null() && !required.contains(&&*field) => {}
-                Meaning::Field(field, exact) => {
+                FieldRef::Field(field, _) if value.is_null() && !required.contains(&&*field) => {}
+                FieldRef::Field(field, exact) => {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
                     if !exact {
                         self.check_alias(&name, &value, &field, &known[&field])?;
@@ -201,15 +201,15 @@ impl<'a> Reader<'a> {
                     sources.insert(field.clone(), name.into());
                     out.insert(field, value);
                 }
-                Meaning::CallPath => {
+                FieldRef::CallPath => {
                     let value = self.path(value);
                     self.paths.push((join(at, &name), value));
                 }
-                Meaning::OnlyEntry(field) => self.only_entry(&name, &field, value)?,
-                Meaning::Unknown => self.unknown(&name, &value, known)?,
+                FieldRef::OnlyEntry(field) => self.only_entry(&name, &field, value)?,
+                FieldRef::Unknown => self.unknown(&name, &value, known)?,
             }
         }
-        if level == Level::Entry {
+        if level == FieldLevel::Entry {
             for field in required.iter().filter(|field| !out.contains_key(**field)) {
                 let has: Vec<&str> = out.keys().map(String::as_str).collect();
                 let has = if has.is_empty() { "nothing".to_owned() } else { has.join(", ") };
@@ -219,11 +219,11 @@ impl<'a> Reader<'a> {
         Ok(out)
     }
 
-    fn meaning(&self, name: &str, names: &[String], known: &Map<String, Value>, level: Level) -> Meaning {
+    fn meaning(&self, name: &str, names: &[String], known: &Map<String, Value>, level: FieldLevel) -> FieldRef {
         let key = folded(name);
         let rows = match level {
-            Level::Call | Level::Inner => self.aliases.fields,
-            Level::Entry => self.aliases.items,
+            FieldLevel::Call | FieldLevel::Inner => self.aliases.fields,
+            FieldLevel::Entry => self.aliases.items,
         };
         let applies = |row: &&Alias| {
             row.others.iter().any(|other| folded(other) == key)
@@ -232,38 +232,39 @@ impl<'a> Reader<'a> {
         };
         // A row with a condition takes precedence over the field of that very name.
         if let Some(row) = rows.iter().filter(|row| row.unless.is_some()).find(applies) {
-            return Meaning::Field(row.field.to_owned(), false);
+            return FieldRef::Field(row.field.to_owned(), false);
         }
         if known.contains_key(name) {
-            return Meaning::Field(name.to_owned(), true);
+            return FieldRef::Field(name.to_owned(), true);
         }
         if let Some(field) = known.keys().find(|field| folded(field) == key) {
-            return Meaning::Field(field.clone(), false);
+            return FieldRef::Field(field.clone(), false);
         }
         if let Some(row) = rows.iter().find(applies) {
-            return Meaning::Field(row.field.to_owned(), false);
+            return FieldRef::Field(row.field.to_owned(), false);
         }
-        let is_path = |row: &Alias| PATHS.contains(&row.field) && row.others.iter().any(|other| folded(other) == key);
-        if level == Level::Entry && (key == "filepath" || self.aliases.fields.iter().any(is_path)) {
-            return Meaning::CallPath;
+        let is_path =
+            |row: &Alias| PATH_FIELDS.contains(&row.field) && row.others.iter().any(|other| folded(other) == key);
+        if level == FieldLevel::Entry && (key == "filepath" || self.aliases.fields.iter().any(is_path)) {
+            return FieldRef::CallPath;
         }
-        if level == Level::Call && known.contains_key("edits") && !known.contains_key("old_string") {
+        if level == FieldLevel::Call && known.contains_key("edits") && !known.contains_key("old_string") {
             let entry = self.entry_fields();
             let exact = entry.and_then(|entry| entry.keys().find(|field| folded(field) == key)).cloned();
             let row = self.aliases.items.iter().find(|row| row.others.iter().any(|other| folded(other) == key));
             let field = exact.or_else(|| row.map(|row| row.field.to_owned()));
             if let Some(field) = field.filter(|field| entry.is_some_and(|entry| entry.contains_key(field))) {
-                return Meaning::OnlyEntry(field);
+                return FieldRef::OnlyEntry(field);
             }
         }
-        Meaning::Unknown
+        FieldRef::Unknown
     }
 
     /// The fields of an entry of `edits`.
     fn entry_fields(&self) -> Option<&'static Map<String, Value>> {
         let known = self.known;
-        let list = known.meant(known.whole["properties"].get("edits")?);
-        known.meant(list.get("items")?).get("properties")?.as_object()
+        let list = known.resolve_schema(known.whole["properties"].get("edits")?);
+        known.resolve_schema(list.get("items")?).get("properties")?.as_object()
     }
 
     fn only_entry(&mut self, name: &str, field: &str, value: Value) -> Result<()> {
@@ -317,7 +318,7 @@ impl<'a> Reader<'a> {
             )
             .next(format!("Send {field} if it is meant, else leave {name} out; {next}")));
         }
-        if !harmless && MEANINGFUL.iter().any(|other| folded(other) == key) {
+        if !harmless && MEANINGFUL_FIELDS.iter().any(|other| folded(other) == key) {
             let what = format!("`{name}` is no field of this tool, and what it says would change the call.");
             return Err(Error::new(Code::CallInvalid, what)
                 .next(format!("Leave {name} out if the call is right without it; {next}")));

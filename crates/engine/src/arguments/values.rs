@@ -1,13 +1,13 @@
 //! Conversion of values to the types of their fields: texts that are numbers, lists or paths.
 
-use super::PATHS;
+use super::PATH_FIELDS;
 use super::fields::has_type;
-use super::reader::{Level, Reader};
+use super::reader::{ArgumentReader, FieldLevel};
 use emendate_core::{Code, Error, Result};
 use serde_json::Value;
 use std::path::Path;
 
-impl Reader<'_> {
+impl ArgumentReader<'_> {
     pub(super) fn value(
         &mut self,
         value: Value,
@@ -16,7 +16,7 @@ impl Reader<'_> {
         field: Option<&str>,
     ) -> Result<Value> {
         let known = self.known;
-        let schema = known.meant(schema);
+        let schema = known.resolve_schema(schema);
         let value = match value {
             Value::String(text) if !has_type(schema, "string") => self.parsed(text, schema, at, field)?,
             Value::Object(_) if has_type(schema, "array") && !has_type(schema, "object") => {
@@ -26,11 +26,11 @@ impl Reader<'_> {
             Value::Number(number) if has_type(schema, "integer") && !has_type(schema, "number") => whole(number),
             other => other,
         };
-        let is_path = field.is_some_and(|field| PATHS.contains(&field));
+        let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
         match value {
             Value::Object(fields) if has_type(schema, "object") => {
                 let is_entry = at.rsplit('.').next().is_some_and(|last| last.starts_with("edits["));
-                let level = if is_entry { Level::Entry } else { Level::Inner };
+                let level = if is_entry { FieldLevel::Entry } else { FieldLevel::Inner };
                 Ok(Value::Object(self.object(fields, schema, at, level)?))
             }
             Value::Array(items) if has_type(schema, "array") => {
@@ -67,7 +67,7 @@ impl Reader<'_> {
         if !list && !has_type(schema, "object") {
             return Ok(Value::String(text));
         }
-        let texts = schema.get("items").is_some_and(|each| has_type(self.known.meant(each), "string"));
+        let texts = schema.get("items").is_some_and(|each| has_type(self.known.resolve_schema(each), "string"));
         let parsed = match serde_json::from_str::<Value>(unfenced(word)) {
             // JSON in a string in a string.
             Ok(Value::String(inner)) if !texts => serde_json::from_str::<Value>(&inner),

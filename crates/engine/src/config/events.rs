@@ -1,25 +1,25 @@
 //! Settings of the event file and the counters.
 
 use super::file;
-use super::{Config, Source};
+use super::{Config, RuleSource};
 
 /// Where events are written, and whether calls are counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Events {
+pub(crate) struct EventSettings {
     pub(crate) file: Option<String>,
     pub(crate) megabytes: u64,
     pub(crate) paths: bool,
     pub(crate) counts: bool,
 }
 
-impl Default for Events {
-    fn default() -> Events {
-        Events { file: None, megabytes: 10, paths: false, counts: true }
+impl Default for EventSettings {
+    fn default() -> EventSettings {
+        EventSettings { file: None, megabytes: 10, paths: false, counts: true }
     }
 }
 
 impl Config {
-    pub(super) fn add_events(&mut self, said: &file::Events, source: Source<'_>) {
+    pub(super) fn add_events(&mut self, said: &file::EventsSection, source: RuleSource<'_>) {
         if let Some(file) = &said.file {
             self.events.file = Some(file.clone()).filter(|file| !file.is_empty());
             self.came_from("events.file", source);

@@ -9,24 +9,25 @@ use std::collections::BTreeMap;
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "emend.toml")]
-pub(super) struct File {
-    pub(super) policy: Policy,
-    pub(super) edit: Edit,
-    pub(super) reply: Reply,
-    pub(super) write: Write,
-    pub(super) notebook: Notebook,
-    pub(super) syntax: Syntax,
-    pub(super) validate: Validate,
-    pub(super) history: History,
-    pub(super) events: Events,
+#[schemars(rename = "File")]
+pub(super) struct ConfigFile {
+    pub(super) policy: PolicySection,
+    pub(super) edit: EditSection,
+    pub(super) reply: ReplySection,
+    pub(super) write: WriteSection,
+    pub(super) notebook: NotebookSection,
+    pub(super) syntax: SyntaxSection,
+    pub(super) validate: ValidateSection,
+    pub(super) history: HistorySection,
+    pub(super) events: EventsSection,
     /// JSON schemas that files have to fit when they are edited; all whose pattern covers the file.
-    pub(super) schemas: Vec<Schema>,
+    pub(super) schemas: Vec<SchemaEntry>,
     /// Programs that put files into shape when they are edited; the first whose pattern covers the file (user's file only).
-    pub(super) formatters: Vec<Formatter>,
+    pub(super) formatters: Vec<FormatterEntry>,
     /// Programs that have a say before and after files are read and edited (user's file only).
-    pub(super) hooks: Vec<Hook>,
+    pub(super) hooks: Vec<HookEntry>,
     /// Programs that know a language and tell what is wrong with a file after an edit (user's file only).
-    pub(super) lsp: Vec<LanguageServer>,
+    pub(super) lsp: Vec<LanguageServerEntry>,
     /// Encodings of files that are neither UTF-8 nor marked: a gitignore pattern, and a name of the Encoding Standard.
     pub(super) encoding: BTreeMap<String, String>,
 }
@@ -34,7 +35,8 @@ pub(super) struct File {
 /// Which files may be read and edited. Rules are gitignore patterns, for one action as `Read(PATTERN)` or `Edit(PATTERN)`.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Policy {
+#[schemars(rename = "Policy")]
+pub(super) struct PolicySection {
     /// Neither read nor edited. Goes before ask and allow.
     pub(super) deny: Vec<String>,
     /// A person is asked first. Goes before allow.
@@ -62,7 +64,8 @@ pub(super) struct Policy {
 /// How edits are matched.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Edit {
+#[schemars(rename = "Edit")]
+pub(super) struct EditSection {
     /// How much matching may forgive: exact, strict or standard.
     pub(super) r#match: Option<String>,
     /// What becomes of an edit of a file that changed since it was read: merge, reject, markers or ask.
@@ -72,7 +75,8 @@ pub(super) struct Edit {
 /// What replies say.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Reply {
+#[schemars(rename = "Reply")]
+pub(super) struct ReplySection {
     /// What a reply shows of a change: snippet, or diff in the form that fits its size.
     pub(super) shows: Option<String>,
     /// Characters of text that a reply has at most; a project can only lower it.
@@ -86,7 +90,8 @@ pub(super) struct Reply {
 /// How files are written.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Write {
+#[schemars(rename = "Write")]
+pub(super) struct WriteSection {
     /// What a success still means after a power cut: none, process or power (user's file only).
     pub(super) durability: Option<String>,
 }
@@ -94,7 +99,8 @@ pub(super) struct Write {
 /// How notebooks are edited.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Notebook {
+#[schemars(rename = "Notebook")]
+pub(super) struct NotebookSection {
     /// A replaced code cell loses its outputs.
     pub(super) clear_outputs: Option<bool>,
 }
@@ -102,7 +108,8 @@ pub(super) struct Notebook {
 /// What grammars say.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Syntax {
+#[schemars(rename = "Syntax")]
+pub(super) struct SyntaxSection {
     /// Warn when a file does not parse any more.
     pub(super) check: Option<bool>,
 }
@@ -110,7 +117,8 @@ pub(super) struct Syntax {
 /// What results must be before they are written: JSON, JSONC, TOML and YAML by their names.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Validate {
+#[schemars(rename = "Validate")]
+pub(super) struct ValidateSection {
     /// What becomes of an edit after which a file is not what it was before: refuse, warn or off.
     pub(super) syntax: Option<String>,
     /// Files that are not looked at, nor tried against schemas, as gitignore patterns (user's file only).
@@ -120,7 +128,8 @@ pub(super) struct Validate {
 /// How much the history keeps (user's file only).
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct History {
+#[schemars(rename = "History")]
+pub(super) struct HistorySection {
     /// Days for which operations can be undone.
     pub(super) days: Option<u32>,
     /// Megabytes of contents, per root.
@@ -130,7 +139,8 @@ pub(super) struct History {
 /// What is written down of calls, on this machine and for its owner (user's file only).
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Events {
+#[schemars(rename = "Events")]
+pub(super) struct EventsSection {
     /// A file that gets one JSON object a line for each call: an absolute path, one with `~/`, or a name in the state
     /// directory. None if nothing is said.
     pub(super) file: Option<String>,
@@ -151,7 +161,8 @@ pub(super) struct Events {
 /// A JSON schema for some files.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Schema {
+#[schemars(rename = "Schema")]
+pub(super) struct SchemaEntry {
     /// The files, as a gitignore pattern.
     pub(super) files: String,
     /// The file of the schema, from the folder of this file.
@@ -161,13 +172,14 @@ pub(super) struct Schema {
 /// A program that reads a text and writes it in its right shape.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Formatter {
+#[schemars(rename = "Formatter")]
+pub(super) struct FormatterEntry {
     /// The files, as a gitignore pattern.
     pub(super) files: String,
     /// A formatter that is known by its name (see `emend config formatters`), or the words of a command that reads
     /// standard input and writes standard output; `{path}` stands for the path of the file. One that changes files in
     /// place has `{file}` among its words: a copy of the text, of the same name and in a temporary folder.
-    pub(super) command: Command,
+    pub(super) command: CommandEntry,
     /// When: `formatted` leaves files alone that were not in shape before, `always` does not.
     pub(super) when: Option<String>,
     /// Seconds it may take; 10 if nothing is said.
@@ -177,7 +189,8 @@ pub(super) struct Formatter {
 /// A command, by name or in words.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum Command {
+#[schemars(rename = "Command")]
+pub(super) enum CommandEntry {
     /// The name of one that is known.
     Name(String),
     /// Program and arguments.
@@ -188,7 +201,8 @@ pub(super) enum Command {
 /// with nothing or with `{"decision": "allow" | "deny" | "ask", "reason", "content", "message"}`. Exit status 2 refuses too.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Hook {
+#[schemars(rename = "Hook")]
+pub(super) struct HookEntry {
     /// `before_read`, `before_edit` or `after_edit`.
     pub(super) on: String,
     /// The files, as a gitignore pattern; all if nothing is said.
@@ -205,7 +219,8 @@ pub(super) struct Hook {
 /// A language server. One that is known (see `emend config servers`) needs nothing but its name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LanguageServer {
+#[schemars(rename = "LanguageServer")]
+pub(super) struct LanguageServerEntry {
     /// Its name, in replies.
     pub(super) name: String,
     /// Program and arguments.

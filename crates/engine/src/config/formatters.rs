@@ -1,13 +1,13 @@
 //! The formatters of files.
 
-use super::file::{Command, Formatter as Row};
-use super::rule::{Rule, Source, invalid};
-use crate::caller::Word;
+use super::file::{CommandEntry, FormatterEntry as Row};
+use super::rule::{PathRule, RuleSource, invalid};
+use crate::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;
 
 /// Formatters known by name, with their command lines: each reads standard input and writes standard output.
-pub static KNOWN: &[(&str, &[&str])] = &[
+pub static KNOWN_FORMATTERS: &[(&str, &[&str])] = &[
     ("biome", &["biome", "format", "--stdin-file-path={path}"]),
     ("black", &["black", "--quiet", "--stdin-filename", "{path}", "-"]),
     ("clang-format", &["clang-format", "--assume-filename={path}"]),
@@ -22,11 +22,11 @@ pub static KNOWN: &[(&str, &[&str])] = &[
 ];
 
 /// Default time limit of a formatter in seconds.
-const SECONDS: u64 = 10;
+const FORMATTER_SECONDS_DEFAULT: u64 = 10;
 
 /// The files to format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum FormatterTrigger {
     /// New files and those that were formatted before: only the edit's own changes are formatted.
     #[default]
     Formatted,
@@ -34,26 +34,27 @@ pub(crate) enum When {
     Always,
 }
 
-impl Word for When {
-    const WORDS: &'static [(&'static str, When)] = &[("formatted", When::Formatted), ("always", When::Always)];
+impl OptionValue for FormatterTrigger {
+    const NAMED_VALUES: &'static [(&'static str, FormatterTrigger)] =
+        &[("formatted", FormatterTrigger::Formatted), ("always", FormatterTrigger::Always)];
 }
 
 /// A formatter for some files.
 #[derive(Clone, Debug)]
 pub(crate) struct Formatter {
-    pub(crate) files: Rule,
+    pub(crate) files: PathRule,
     pub(crate) words: Vec<String>,
-    pub(crate) when: When,
+    pub(crate) when: FormatterTrigger,
     pub(crate) time: Duration,
 }
 
 impl Formatter {
     /// Errors: `call.invalid` for an invalid pattern, command or trigger.
-    pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Formatter> {
+    pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<Formatter> {
         let words = match &row.command {
-            Command::Name(name) => {
-                let known = KNOWN.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
-                let names: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
+            CommandEntry::Name(name) => {
+                let known = KNOWN_FORMATTERS.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
+                let names: Vec<&str> = KNOWN_FORMATTERS.iter().map(|(name, _)| *name).collect();
                 let none = || {
                     invalid(
                         source.origin,
@@ -65,13 +66,15 @@ impl Formatter {
                 };
                 known.ok_or_else(none)?.iter().map(|word| (*word).to_owned()).collect()
             }
-            Command::Words(words) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
-            Command::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),
+            CommandEntry::Words(words) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
+            CommandEntry::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),
         };
-        let when =
-            row.when.as_deref().map_or(Ok(When::default()), |text| super::word(source, "formatters.when", text))?;
-        let time = Duration::from_secs(row.seconds.unwrap_or(SECONDS).clamp(1, 600));
-        Ok(Formatter { files: Rule::new(&row.files, source)?, words, when, time })
+        let when = row
+            .when
+            .as_deref()
+            .map_or(Ok(FormatterTrigger::default()), |text| super::word(source, "formatters.when", text))?;
+        let time = Duration::from_secs(row.seconds.unwrap_or(FORMATTER_SECONDS_DEFAULT).clamp(1, 600));
+        Ok(Formatter { files: PathRule::new(&row.files, source)?, words, when, time })
     }
 
     /// Returns the command line for a file.

@@ -12,34 +12,34 @@ mod schemas;
 mod servers;
 mod shown;
 
-use crate::big::{MAX_WHOLE, STREAM_FROM};
-use crate::caller::{OnStale, Shows, Word};
+use crate::call_context::{ChangeDisplay, OptionValue, StalePolicy};
+use crate::large::{STREAM_FROM_BYTES, WHOLE_FILE_BYTES_MAX};
 use crate::reply_limits::ReplyLimits;
-use emendate_core::work::WORK_MAX;
+use emendate_core::work::WORK_STEPS_MAX;
 use emendate_core::{Charset, Error, Matching, Result};
 use emendate_fs::Durability;
-use emendate_history::Limits;
-use events::Events;
-use file::File;
-pub use formatters::KNOWN as FORMATTERS;
-pub(crate) use formatters::{Formatter, When};
-pub(crate) use hooks::{Event, Hook};
+use emendate_history::HistoryLimits;
+use events::EventSettings;
+use file::ConfigFile;
+pub use formatters::KNOWN_FORMATTERS as FORMATTERS;
+pub(crate) use formatters::{Formatter, FormatterTrigger};
+pub(crate) use hooks::{Hook, HookEvent};
 use rule::invalid;
-pub(crate) use rule::{Access, Rule, Source};
-pub use schemas::OwnFiles;
-pub(crate) use schemas::{Schema, Strictness};
+pub(crate) use rule::{Access, PathRule, RuleSource};
+pub use schemas::UserFileLoader;
+pub(crate) use schemas::{FileSchema, Strictness};
 use serde_json::Value;
-pub(crate) use servers::{Moment, Server};
+pub(crate) use servers::{LanguageServerConfig, ServerTrigger};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of the largest file that is opened by default.
-pub const MAX_FILE: u64 = 16 << 30;
+pub const FILE_BYTES_MAX: u64 = 16 << 30;
 
 /// The default where no rule applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
+pub enum PolicyMode {
     /// Allow.
     #[default]
     Allow,
@@ -49,13 +49,14 @@ pub enum Mode {
     Deny,
 }
 
-impl Word for Mode {
-    const WORDS: &'static [(&'static str, Mode)] = &[("allow", Mode::Allow), ("ask", Mode::Ask), ("deny", Mode::Deny)];
+impl OptionValue for PolicyMode {
+    const NAMED_VALUES: &'static [(&'static str, PolicyMode)] =
+        &[("allow", PolicyMode::Allow), ("ask", PolicyMode::Ask), ("deny", PolicyMode::Deny)];
 }
 
 /// The list that a rule belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum List {
+enum RuleList {
     /// Lifts the built-in guard, and the default [`Mode`].
     Allow,
     /// Requires approval.
@@ -68,17 +69,17 @@ enum List {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Rules that lift the guard or the approval of edits.
-    pub(crate) allow: Vec<Rule>,
+    pub(crate) allow: Vec<PathRule>,
     /// The error in a project's file, which is then ignored.
     pub(crate) broken: Option<String>,
     /// Rules that require approval.
-    pub(crate) ask: Vec<Rule>,
+    pub(crate) ask: Vec<PathRule>,
     /// Rules that forbid reading and editing.
-    pub(crate) deny: Vec<Rule>,
+    pub(crate) deny: Vec<PathRule>,
     /// The default for edits without a rule.
-    pub(crate) default: Mode,
+    pub(crate) default: PolicyMode,
     /// The default for creating documentation (seed 000).
-    pub(crate) documentation: Mode,
+    pub(crate) documentation: PolicyMode,
     /// Rules of Claude Code apply as well.
     pub(crate) imports_claude: bool,
     /// Bytes of the largest file that is opened.
@@ -86,7 +87,7 @@ pub struct Config {
     /// Bytes of the largest file that is loaded whole.
     pub(crate) max_whole: u64,
     /// Whether a model may make changes that cannot be undone without explicit permission.
-    pub(crate) irreversible: Mode,
+    pub(crate) irreversible: PolicyMode,
     /// Steps of work that one call may take.
     pub(crate) max_work: u64,
     /// Bytes above which a file is streamed where possible.
@@ -94,9 +95,9 @@ pub struct Config {
     /// The tolerance of matching.
     pub(crate) matching: Matching,
     /// The reaction to stale edits.
-    pub(crate) on_stale: OnStale,
+    pub(crate) on_stale: StalePolicy,
     /// The form in which replies show changes.
-    pub(crate) shows: Shows,
+    pub(crate) shows: ChangeDisplay,
     /// Limits on the size of replies.
     pub(crate) reply: ReplyLimits,
     /// Whether a replaced code cell of a notebook loses its outputs.
@@ -106,25 +107,25 @@ pub struct Config {
     /// The reaction to edits after which a file no longer parses.
     pub(crate) strictness: Strictness,
     /// Files that are not validated.
-    pub(crate) unchecked: Vec<Rule>,
+    pub(crate) unchecked: Vec<PathRule>,
     /// Schemas that results have to fit: all that match the file.
-    pub(crate) schemas: Vec<Schema>,
+    pub(crate) schemas: Vec<FileSchema>,
     /// Loads the user's own schemas.
-    own_files: schemas::Own,
+    own_files: schemas::UserFiles,
     /// The guarantee of a success in case of a power failure.
     pub(crate) durability: Durability,
     /// The limits of the history.
-    pub(crate) history: Limits,
+    pub(crate) history: HistoryLimits,
     /// The recorded events.
-    pub(crate) events: Events,
+    pub(crate) events: EventSettings,
     /// Formatters; the first match applies.
     pub(crate) formatters: Vec<Formatter>,
     /// Hooks, in the order in which they run.
     pub(crate) hooks: Vec<Hook>,
     /// Language servers.
-    pub(crate) servers: Vec<Server>,
+    pub(crate) servers: Vec<LanguageServerConfig>,
     /// Encodings of files that are not UTF-8; the first match applies.
-    pub(crate) encodings: Vec<(Rule, Charset)>,
+    pub(crate) encodings: Vec<(PathRule, Charset)>,
     /// The user's home directory.
     home: Option<PathBuf>,
     /// Project files that their user trusts in their current version.
@@ -142,27 +143,27 @@ impl Default for Config {
             broken: None,
             ask: Vec::new(),
             deny: Vec::new(),
-            default: Mode::Allow,
-            documentation: Mode::Allow,
+            default: PolicyMode::Allow,
+            documentation: PolicyMode::Allow,
             imports_claude: false,
-            max_file: MAX_FILE,
-            max_whole: MAX_WHOLE,
-            irreversible: Mode::Deny,
-            max_work: WORK_MAX,
-            stream_from: STREAM_FROM,
+            max_file: FILE_BYTES_MAX,
+            max_whole: WHOLE_FILE_BYTES_MAX,
+            irreversible: PolicyMode::Deny,
+            max_work: WORK_STEPS_MAX,
+            stream_from: STREAM_FROM_BYTES,
             matching: Matching::default(),
-            on_stale: OnStale::default(),
-            shows: Shows::default(),
+            on_stale: StalePolicy::default(),
+            shows: ChangeDisplay::default(),
             reply: ReplyLimits::default(),
             clear_outputs: true,
             syntax_check: true,
             strictness: Strictness::default(),
             unchecked: Vec::new(),
             schemas: Vec::new(),
-            own_files: schemas::Own::default(),
+            own_files: schemas::UserFiles::default(),
             durability: Durability::default(),
-            history: Limits::default(),
-            events: Events::default(),
+            history: HistoryLimits::default(),
+            events: EventSettings::default(),
             formatters: Vec::new(),
             hooks: Vec::new(),
             servers: Vec::new(),
@@ -176,13 +177,13 @@ impl Default for Config {
 }
 
 /// Parses a word of a closed set, with the position in case of an error.
-fn word<W: Word>(source: Source<'_>, key: &str, text: &str) -> Result<W> {
+fn word<W: OptionValue>(source: RuleSource<'_>, key: &str, text: &str) -> Result<W> {
     W::parse(key, text).map_err(|error| invalid(source.origin, error.message().trim_end_matches('.')))
 }
 
 impl Config {
     /// Bytes of the largest file that is loaded whole.
-    pub(crate) fn whole(&self) -> u64 {
+    pub(crate) fn max_whole_bytes(&self) -> u64 {
         self.max_whole.min(self.max_file)
     }
 
@@ -191,14 +192,15 @@ impl Config {
     ///
     /// Errors: `call.invalid` with the position in the file.
     pub fn with_file(self, text: &str, origin: &str, trusted: bool) -> Result<Config> {
-        self.with_source(text, Source::new(origin, trusted))
+        self.with_source(text, RuleSource::new(origin, trusted))
     }
 
     /// Adds a configuration file with the base directory of patterns that begin with `/`.
-    pub(crate) fn with_source(mut self, text: &str, source: Source<'_>) -> Result<Config> {
+    pub(crate) fn with_source(mut self, text: &str, source: RuleSource<'_>) -> Result<Config> {
         let home = self.home.clone();
-        let source = Source { home: home.as_deref(), ..source };
-        let file: File = toml::from_str(text).map_err(|error| invalid(source.origin, error.to_string().trim_end()))?;
+        let source = RuleSource { home: home.as_deref(), ..source };
+        let file: ConfigFile =
+            toml::from_str(text).map_err(|error| invalid(source.origin, error.to_string().trim_end()))?;
         self.add_policy(&file.policy, source)?;
         if let Some(text) = &file.edit.r#match {
             self.matching = word(source, "edit.match", text)?;
@@ -228,17 +230,19 @@ impl Config {
         for (glob, label) in &file.encoding {
             let charset = Charset::for_label(label)
                 .ok_or_else(|| invalid(source.origin, &format!("`{label}` is not a known encoding")))?;
-            self.encodings.push((Rule::new(glob, source)?, charset));
+            self.encodings.push((PathRule::new(glob, source)?, charset));
         }
         Ok(self)
     }
 
-    fn came_from(&mut self, key: &'static str, source: Source<'_>) {
+    fn came_from(&mut self, key: &'static str, source: RuleSource<'_>) {
         self.origins.insert(key, source.origin.to_owned());
     }
 
-    fn add_policy(&mut self, policy: &file::Policy, source: Source<'_>) -> Result<()> {
-        for (list, texts) in [(List::Deny, &policy.deny), (List::Ask, &policy.ask), (List::Allow, &policy.allow)] {
+    fn add_policy(&mut self, policy: &file::PolicySection, source: RuleSource<'_>) -> Result<()> {
+        for (list, texts) in
+            [(RuleList::Deny, &policy.deny), (RuleList::Ask, &policy.ask), (RuleList::Allow, &policy.allow)]
+        {
             for text in texts {
                 self.add(list, text, source)?;
             }
@@ -249,7 +253,7 @@ impl Config {
         }
         for (key, text) in [("policy.default", &policy.default), ("policy.documentation", &policy.documentation)] {
             let Some(text) = text else { continue };
-            let said: Mode = word(source, key, text)?;
+            let said: PolicyMode = word(source, key, text)?;
             let slot = if key == "policy.default" { &mut self.default } else { &mut self.documentation };
             if source.trusted || said > *slot {
                 *slot = said;
@@ -257,15 +261,15 @@ impl Config {
             }
         }
         for name in &policy.import {
-            if name != claude::NAME {
-                let what = format!("policy.import: `{name}` is unknown; there is {}", claude::NAME);
+            if name != claude::IMPORT_NAME {
+                let what = format!("policy.import: `{name}` is unknown; there is {}", claude::IMPORT_NAME);
                 return Err(invalid(source.origin, &what));
             }
             self.imports_claude = true;
             self.came_from("policy.import", source);
         }
         if let Some(text) = &policy.irreversible {
-            let said: Mode = word(source, "policy.irreversible", text)?;
+            let said: PolicyMode = word(source, "policy.irreversible", text)?;
             if source.trusted || said > self.irreversible {
                 self.irreversible = said;
                 self.came_from("policy.irreversible", source);
@@ -292,7 +296,7 @@ impl Config {
     }
 
     /// Adds validation settings. A project can only make them stricter.
-    fn add_checks(&mut self, file: &File, source: Source<'_>) -> Result<()> {
+    fn add_checks(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
         if let Some(text) = &file.validate.syntax {
             let said: Strictness = word(source, "validate.syntax", text)?;
             if source.trusted || said > self.strictness {
@@ -301,7 +305,7 @@ impl Config {
             }
         }
         for pattern in &file.validate.skip {
-            let rule = Rule::new(pattern, source)?;
+            let rule = PathRule::new(pattern, source)?;
             if source.trusted {
                 self.unchecked.push(rule);
             }
@@ -312,25 +316,25 @@ impl Config {
             self.ignored.push(format!("{}: {what}.", source.origin));
         }
         for row in &file.schemas {
-            self.schemas.push(Schema::new(row, source)?);
+            self.schemas.push(FileSchema::new(row, source)?);
         }
         Ok(())
     }
 
     /// Sets the loader of schemas that the user's own configuration names, which may lie outside the roots.
     #[must_use]
-    pub fn with_own_files(mut self, files: Arc<OwnFiles>) -> Config {
-        self.own_files = schemas::Own(Some(files));
+    pub fn with_user_file_loader(mut self, files: Arc<UserFileLoader>) -> Config {
+        self.own_files = schemas::UserFiles(Some(files));
         self
     }
 
     /// The loader of the user's own files, if there is one.
-    pub(crate) fn own_files(&self) -> Option<&OwnFiles> {
+    pub(crate) fn user_file_loader(&self) -> Option<&UserFileLoader> {
         self.own_files.0.as_deref()
     }
 
     /// Adds settings that only a user may make.
-    fn add_own(&mut self, file: &File, source: Source<'_>) -> Result<()> {
+    fn add_own(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
         if let Some(level) = &file.write.durability {
             self.durability =
                 level.parse().map_err(|error: Error| invalid(source.origin, error.message().trim_end_matches('.')))?;
@@ -348,7 +352,7 @@ impl Config {
             self.hooks.push(Hook::new(row, source)?);
         }
         for row in &file.lsp {
-            let server = Server::new(row, source)?;
+            let server = LanguageServerConfig::new(row, source)?;
             self.servers.retain(|known| known.spec.name != server.spec.name);
             self.servers.push(server);
         }
@@ -360,13 +364,13 @@ impl Config {
     }
 
     /// Adds a rule; allow rules of an untrusted source are ignored.
-    fn add(&mut self, list: List, text: &str, source: Source<'_>) -> Result<()> {
-        let rule = Rule::new(text, source)?;
+    fn add(&mut self, list: RuleList, text: &str, source: RuleSource<'_>) -> Result<()> {
+        let rule = PathRule::new(text, source)?;
         match list {
-            List::Deny => self.deny.push(rule),
-            List::Ask => self.ask.push(rule),
-            List::Allow if source.trusted => self.allow.push(rule),
-            List::Allow => {}
+            RuleList::Deny => self.deny.push(rule),
+            RuleList::Ask => self.ask.push(rule),
+            RuleList::Allow if source.trusted => self.allow.push(rule),
+            RuleList::Allow => {}
         }
         Ok(())
     }
@@ -377,7 +381,7 @@ impl Config {
     /// Errors: `call.invalid` if it cannot be parsed, because it may contain deny rules.
     pub fn with_claude_settings(mut self, text: &str, origin: &str, base: &Path, trusted: bool) -> Result<Config> {
         let home = self.home.clone();
-        let source = Source { origin, trusted, base: Some(base), home: home.as_deref() };
+        let source = RuleSource { origin, trusted, base: Some(base), home: home.as_deref() };
         for (list, rule) in claude::rules(text).map_err(|what| invalid(origin, &what))? {
             self.add(list, &rule, source)?;
         }
@@ -392,33 +396,33 @@ impl Config {
     /// Adds an allow rule, which lifts the guard, as a person at the command line may.
     ///
     /// Errors: `call.invalid` for an invalid rule.
-    pub fn allowing(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(List::Allow, rule, origin)
+    pub fn with_allow_rule(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(RuleList::Allow, rule, origin)
     }
 
     /// Adds a rule that requires approval.
     ///
     /// Errors: `call.invalid` for an invalid rule.
-    pub fn asking(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(List::Ask, rule, origin)
+    pub fn with_ask_rule(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(RuleList::Ask, rule, origin)
     }
 
     /// Adds a deny rule.
     ///
     /// Errors: `call.invalid` for an invalid rule.
-    pub fn denying(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(List::Deny, rule, origin)
+    pub fn with_deny_rule(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(RuleList::Deny, rule, origin)
     }
 
-    fn typed(mut self, list: List, rule: &str, origin: &str) -> Result<Config> {
+    fn typed(mut self, list: RuleList, rule: &str, origin: &str) -> Result<Config> {
         let home = self.home.clone();
-        self.add(list, rule, Source { home: home.as_deref(), ..Source::new(origin, true) })?;
+        self.add(list, rule, RuleSource { home: home.as_deref(), ..RuleSource::new(origin, true) })?;
         Ok(self)
     }
 
     /// Sets the home directory, `~/` in rules. Rules added earlier are not affected.
     #[must_use]
-    pub fn at_home(mut self, home: Option<PathBuf>) -> Config {
+    pub fn with_home(mut self, home: Option<PathBuf>) -> Config {
         self.home = home;
         self
     }
@@ -443,7 +447,7 @@ impl Config {
 
     /// Trusts a project's file like one of the user's own, as long as its content has this [digest](Config::digest).
     #[must_use]
-    pub fn trusting(mut self, path: PathBuf, digest: &str) -> Config {
+    pub fn with_trusted_file(mut self, path: PathBuf, digest: &str) -> Config {
         self.trusted.push((path, digest.to_owned()));
         self
     }
@@ -460,25 +464,25 @@ impl Config {
 
     /// The language servers: name, command line, and the file that configures it.
     pub fn language_servers(&self) -> impl Iterator<Item = (&str, &[String], &str)> {
-        self.servers.iter().map(|it| (&*it.spec.name, &*it.spec.words, &*it.origin))
+        self.servers.iter().map(|it| (&*it.spec.name, &*it.spec.argv, &*it.origin))
     }
 
     /// The JSON schema of a configuration file.
     pub fn schema() -> Value {
-        schemars::schema_for!(File).to_value()
+        schemars::schema_for!(ConfigFile).to_value()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, MAX_FILE, Mode};
+    use super::{Config, FILE_BYTES_MAX, PolicyMode};
     use std::path::Path;
 
     #[test]
     fn a_project_can_only_tighten() {
         let text = "[policy]\nallow = ['.git']\ndeny = ['x']\nmax_file = 999999999999\n[write]\ndurability = 'none'\n";
         let project = Config::default().with_file(text, "emend.toml", false).unwrap();
-        assert_eq!((project.allow.len(), project.deny.len(), project.max_file), (0, 1, MAX_FILE));
+        assert_eq!((project.allow.len(), project.deny.len(), project.max_file), (0, 1, FILE_BYTES_MAX));
         assert!(project.durability.syncs());
         let user = Config::default().with_file(text, "user", true).unwrap();
         let kept = |trusted| {
@@ -519,9 +523,9 @@ mod tests {
             assert_eq!(config.default, config.documentation);
             config.default
         };
-        assert_eq!(both("ask", "allow"), Mode::Ask);
-        assert_eq!(both("ask", "deny"), Mode::Deny);
-        assert_eq!(both("allow", "ask"), Mode::Ask);
+        assert_eq!(both("ask", "allow"), PolicyMode::Ask);
+        assert_eq!(both("ask", "deny"), PolicyMode::Deny);
+        assert_eq!(both("allow", "ask"), PolicyMode::Ask);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Reply limits in a configuration file.
 
 use super::rule::invalid;
-use super::{Config, Source, file};
-use crate::reply_limits::{LEAST_DATA, LEAST_TEXT, ReplyLimits};
+use super::{Config, RuleSource, file};
+use crate::reply_limits::{CONFIGURED_DATA_BYTES_MIN, CONFIGURED_TEXT_CHARS_MIN, ReplyLimits};
 use emendate_core::Result;
 
 impl Config {
@@ -17,12 +17,12 @@ impl Config {
     }
 
     /// Adds reply limits. A project cannot raise them.
-    pub(super) fn add_reply_limits(&mut self, file: &file::Reply, source: Source<'_>) -> Result<()> {
+    pub(super) fn add_reply_limits(&mut self, file: &file::ReplySection, source: RuleSource<'_>) -> Result<()> {
         let limits = &mut self.reply;
         let rows = [
-            ("reply.text", file.text, &mut limits.text, LEAST_TEXT),
-            ("reply.data", file.data, &mut limits.data, LEAST_DATA),
-            ("reply.read", file.read, &mut limits.read, LEAST_TEXT),
+            ("reply.text", file.text, &mut limits.text, CONFIGURED_TEXT_CHARS_MIN),
+            ("reply.data", file.data, &mut limits.data, CONFIGURED_DATA_BYTES_MIN),
+            ("reply.read", file.read, &mut limits.read, CONFIGURED_TEXT_CHARS_MIN),
         ];
         let mut said = Vec::new();
         for (key, value, slot, least) in rows {

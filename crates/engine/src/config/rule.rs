@@ -14,11 +14,11 @@ pub(crate) enum Access {
 
 /// Actions that a rule can name. Claude Code's editing tools all follow its rules for `Edit`, its searching ones those
 /// for `Read`.
-pub(super) const ACTIONS: &[(&str, Access)] = &[("Read", Access::Read), ("Edit", Access::Write)];
+pub(super) const RULE_ACTIONS: &[(&str, Access)] = &[("Read", Access::Read), ("Edit", Access::Write)];
 
 /// A path rule with its origin.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct PathRule {
     /// The rule as written.
     pub(crate) text: String,
     /// The file, flag or variable that contains it.
@@ -36,7 +36,7 @@ pub(crate) struct Rule {
 
 /// The origin of a rule.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct RuleSource<'a> {
     pub(crate) origin: &'a str,
     pub(crate) trusted: bool,
     /// The base directory of a leading `/`; `None` for the root.
@@ -45,19 +45,19 @@ pub(crate) struct Source<'a> {
     pub(crate) home: Option<&'a Path>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> RuleSource<'a> {
     /// Creates a source whose patterns are relative to the root.
-    pub(crate) fn new(origin: &'a str, trusted: bool) -> Source<'a> {
-        Source { origin, trusted, base: None, home: None }
+    pub(crate) fn new(origin: &'a str, trusted: bool) -> RuleSource<'a> {
+        RuleSource { origin, trusted, base: None, home: None }
     }
 }
 
-impl Rule {
+impl PathRule {
     /// Parses a pattern as in gitignore: without a slash it matches a name at any depth, and a directory matches
     /// everything in it. `//` begins an absolute path, `~/` one in the home directory, `/` and `./` one at the root.
     ///
     /// Errors: `call.invalid` for an invalid pattern, and for unknown actions.
-    pub(crate) fn new(text: &str, source: Source<'_>) -> Result<Rule> {
+    pub(crate) fn new(text: &str, source: RuleSource<'_>) -> Result<PathRule> {
         let wrong = |what: &str| invalid(source.origin, &format!("`{text}` {what}"));
         let creates = created(text);
         let (action, pattern) = match creates {
@@ -78,7 +78,7 @@ impl Rule {
         let built = builder.case_insensitive(true).and_then(|it| it.add_line(None, &line)).and_then(|it| it.build());
         let matcher = built.map_err(|error| wrong(&format!("is not a glob: {error}")))?;
         let (text, origin) = (text.to_owned(), source.origin.to_owned());
-        Ok(Rule { text, origin, trusted: source.trusted, action, creates, absolute, matcher })
+        Ok(PathRule { text, origin, trusted: source.trusted, action, creates, absolute, matcher })
     }
 
     /// True when the rule applies to this action.
@@ -108,7 +108,7 @@ fn created(text: &str) -> Option<&str> {
 ///
 /// Errors: the name of an unknown action.
 fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
-    let known = |name: &str| ACTIONS.iter().find(|(action, _)| *action == name).map(|(_, access)| *access);
+    let known = |name: &str| RULE_ACTIONS.iter().find(|(action, _)| *action == name).map(|(_, access)| *access);
     if let Some(action) = known(text) {
         return Ok((Some(action), "**"));
     }
@@ -122,7 +122,7 @@ fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
 
 /// Converts a pattern to a line of gitignore; also returns whether that applies to absolute paths. `None` without a
 /// home directory to resolve `~/`.
-fn anchored(pattern: &str, source: Source<'_>) -> Option<(bool, String)> {
+fn anchored(pattern: &str, source: RuleSource<'_>) -> Option<(bool, String)> {
     let below = |folder: &Path, rest: &str| format!("{}/{rest}", globset::escape(&folder.to_string_lossy()));
     if let Some(rest) = pattern.strip_prefix("//") {
         return Some((true, format!("/{rest}")));
@@ -145,11 +145,11 @@ pub(super) fn invalid(origin: &str, what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Access, Rule, Source};
+    use super::{Access, PathRule, RuleSource};
     use std::path::Path;
 
-    fn rule(text: &str) -> Rule {
-        Rule::new(text, Source::new("test", true)).unwrap()
+    fn rule(text: &str) -> PathRule {
+        PathRule::new(text, RuleSource::new("test", true)).unwrap()
     }
 
     fn covers(text: &str, path: &str) -> bool {
@@ -189,12 +189,12 @@ mod tests {
     fn actions_and_anchors() {
         assert!(rule("Read(a)").is_about(Access::Read) && !rule("Read(a)").is_about(Access::Write));
         assert!(rule("a").is_about(Access::Read) && rule("a").is_about(Access::Write));
-        let home = Source { home: Some(Path::new("/home/me")), ..Source::new("test", true) };
-        let secret = Rule::new("Read(~/.ssh/**)", home).unwrap();
+        let home = RuleSource { home: Some(Path::new("/home/me")), ..RuleSource::new("test", true) };
+        let secret = PathRule::new("Read(~/.ssh/**)", home).unwrap();
         assert!(secret.matches(Path::new("x"), Path::new("/home/me/.ssh/id")));
-        assert!(Rule::new("Read(~/.ssh/**)", Source::new("test", true)).is_err(), "nobody said where home is");
-        let based = Source { base: Some(Path::new("/other/[x]")), ..Source::new("test", true) };
-        let based = Rule::new("/a/*", based).unwrap();
+        assert!(PathRule::new("Read(~/.ssh/**)", RuleSource::new("test", true)).is_err(), "nobody said where home is");
+        let based = RuleSource { base: Some(Path::new("/other/[x]")), ..RuleSource::new("test", true) };
+        let based = PathRule::new("/a/*", based).unwrap();
         assert!(based.matches(Path::new("q"), Path::new("/other/[x]/a/b")));
         assert!(!based.matches(Path::new("a/b"), Path::new("/r/a/b")));
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_no_rule() {
         for text in ["", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Wrote(x)"] {
-            let error = Rule::new(text, Source::new("emend.toml", true)).unwrap_err();
+            let error = PathRule::new(text, RuleSource::new("emend.toml", true)).unwrap_err();
             assert!(error.message().starts_with("emend.toml: "), "{error}");
         }
     }

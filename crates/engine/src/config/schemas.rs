@@ -1,8 +1,8 @@
 //! Validation settings, and the schemas of files.
 
-use super::file::Schema as Row;
-use super::rule::{Rule, Source, invalid};
-use crate::caller::Word;
+use super::file::SchemaEntry as Row;
+use super::rule::{PathRule, RuleSource, invalid};
+use crate::call_context::OptionValue;
 use emendate_core::Result;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,24 +20,24 @@ pub(crate) enum Strictness {
     Refuse,
 }
 
-impl Word for Strictness {
-    const WORDS: &'static [(&'static str, Strictness)] =
+impl OptionValue for Strictness {
+    const NAMED_VALUES: &'static [(&'static str, Strictness)] =
         &[("refuse", Strictness::Refuse), ("warn", Strictness::Warn), ("off", Strictness::Off)];
 }
 
 /// A schema for some files.
 #[derive(Clone, Debug)]
-pub(crate) struct Schema {
-    pub(crate) files: Rule,
+pub(crate) struct FileSchema {
+    pub(crate) files: PathRule,
     /// The schema file.
     pub(crate) path: PathBuf,
     /// The user's own configuration names it: it may lie outside the roots.
     pub(crate) own: bool,
 }
 
-impl Schema {
+impl FileSchema {
     /// Errors: `call.invalid` for an invalid pattern or path.
-    pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Schema> {
+    pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<FileSchema> {
         if row.schema.is_empty() {
             return Err(invalid(source.origin, "schemas.schema is empty"));
         }
@@ -47,20 +47,20 @@ impl Schema {
         }
         let own = source.base.is_none();
         let folder = source.base.or_else(|| Path::new(source.origin).parent()).unwrap_or(Path::new(""));
-        Ok(Schema { files: Rule::new(&row.files, source)?, path: folder.join(&row.schema), own })
+        Ok(FileSchema { files: PathRule::new(&row.files, source)?, path: folder.join(&row.schema), own })
     }
 }
 
 /// Loads a file of the user's own, which may lie outside the roots.
 ///
 /// Errors: the reason, as part of a sentence.
-pub type OwnFiles = dyn Fn(&Path) -> Result<String, String> + Send + Sync;
+pub type UserFileLoader = dyn Fn(&Path) -> Result<String, String> + Send + Sync;
 
 /// The loader, if there is one.
 #[derive(Clone, Default)]
-pub(super) struct Own(pub(super) Option<Arc<OwnFiles>>);
+pub(super) struct UserFiles(pub(super) Option<Arc<UserFileLoader>>);
 
-impl fmt::Debug for Own {
+impl fmt::Debug for UserFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Own" } else { "none" })
     }

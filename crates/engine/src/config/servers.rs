@@ -1,23 +1,23 @@
 //! The language servers of files.
 
-use super::file::LanguageServer as Row;
-use super::rule::{Rule, Source, invalid};
-use crate::caller::Word;
+use super::file::LanguageServerEntry as Row;
+use super::rule::{PathRule, RuleSource, invalid};
+use crate::call_context::OptionValue;
 use emendate_core::Result;
-use emendate_lsp::{KNOWN, Severity, Spec, known_as};
+use emendate_lsp::{BUILTIN_SERVERS, ServerSpec, Severity, builtin_server};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Default time in milliseconds that a reply waits for a server.
-const TIMEOUT: u64 = 3_000;
+const TIMEOUT_MS_DEFAULT: u64 = 3_000;
 /// Maximum of that time.
-const LONGEST: u64 = 120_000;
+const TIMEOUT_MS_MAX: u64 = 120_000;
 
 /// The occasions on which a server is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum ServerTrigger {
     /// After every edit.
     #[default]
     Edit,
@@ -29,36 +29,40 @@ pub(crate) enum Moment {
     Off,
 }
 
-impl Word for Moment {
-    const WORDS: &'static [(&'static str, Moment)] =
-        &[("edit", Moment::Edit), ("batch", Moment::Batch), ("check", Moment::Check), ("off", Moment::Off)];
+impl OptionValue for ServerTrigger {
+    const NAMED_VALUES: &'static [(&'static str, ServerTrigger)] = &[
+        ("edit", ServerTrigger::Edit),
+        ("batch", ServerTrigger::Batch),
+        ("check", ServerTrigger::Check),
+        ("off", ServerTrigger::Off),
+    ];
 }
 
-impl Word for Severity {
-    const WORDS: &'static [(&'static str, Severity)] = &Severity::ALL;
+impl OptionValue for Severity {
+    const NAMED_VALUES: &'static [(&'static str, Severity)] = &Severity::ALL;
 }
 
 /// A language server for some files.
 #[derive(Clone, Debug)]
-pub(crate) struct Server {
-    pub(crate) spec: Arc<Spec>,
+pub(crate) struct LanguageServerConfig {
+    pub(crate) spec: Arc<ServerSpec>,
     /// Its files, with the names of their languages.
-    pub(crate) files: Vec<(Rule, String)>,
+    pub(crate) files: Vec<(PathRule, String)>,
     /// Names of files in a project directory, the most significant first.
     pub(crate) markers: Vec<String>,
-    pub(crate) when: Moment,
+    pub(crate) when: ServerTrigger,
     pub(crate) time: Duration,
     /// The file that configures it.
     pub(crate) origin: String,
 }
 
-impl Server {
+impl LanguageServerConfig {
     /// Errors: `call.invalid` for an unknown name, an invalid pattern or occasion.
-    pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Server> {
-        let known = known_as(&row.name);
+    pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<LanguageServerConfig> {
+        let known = builtin_server(&row.name);
         let words = match (&row.command, known) {
             (Some(words), _) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
-            (None, Some(known)) => known.words.iter().map(|word| (*word).to_owned()).collect(),
+            (None, Some(known)) => known.argv.iter().map(|word| (*word).to_owned()).collect(),
             (Some(_), _) => return Err(invalid(source.origin, "lsp.command is empty")),
             (None, None) => return Err(unknown(row, source)),
         };
@@ -68,24 +72,30 @@ impl Server {
             (None, Some(known)) => known.files.iter().map(owned).collect(),
             (None, None) => return Err(invalid(source.origin, "lsp.files is missing: { \"*.ext\" = \"language\" }")),
         };
-        let files = files.into_iter().map(|(glob, language)| Ok((Rule::new(&glob, source)?, language)));
+        let files = files.into_iter().map(|(glob, language)| Ok((PathRule::new(&glob, source)?, language)));
         let of_known = || known.and_then(|known| serde_json::from_str(known.options).ok()).unwrap_or_default();
         let markers = known.map_or(&[][..], |known| known.markers).iter().map(|name| (*name).to_owned());
-        let spec = Spec {
+        let spec = ServerSpec {
             name: row.name.clone(),
-            words,
+            argv: words,
             options: row.initialization_options.clone().unwrap_or_else(of_known),
             settings: row.settings.clone().unwrap_or_default(),
-            settle: row.settle_ms.map(|time| Duration::from_millis(time.min(LONGEST))),
-            least: row.least.as_deref().map_or(Ok(Severity::Warning), |text| super::word(source, "lsp.least", text))?,
+            settle: row.settle_ms.map(|time| Duration::from_millis(time.min(TIMEOUT_MS_MAX))),
+            severity_min: row
+                .least
+                .as_deref()
+                .map_or(Ok(Severity::Warning), |text| super::word(source, "lsp.least", text))?,
             says_when_ready: known.is_some_and(|known| known.says_when_ready),
         };
-        Ok(Server {
+        Ok(LanguageServerConfig {
             spec: Arc::new(spec),
             files: files.collect::<Result<_>>()?,
             markers: row.root_markers.clone().unwrap_or_else(|| markers.collect()),
-            when: row.when.as_deref().map_or(Ok(Moment::default()), |text| super::word(source, "lsp.when", text))?,
-            time: Duration::from_millis(row.timeout_ms.unwrap_or(TIMEOUT).min(LONGEST)),
+            when: row
+                .when
+                .as_deref()
+                .map_or(Ok(ServerTrigger::default()), |text| super::word(source, "lsp.when", text))?,
+            time: Duration::from_millis(row.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT).min(TIMEOUT_MS_MAX)),
             origin: source.origin.to_owned(),
         })
     }
@@ -96,17 +106,17 @@ impl Server {
     }
 
     /// Converts to JSON for `emend config show`.
-    pub(super) fn shown(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let files: Vec<&str> = self.files.iter().map(|(rule, _)| &*rule.text).collect();
         json!({
-            "name": self.spec.name, "command": self.spec.words, "files": files, "when": self.when.name(),
-            "timeout_ms": u64::try_from(self.time.as_millis()).unwrap_or(u64::MAX), "least": self.spec.least.name(),
+            "name": self.spec.name, "command": self.spec.argv, "files": files, "when": self.when.name(),
+            "timeout_ms": u64::try_from(self.time.as_millis()).unwrap_or(u64::MAX), "least": self.spec.severity_min.name(),
         })
     }
 }
 
-fn unknown(row: &Row, source: Source<'_>) -> emendate_core::Error {
-    let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+fn unknown(row: &Row, source: RuleSource<'_>) -> emendate_core::Error {
+    let names: Vec<&str> = BUILTIN_SERVERS.iter().map(|known| known.name).collect();
     let what =
         format!("lsp.name: `{}` is not known; there are {}, or give command and files", row.name, names.join(", "));
     invalid(source.origin, &what)

@@ -1,7 +1,7 @@
 //! The settings in force, for `emend config show`.
 
 use super::{Config, claude};
-use crate::caller::Word;
+use crate::call_context::OptionValue;
 use serde_json::{Value, json};
 
 impl Config {
@@ -19,7 +19,7 @@ impl Config {
         };
         put("policy.default", self.default.name().into());
         put("policy.documentation", self.documentation.name().into());
-        put("policy.import", if self.imports_claude { json!([claude::NAME]) } else { json!([]) });
+        put("policy.import", if self.imports_claude { json!([claude::IMPORT_NAME]) } else { json!([]) });
         put("policy.irreversible", self.irreversible.name().into());
         put("policy.max_file", self.max_file.into());
         put("policy.max_whole", self.max_whole.into());
@@ -57,7 +57,7 @@ impl Config {
                 json!({ "on": it.on.name(), "files": it.files.text, "command": it.words, "required": it.required });
             json!({ "key": "hooks", "value": value, "origin": it.files.origin })
         }));
-        out.extend(self.servers.iter().map(|it| json!({ "key": "lsp", "value": it.shown(), "origin": it.origin })));
+        out.extend(self.servers.iter().map(|it| json!({ "key": "lsp", "value": it.to_json(), "origin": it.origin })));
         out.extend(self.encodings.iter().map(|(rule, charset)| {
             json!({ "key": format!("encoding.{}", rule.text), "value": charset.name(), "origin": rule.origin })
         }));

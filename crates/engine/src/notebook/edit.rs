@@ -1,56 +1,62 @@
 //! Hops 4 and 5 for cell edits: only cells that were shown are replaced, and cells are found again in a changed
 //! notebook.
 
-use crate::caller::{Caller, OnStale, Unread};
+use crate::base::{self, Base};
+use crate::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::edit::settings;
-use crate::engine::{Engine, Opened};
-use crate::options::Options;
-use crate::plan::Plan;
+use crate::engine::{Engine, LoadedFile};
+use crate::options::CallOptions;
+use crate::plan::FilePlan;
 use crate::raw_path;
-use crate::seen::{self, Base};
 use crate::stale;
-use emendate_core::notebook::{self, CellAct, CellEdit, Notebook};
+use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
 use emendate_core::{Advice, advice};
-use emendate_core::{ChangeSet, Code, Error, Locator, Op, Order, Result, Snapshot, resolve};
-use emendate_fs::Place;
-use emendate_history::Lines;
+use emendate_core::{ChangeSet, Code, Error, Locator, Op, OpOrder, Result, Snapshot, resolve};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
 use serde_json::{Value, json};
 
-const CARRIED: &str =
+const CARRIED_NOTE: &str =
     "The notebook changed since it was read; the cells you named did not, and the edit was made where they are now.";
 
 impl Engine {
     /// Plans edits of cells.
-    pub(crate) fn plan_cells(&self, caller: &Caller, place: Place, ops: &[Op], options: &Options) -> Result<Plan> {
+    pub(crate) fn plan_cells(
+        &self,
+        caller: &CallContext,
+        place: SafePath,
+        ops: &[Op],
+        options: &CallOptions,
+    ) -> Result<FilePlan> {
         let fresh: String = ops.iter().map(|op| &*op.text).collect();
         let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
-            return Err(self.missing(&place, caller));
+            return Err(self.file_not_found(&place, caller));
         };
         let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
         let ops = self.with_clearing(ops);
         let (ops, lines, note) = match self.base(caller, options, &place, &now)? {
-            Base::Fresh { lines, note } => {
+            Base::Fresh { lines_seen: lines, note } => {
                 cells_shown(caller, &place, &now.snapshot, &lines, &ops)?;
                 (ops, lines, note)
             }
-            Base::Stale { seen, lines } if options.on_stale != OnStale::Reject => {
+            Base::Stale { seen, lines_seen: lines } if options.on_stale != StalePolicy::Reject => {
                 cells_shown(caller, &place, &seen, &lines, &ops)?;
                 let ops = self.carried(caller, (&place, &now), (&seen, &lines), &ops)?;
-                let theirs = ChangeSet::between(&seen, &now.snapshot);
-                (ops, seen::carried(&lines, &seen, &theirs), Some(CARRIED.to_owned()))
+                let theirs = ChangeSet::diff(&seen, &now.snapshot);
+                (ops, base::carry_lines(&lines, &seen, &theirs), Some(CARRIED_NOTE.to_owned()))
             }
-            Base::Stale { .. } | Base::Lost => return Err(stale::lost(self, caller, &place, &now)),
+            Base::Stale { .. } | Base::Lost => return Err(stale::version_unavailable(self, caller, &place, &now)),
         };
-        let merged = note.as_deref() == Some(CARRIED);
-        let resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))?;
-        let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
+        let merged = note.as_deref() == Some(CARRIED_NOTE);
+        let resolved = resolve(&now.snapshot, &ops, OpOrder::Together, settings(options, false))?;
+        let lines = base::after_writing(&lines, &now.snapshot, &resolved.changes);
         let done = resolved.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
         let (mut more, mut less) = (0, 0);
         for (_, act) in done.filter(|(it, _)| it.places > 0) {
-            more += usize::from(act == CellAct::Insert);
-            less += usize::from(act == CellAct::Delete);
+            more += usize::from(act == CellAction::Insert);
+            less += usize::from(act == CellAction::Delete);
         }
-        let mut plan = Plan::edit(place, now, resolved, lines);
+        let mut plan = FilePlan::edit(place, now, resolved, lines);
         plan.merged = merged;
         plan.notes.extend(note);
         if more + less > 0 {
@@ -75,12 +81,12 @@ impl Engine {
     /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
     fn carried(
         &self,
-        caller: &Caller,
-        (place, now): (&Place, &Opened),
-        (seen, lines): (&Snapshot, &Lines),
+        caller: &CallContext,
+        (place, now): (&SafePath, &LoadedFile),
+        (seen, lines): (&Snapshot, &LineSet),
         ops: &[Op],
     ) -> Result<Vec<Op>> {
-        let lost = || stale::lost(self, caller, place, now);
+        let lost = || stale::version_unavailable(self, caller, place, now);
         let then = Notebook::read(seen.text()).map_err(|_| lost())?;
         let present = Notebook::read(now.snapshot.text())?;
         notebook::carry(&then, &present, ops).map_err(|blocked| {
@@ -90,23 +96,23 @@ impl Engine {
             let Some((_, cell)) = cell else {
                 return error.next(advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]);
             };
-            let theirs = ChangeSet::between(seen, &now.snapshot);
-            let mut known = seen::carried(lines, seen, &theirs);
+            let theirs = ChangeSet::diff(seen, &now.snapshot);
+            let mut known = base::carry_lines(lines, seen, &theirs);
             let (from, to) = present.lines(cell, now.snapshot.lines());
             known.add(from as u64, to as u64);
-            let unkept = self.serve(caller, place, now, known);
+            let unkept = self.mark_shown(caller, place, now, known);
             error.next(unkept.map_or_else(|| stale::shown_above(place, "the cell"), Advice::from))
         })
     }
 }
 
 /// Refuses to replace or delete cells that were never shown.
-fn cells_shown(caller: &Caller, place: &Place, base: &Snapshot, lines: &Lines, ops: &[Op]) -> Result<()> {
-    if lines.is_all() || caller.unread == Unread::Allow {
+fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
+    if lines.is_all() || caller.unread == UnreadPolicy::Allow {
         return Ok(());
     }
     let notebook = Notebook::read(base.text())?;
-    let named = ops.iter().filter_map(notebook::of).filter(|edit| edit.act != CellAct::Insert);
+    let named = ops.iter().filter_map(notebook::of).filter(|edit| edit.act != CellAction::Insert);
     let named = named.filter_map(|edit| notebook.find(edit.cell.as_ref()?).ok());
     let unseen: Vec<usize> = named
         .filter(|&at| {

@@ -3,44 +3,54 @@
 mod edit;
 mod read;
 
-use crate::caller::{Caller, Unread};
+use crate::call_context::{CallContext, UnreadPolicy};
 use crate::engine::Engine;
+use crate::history_stores::key;
 use crate::raw_path;
-use crate::shelves::key;
 use emendate_core::notebook::Notebook;
 use emendate_core::{Advice, Phrase};
-use emendate_core::{Code, Error, Locator, Op, Result, Snapshot, notebook, rows};
-use emendate_fs::Place;
-pub(crate) use read::{OUTPUT, page};
+use emendate_core::{Code, Error, Locator, Op, Result, Snapshot, line_edits, notebook};
+use emendate_fs::SafePath;
+pub(crate) use read::{OUTPUT_CHARS_MAX, page};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Characters of a suggested call that a refusal shows.
-const SPELLED: usize = 4_000;
+const SUGGESTED_CALL_CHARS_MAX: usize = 4_000;
 /// Edits of one call that are searched for in the cells.
-const LOOKED_FOR: usize = 20;
+const LOCATED_EDITS_MAX: usize = 20;
 
-const AS_TEXT: &str = "The notebook is not valid JSON, so it was edited as text.";
+const EDITED_AS_TEXT_NOTE: &str = "The notebook is not valid JSON, so it was edited as text.";
 
 /// True for a file with the extension of a notebook.
-pub(crate) fn is_named(place: &Place) -> bool {
+pub(crate) fn is_named(place: &SafePath) -> bool {
     place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb"))
 }
 
 /// Returns the warning about a notebook that was edited as text.
-pub(crate) fn as_text(place: &Place, before: &Snapshot, ops: &[emendate_core::Outcome]) -> Option<String> {
-    let broken = !ops.is_empty() && is_named(place) && !before.is_opaque() && !notebook::is_json(before.text());
-    (broken && !before.text().trim().is_empty()).then(|| AS_TEXT.to_owned())
+pub(crate) fn text_edit_warning(
+    place: &SafePath,
+    before: &Snapshot,
+    ops: &[emendate_core::OpOutcome],
+) -> Option<String> {
+    let broken = !ops.is_empty() && is_named(place) && !before.is_binary() && !notebook::is_json(before.text());
+    (broken && !before.text().trim().is_empty()).then(|| EDITED_AS_TEXT_NOTE.to_owned())
 }
 
 /// The tool, and what accepts its fields if it is not offered.
-const TOOL: &str = "notebook_edit";
+const NOTEBOOK_TOOL: &str = "notebook_edit";
 
 impl Engine {
     /// Refuses text edits of a notebook, and determines the equivalent call on its cells. A notebook with malformed
     /// JSON is edited as text, because nothing else could repair it.
-    pub(crate) fn no_notebook(&self, caller: &Caller, place: &Place, now: &Snapshot, ops: &[Op]) -> Result<()> {
-        if !is_named(place) || now.is_opaque() || !notebook::is_json(now.text()) {
+    pub(crate) fn refuse_text_edit(
+        &self,
+        caller: &CallContext,
+        place: &SafePath,
+        now: &Snapshot,
+        ops: &[Op],
+    ) -> Result<()> {
+        if !is_named(place) || now.is_binary() || !notebook::is_json(now.text()) {
             return Ok(());
         }
         let error =
@@ -52,36 +62,36 @@ impl Engine {
         };
         let known = self.sessions(place).latest(&caller.session, key(place)).ok().flatten();
         let first = match (known, caller.unread) {
-            (None, Unread::Deny) => {
+            (None, UnreadPolicy::Deny) => {
                 vec!["Call ".into(), raw_path::read(place, Value::Null), ", then ".into()]
             }
             _ => vec!["Call ".into()],
         };
         let next = |rest: Vec<Phrase>| Advice::new([first.clone(), rest].concat());
-        let tool = || Phrase::Tool(TOOL);
-        match meant(&notebook, place, now, ops) {
-            Meant::Call(call) if call.to_string().len() <= SPELLED => {
-                Err(error.next(next(vec![Phrase::Call(TOOL, call.clone()), ".".into()])).fact("call", call))
+        let tool = || Phrase::Tool(NOTEBOOK_TOOL);
+        match edit_target(&notebook, place, now, ops) {
+            NotebookEditTarget::Call(call) if call.to_string().len() <= SUGGESTED_CALL_CHARS_MAX => {
+                Err(error.next(next(vec![Phrase::Call(NOTEBOOK_TOOL, call.clone()), ".".into()])).fact("call", call))
             }
-            Meant::Call(mut call) => {
+            NotebookEditTarget::Call(mut call) => {
                 if let Some(fields) = call.as_object_mut() {
                     fields.shift_remove("new_source");
                     fields.shift_remove("edits");
                 }
                 let then = " and in new_source the whole new source of the cell (several: in edits).";
-                Err(error.next(next(vec![Phrase::Call(TOOL, call), then.into()])))
+                Err(error.next(next(vec![Phrase::Call(NOTEBOOK_TOOL, call), then.into()])))
             }
-            Meant::Cells(cells) if !cells.is_empty() => {
+            NotebookEditTarget::Cells(cells) if !cells.is_empty() => {
                 let next = next(vec![tool(), "; new_source is the whole new source of the cell.".into()]);
                 Err(error.evidence(format!("The edit is about:\n{}", notebook.listed(&cells))).next(next))
             }
-            Meant::Cells(_) if notebook.cells().is_empty() => {
+            NotebookEditTarget::Cells(_) if notebook.cells().is_empty() => {
                 let call = json!({ "notebook_path": place.shown(), "edit_mode": "insert", "cell_type": "code", "new_source": "" });
                 Err(error
                     .evidence("It has no cells.")
-                    .next(next(vec![Phrase::Call(TOOL, call), ", for example.".into()])))
+                    .next(next(vec![Phrase::Call(NOTEBOOK_TOOL, call), ", for example.".into()])))
             }
-            Meant::Cells(_) => {
+            NotebookEditTarget::Cells(_) => {
                 let all: Vec<usize> = (0..notebook.cells().len()).collect();
                 let next = next(vec![tool(), " with the id or number of the cell, and its whole new source.".into()]);
                 Err(error.evidence(format!("Its cells:\n{}", notebook.listed(&all))).next(next))
@@ -91,17 +101,17 @@ impl Engine {
 }
 
 /// The target of a text edit of a notebook.
-enum Meant {
+enum NotebookEditTarget {
     /// The equivalent call.
     Call(Value),
     /// These cells, as far as known.
     Cells(Vec<usize>),
 }
 
-fn meant(notebook: &Notebook<'_>, place: &Place, now: &Snapshot, ops: &[Op]) -> Meant {
+fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &[Op]) -> NotebookEditTarget {
     let mut sources: BTreeMap<usize, String> = BTreeMap::new();
-    let (mut cells, mut whole) = (Vec::new(), !ops.is_empty() && ops.len() <= LOOKED_FOR);
-    for op in ops.iter().take(LOOKED_FOR) {
+    let (mut cells, mut whole) = (Vec::new(), !ops.is_empty() && ops.len() <= LOCATED_EDITS_MAX);
+    for op in ops.iter().take(LOCATED_EDITS_MAX) {
         let (old, new) = match &op.at {
             Locator::Find(find) => (find.old.clone(), op.text.clone()),
             Locator::Hunk(hunk) => (hunk.old_text(), hunk.new_text()),
@@ -121,7 +131,7 @@ fn meant(notebook: &Notebook<'_>, place: &Place, now: &Snapshot, ops: &[Op]) -> 
             }
             None => {
                 whole = false;
-                let offset = rows::of(op).and_then(rows::Rows::named).map_or_else(
+                let offset = line_edits::of(op).and_then(line_edits::LineEdit::named).map_or_else(
                     || (!old.is_empty()).then(|| now.text().find(&old)).flatten(),
                     |(line, _)| Some(now.lines().span_of(now.text(), line, line).start()),
                 );
@@ -132,7 +142,7 @@ fn meant(notebook: &Notebook<'_>, place: &Place, now: &Snapshot, ops: &[Op]) -> 
     cells.sort_unstable();
     cells.dedup();
     if !whole {
-        return Meant::Cells(cells);
+        return NotebookEditTarget::Cells(cells);
     }
     let one = |(at, source): (&usize, &String)| {
         let mut edit = name(notebook, *at);
@@ -141,7 +151,7 @@ fn meant(notebook: &Notebook<'_>, place: &Place, now: &Snapshot, ops: &[Op]) -> 
     };
     let mut edits: Vec<Value> = sources.iter().map(one).collect();
     let path = place.shown();
-    Meant::Call(match &mut *edits {
+    NotebookEditTarget::Call(match &mut *edits {
         [only] => {
             let mut call = json!({ "notebook_path": path });
             if let (Some(call), Some(edit)) = (call.as_object_mut(), only.as_object_mut()) {

@@ -1,31 +1,31 @@
 //! Notebooks as shown by `read`: cells with source and outputs.
 
-use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
-use crate::engine::Opened;
-use crate::read::remind;
+use crate::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
+use crate::engine::LoadedFile;
+use crate::read::push_reminder;
 use crate::reply::Answer;
 use data_encoding::BASE64;
-use emendate_core::notebook::{Cell, CellName, Notebook, Output, Shown};
+use emendate_core::notebook::{Cell, CellName, CellOutput, Notebook, OutputPart};
 use emendate_core::{Code, Error, Result, Snapshot};
-use emendate_history::Lines;
+use emendate_history::LineSet;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::Range;
 
 /// Characters of one output that are shown.
-pub(crate) const OUTPUT: usize = 4_000;
+pub(crate) const OUTPUT_CHARS_MAX: usize = 4_000;
 /// Outputs of a cell, and images of a reply.
-const OUTPUTS: usize = 20;
-const IMAGES: usize = 20;
+const OUTPUTS_PER_CELL_MAX: usize = 20;
+const IMAGES_PER_REPLY_MAX: usize = 20;
 
 /// Rendered cells with their images, and the lines of the file that count as read.
-pub(crate) struct Page {
+pub(crate) struct NotebookPage {
     pub(crate) answer: Answer,
-    pub(crate) lines: Lines,
+    pub(crate) lines: LineSet,
 }
 
 /// The state of rendering a reply.
-struct Sheet<'a, 't> {
+struct NotebookRenderer<'a, 't> {
     notebook: &'a Notebook<'t>,
     /// Characters for which there is room.
     most: usize,
@@ -41,12 +41,12 @@ struct Sheet<'a, 't> {
 /// Renders the requested cells, as many as fit.
 ///
 /// Errors: `notebook.invalid`; `read.range` and `cell.not_found` for cells that do not exist.
-pub(crate) fn page(opened: &Opened, cells: Option<&str>, most: usize) -> Result<Page> {
+pub(crate) fn page(opened: &LoadedFile, cells: Option<&str>, most: usize) -> Result<NotebookPage> {
     let snapshot = &opened.snapshot;
     let notebook = Notebook::read(snapshot.text())?;
     let total = notebook.cells().len();
     let range = cells.map_or(Ok(0..total), |said| range(&notebook, said))?;
-    let mut sheet = Sheet {
+    let mut sheet = NotebookRenderer {
         notebook: &notebook,
         most,
         text: String::new(),
@@ -75,15 +75,15 @@ pub(crate) fn page(opened: &Opened, cells: Option<&str>, most: usize) -> Result<
         sheet.notes.push("The notebook has no cells.".to_owned());
     }
     let lines = known(&notebook, snapshot, &whole);
-    Ok(Page { answer: sheet.answer(snapshot, total), lines })
+    Ok(NotebookPage { answer: sheet.answer(snapshot, total), lines })
 }
 
 /// Returns the lines that count as read: those on which every cell was shown completely.
-fn known(notebook: &Notebook<'_>, snapshot: &Snapshot, whole: &[bool]) -> Lines {
+fn known(notebook: &Notebook<'_>, snapshot: &Snapshot, whole: &[bool]) -> LineSet {
     if whole.iter().all(|shown| *shown) {
-        return Lines::all();
+        return LineSet::all();
     }
-    let mut lines = Lines::none();
+    let mut lines = LineSet::none();
     // The last line of a cell that was not shown: a cell that begins on it is not known either.
     let mut barred = 0;
     let spans: Vec<(usize, usize)> =
@@ -127,7 +127,7 @@ fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
     Ok(from..to.saturating_add(1).min(total))
 }
 
-impl Sheet<'_, '_> {
+impl NotebookRenderer<'_, '_> {
     /// Adds a cell; returns whether its source was shown completely. `None` if it does not fit any more.
     fn cell(&mut self, at: usize, cell: &Cell) -> Option<bool> {
         let (id, kind) = (self.notebook.id(cell), self.notebook.kind_name(cell));
@@ -169,7 +169,7 @@ impl Sheet<'_, '_> {
     fn outputs(&mut self, at: usize, cell: &Cell) -> Vec<Value> {
         let total = self.notebook.output_count(cell);
         let mut told = Vec::new();
-        for output in self.notebook.outputs(cell, OUTPUTS, OUTPUT) {
+        for output in self.notebook.outputs(cell, OUTPUTS_PER_CELL_MAX, OUTPUT_CHARS_MAX) {
             let before = self.text.len();
             told.push(self.output(at, &output));
             let size = self.text[before..].chars().count();
@@ -181,19 +181,19 @@ impl Sheet<'_, '_> {
             }
             self.chars += size;
         }
-        if total > OUTPUTS {
-            let more = total - OUTPUTS;
+        if total > OUTPUTS_PER_CELL_MAX {
+            let more = total - OUTPUTS_PER_CELL_MAX;
             let _ = writeln!(self.text, "<output cell=\"{at}\">⟪{more} more outputs are not shown⟫</output>");
         }
         told
     }
 
-    fn output(&mut self, at: usize, output: &Output) -> Value {
+    fn output(&mut self, at: usize, output: &CellOutput) -> Value {
         let _ = writeln!(self.text, "<output cell=\"{at}\" type=\"{}\">", output.kind);
         let mut parts = Vec::new();
         for part in &output.shown {
             match part {
-                Shown::Text(text, left) => {
+                OutputPart::Text(text, left) => {
                     self.text.push_str(text);
                     if *left > 0 {
                         let _ = write!(self.text, "⟪{left} more characters of this output are not shown⟫");
@@ -203,14 +203,14 @@ impl Sheet<'_, '_> {
                     }
                     parts.push(json!({ "mediaType": "text/plain", "charactersLeftOut": left }));
                 }
-                Shown::Image(media, span) => {
+                OutputPart::Image(media, span) => {
                     let shown = self.notebook.base64(*span).ok_or_else(|| "it is no text".to_owned());
                     let shown = shown.and_then(|base64| self.image(media, &base64));
                     let what = shown.unwrap_or_else(|why| format!("{media}, not shown: {why}"));
                     let _ = writeln!(self.text, "[{what}]");
                     parts.push(json!({ "mediaType": media }));
                 }
-                Shown::Other(media) => {
+                OutputPart::Other(media) => {
                     let _ = writeln!(self.text, "[{media}, not shown]");
                     parts.push(json!({ "mediaType": media }));
                 }
@@ -221,17 +221,17 @@ impl Sheet<'_, '_> {
     }
 }
 
-impl Sheet<'_, '_> {
+impl NotebookRenderer<'_, '_> {
     /// Attaches an image, if there is room; returns its description, or the reason for omitting it.
     fn image(&mut self, media: &str, base64: &str) -> Result<String, String> {
         let size = base64.len() / 4 * 3;
-        if self.attachments.len() == IMAGES || self.images + size > MOST_IMAGE {
+        if self.attachments.len() == IMAGES_PER_REPLY_MAX || self.images + size > IMAGE_BYTES_MAX {
             return Err(format!("{size} bytes are more than the reply has room for"));
         }
         // A damaged image would make the whole reply unusable for a model.
         let bytes = BASE64.decode(base64.as_bytes()).map_err(|_| "it is not base64".to_owned())?;
         let image = Attachment::image(&bytes).map_err(|error| error.message().to_owned())?;
-        let told = format!("image {}: {}", self.attachments.len() + 1, image.told());
+        let told = format!("image {}: {}", self.attachments.len() + 1, image.describe());
         self.images += size;
         self.attachments.push(image);
         if told.contains(media) { Ok(told) } else { Ok(format!("{told}, said to be {media}")) }
@@ -240,7 +240,7 @@ impl Sheet<'_, '_> {
     fn answer(self, snapshot: &Snapshot, total: usize) -> Answer {
         let mut text = self.text;
         for note in &self.notes {
-            remind(&mut text, note);
+            push_reminder(&mut text, note);
         }
         let shown = self.cells.len();
         let data = json!({
@@ -256,7 +256,7 @@ impl Sheet<'_, '_> {
         });
         let Value::Object(mut data) = data else { return Answer { text, ..Answer::default() } };
         if !self.attachments.is_empty() {
-            data.insert(ATTACHMENTS.to_owned(), listed(&self.attachments));
+            data.insert(ATTACHMENTS.to_owned(), list_to_json(&self.attachments));
         }
         Answer { text, data }
     }

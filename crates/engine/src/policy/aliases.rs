@@ -1,66 +1,66 @@
 //! Other names of one file or directory, found by device and inode: since no list of tricks can be complete, the target
 //! of a guarded name is compared with the target of the path.
 
-use super::names::folded;
+use super::names::fold_path;
 use super::{Access, guarded, spelled_out, split};
 use emendate_core::Result;
-use emendate_fs::{Place, Stamp, Store};
+use emendate_fs::{FileMeta, SafePath, Store};
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Names examined below one guarded directory, for a file with several hard links.
-const LOOKED_AT: usize = 2_000;
+const EXAMINED_NAMES_MAX: usize = 2_000;
 
 /// Directories that are too large for that: git's objects, and installed packages.
-const LEFT_OUT: &[&str] = &["objects", "node_modules"];
+const SKIPPED_DIRECTORIES: &[&str] = &["objects", "node_modules"];
 
 /// Returns guarded paths below the root that are the same entry, or one of its ancestors, under another name. Examines
 /// the guarded names next to each component of the path; for a file with several hard links, also the content of
 /// guarded directories.
 ///
 /// Errors: `io.*` if a directory on the way cannot be read.
-pub(super) fn of(store: &dyn Store, place: &Place, access: Access) -> Result<Vec<PathBuf>> {
+pub(super) fn guarded_aliases(store: &dyn Store, place: &SafePath, access: Access) -> Result<Vec<PathBuf>> {
     let (wanted, parts) = (spelled_out(access), place.relative());
-    let mut known: Vec<(Stamp, PathBuf)> = Vec::new();
+    let mut known: Vec<(FileMeta, PathBuf)> = Vec::new();
     let mut found = Vec::new();
     let mut last = None;
     let (mut folder, mut rest) = (PathBuf::new(), parts.iter());
-    for met in store.along(place.root(), parts, wanted)? {
+    for met in store.walk_components(place.root(), parts, wanted)? {
         let Some(part) = rest.next() else { break };
         let beside =
-            met.beside.into_iter().map(|(nth, it)| (&wanted.names()[nth], it)).filter(|(name, _)| *name != part);
+            met.siblings.into_iter().map(|(nth, it)| (&wanted.names()[nth], it)).filter(|(name, _)| *name != part);
         known.extend(beside.map(|(name, it)| (leads_to(it), folder.join(name))));
         let below = rest.as_path();
-        let same = known.iter().filter(|(stamp, _)| stamp.same_file(&met.stamp));
+        let same = known.iter().filter(|(stamp, _)| stamp.same_file(&met.meta));
         found.extend(same.map(|(_, path)| if below.as_os_str().is_empty() { path.clone() } else { path.join(below) }));
-        last = Some(met.stamp);
+        last = Some(met.meta);
         folder.push(part);
     }
     // A missing entry has no other name.
     let last = last.filter(|_| folder == *parts);
-    if let Some(file) = last.filter(|it| it.links > 1 && !it.is_folder()) {
+    if let Some(file) = last.filter(|it| it.links > 1 && !it.is_dir()) {
         found.extend(hard_links(store, place, &file, access)?);
     }
     Ok(found)
 }
 
-fn leads_to(named: emendate_fs::Named) -> Stamp {
-    named.leads_to.unwrap_or(named.stamp)
+fn leads_to(named: emendate_fs::NameInfo) -> FileMeta {
+    named.target.unwrap_or(named.meta)
 }
 
 /// Returns guarded names of a file with several: next to it, in its ancestors, and in guarded directories there.
-fn hard_links(store: &dyn Store, place: &Place, file: &Stamp, access: Access) -> Result<Option<PathBuf>> {
+fn hard_links(store: &dyn Store, place: &SafePath, file: &FileMeta, access: Access) -> Result<Option<PathBuf>> {
     let mut folders: VecDeque<PathBuf> = VecDeque::new();
     for above in place.relative().ancestors().skip(1) {
         let (same, inner) =
-            look(store, place.root(), above, file, |path| guarded(&split(&folded(path)), access).is_some())?;
+            look(store, place.root(), above, file, |path| guarded(&split(&fold_path(path)), access).is_some())?;
         if let Some(same) = same.filter(|same| same != place.relative()) {
             return Ok(Some(same));
         }
         folders.extend(inner);
     }
-    let mut left = LOOKED_AT;
+    let mut left = EXAMINED_NAMES_MAX;
     while let Some(folder) = folders.pop_front() {
         let (same, inner) = look(store, place.root(), &folder, file, |_| {
             left = left.saturating_sub(1);
@@ -79,25 +79,25 @@ fn look(
     store: &dyn Store,
     root: usize,
     folder: &Path,
-    file: &Stamp,
+    file: &FileMeta,
     mut wanted: impl FnMut(&Path) -> bool,
 ) -> Result<(Option<PathBuf>, Vec<PathBuf>)> {
     // Any name in it serves to resolve the directory.
-    let Ok(inside) = store.admit_link(&store.roots()[root].canonical.join(folder).join("x")) else {
+    let Ok(inside) = store.resolve_no_follow(&store.roots()[root].canonical.join(folder).join("x")) else {
         return Ok((None, Vec::new()));
     };
     let names = store.siblings(&inside)?;
     let names: Vec<&OsStr> = names
         .iter()
         .map(|name| &**name)
-        .filter(|name| !LEFT_OUT.iter().any(|left_out| name == left_out) && wanted(&folder.join(name)))
+        .filter(|name| !SKIPPED_DIRECTORIES.iter().any(|left_out| name == left_out) && wanted(&folder.join(name)))
         .collect();
     let (mut same, mut folders) = (None, Vec::new());
-    for (name, it) in names.iter().zip(store.named(root, folder, &names)?) {
+    for (name, it) in names.iter().zip(store.lookup_names(root, folder, &names)?) {
         let Some(it) = it else { continue };
         if leads_to(it).same_file(file) {
             same = Some(folder.join(name));
-        } else if it.stamp.is_folder() {
+        } else if it.meta.is_dir() {
             folders.push(folder.join(name));
         }
     }

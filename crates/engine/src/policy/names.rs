@@ -5,7 +5,7 @@ use std::path::Path;
 /// Folds a path for rules. Folding removes distinctions that some file system ignores: case, in every script; dots and
 /// blanks at the end of a name, text after a colon, backslashes and short names (NTFS, SMB); characters that HFS+
 /// ignores.
-pub(super) fn folded(path: &Path) -> String {
+pub(super) fn fold_path(path: &Path) -> String {
     let mut out = String::new();
     for part in path.components() {
         for name in part.as_os_str().to_string_lossy().split('\\') {

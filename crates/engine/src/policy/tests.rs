@@ -2,13 +2,13 @@
 
 use super::{Access, Guard};
 use crate::config::Config;
-use emendate_fs::{Memory, Store};
+use emendate_fs::{MemoryStore, Store};
 use std::path::Path;
 
 fn may(path: &str, access: Access, config: &Config) -> bool {
-    let store = Memory::new(Path::new("/r"));
+    let store = MemoryStore::new(Path::new("/r"));
     let guard = Guard { config, store: &store, own: Some(Path::new("/r/state")) };
-    guard.check(&store.admit(Path::new(path)).unwrap(), access).is_ok()
+    guard.check(&store.resolve_path(Path::new(path)).unwrap(), access).is_ok()
 }
 
 #[test]
@@ -138,16 +138,16 @@ fn everyday_names_are_free() {
 
 #[test]
 fn rules_lift_and_tighten() {
-    let open = Config::default().allowing(".git", "--allow").unwrap();
+    let open = Config::default().with_allow_rule(".git", "--allow").unwrap();
     assert!(may("/r/.git/config", Access::Write, &open) && may("/r/.GIT/config", Access::Write, &open));
-    let shut = open.denying(".git/config", "emend.toml").unwrap();
+    let shut = open.with_deny_rule(".git/config", "emend.toml").unwrap();
     assert!(!may("/r/.git/config", Access::Read, &shut));
 }
 
 #[test]
 fn files_that_steer_agents_are_told_of() {
-    let store = Memory::new(Path::new("/r"));
-    let flag = |path: &str| super::flag(&store.admit(Path::new(path)).unwrap());
+    let store = MemoryStore::new(Path::new("/r"));
+    let flag = |path: &str| super::warning(&store.resolve_path(Path::new(path)).unwrap());
     for path in ["/r/CLAUDE.md", "/r/a/AGENTS.md", "/r/gemini.md", "/r/.github/workflows/ci.yml"] {
         assert!(flag(path).is_some_and(|note| note.contains("a person should look")), "{path}");
     }
@@ -161,13 +161,13 @@ fn files_that_steer_agents_are_told_of() {
 /// Returns the verdicts of a configuration's rules on `Edit` and `Read` of a path: free, ask or denied.
 fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
     let config = Config::default().with_file(text, "test", true).unwrap();
-    let store = Memory::new(Path::new("/r"));
-    let place = store.admit(Path::new(path)).unwrap();
+    let store = MemoryStore::new(Path::new("/r"));
+    let place = store.resolve_path(Path::new(path)).unwrap();
     let guard = Guard { config: &config, store: &store, own: None };
     [Access::Write, Access::Read].map(|access| match guard.judge(&place, place.relative(), access) {
-        super::Verdict::Free => "free",
-        super::Verdict::Ask(_) => "ask",
-        super::Verdict::Denied(_) => "denied",
+        super::AccessVerdict::Free => "free",
+        super::AccessVerdict::Ask(_) => "ask",
+        super::AccessVerdict::Denied(_) => "denied",
     })
 }
 
@@ -197,17 +197,17 @@ fn deny_goes_before_ask_and_ask_before_allow() {
 fn a_projects_ask_does_not_lift_the_guard() {
     let config = Config::default().with_file("[policy]\nask = ['.vscode/**', 'a']\n", "emend.toml", false).unwrap();
     assert!(!may("/r/.vscode/settings.json", Access::Write, &config));
-    let store = Memory::new(Path::new("/r"));
+    let store = MemoryStore::new(Path::new("/r"));
     let guard = Guard { config: &config, store: &store, own: None };
-    assert!(guard.asks(&store.admit(Path::new("/r/a")).unwrap()).unwrap().is_some());
+    assert!(guard.asking_rule(&store.resolve_path(Path::new("/r/a")).unwrap()).unwrap().is_some());
 }
 
 #[test]
 fn documentation_is_a_matter_of_policy() {
-    let store = Memory::new(Path::new("/r"));
+    let store = MemoryStore::new(Path::new("/r"));
     let said = |text: &str, path: &str| {
         let config = Config::default().with_file(text, "test", true).unwrap();
-        let place = store.admit(Path::new(path)).unwrap();
+        let place = store.resolve_path(Path::new(path)).unwrap();
         super::documentation(&config, &place, config.documentation).map(|hit| hit.is_some())
     };
     let (ask, deny) = ("[policy]\ndocumentation = 'ask'\n", "[policy]\ndocumentation = 'deny'\n");

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// Removes defaults equal to an omitted field (`false`, `null` as a type), integer sizes, definitions that are used
 /// once (they are inlined), and descriptions that repeat the tool's own field of that name.
-pub(super) fn lean(schema: &mut Map<String, Value>) {
+pub(super) fn compact_schema(schema: &mut Map<String, Value>) {
     let mut whole = Value::Object(std::mem::take(schema));
     if let Some(Value::Object(definitions)) = whole.as_object_mut().and_then(|it| it.remove("$defs")) {
         inline(&mut whole, definitions);
@@ -147,7 +147,7 @@ fn once(value: &mut Value, said: &[(String, Value)]) {
 }
 
 /// Renames a field of a schema in place.
-pub(super) fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
+pub(super) fn rename_field(schema: &mut Map<String, Value>, name: &str, field: &str) {
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.iter_mut().filter(|it| **it == field).for_each(|it| *it = name.into());
     }
@@ -160,12 +160,12 @@ pub(super) fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::lean;
+    use super::compact_schema;
     use serde_json::{Map, Value, json};
 
     fn leaned(schema: Value) -> Value {
         let Value::Object(mut schema) = schema else { panic!() };
-        lean(&mut schema);
+        compact_schema(&mut schema);
         Value::Object(schema)
     }
 

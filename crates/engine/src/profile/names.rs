@@ -1,27 +1,27 @@
 //! Names of tools and fields as published by a profile, for the advice of errors.
 
-use super::{CELLS, NOTEBOOK, NOTEBOOK_PATH, Offer, Profile, all_profiles};
+use super::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all_profiles};
 use emendate_core::Vocabulary;
 use emendate_core::advice::json_call;
 use serde_json::{Map, Value, json};
 
 /// The names of a profile, for calls of one of its tools.
 #[derive(Clone, Copy)]
-pub(crate) struct OfferNames {
+pub(crate) struct ToolViewNames {
     profile: Option<&'static Profile>,
-    offer: &'static Offer,
+    offer: &'static ToolView,
 }
 
-impl Offer {
+impl ToolView {
     /// Returns the names of the profile that this tool belongs to.
-    pub(super) fn names(&'static self) -> OfferNames {
-        let profile = all_profiles().find(|profile| profile.offers.iter().any(|offer| std::ptr::eq(offer, self)));
-        OfferNames { profile, offer: self }
+    pub(super) fn names(&'static self) -> ToolViewNames {
+        let profile = all_profiles().find(|profile| profile.views.iter().any(|offer| std::ptr::eq(offer, self)));
+        ToolViewNames { profile, offer: self }
     }
 
     /// Returns the published name of a field of the tool, if it is published.
     pub fn published(&self, field: &str) -> Option<String> {
-        let renamed = self.renamed.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
+        let renamed = self.renamed_fields.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
         let name = renamed.unwrap_or(field);
         let schema = self.schema();
         let has = |schema: &Map<String, Value>| schema.get("properties").is_some_and(|it| it.get(name).is_some());
@@ -34,27 +34,27 @@ impl Offer {
     }
 }
 
-impl OfferNames {
-    fn offers(&self) -> &'static [Offer] {
-        self.profile.map_or(&[], |profile| profile.offers)
+impl ToolViewNames {
+    fn offers(&self) -> &'static [ToolView] {
+        self.profile.map_or(&[], |profile| profile.views)
     }
 
-    fn offer_of(&self, tool: &str) -> Option<&'static Offer> {
+    fn offer_of(&self, tool: &str) -> Option<&'static ToolView> {
         let of = |tool: &str| self.offers().iter().find(|offer| offer.tool == tool);
         of(tool).or_else(|| match tool {
             "edit" => of("multi_edit"),
             "multi_edit" => of("edit"),
-            NOTEBOOK => self.offers().iter().find(|offer| offer.cells),
+            NOTEBOOK_TOOL => self.offers().iter().find(|offer| offer.cells),
             _ => None,
         })
     }
 
-    fn editor(&self) -> Option<&'static Offer> {
+    fn editor(&self) -> Option<&'static ToolView> {
         self.offers().iter().find(|offer| offer.tool == "text_editor")
     }
 }
 
-impl Vocabulary for OfferNames {
+impl Vocabulary for ToolViewNames {
     fn tool(&self, name: &str) -> Option<String> {
         self.offer_of(name).map(|offer| offer.name.to_owned())
     }
@@ -77,11 +77,11 @@ impl Vocabulary for OfferNames {
             let editor = self.editor().filter(|_| tool == "read")?;
             return Some(json_call(editor.name, &viewed(fields)?));
         };
-        let by_cells = tool == NOTEBOOK && offer.tool != NOTEBOOK;
+        let by_cells = tool == NOTEBOOK_TOOL && offer.tool != NOTEBOOK_TOOL;
         let mut out = Map::new();
         for (field, value) in fields {
             let field = if by_cells && field == NOTEBOOK_PATH { "file_path" } else { field };
-            let known = !by_cells || field == "file_path" || CELLS.contains(&field);
+            let known = !by_cells || field == "file_path" || CELL_FIELDS.contains(&field);
             out.insert(offer.published(field).filter(|_| known)?, value.clone());
         }
         Some(json_call(offer.name, &out))

@@ -1,11 +1,11 @@
 //! Profiles with the names and fields of other agents' tools, and the tools of Claude Code as its hooks see them.
 
-use super::{Offer, Profile, SHORT_UNDO, WORDED_READ, all};
+use super::{ANCHORED_READ_PROMPT, Profile, SHORT_UNDO_PROMPT, ToolView, all};
 use emendate_core::formats::text_editor;
 
-const WITH_PATH: &[(&str, &str)] = &[("path", "file_path")];
+const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];
 
-const REPLACE_IN_FILE: &str = "\
+const REPLACE_IN_FILE_PROMPT: &str = "\
 Replaces parts of a file that was read before. diff holds one or more blocks: a line ------- SEARCH, lines of the file exactly as they are, a \
 line =======, the new lines, a line +++++++ REPLACE. Each SEARCH part must be unique in the file; all blocks are applied or none.";
 
@@ -16,33 +16,43 @@ pub(super) const CLINE: Profile = Profile {
     instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
 written and the reply says what to send instead. Paths are absolute.",
     counts_as_read: true,
-    offers: &[
-        Offer { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), renamed: WITH_PATH, ..all("read") },
-        Offer { name: "write_to_file", fields: Some(&["file_path", "content"]), renamed: WITH_PATH, ..all("write") },
-        Offer {
+    views: &[
+        ToolView {
+            name: "read_file",
+            fields: Some(&["file_path", "offset", "limit"]),
+            renamed_fields: PATH_RENAMES,
+            ..all("read")
+        },
+        ToolView {
+            name: "write_to_file",
+            fields: Some(&["file_path", "content"]),
+            renamed_fields: PATH_RENAMES,
+            ..all("write")
+        },
+        ToolView {
             name: "replace_in_file",
             fields: Some(&["file", "input"]),
             required: Some(&["path", "diff"]),
-            renamed: &[("path", "file"), ("diff", "input")],
-            prompt: Some(REPLACE_IN_FILE),
-            described: &[("path", "The path of the file."), ("diff", "The SEARCH/REPLACE blocks.")],
+            renamed_fields: &[("path", "file"), ("diff", "input")],
+            prompt: Some(REPLACE_IN_FILE_PROMPT),
+            descriptions: &[("path", "The path of the file."), ("diff", "The SEARCH/REPLACE blocks.")],
             ..all("apply")
         },
     ],
 };
 
-const CAMEL_CASE: &[(&str, &str)] = &[
+const CAMEL_CASE_RENAMES: &[(&str, &str)] = &[
     ("filePath", "file_path"),
     ("oldString", "old_string"),
     ("newString", "new_string"),
     ("replaceAll", "replace_all"),
 ];
 
-const OPENCODE_EDIT: &str = "\
+const OPENCODE_EDIT_PROMPT: &str = "\
 Replaces text in a file that was read before. Copy oldString from what read shows behind the line number, with its exact indentation. It must \
 be unique in the file, or set replaceAll. An empty newString deletes.";
 
-const OPENCODE_MULTIEDIT: &str = "\
+const OPENCODE_MULTIEDIT_PROMPT: &str = "\
 Makes several replacements in one file that was read before, all or none. Each oldString is looked for in the file as it was read, and must \
 be unique there.";
 
@@ -53,29 +63,29 @@ pub(super) const OPENCODE: Profile = Profile {
     instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
 written and the reply says what to send instead. Paths are absolute.",
     counts_as_read: true,
-    offers: &[
-        Offer { fields: Some(&["file_path", "offset", "limit"]), renamed: CAMEL_CASE, ..all("read") },
-        Offer {
+    views: &[
+        ToolView { fields: Some(&["file_path", "offset", "limit"]), renamed_fields: CAMEL_CASE_RENAMES, ..all("read") },
+        ToolView {
             fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
             required: Some(&["filePath", "oldString", "newString"]),
-            renamed: CAMEL_CASE,
-            prompt: Some(OPENCODE_EDIT),
-            described: &[
+            renamed_fields: CAMEL_CASE_RENAMES,
+            prompt: Some(OPENCODE_EDIT_PROMPT),
+            descriptions: &[
                 ("oldString", "The text to replace."),
                 ("newString", "The text to put in its place."),
                 ("replaceAll", "Replace all occurrences (default false)."),
             ],
             ..all("edit")
         },
-        Offer {
+        ToolView {
             name: "multiedit",
             fields: Some(&["file_path", "edits"]),
-            in_entries: Some(&["old_string", "new_string", "replace_all"]),
-            renamed: CAMEL_CASE,
-            prompt: Some(OPENCODE_MULTIEDIT),
+            entry_fields: Some(&["old_string", "new_string", "replace_all"]),
+            renamed_fields: CAMEL_CASE_RENAMES,
+            prompt: Some(OPENCODE_MULTIEDIT_PROMPT),
             ..all("multi_edit")
         },
-        Offer { fields: Some(&["file_path", "content"]), renamed: CAMEL_CASE, ..all("write") },
+        ToolView { fields: Some(&["file_path", "content"]), renamed_fields: CAMEL_CASE_RENAMES, ..all("write") },
     ],
 };
 
@@ -86,11 +96,11 @@ pub(super) const OPENHANDS: Profile = Profile {
     instructions: "View a file before it is changed. If a call fails, nothing was written and the reply says what to send instead. Paths are \
 absolute.",
     counts_as_read: true,
-    offers: &[Offer {
+    views: &[ToolView {
         name: "str_replace_editor",
         fields: Some(&["command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range"]),
         prompt: Some(text_editor::PROMPT),
-        described: &[(
+        descriptions: &[(
             "new_str",
             "For str_replace: the text to put in place of old_str; for insert: the lines to insert.",
         )],
@@ -105,24 +115,29 @@ pub(super) const DIRAC: Profile = Profile {
     instructions: "Read a file to see the words of its lines, then edit it by them. If a call fails, nothing was written and the reply says \
 what to send instead. Paths are absolute.",
     counts_as_read: true,
-    offers: &[
-        Offer {
+    views: &[
+        ToolView {
             name: "read_file",
             fields: Some(&["file_path", "offset", "limit"]),
-            renamed: WITH_PATH,
-            prompt: Some(WORDED_READ),
-            marks: Some("anchors"),
+            renamed_fields: PATH_RENAMES,
+            prompt: Some(ANCHORED_READ_PROMPT),
+            line_format: Some("anchors"),
             ..all("read")
         },
-        Offer { name: "edit_file", fields: Some(&["path", "edits", "files"]), ..all("edit_anchors") },
-        Offer {
+        ToolView { name: "edit_file", fields: Some(&["path", "edits", "files"]), ..all("edit_anchors") },
+        ToolView {
             name: "write_to_file",
             fields: Some(&["file_path", "content"]),
-            renamed: WITH_PATH,
-            marks: Some("anchors"),
+            renamed_fields: PATH_RENAMES,
+            line_format: Some("anchors"),
             ..all("write")
         },
-        Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("anchors"), ..all("undo") },
+        ToolView {
+            fields: Some(&["id", "redo"]),
+            prompt: Some(SHORT_UNDO_PROMPT),
+            line_format: Some("anchors"),
+            ..all("undo")
+        },
     ],
 };
 
@@ -132,22 +147,22 @@ pub(super) static CLAUDE_CODE: Profile = Profile {
     summary: "the tools of Claude Code itself, for its hooks",
     instructions: "",
     counts_as_read: false,
-    offers: &[
-        Offer { name: "Read", fields: Some(&["file_path", "offset", "limit", "pages"]), ..all("read") },
-        Offer {
+    views: &[
+        ToolView { name: "Read", fields: Some(&["file_path", "offset", "limit", "pages"]), ..all("read") },
+        ToolView {
             name: "Edit",
             fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
             required: Some(&["file_path", "old_string", "new_string"]),
             ..all("edit")
         },
-        Offer {
+        ToolView {
             name: "MultiEdit",
             fields: Some(&["file_path", "edits"]),
-            in_entries: Some(&["old_string", "new_string", "replace_all"]),
+            entry_fields: Some(&["old_string", "new_string", "replace_all"]),
             ..all("multi_edit")
         },
-        Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
-        Offer {
+        ToolView { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+        ToolView {
             name: "NotebookEdit",
             fields: Some(&["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"]),
             ..all("notebook_edit")

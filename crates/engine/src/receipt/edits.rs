@@ -1,8 +1,8 @@
 //! The edits of a call in its reply: their texts, and the patches of their own.
 
-use crate::plan::Plan;
+use crate::plan::FilePlan;
 use emendate_core::explain;
-use emendate_core::{Outcome, Tier};
+use emendate_core::{OpOutcome, Tier};
 use serde_json::{Value, json};
 
 /// Operations whose own diffs a reply lists.
@@ -13,12 +13,12 @@ const LOOKED_AT: usize = 4 << 20;
 /// Adds the texts of the call: those of its only edit, even if a person corrected it, or those of each of several
 /// edits. Returns the number of edits with whole patches of their own, and the number of edits that could have one.
 pub(super) fn texts_of_ops(
-    plan: &Plan,
+    plan: &FilePlan,
     replace_all: bool,
     room: usize,
     put: &mut dyn FnMut(&str, Value),
 ) -> (usize, usize) {
-    let mut texts = |op: &Outcome| {
+    let mut texts = |op: &OpOutcome| {
         put("oldString", op.old.clone().into());
         put("newString", op.new.clone().into());
         put("replaceAll", replace_all.into());
@@ -41,9 +41,9 @@ pub(super) fn texts_of_ops(
 
 /// Converts each edit with its own summary to JSON; the first ones with their own diffs, which take at most about
 /// `room` bytes together. The numbers are those of [`texts_of_ops`].
-fn per_edit(plan: &Plan, mut room: usize) -> (Value, (usize, usize)) {
+fn per_edit(plan: &FilePlan, mut room: usize) -> (Value, (usize, usize)) {
     let (mut looked_at, mut whole, mut able) = (0, 0, 0);
-    let one = |(nth, op): (usize, &Outcome)| {
+    let one = |(nth, op): (usize, &OpOutcome)| {
         let mut out = json!({
             "index": op.op,
             "oldString": op.old,
@@ -56,7 +56,7 @@ fn per_edit(plan: &Plan, mut room: usize) -> (Value, (usize, usize)) {
         let fits = op.changes.base() == plan.before.id();
         able += usize::from(fits);
         if fits && nth < LISTED && room > 0 && looked_at < LOOKED_AT {
-            let hunks = explain::brief(&plan.before, &op.changes, 1, room);
+            let hunks = explain::reply_hunks(&plan.before, &op.changes, 1, room);
             for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
                 room = room.saturating_sub(line.text.len());
                 looked_at += line.text.len() + line.window.before + line.window.after;
@@ -71,7 +71,7 @@ fn per_edit(plan: &Plan, mut room: usize) -> (Value, (usize, usize)) {
     (edits, (whole, able))
 }
 
-fn summary(op: &Outcome) -> String {
+fn summary(op: &OpOutcome) -> String {
     let cut = |text: &str| {
         let line = text.trim().lines().next().unwrap_or_default();
         let short: String = line.chars().take(40).collect();

@@ -1,22 +1,22 @@
 //! Scan of many files by a few threads: the bottleneck is the file system, which more threads do not make faster.
 
-use super::what::What;
-use crate::engine::{Engine, Opened};
+use super::query::ReplaceQuery;
+use crate::call_handle::CallHandle;
+use crate::engine::{Engine, LoadedFile};
 use crate::notebook;
 use crate::policy::Access;
-use crate::watch::Watch;
-use emendate_core::{Code, Error, Resolved, Result, work};
-use emendate_fs::Place;
+use emendate_core::{Code, Error, ResolvedEdit, Result, work};
+use emendate_fs::SafePath;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Threads that read files.
-const THREADS: usize = 4;
+const SCAN_THREADS: usize = 4;
 /// Files that a thread takes at a time; more files than this use several threads.
-const BATCH: usize = 32;
+const FILES_PER_BATCH: usize = 32;
 
 /// The result of scanning a file.
-pub(super) enum Looked {
+pub(super) enum FileFinding {
     /// It does not contain the text.
     Without,
     /// It is binary.
@@ -24,7 +24,7 @@ pub(super) enum Looked {
     /// It vanished, is too large or cannot be opened.
     Unread,
     /// It contains the text, in this number of places.
-    With(Box<Opened>, Resolved, usize),
+    With(Box<LoadedFile>, ResolvedEdit, usize),
     /// It contains the text, and may not be edited.
     Guarded,
     /// It contains the text, and the new one cannot be written.
@@ -34,15 +34,22 @@ pub(super) enum Looked {
 /// Scans all files; returns one result each, in their order.
 ///
 /// Errors: `call.cancelled`.
-pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch: &Watch) -> Result<Vec<Looked>> {
+pub(super) fn scan_files(
+    engine: &Engine,
+    places: &[SafePath],
+    what: &ReplaceQuery,
+    watch: &CallHandle,
+) -> Result<Vec<FileFinding>> {
     let next = AtomicUsize::new(0);
     let meter = work::current();
     let look = || {
         let _entered = meter.as_ref().map(work::Meter::enter);
         let mut done = Vec::new();
         loop {
-            let from = next.fetch_add(BATCH, Ordering::Relaxed);
-            let Some(batch) = places.get(from..places.len().min(from + BATCH)).filter(|batch| !batch.is_empty()) else {
+            let from = next.fetch_add(FILES_PER_BATCH, Ordering::Relaxed);
+            let Some(batch) =
+                places.get(from..places.len().min(from + FILES_PER_BATCH)).filter(|batch| !batch.is_empty())
+            else {
                 return done;
             };
             for (at, place) in (from..).zip(batch) {
@@ -54,9 +61,9 @@ pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch:
             }
         }
     };
-    let wanted = thread::available_parallelism().map_or(1, |count| count.get().clamp(2, THREADS));
-    let threads = wanted.min(places.len().div_ceil(BATCH)).max(1);
-    let mut all: Vec<(usize, Looked)> = thread::scope(|scope| {
+    let wanted = thread::available_parallelism().map_or(1, |count| count.get().clamp(2, SCAN_THREADS));
+    let threads = wanted.min(places.len().div_ceil(FILES_PER_BATCH)).max(1);
+    let mut all: Vec<(usize, FileFinding)> = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(look)).collect();
         let mut all = look();
         // A thread that panicked leaves files out, which is detected below.
@@ -72,19 +79,23 @@ pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch:
     Ok(all.into_iter().map(|(_, looked)| looked).collect())
 }
 
-fn look_at(engine: &Engine, place: &Place, what: &What) -> Looked {
+fn look_at(engine: &Engine, place: &SafePath, what: &ReplaceQuery) -> FileFinding {
     let now = match engine.snapshot(place, None, "") {
         Ok(Some(now)) => now,
-        Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => return Looked::Binary,
-        Ok(None) | Err(_) => return Looked::Unread,
+        Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => {
+            return FileFinding::Binary;
+        }
+        Ok(None) | Err(_) => return FileFinding::Unread,
     };
     match what.change(&now.snapshot) {
-        Ok(Some(_)) if !notebook::is_named(place) && engine.may(place, Access::Write).is_err() => Looked::Guarded,
-        Ok(Some((resolved, places))) => Looked::With(Box::new(now), resolved, places),
+        Ok(Some(_)) if !notebook::is_named(place) && engine.check_access(place, Access::Write).is_err() => {
+            FileFinding::Guarded
+        }
+        Ok(Some((resolved, places))) => FileFinding::With(Box::new(now), resolved, places),
         Ok(None) => {
             engine.recycle(now.snapshot);
-            Looked::Without
+            FileFinding::Without
         }
-        Err(error) => Looked::Failed(error),
+        Err(error) => FileFinding::Failed(error),
     }
 }

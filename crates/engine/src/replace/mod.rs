@@ -2,43 +2,44 @@
 //! operation for all files or none.
 
 mod gather;
-mod told;
-mod what;
+mod query;
+mod render;
 
-use crate::caller::{Caller, Unread};
-use crate::engine::{Engine, Opened};
+use crate::call_context::{CallContext, UnreadPolicy};
+use crate::call_handle::{CallHandle, CallPhase};
+use crate::engine::{Engine, LoadedFile};
+use crate::history_stores::key;
 use crate::limits::check_together;
-use crate::log::Cause;
+use crate::log::CallOrigin;
 use crate::notebook;
-use crate::plan::Plan;
+use crate::plan::FilePlan;
 use crate::policy::Access;
 use crate::reply::Answer;
-use crate::search::{Scope, Walked};
-use crate::shelves::key;
-use crate::watch::{Step, Watch};
-use emendate_core::{Code, Error, Resolved, Result, formats};
-use emendate_fs::{MAX_PATH, Place};
-use emendate_history::{Lines, Record};
-use gather::{Looked, look_at_all};
+use crate::search::{WalkFilter, WalkStats};
+use emendate_core::{Code, Error, ResolvedEdit, Result, formats};
+use emendate_fs::{PATH_MAX_BYTES, SafePath};
+use emendate_history::{LineSet, Record};
+use gather::{FileFinding, scan_files};
+use query::ReplaceQuery;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::Path;
-use what::What;
 
 /// Files that one call may change.
-pub(crate) const MOST_REPLACED: usize = 10_000;
+pub(crate) const REPLACED_FILES_MAX: usize = 10_000;
 /// Advice where too much would change.
 const NARROWER: &str = "Narrow path or glob, and send several calls. Nothing was written.";
 /// Files whose failures are reported.
-const FAILURES: usize = 20;
+const REPORTED_FAILURES_MAX: usize = 20;
 
 /// The input of `replace_in_files`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct ReplaceInput {
     /// The absolute path of the folder or file.
     path: String,
     /// The text to replace everywhere, exactly as in the files.
@@ -89,15 +90,15 @@ pub(crate) struct Args {
 
 /// The matches below the directory.
 #[derive(Default)]
-pub(crate) struct Found {
-    pub(crate) plans: Vec<Plan>,
+pub(crate) struct ReplaceMatches {
+    pub(crate) plans: Vec<FilePlan>,
     /// Replacements in each file.
     pub(crate) places: Vec<usize>,
     pub(crate) searched: usize,
-    pub(crate) left: Left,
+    pub(crate) left: SkippedFiles,
 }
 
-impl Found {
+impl ReplaceMatches {
     fn total(&self) -> usize {
         self.places.iter().sum()
     }
@@ -105,7 +106,7 @@ impl Found {
 
 /// Skipped files.
 #[derive(Clone, Default)]
-pub(crate) struct Left {
+pub(crate) struct SkippedFiles {
     /// They contain the text and may not be edited.
     pub(crate) guarded: Vec<String>,
     /// They contain the text and are notebooks.
@@ -120,17 +121,17 @@ pub(crate) struct Left {
 
 impl Engine {
     /// Runs the tool `replace_in_files`.
-    pub(crate) fn replace_in_files(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
-        self.rules_are_known()?;
-        let mut cause = Cause::new(tool, &input);
-        let args: Args = formats::from_json(formats::Input::Json(input))?;
+    pub(crate) fn replace_in_files(&self, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
+        self.check_config_readable()?;
+        let mut cause = CallOrigin::new(tool, &input);
+        let args: ReplaceInput = formats::from_json(formats::FormatInput::Json(input))?;
         cause.allows_invalid = args.allow_invalid;
         cause.irreversible = args.irreversible;
         cause.repeat = args.repeat;
-        let what = What::new(&args)?;
+        let what = ReplaceQuery::new(&args)?;
         let dry_run = args.dry_run || caller.dry_run;
-        let watch = caller.watch.clone().unwrap_or_default();
-        let (mut places, mut searched, mut left) = (Vec::new(), 0, Left::default());
+        let watch = caller.handle.clone().unwrap_or_default();
+        let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());
         let plan = || {
             let mut found = self.found_in_files(caller, &args, &what, &watch)?;
             check_counts(caller, &args, &found, dry_run)?;
@@ -138,9 +139,9 @@ impl Engine {
             (places, searched, left) = (found.places, found.searched, found.left);
             Ok(found.plans)
         };
-        let mut receipts = self.carry_out(caller, cause, dry_run, plan)?;
+        let mut receipts = self.plan_and_commit(caller, cause, dry_run, plan)?;
         self.diagnose(&mut receipts);
-        let answer = told::answer(&receipts, &places, searched, &left, dry_run);
+        let answer = render::answer(&receipts, &places, searched, &left, dry_run);
         for receipt in receipts {
             self.finish(receipt.into_plan());
         }
@@ -151,23 +152,29 @@ impl Engine {
     ///
     /// Errors: `match.not_found` if no file has the text; `call.too_large`; every file that has the text and cannot
     /// take the new one; `call.cancelled`.
-    fn found_in_files(&self, caller: &Caller, args: &Args, what: &What, watch: &Watch) -> Result<Found> {
+    fn found_in_files(
+        &self,
+        caller: &CallContext,
+        args: &ReplaceInput,
+        what: &ReplaceQuery,
+        watch: &CallHandle,
+    ) -> Result<ReplaceMatches> {
         let (places, walked) = self.files(args, watch)?;
-        watch.begin(Step::Reading, places.len());
-        let looked = look_at_all(self, &places, what, watch)?;
-        let mut found = Found { searched: places.len(), ..Found::default() };
+        watch.begin(CallPhase::Reading, places.len());
+        let looked = scan_files(self, &places, what, watch)?;
+        let mut found = ReplaceMatches { searched: places.len(), ..ReplaceMatches::default() };
         (found.left.denied, found.left.closed) = (walked.denied, walked.closed);
         found.left.unread = walked.unreached;
         let (mut failed, mut bytes, mut names) = (Vec::new(), 0, HashSet::new());
         let mut changing = Vec::new();
         for (place, looked) in places.into_iter().zip(looked) {
             match looked {
-                Looked::Without => {}
-                Looked::Binary => found.left.binary += 1,
-                Looked::Unread => found.left.unread += 1,
-                Looked::Guarded => found.left.guarded.push(place.shown()),
-                Looked::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
-                Looked::With(now, resolved, count) => {
+                FileFinding::Without => {}
+                FileFinding::Binary => found.left.binary += 1,
+                FileFinding::Unread => found.left.unread += 1,
+                FileFinding::Guarded => found.left.guarded.push(place.shown()),
+                FileFinding::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
+                FileFinding::With(now, resolved, count) => {
                     let now = *now;
                     bytes += now.snapshot.raw().len().max(resolved.changes.len_after(&now.snapshot));
                     if notebook::is_named(&place) {
@@ -179,16 +186,16 @@ impl Engine {
                     }
                 }
             }
-            if changing.len() > MOST_REPLACED {
+            if changing.len() > REPLACED_FILES_MAX {
                 return Err(too_many());
             }
             check_together(changing.len(), bytes).map_err(|error| error.next(NARROWER))?;
         }
         let of = changing.len() + failed.len();
-        failed.truncate(FAILURES);
-        match Error::all(failed, of) {
+        failed.truncate(REPORTED_FAILURES_MAX);
+        match Error::combine(failed, of) {
             Some(error) => Err(error),
-            None if changing.is_empty() => Err(told::nowhere(&args.path, &found)),
+            None if changing.is_empty() => Err(render::not_found(&args.path, &found)),
             None => {
                 found.plans = self.plans_of(caller, changing)?;
                 Ok(found)
@@ -197,15 +204,15 @@ impl Engine {
     }
 
     /// Returns the files to scan.
-    fn files(&self, args: &Args, watch: &Watch) -> Result<(Vec<Place>, Walked)> {
-        let place = self.store().admit(Path::new(&args.path))?;
+    fn files(&self, args: &ReplaceInput, watch: &CallHandle) -> Result<(Vec<SafePath>, WalkStats)> {
+        let place = self.store().resolve_path(Path::new(&args.path))?;
         if self.store().list(&place)?.is_none() {
-            return Ok((vec![self.admit(&args.path, Access::Write)?], Walked::default()));
+            return Ok((vec![self.resolve_path(&args.path, Access::Write)?], WalkStats::default()));
         }
-        let globs = Scope::globs(place.absolute(), &args.glob)?;
-        let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore, watch: Some(watch.clone()) };
+        let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
+        let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: Some(watch.clone()) };
         let mut places = Vec::new();
-        watch.begin(Step::Listing, 0);
+        watch.begin(CallPhase::Listing, 0);
         let walked = self.walk(&place, &scope, &mut |place| {
             watch.advance(1);
             places.push(place.clone());
@@ -217,7 +224,7 @@ impl Engine {
                 .next("Name a folder further down, and send one call for each."));
         }
         if let Some((_, number)) = &walked.long {
-            let what = format!("{number} paths beneath {} have more than {MAX_PATH} bytes.", args.path);
+            let what = format!("{number} paths beneath {} have more than {PATH_MAX_BYTES} bytes.", args.path);
             return Err(Error::new(Code::CallTooLarge, what).next(
                 "Leave them out with a glob such as \"!name/**\", or name another directory. Nothing was written.",
             ));
@@ -227,39 +234,43 @@ impl Engine {
 
     /// Creates the plans. Replaced text was not shown, so it is not known afterwards either, unless the session had
     /// read it.
-    fn plans_of(&self, caller: &Caller, changing: Vec<(Place, Opened, Resolved)>) -> Result<Vec<Plan>> {
+    fn plans_of(
+        &self,
+        caller: &CallContext,
+        changing: Vec<(SafePath, LoadedFile, ResolvedEdit)>,
+    ) -> Result<Vec<FilePlan>> {
         // All files are below one directory, so they have one history.
         let Some((first, ..)) = changing.first() else { return Ok(Vec::new()) };
         let paths: Vec<&[u8]> = changing.iter().map(|(place, ..)| key(place)).collect();
         let known = self.sessions(first).latest_of(&caller.session, &paths)?;
-        let plan = |((place, now, resolved), known): ((Place, Opened, Resolved), Option<Record>)| {
+        let plan = |((place, now, resolved), known): ((SafePath, LoadedFile, ResolvedEdit), Option<Record>)| {
             let known = known.filter(|record| record.content == now.snapshot.id());
             let unseen = known.is_none();
-            let lines = known.map_or_else(Lines::all, |record| {
-                crate::seen::after_writing(&record.lines, &now.snapshot, &resolved.changes)
+            let lines = known.map_or_else(LineSet::all, |record| {
+                crate::base::after_writing(&record.lines, &now.snapshot, &resolved.changes)
             });
-            Plan { unseen, ..Plan::edit(place, now, resolved, lines) }
+            FilePlan { unseen, ..FilePlan::edit(place, now, resolved, lines) }
         };
         Ok(changing.into_iter().zip(known).map(plan).collect())
     }
 }
 
 fn too_many() -> Error {
-    Error::new(Code::CallTooLarge, format!("More than {MOST_REPLACED} files would change.")).next(NARROWER)
+    Error::new(Code::CallTooLarge, format!("More than {REPLACED_FILES_MAX} files would change.")).next(NARROWER)
 }
 
 /// Checks the expected counts before anything is written. A model was shown none of the files, so it has to state the
 /// counts.
 ///
 /// Errors: `match.count`; `read.required` if a model states no count.
-fn check_counts(caller: &Caller, args: &Args, found: &Found, dry_run: bool) -> Result<()> {
+fn check_counts(caller: &CallContext, args: &ReplaceInput, found: &ReplaceMatches, dry_run: bool) -> Result<()> {
     let (places, files) = (found.total(), found.plans.len());
     let differs = |expected: Option<usize>, count: usize| expected.is_some_and(|expected| expected != count);
     if differs(args.expected, places) || differs(args.expected_files, files) {
-        return Err(told::miscounted(args, found));
+        return Err(render::wrong_count(args, found));
     }
-    if !dry_run && caller.unread == Unread::Deny && args.expected.is_none() {
-        return Err(told::uncounted(found));
+    if !dry_run && caller.unread == UnreadPolicy::Deny && args.expected.is_none() {
+        return Err(render::count_required(found));
     }
     Ok(())
 }

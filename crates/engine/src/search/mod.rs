@@ -2,48 +2,49 @@
 //! one version of their file, which is loaded whole first; a large file is streamed, and has no line format if it
 //! changed meanwhile.
 
-mod parts;
+mod large;
 mod pattern;
 mod walk;
 
-use crate::big::Sized;
-use crate::caller::Caller;
-use crate::engine::{Engine, Opened};
+use crate::call_context::CallContext;
+use crate::call_handle::CallPhase;
+use crate::engine::{Engine, LoadedFile};
+use crate::large::LoadedSource;
 use crate::log;
 use crate::policy::Access;
 use crate::raw_path;
 use crate::read;
 use crate::reply::Answer;
-use crate::watch::Step;
-use emendate_core::marks::{MARKS, Mark, Marks};
-use emendate_core::words::{Word, Words};
+use emendate_core::anchor_map::{AnchorMap, AnchorWord};
+use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, Error, Result, formats, work};
-use emendate_fs::{MAX_PATH, Place};
-use emendate_history::{How, Lines, Record};
+use emendate_fs::{PATH_MAX_BYTES, SafePath};
+use emendate_history::{LineSet, Record, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-pub(crate) use pattern::{Look, PATTERN_MAX, Pattern, matcher};
+pub(crate) use pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern, matcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-pub(crate) use walk::{GLOB_MAX, MOST_WALKED, Scope, Walked};
+pub(crate) use walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats};
 
 /// Hits shown by default, and the largest number that a call can request.
-const HITS: usize = 100;
-const MOST_HITS: usize = 2000;
+const HITS_DEFAULT: usize = 100;
+const HITS_MAX: usize = 2000;
 /// Context lines of a hit.
-const CONTEXT: usize = 50;
+const CONTEXT_LINES_MAX: usize = 50;
 /// Bytes of a row in addition to its text.
-const ROW: usize = 40;
+const ROW_OVERHEAD_BYTES: usize = 40;
 /// Bytes of all files of one search. Regular expressions take time proportional to them, so this bounds the time too.
-const BYTES: usize = 512 << 20;
+const SEARCHED_BYTES_MAX: usize = 512 << 20;
 
 /// The input of `search`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct SearchInput {
     /// A regular expression (ripgrep's syntax), or plain text with literal.
     pattern: String,
     /// The absolute path of the folder or file to search.
@@ -79,11 +80,11 @@ pub(crate) struct Args {
 }
 
 /// The query, and the results so far.
-struct Search<'a> {
+struct SearchRun<'a> {
     engine: &'a Engine,
-    caller: &'a Caller,
-    marks: &'static Marks,
-    pattern: Pattern,
+    caller: &'a CallContext,
+    marks: &'static LineFormat,
+    pattern: SearchPattern,
     searcher: Searcher,
     multiline: bool,
     limit: usize,
@@ -108,27 +109,30 @@ struct Search<'a> {
 
 impl Engine {
     /// Runs the tool `search`.
-    pub(crate) fn search(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+    pub(crate) fn search(&self, caller: &CallContext, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take_beside(&mut input, "path")?;
-        let args: Args = formats::from_json(formats::Input::Json(input))?;
-        let marks = args.format.as_deref().map_or(Ok(caller.marks.unwrap_or(&MARKS[0])), read::marks)?;
-        let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
-        let look = Look { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
-        let mut search = Search {
+        let args: SearchInput = formats::from_json(formats::FormatInput::Json(input))?;
+        let marks = args
+            .format
+            .as_deref()
+            .map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), read::line_format_named)?;
+        let place = self.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+        let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
+        let mut search = SearchRun {
             engine: self,
             caller,
             marks,
-            pattern: Pattern::new(&args.pattern, look)?,
+            pattern: SearchPattern::new(&args.pattern, look)?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
                 .multi_line(args.multiline)
-                .before_context(args.context.min(CONTEXT))
-                .after_context(args.context.min(CONTEXT))
+                .before_context(args.context.min(CONTEXT_LINES_MAX))
+                .after_context(args.context.min(CONTEXT_LINES_MAX))
                 .binary_detection(BinaryDetection::none())
                 .bom_sniffing(false)
                 .build(),
             multiline: args.multiline,
-            limit: args.limit.unwrap_or(HITS).clamp(1, MOST_HITS),
+            limit: args.limit.unwrap_or(HITS_DEFAULT).clamp(1, HITS_MAX),
             // The rest is for notes.
             most: self.reply_limits(caller).text * 3 / 4,
             text: String::new(),
@@ -144,18 +148,18 @@ impl Engine {
             unkept: None,
         };
         let walked = if self.store().list(&place)?.is_some() {
-            let globs = Scope::globs(place.absolute(), &args.glob)?;
-            let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.watch.clone() };
-            caller.begin(Step::Reading, 0);
+            let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
+            let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
+            caller.begin(CallPhase::Reading, 0);
             let walked = self.walk(&place, &scope, &mut |place| search.file(place))?;
-            caller.go_on()?;
+            caller.check_cancelled()?;
             walked
         } else {
-            let place = self.admit(place.asked(), Access::Read)?;
+            let place = self.resolve_path(place.requested(), Access::Read)?;
             if search.look_into(&place, None)?.is_none() {
-                return Err(self.missing(&place, caller));
+                return Err(self.file_not_found(&place, caller));
             }
-            Walked::default()
+            WalkStats::default()
         };
         Ok(search.answer(&place.shown(), &walked))
     }
@@ -165,30 +169,30 @@ impl Engine {
 fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a glob, or a list of globs")]
-    enum Either {
+    enum OneOrMany {
         One(String),
         Many(Vec<String>),
     }
-    Ok(match Either::deserialize(from)? {
-        Either::One(glob) => vec![glob],
-        Either::Many(globs) => globs,
+    Ok(match OneOrMany::deserialize(from)? {
+        OneOrMany::One(glob) => vec![glob],
+        OneOrMany::Many(globs) => globs,
     })
 }
 
-const TOO_LARGE: &str = "of more than 536870912 bytes (search it by its own path)";
-const _: () = assert!(BYTES == 536_870_912);
+const TOO_LARGE_NOTE: &str = "of more than 536870912 bytes (search it by its own path)";
+const _: () = assert!(SEARCHED_BYTES_MAX == 536_870_912);
 /// Characters shown of a path that is too long.
-const LONG_SHOWN: usize = 200;
-const CHANGES: &str = "it changes while it is searched: read these lines before you edit them";
+const LONG_PATH_CHARS: usize = 200;
+const CHANGES_MEANWHILE: &str = "it changes while it is searched: read these lines before you edit them";
 
 fn failed(error: &std::io::Error) -> Error {
     Error::new(Code::InternalBug, format!("The search failed: {error}."))
 }
 
-impl Search<'_> {
+impl SearchRun<'_> {
     /// Searches a file found by the walk; files that cannot be read as text are counted.
-    fn file(&mut self, place: &Place) -> Result<ControlFlow<()>> {
-        match self.look_into(place, Some(BYTES as u64)) {
+    fn file(&mut self, place: &SafePath) -> Result<ControlFlow<()>> {
+        match self.look_into(place, Some(SEARCHED_BYTES_MAX as u64)) {
             Ok(_) => {}
             Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.binary += 1,
             Err(error) if matches!(error.code(), Code::CallCancelled | Code::CallTooMuchWork | Code::InternalBug) => {
@@ -201,20 +205,20 @@ impl Search<'_> {
     }
 
     /// Searches a file; `None` if it does not exist. A file of more than `most` bytes is skipped.
-    fn look_into(&mut self, place: &Place, most: Option<u64>) -> Result<Option<()>> {
-        let version = match self.engine.sized(place)? {
-            Sized::Whole(version) => version,
-            Sized::Big(source) if most.is_some_and(|most| source.stamp().size > most) => {
+    fn look_into(&mut self, place: &SafePath, most: Option<u64>) -> Result<Option<()>> {
+        let version = match self.engine.load_sized(place)? {
+            LoadedSource::Whole(version) => version,
+            LoadedSource::Big(source) if most.is_some_and(|most| source.meta().size > most) => {
                 self.large += 1;
                 return Ok(Some(()));
             }
-            Sized::Big(source) => match self.in_parts(place, source)? {
+            LoadedSource::Big(source) => match self.search_large(place, source)? {
                 Some(()) => return Ok(Some(())),
                 None => self.engine.version(place)?,
             },
         };
         let Some(version) = version else { return Ok(None) };
-        let opened = self.engine.decoded(place, version, None, "")?;
+        let opened = self.engine.load_decoded(place, version, None, "")?;
         let mut rows = self.rows_of(place);
         let text = opened.snapshot.text();
         work::spend_bytes(text.len())?;
@@ -230,27 +234,27 @@ impl Search<'_> {
     }
 
     /// Creates the rows for a file, with the room left in the reply.
-    fn rows_of(&self, place: &Place) -> Rows {
-        let room = self.most.saturating_sub(self.text.len() + place.shown().len() + ROW);
-        Rows::new(self.limit - self.hits, room)
+    fn rows_of(&self, place: &SafePath) -> ShownLines {
+        let room = self.most.saturating_sub(self.text.len() + place.shown().len() + ROW_OVERHEAD_BYTES);
+        ShownLines::new(self.limit - self.hits, room)
     }
 
     /// Counts a file that was searched.
-    fn searched(&mut self, bytes: usize, rows: &Rows) {
+    fn searched(&mut self, bytes: usize, rows: &ShownLines) {
         self.searched += 1;
         self.bytes += bytes;
         if rows.full {
             self.cut = Some("the reply would be too long");
         } else if rows.more {
             self.cut = Some("there are more hits");
-        } else if self.bytes > BYTES {
+        } else if self.bytes > SEARCHED_BYTES_MAX {
             self.cut = Some("there was too much to search");
         }
     }
 
     /// Checks for a secret under another name, only if lines of it would be shown.
-    fn may_show(&self, place: &Place) -> bool {
-        self.engine.may(place, Access::Read).is_ok()
+    fn may_show(&self, place: &SafePath) -> bool {
+        self.engine.check_access(place, Access::Read).is_ok()
     }
 
     fn deny(&mut self) {
@@ -260,7 +264,7 @@ impl Search<'_> {
 
     /// Appends the rows of a file, and records them as read from that version; without a version they have no line
     /// format.
-    fn show(&mut self, place: &Place, opened: Option<&Opened>, rows: &Rows) -> Result<()> {
+    fn show(&mut self, place: &SafePath, opened: Option<&LoadedFile>, rows: &ShownLines) -> Result<()> {
         self.hits += rows.hits.len();
         let mut block = String::new();
         if !self.text.is_empty() {
@@ -271,22 +275,26 @@ impl Search<'_> {
         let header = header.map(|(header, tag)| header.line(&name(), tag));
         let plain = || match opened {
             Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
-            None => format!("{} ({CHANGES})", place.shown()),
+            None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
         };
         let _ = writeln!(block, "{}", header.clone().unwrap_or_else(plain));
-        let words = opened.filter(|_| self.marks.words);
-        let words = words.map(|it| self.engine.words(place, &it.snapshot)).transpose()?;
-        let words = words.as_ref().map_or(&[][..], Words::all);
-        let marks = if opened.is_some() { self.marks } else { &MARKS[0] };
+        let words = opened.filter(|_| self.marks.anchors);
+        let words = words.map(|it| self.engine.anchor_map(place, &it.snapshot)).transpose()?;
+        let words = words.as_ref().map_or(&[][..], AnchorMap::words);
+        let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
         let (lines, ranges) = render(&mut block, (marks, words), rows);
         self.text.push_str(&block);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
-        file.extend(raw_path::unless_shown(place.absolute()).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
-        if let Some(Opened { snapshot, stamp, racy }) = opened {
+        file.extend(
+            raw_path::base64_if_needed(place.absolute())
+                .map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())),
+        );
+        if let Some(LoadedFile { snapshot, stamp, racy }) = opened {
             let (content, stamp, racy) = (snapshot.id(), *stamp, *racy);
-            let record = Record { content, stamp, racy, lines, how: How::Read, offset: None, limit: None };
-            let unkept = self.engine.remember(self.caller, place, &record, &log::body(place, snapshot));
+            let record =
+                Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset: None, limit: None };
+            let unkept = self.engine.remember(self.caller, place, &record, &log::stored_body(place, snapshot));
             self.unkept = self.unkept.take().or(unkept);
             file.insert("tag".to_owned(), content.tag().to_string().into());
         }
@@ -297,7 +305,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn answer(self, beneath: &str, walked: &Walked) -> Answer {
+    fn answer(self, beneath: &str, walked: &WalkStats) -> Answer {
         let mut notes = Vec::new();
         let count = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
@@ -315,7 +323,7 @@ impl Search<'_> {
             (walked.denied + self.denied, "that may not be read"),
             (self.binary, if self.binary == 1 { "that is no text" } else { "that are no text" }),
             (self.unread + walked.unreached, "that could not be read"),
-            (self.large, TOO_LARGE),
+            (self.large, TOO_LARGE_NOTE),
         ]
         .into_iter()
         .filter(|(files, _)| *files > 0)
@@ -323,8 +331,8 @@ impl Search<'_> {
         .chain((walked.closed > 0).then(|| format!("{} that could not be listed", count(walked.closed, "folder"))))
         .chain(walked.long.as_ref().map(|(first, number)| {
             let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
-            let first: String = first.chars().take(LONG_SHOWN).collect();
-            format!("{} of more than {MAX_PATH} bytes, the first in {first}…", count(*number, "path"))
+            let first: String = first.chars().take(LONG_PATH_CHARS).collect();
+            format!("{} of more than {PATH_MAX_BYTES} bytes, the first in {first}…", count(*number, "path"))
         }))
         .collect();
         if !left.is_empty() {
@@ -342,7 +350,7 @@ impl Search<'_> {
             }
         }
         for note in &notes {
-            read::remind(&mut text, note);
+            read::push_reminder(&mut text, note);
         }
         let data = json!({
             "files": self.files,
@@ -357,10 +365,14 @@ impl Search<'_> {
 }
 
 /// Writes the rows of a file; returns the lines shown completely, and the ranges of all rows.
-fn render(out: &mut String, (marks, words): (&Marks, &[Word]), rows: &Rows) -> (Lines, Vec<(usize, usize)>) {
-    let mut lines = Lines::none();
+fn render(
+    out: &mut String,
+    (marks, words): (&LineFormat, &[AnchorWord]),
+    rows: &ShownLines,
+) -> (LineSet, Vec<(usize, usize)>) {
+    let mut lines = LineSet::none();
     let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for Row { line, text, left } in &rows.shown {
+    for ShownLine { line, text, left } in &rows.shown {
         match ranges.last_mut() {
             Some((_, to)) if *to + 1 == *line => *to = *line,
             last => {
@@ -370,7 +382,7 @@ fn render(out: &mut String, (marks, words): (&Marks, &[Word]), rows: &Rows) -> (
                 ranges.push((*line, *line));
             }
         }
-        read::push_line(out, marks, Mark::of(*line, words), (text, *left));
+        read::push_line(out, marks, LineMark::for_line(*line, words), (text, *left));
         if left.is_none() {
             lines.add(*line as u64, *line as u64);
         }
@@ -379,18 +391,18 @@ fn render(out: &mut String, (marks, words): (&Marks, &[Word]), rows: &Rows) -> (
 }
 
 /// A line to show, cut if it is long.
-struct Row {
+struct ShownLine {
     line: usize,
     text: String,
     left: Option<usize>,
 }
 
 /// The lines of one file to show.
-struct Rows {
+struct ShownLines {
     /// Lines on which a hit begins.
     hits: Vec<usize>,
     /// All lines, sorted, each once.
-    shown: Vec<Row>,
+    shown: Vec<ShownLine>,
     /// Remaining bytes.
     room: usize,
     /// The number of hits that may still be shown.
@@ -400,9 +412,9 @@ struct Rows {
     full: bool,
 }
 
-impl Rows {
-    fn new(left: usize, room: usize) -> Rows {
-        Rows { hits: Vec::new(), shown: Vec::new(), room, left, more: false, full: false }
+impl ShownLines {
+    fn new(left: usize, room: usize) -> ShownLines {
+        ShownLines { hits: Vec::new(), shown: Vec::new(), room, left, more: false, full: false }
     }
 
     /// Adds the lines that fit; returns the number of the first one.
@@ -412,19 +424,19 @@ impl Rows {
         for (line, bytes) in (from..).zip(lines).filter(|(line, _)| *line >= next) {
             // Searched content is text, or will be found not to be.
             let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(bytes));
-            let (text, left) = read::cut(&text);
-            let Some(room) = self.room.checked_sub(text.len() + ROW) else {
+            let (text, left) = read::clip_line(&text);
+            let Some(room) = self.room.checked_sub(text.len() + ROW_OVERHEAD_BYTES) else {
                 self.full = true;
                 break;
             };
             self.room = room;
-            self.shown.push(Row { line, text: text.to_owned(), left });
+            self.shown.push(ShownLine { line, text: text.to_owned(), left });
         }
         from
     }
 }
 
-impl Sink for Rows {
+impl Sink for ShownLines {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, hit: &SinkMatch<'_>) -> std::io::Result<bool> {

@@ -1,11 +1,11 @@
 //! The files of a search: those below a directory, in order of their names, except for those excluded by ignore files
 //! and globs. Links are not followed, and every path is subject to the sandbox and the policy.
 
+use crate::call_handle::CallHandle;
 use crate::engine::Engine;
 use crate::policy::Access;
-use crate::watch::Watch;
 use emendate_core::{Code, Error, Result};
-use emendate_fs::{Entry, Kind, MAX_ENTRIES, Place};
+use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, SafePath};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
@@ -13,26 +13,26 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Directory entries that one search visits.
-pub(crate) const MOST_WALKED: usize = MAX_ENTRIES;
+pub(crate) const WALKED_ENTRIES_MAX: usize = DIR_ENTRIES_MAX;
 /// Bytes of all globs of a call.
-pub(crate) const GLOB_MAX: usize = 16 << 10;
+pub(crate) const GLOB_BYTES_MAX: usize = 16 << 10;
 /// Bytes of an ignore file that are read.
-const IGNORE_FILE: u64 = 1 << 20;
+const IGNORE_FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The filters of a walk.
-pub(crate) struct Scope {
+pub(crate) struct WalkFilter {
     pub(crate) globs: Override,
     /// Includes hidden names.
     pub(crate) hidden: bool,
     /// Ignores ignore files.
     pub(crate) all: bool,
     /// The handle that may cancel the walk.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) watch: Option<CallHandle>,
 }
 
 /// Statistics of a walk.
 #[derive(Default)]
-pub(crate) struct Walked {
+pub(crate) struct WalkStats {
     entries: usize,
     /// Files that the policy does not allow to be read.
     pub(crate) denied: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Walked {
     pub(crate) cut: bool,
 }
 
-impl Scope {
+impl WalkFilter {
     /// Parses the globs of a call like ripgrep: a file must match one, and none of those that begin with `!`.
     ///
     /// Errors: `call.invalid` for an invalid glob.
@@ -57,10 +57,10 @@ impl Scope {
                 .next(r#"Write e.g. "*.rs" or "!tests/**"."#)
         };
         let bytes: usize = globs.iter().map(String::len).sum();
-        if bytes > GLOB_MAX {
+        if bytes > GLOB_BYTES_MAX {
             return Err(Error::new(
                 Code::CallTooLarge,
-                format!("The globs have {bytes} bytes; the limit is {GLOB_MAX}."),
+                format!("The globs have {bytes} bytes; the limit is {GLOB_BYTES_MAX}."),
             )
             .next("Fewer or shorter globs, or a narrower path."));
         }
@@ -71,7 +71,7 @@ impl Scope {
     }
 }
 
-impl Walked {
+impl WalkStats {
     fn leave_out(&mut self, path: PathBuf, code: Code) {
         match code {
             // The name was just listed, so the path is invalid only because of its length.
@@ -87,11 +87,11 @@ impl Engine {
     /// Visits every file below a directory until told to stop; a caller with a handle checks it afterwards.
     pub(crate) fn walk(
         &self,
-        folder: &Place,
-        scope: &Scope,
-        visit: &mut dyn FnMut(&Place) -> Result<ControlFlow<()>>,
-    ) -> Result<Walked> {
-        let mut walked = Walked::default();
+        folder: &SafePath,
+        scope: &WalkFilter,
+        visit: &mut dyn FnMut(&SafePath) -> Result<ControlFlow<()>>,
+    ) -> Result<WalkStats> {
+        let mut walked = WalkStats::default();
         let mut ignores = Vec::new();
         if !scope.all {
             let root = &self.store().roots()[folder.root()].canonical;
@@ -107,10 +107,10 @@ impl Engine {
 
     fn enter(
         &self,
-        folder: &Place,
-        scope: &Scope,
-        (ignores, walked): (&mut Vec<Gitignore>, &mut Walked),
-        visit: &mut dyn FnMut(&Place) -> Result<ControlFlow<()>>,
+        folder: &SafePath,
+        scope: &WalkFilter,
+        (ignores, walked): (&mut Vec<Gitignore>, &mut WalkStats),
+        visit: &mut dyn FnMut(&SafePath) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let entries = match self.store().list(folder) {
             Ok(Some(entries)) => entries,
@@ -120,17 +120,17 @@ impl Engine {
                 return Ok(ControlFlow::Continue(()));
             }
         };
-        let has = |name: &str| entries.iter().any(|entry| entry.name == name && entry.kind == Kind::File);
+        let has = |name: &str| entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::File);
         let own = !scope.all && (has(".gitignore") || has(".ignore"));
         if own {
             ignores.push(self.ignore_files(folder.absolute()));
         }
         for entry in &entries {
-            if scope.watch.as_ref().is_some_and(Watch::is_stopped) {
+            if scope.watch.as_ref().is_some_and(CallHandle::is_stopped) {
                 return Ok(ControlFlow::Break(()));
             }
             walked.entries += 1;
-            if walked.entries > MOST_WALKED {
+            if walked.entries > WALKED_ENTRIES_MAX {
                 walked.cut = true;
                 return Ok(ControlFlow::Break(()));
             }
@@ -138,18 +138,18 @@ impl Engine {
             if !scope.takes(entry, &path, ignores) {
                 continue;
             }
-            let place = match self.store().admit_link(&path) {
+            let place = match self.store().resolve_no_follow(&path) {
                 Ok(place) => place,
                 Err(error) => {
                     walked.leave_out(path, error.code());
                     continue;
                 }
             };
-            if entry.kind == Kind::Folder {
+            if entry.kind == EntryKind::Directory {
                 if self.enter(&place, scope, (ignores, walked), visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
-            } else if !self.may_by_name(&place, Access::Read) {
+            } else if !self.may_access_name(&place, Access::Read) {
                 walked.denied += 1;
             } else if visit(&place)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -167,8 +167,10 @@ impl Engine {
         let mut builder = GitignoreBuilder::new(folder);
         for name in [".gitignore", ".ignore"] {
             let path = folder.join(name);
-            let version =
-                self.store().admit(&path).and_then(|place| self.store().read(&place, IGNORE_FILE, Vec::new()));
+            let version = self
+                .store()
+                .resolve_path(&path)
+                .and_then(|place| self.store().read(&place, IGNORE_FILE_BYTES_MAX, Vec::new()));
             let Ok(Some(version)) = version else { continue };
             for line in String::from_utf8_lossy(&version.bytes).lines() {
                 let _ = builder.add_line(None, line);
@@ -178,12 +180,12 @@ impl Engine {
     }
 }
 
-impl Scope {
-    fn takes(&self, entry: &Entry, path: &Path, ignores: &[Gitignore]) -> bool {
+impl WalkFilter {
+    fn takes(&self, entry: &DirEntry, path: &Path, ignores: &[Gitignore]) -> bool {
         let folder = match entry.kind {
-            Kind::Folder => true,
-            Kind::File => false,
-            Kind::Link | Kind::Other => return false,
+            EntryKind::Directory => true,
+            EntryKind::File => false,
+            EntryKind::Link | EntryKind::Other => return false,
         };
         if entry.name == ".git" {
             return false;

@@ -1,29 +1,29 @@
 //! Line edits that name a block by its first line: the block is converted to lines.
 
 use super::{Grammars, unfit};
-use emendate_core::marks::excerpt;
-use emendate_core::rows::{self, RowPlace, Rows};
+use emendate_core::line_edits::{self, LineEdit, LineTarget};
+use emendate_core::line_format::excerpt;
 use emendate_core::{Code, Error, Locator, Op, Result, Snapshot};
-use emendate_fs::Place;
-use emendate_syntax::{About, Answer, Block, Language, NoBlock};
+use emendate_fs::SafePath;
+use emendate_syntax::{CodeBlock, Language, NoBlock, QuerySubject, SyntaxAnswer};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Lines above and below one without a block that are also checked for blocks.
-const NEAR: usize = 64;
+const NEARBY_LINES: usize = 64;
 
 /// Creates the error for the first operation on a block, in a language that only the `full` build parses.
 fn not_built(base: &Snapshot, ops: &[Op], language: &str) -> Error {
-    let first = ops.iter().find_map(|op| Some((rows::of(op)?, block_of(op)?.0)));
-    first.map_or_else(unfit, |(rows, line)| rows::not_built(base, rows, line, language))
+    let first = ops.iter().find_map(|op| Some((line_edits::of(op)?, block_of(op)?.0)));
+    first.map_or_else(unfit, |(rows, line)| line_edits::not_built(base, rows, line, language))
 }
 
 /// Returns the line whose block an operation names, and whether it refers to the place after it.
 fn block_of(op: &Op) -> Option<(usize, bool)> {
     match &op.at {
-        Locator::Rows(rows) => match rows.place {
-            RowPlace::Block(line) => Some((line, false)),
-            RowPlace::AfterBlock(line) => Some((line, true)),
+        Locator::Lines(rows) => match rows.target {
+            LineTarget::Block(line) => Some((line, false)),
+            LineTarget::AfterBlock(line) => Some((line, true)),
             _ => None,
         },
         _ => None,
@@ -37,7 +37,7 @@ impl Grammars<'_> {
     /// Errors: `symbol.not_found` for a line on which no block of several lines begins.
     pub(crate) fn with_blocks<'a>(
         &self,
-        place: &Place,
+        place: &SafePath,
         base: &Snapshot,
         ops: &'a [Op],
         notes: &mut Vec<String>,
@@ -56,7 +56,7 @@ impl Grammars<'_> {
         let mut blocks = blocks.into_iter();
         for op in &mut ops {
             let Some((line, behind)) = block_of(op) else { continue };
-            let Locator::Rows(rows) = &mut op.at else { continue };
+            let Locator::Lines(rows) = &mut op.at else { continue };
             let Some(block) = blocks.next() else { break };
             let block = match block {
                 Ok(block) if !block.is_long() => return Err(self.single(place, base, rows, line)),
@@ -66,10 +66,10 @@ impl Grammars<'_> {
                 Err(NoBlock::Inside(_)) if behind => continue,
                 Err(why) => return Err(self.none(place, base, rows, (line, why))),
             };
-            rows.place = if behind {
-                RowPlace::After(block.last)
+            rows.target = if behind {
+                LineTarget::After(block.last)
             } else {
-                RowPlace::Lines { from: block.first, to: block.last }
+                LineTarget::Lines { from: block.first, to: block.last }
             };
             let above = if block.above < block.first && !behind {
                 let above = match block.first - block.above {
@@ -88,59 +88,64 @@ impl Grammars<'_> {
     /// Returns the blocks that begin on some lines; `None` if the language is unknown, or the text is too large.
     ///
     /// Errors: `call.cancelled`.
-    fn blocks(&self, place: &Place, base: &Snapshot, lines: Vec<usize>) -> Result<Option<Vec<Result<Block, NoBlock>>>> {
-        match self.ask(place, base.text(), About::Blocks(lines)) {
-            Ok((Answer::Blocks(blocks), _)) => Ok(Some(blocks)),
+    fn blocks(
+        &self,
+        place: &SafePath,
+        base: &Snapshot,
+        lines: Vec<usize>,
+    ) -> Result<Option<Vec<Result<CodeBlock, NoBlock>>>> {
+        match self.ask(place, base.text(), QuerySubject::Blocks(lines)) {
+            Ok((SyntaxAnswer::Blocks(blocks), _)) => Ok(Some(blocks)),
             Err(error) if error.code() == Code::CallCancelled => Err(error),
             _ => Ok(None),
         }
     }
 
     /// Returns the blocks of several lines among those that begin on some lines.
-    fn long(&self, place: &Place, base: &Snapshot, lines: Vec<usize>) -> Vec<Block> {
+    fn long(&self, place: &SafePath, base: &Snapshot, lines: Vec<usize>) -> Vec<CodeBlock> {
         let blocks = self.blocks(place, base, lines).ok().flatten().unwrap_or_default();
-        blocks.into_iter().filter_map(std::result::Result::ok).filter(Block::is_long).collect()
+        blocks.into_iter().filter_map(std::result::Result::ok).filter(CodeBlock::is_long).collect()
     }
 
     /// Creates the error for a line on which no block begins.
-    fn none(&self, place: &Place, base: &Snapshot, rows: &Rows, (line, why): (usize, NoBlock)) -> Error {
+    fn none(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, (line, why): (usize, NoBlock)) -> Error {
         let what = format!(
             "line {}: `{}` could not resolve a syntactic block beginning on line {line}: {why}.",
-            rows.said_at, rows.said
+            rows.source_line, rows.source_text
         );
-        let below = self.long(place, base, (line + 1..=line.saturating_add(NEAR)).collect()).first().copied();
+        let below = self.long(place, base, (line + 1..=line.saturating_add(NEARBY_LINES)).collect()).first().copied();
         let around = self.enclosing(place, base, line);
         let mut told = String::new();
         for (which, block) in [("The next block", below), ("The block around the line", around)] {
-            let Some(Block { first, last, .. }) = block else { continue };
+            let Some(CodeBlock { first, last, .. }) = block else { continue };
             let _ = write!(told, " {which} is that of line {first}, lines {first}-{last}.");
         }
         Error::new(Code::SymbolMissing, what)
             .evidence(shown(base, line))
             .next(format!("Name the lines themselves, or the line where the block begins.{told}"))
-            .fact("line", rows.said_at)
+            .fact("line", rows.source_line)
     }
 
     /// Creates the error for a block of one line: most likely another block was intended, whose first line is a
     /// different one.
-    fn single(&self, place: &Place, base: &Snapshot, rows: &Rows, line: usize) -> Error {
+    fn single(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, line: usize) -> Error {
         let what = format!(
             "line {}: `{}` resolved a single-line block: line {line} is a statement, not the opening line of a multi-line construct.",
-            rows.said_at, rows.said
+            rows.source_line, rows.source_text
         );
-        let plain = rows.said.replacen(" block", "", 1).replace('*', "");
-        let around = self.enclosing(place, base, line).map(|Block { first, last, .. }| {
+        let plain = rows.source_text.replacen(" block", "", 1).replace('*', "");
+        let around = self.enclosing(place, base, line).map(|CodeBlock { first, last, .. }| {
             format!(" The block around it is that of line {first}, lines {first}-{last}: name line {first} for that.")
         });
         Error::new(Code::SymbolMissing, what)
             .evidence(shown(base, line))
             .next(format!("For only this line, use `{plain}`.{}", around.unwrap_or_default()))
-            .fact("line", rows.said_at)
+            .fact("line", rows.source_line)
     }
 
     /// Returns the nearest block of several lines around a line.
-    fn enclosing(&self, place: &Place, base: &Snapshot, line: usize) -> Option<Block> {
-        let above = (line.saturating_sub(NEAR).max(1)..line).rev().collect();
+    fn enclosing(&self, place: &SafePath, base: &Snapshot, line: usize) -> Option<CodeBlock> {
+        let above = (line.saturating_sub(NEARBY_LINES).max(1)..line).rev().collect();
         self.long(place, base, above).into_iter().find(|block| block.last >= line)
     }
 }

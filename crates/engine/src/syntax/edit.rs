@@ -1,18 +1,18 @@
 //! The tool `edit_symbol`.
 
-use super::Named;
+use super::SymbolRef;
 use super::references::References;
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::engine::Engine;
-use crate::options::Options;
-use crate::plan::Plan;
+use crate::options::CallOptions;
+use crate::plan::FilePlan;
 use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
-use emendate_core::formats::{self, Input};
-use emendate_core::{Code, Error, Locator, Op, Order, Result, Snapshot, reading_of};
-use emendate_fs::Place;
-use emendate_syntax::{Action, Symbol};
+use emendate_core::formats::{self, FormatInput};
+use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, Snapshot, normalize_text};
+use emendate_fs::SafePath;
+use emendate_syntax::{Symbol, SymbolAction};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,7 +23,8 @@ use std::path::Path;
 /// The input of `edit_symbol`, options apart.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct EditSymbolInput {
     /// The absolute path of the file.
     file_path: String,
     /// The symbol, by the names that lead to it joined by dots, e.g. `Parser.next`; the last part is enough where it is unique.
@@ -38,54 +39,55 @@ pub(crate) struct Args {
     line: Option<usize>,
 }
 
-impl Args {
+impl EditSymbolInput {
     /// The symbol, as the grammars look it up.
-    pub(super) fn named(&self) -> Named<'_> {
-        Named { path: &self.symbol, line: self.line }
+    pub(super) fn named(&self) -> SymbolRef<'_> {
+        SymbolRef { path: &self.symbol, line: self.line }
     }
 
     /// The new text, in the form of a reading.
     pub(super) fn new_text(&self) -> String {
-        reading_of(self.text.as_deref().unwrap_or_default())
+        normalize_text(self.text.as_deref().unwrap_or_default())
     }
 }
 
 impl Engine {
     /// Runs the tool `edit_symbol`.
-    pub(crate) fn edit_symbol(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
-        let options = Options::take(&mut input, caller, self.config(), tool)?;
+    pub(crate) fn edit_symbol(&self, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+        let options = CallOptions::take(&mut input, caller, self.config(), tool)?;
         let raw = raw_path::take(&mut input)?;
-        let args: Args = formats::from_json(Input::Json(input))?;
-        let action = Action::named(&args.action).ok_or_else(|| {
-            let words: Vec<&str> = Action::ALL.iter().map(|(word, _)| *word).collect();
+        let args: EditSymbolInput = formats::from_json(FormatInput::Json(input))?;
+        let action = SymbolAction::named(&args.action).ok_or_else(|| {
+            let words: Vec<&str> = SymbolAction::ALL.iter().map(|(word, _)| *word).collect();
             Error::new(Code::CallInvalid, format!("`{}` is not something to do to a symbol.", args.action))
                 .next(format!("Set action to one of: {}.", words.join(", ")))
         })?;
-        if args.text.is_none() && action != Action::Delete {
+        if args.text.is_none() && action != SymbolAction::Delete {
             return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
                 .next("Give text: the new definition, or for rename the new name."));
         }
-        let place = self.admit(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+        let place = self.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
         // Before the file is held: a server may take its time.
-        let known = if action == Action::Rename { self.references_elsewhere(caller, &place, &args) } else { None };
-        let turns = self.turns(once(place.absolute()));
-        let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
+        let known =
+            if action == SymbolAction::Rename { self.references_elsewhere(caller, &place, &args) } else { None };
+        let turns = self.lock_paths(once(place.absolute()));
+        let receipts = self.plan_and_commit(caller, options.cause, options.dry_run, || {
             self.plan_symbol(caller, &place, (&args, action, known.as_ref()), &options).map(|plan| vec![plan])
         })?;
         drop(turns);
-        Ok(self.answer_of_one(receipts, false))
+        Ok(self.answer_for_file(receipts, false))
     }
 
     fn plan_symbol(
         &self,
-        caller: &Caller,
-        place: &Place,
-        (args, action, known): (&Args, Action, Option<&References>),
-        options: &Options,
-    ) -> Result<Plan> {
+        caller: &CallContext,
+        place: &SafePath,
+        (args, action, known): (&EditSymbolInput, SymbolAction, Option<&References>),
+        options: &CallOptions,
+    ) -> Result<FilePlan> {
         let text = args.new_text();
         let Some(now) = self.snapshot(place, options.declared, &text)? else {
-            return Err(self.missing(place, caller));
+            return Err(self.file_not_found(place, caller));
         };
         let mut notes = Vec::new();
         let mut ops = |base: &Snapshot| {
@@ -97,9 +99,9 @@ impl Engine {
             let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
             Ok(Cow::Owned(ops.collect()))
         };
-        let mut plan = self.plan_against(caller, place.clone(), now, (&mut ops, Order::Together), options)?;
+        let mut plan = self.plan_against(caller, place.clone(), now, (&mut ops, OpOrder::Together), options)?;
         plan.notes.extend(notes);
-        if action == Action::Rename {
+        if action == SymbolAction::Rename {
             let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
             let elsewhere = match known {
                 Some(known) => known.note(old.trim(), text.trim()),

@@ -3,29 +3,30 @@
 
 mod blocks;
 mod edit;
-mod elsewhere;
-mod mend;
+mod foreign_uses;
 mod outline;
 mod parsers;
 mod references;
+mod repair;
 
-pub(crate) use edit::Args as EditArgs;
-pub(crate) use outline::Args as OutlineArgs;
-pub use parsers::{Apart, answer_questions};
-pub(crate) use parsers::{PARSE_MEMORY, Parsers};
+pub(crate) use edit::EditSymbolInput as EditArgs;
+pub(crate) use outline::OutlineInput as OutlineArgs;
+pub(crate) use parsers::{PARSE_MEMORY_BYTES_MAX, Parsers};
+pub use parsers::{ParserIsolation, answer_questions};
 
-use crate::caller::Caller;
+use crate::call_context::CallContext;
+use crate::call_handle::cancelled;
 use crate::engine::Engine;
-use crate::plan::{Becomes, Now, Plan};
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::raw_path;
-use crate::watch::cancelled;
 use emendate_core::{Code, Error, Result, Snapshot};
-use emendate_fs::Place;
-use emendate_lsp::{Basis, Found, Problem, Severity, Unknown};
+use emendate_fs::SafePath;
+use emendate_lsp::{AnswerBasis, Diagnostic, DiagnosticReport, DiagnosticsFailure, Severity};
 use emendate_syntax::{
-    About, Action, Answer, Definition, FirstError, Language, Limits, Question, Refusal, Splices, Symbol,
+    Definition, FirstError, Language, ParseLimits, QuerySubject, Splices, Symbol, SymbolAction, SyntaxAnswer,
+    SyntaxQuery, WireError,
 };
-use parsers::{Compared, Comparison, Unanswered, target};
+use parsers::{Comparison, ComparisonResult, NoAnswerReason, target};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
@@ -33,16 +34,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Files of one call that are checked: each may take some milliseconds.
-const CHECKED: usize = 50;
+const CHECKED_FILES_MAX: usize = 50;
 /// Threads that check them, and files that one takes at a time.
-const THREADS: usize = 4;
-const FEW: usize = 8;
+const CHECK_THREADS: usize = 4;
+const FILES_PER_THREAD: usize = 8;
 
 /// Symbols that an error lists.
-const LISTED: usize = 20;
+const LISTED_SYMBOLS_MAX: usize = 20;
 
 /// Returns the language of a file, if its grammar is built in.
-fn language(place: &Place, text: &str) -> Option<Language> {
+fn language(place: &SafePath, text: &str) -> Option<Language> {
     Language::of(place.absolute(), text.lines().next().unwrap_or_default())
 }
 
@@ -55,7 +56,7 @@ pub(crate) struct Grammars<'a> {
 
 /// A caller's reference to a symbol.
 #[derive(Clone, Copy)]
-struct Named<'a> {
+struct SymbolRef<'a> {
     path: &'a str,
     line: Option<usize>,
 }
@@ -64,7 +65,7 @@ impl Grammars<'_> {
     /// Asks a question about a file.
     ///
     /// Errors: `syntax.unknown`, `call.cancelled`.
-    fn ask(&self, place: &Place, text: &str, about: About<'_>) -> Result<(Answer, Language)> {
+    fn ask(&self, place: &SafePath, text: &str, about: QuerySubject<'_>) -> Result<(SyntaxAnswer, Language)> {
         let unknown = |why: String| {
             Error::new(Code::SyntaxUnknown, why)
                 .evidence(place.shown())
@@ -81,18 +82,18 @@ impl Grammars<'_> {
             return Err(unknown("The language of this file is not known.".to_owned())
                 .evidence(format!("Known here: {}.", names.join(", "))));
         };
-        let question = Question { language, limits: Limits::ASKED, text: Cow::Borrowed(text), about };
+        let question = SyntaxQuery { language, limits: ParseLimits::ASKED, text: Cow::Borrowed(text), about };
         let name = language.name();
         let asked = self.parsers.ask(&question, self.stop);
-        match asked.and_then(|answered| answered.answer.ok_or(Unanswered::Beyond)) {
+        match asked.and_then(|answered| answered.answer.ok_or(NoAnswerReason::Beyond)) {
             Ok(answer) => Ok((answer, language)),
-            Err(Unanswered::Beyond) => {
+            Err(NoAnswerReason::Beyond) => {
                 Err(unknown(format!("The file is too large or too deep to be parsed as {name}.")))
             }
-            Err(Unanswered::Failed) => Err(unknown(format!(
+            Err(NoAnswerReason::Failed) => Err(unknown(format!(
                 "The grammar of {name} fails on this file: it crashes, or takes too much time or memory. The file is not parsed again until it changes."
             ))),
-            Err(Unanswered::Stopped) => Err(cancelled()),
+            Err(NoAnswerReason::Stopped) => Err(cancelled()),
         }
     }
 
@@ -101,7 +102,7 @@ impl Grammars<'_> {
     /// Errors: `symbol.not_found`, `symbol.ambiguous`.
     fn only(
         &self,
-        place: &Place,
+        place: &SafePath,
         text: &str,
         (path, definition): (&str, Definition),
         next: impl FnOnce(&Symbol) -> String,
@@ -114,7 +115,7 @@ impl Grammars<'_> {
             )
             .evidence(listed(&found))
             .next(found.first().map_or_else(String::new, next))
-            .fact("symbols", found.iter().take(LISTED).map(told).collect::<Vec<Value>>())),
+            .fact("symbols", found.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>())),
             Definition::None(near) => {
                 let near = if near.is_empty() { self.alike(place, text, path) } else { near };
                 let error =
@@ -129,25 +130,25 @@ impl Grammars<'_> {
     }
 
     /// Returns the symbols of a text in the language of a file; `None` without a grammar.
-    pub(crate) fn symbols(&self, place: &Place, text: &str) -> Option<Vec<Symbol>> {
-        match self.ask(place, text, About::Outline) {
-            Ok((Answer::Outline(outline, _), _)) if !outline.cut => Some(outline.symbols),
+    pub(crate) fn symbols(&self, place: &SafePath, text: &str) -> Option<Vec<Symbol>> {
+        match self.ask(place, text, QuerySubject::Outline) {
+            Ok((SyntaxAnswer::Outline(outline, _), _)) if !outline.cut => Some(outline.symbols),
             _ => None,
         }
     }
 
     /// Returns the symbols of a file with similar names.
-    fn alike(&self, place: &Place, text: &str, path: &str) -> Vec<Symbol> {
-        match self.ask(place, text, About::Outline) {
-            Ok((Answer::Outline(outline, _), _)) => alike(outline.symbols, path),
+    fn alike(&self, place: &SafePath, text: &str, path: &str) -> Vec<Symbol> {
+        match self.ask(place, text, QuerySubject::Outline) {
+            Ok((SyntaxAnswer::Outline(outline, _), _)) => alike(outline.symbols, path),
             _ => Vec::new(),
         }
     }
 
     /// Returns the lines of a symbol, for reading: the first one and their number.
-    pub(crate) fn lines_of(&self, place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
-        let (answer, _) = self.ask(place, text, About::Definition(target(path, None)))?;
-        let Answer::Definition(definition) = answer else { return Err(unfit()) };
+    pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
+        let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;
+        let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
         let next = |it: &Symbol| {
             let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
             format!("Give the whole path, or read one of them by its lines: {call}.")
@@ -161,15 +162,15 @@ impl Grammars<'_> {
     /// Errors: those of [`Grammars::ask`] and [`Grammars::only`], and those of the action.
     fn splices(
         &self,
-        place: &Place,
+        place: &SafePath,
         text: &str,
-        (named, action, new): (Named<'_>, Action, &str),
+        (named, action, new): (SymbolRef<'_>, SymbolAction, &str),
         next: impl FnOnce(&Symbol) -> String,
     ) -> Result<Splices> {
-        let about = About::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
+        let about = QuerySubject::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
         match self.ask(place, text, about)?.0 {
-            Answer::Edit(splices) => splices.map_err(Refusal::into_error),
-            Answer::Definition(definition) => {
+            SyntaxAnswer::Edit(splices) => splices.map_err(WireError::into_error),
+            SyntaxAnswer::Definition(definition) => {
                 self.only(place, text, (named.path, definition), next).and_then(|_| Err(unfit()))
             }
             _ => Err(unfit()),
@@ -178,13 +179,17 @@ impl Grammars<'_> {
 
     /// Returns the problem that the grammar finds in a file; `None` without a grammar, or if the file is too large for
     /// it.
-    pub(crate) fn said(&self, place: &Place, snapshot: &Snapshot) -> Option<std::result::Result<Found, Unknown>> {
-        let (answer, language) = self.ask(place, snapshot.text(), About::FirstError).ok()?;
-        let Answer::FirstError(error) = answer else { return None };
+    pub(crate) fn syntax_problem(
+        &self,
+        place: &SafePath,
+        snapshot: &Snapshot,
+    ) -> Option<std::result::Result<DiagnosticReport, DiagnosticsFailure>> {
+        let (answer, language) = self.ask(place, snapshot.text(), QuerySubject::FirstError).ok()?;
+        let SyntaxAnswer::FirstError(error) = answer else { return None };
         let problem = |error: FirstError| {
             let span = snapshot.lines().span_of(snapshot.text(), error.line, error.line);
             let missing = error.missing.map_or(String::new(), |it| format!(": `{it}` is missing"));
-            Problem {
+            Diagnostic {
                 severity: Severity::Error,
                 span,
                 start: (error.line, 1),
@@ -195,7 +200,7 @@ impl Grammars<'_> {
             }
         };
         let new = error.map(problem).into_iter().collect();
-        Some(Ok(Found { new, existing: 0, basis: Basis::Asked }))
+        Some(Ok(DiagnosticReport { new, existing: 0, basis: AnswerBasis::Asked }))
     }
 }
 
@@ -206,23 +211,29 @@ fn unfit() -> Error {
 
 /// Lists symbols for an error.
 fn listed(symbols: &[Symbol]) -> String {
-    let rows = symbols.iter().take(LISTED).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
+    let rows =
+        symbols.iter().take(LISTED_SYMBOLS_MAX).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
     rows.collect::<Vec<String>>().join("\n")
 }
 
 /// Bytes of names whose likeness is computed, in time proportional to the product of their lengths.
-const ALIKE: usize = 200;
+const COMPARED_NAME_BYTES_MAX: usize = 200;
 
 /// Returns symbols with similar names, the most likely first.
 fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
     // `fn name()` refers to `name`.
     let path = path.split('(').next().unwrap_or_default().trim();
     let last = path.rsplit(['.', ':', ' ']).next().unwrap_or_default();
-    if last.len() > ALIKE {
+    if last.len() > COMPARED_NAME_BYTES_MAX {
         return Vec::new();
     }
-    let score =
-        |it: &Symbol| if it.name.len() > ALIKE { 0.0 } else { strsim::normalized_damerau_levenshtein(last, &it.name) };
+    let score = |it: &Symbol| {
+        if it.name.len() > COMPARED_NAME_BYTES_MAX {
+            0.0
+        } else {
+            strsim::normalized_damerau_levenshtein(last, &it.name)
+        }
+    };
     let mut near: Vec<(f64, Symbol)> = symbols.into_iter().map(|it| (score(&it), it)).collect();
     near.retain(|(score, _)| *score > 0.6);
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -230,7 +241,7 @@ fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
 }
 
 /// Converts a symbol to JSON.
-fn told(symbol: &Symbol) -> Value {
+fn symbol_json(symbol: &Symbol) -> Value {
     json!({
         "name": symbol.name,
         "kind": symbol.kind,
@@ -244,21 +255,21 @@ fn told(symbol: &Symbol) -> Value {
 
 impl Engine {
     /// The grammars, for the call of `caller`.
-    pub(crate) fn grammars<'a>(&'a self, caller: &'a Caller) -> Grammars<'a> {
-        Grammars { parsers: self.parsers(), stop: caller.stop() }
+    pub(crate) fn grammars<'a>(&'a self, caller: &'a CallContext) -> Grammars<'a> {
+        Grammars { parsers: self.parsers(), stop: caller.stop_flag() }
     }
 
     /// Adds a warning to plans whose file parses now, or is new, and would not parse afterwards.
-    pub(crate) fn warn_of_syntax(&self, plans: &mut [Plan]) {
+    pub(crate) fn warn_of_syntax(&self, plans: &mut [FilePlan]) {
         if !self.config().syntax_check {
             return;
         }
-        let most = plans.len().min(CHECKED);
+        let most = plans.len().min(CHECKED_FILES_MAX);
         if let [only] = &mut plans[..most] {
             self.warn_of_one(only);
             return;
         }
-        let parts = Mutex::new(plans[..most].chunks_mut(FEW));
+        let parts = Mutex::new(plans[..most].chunks_mut(FILES_PER_THREAD));
         let work = || {
             loop {
                 let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -269,7 +280,11 @@ impl Engine {
             }
         };
         // Determining the number of processors costs as much as many an edit.
-        let threads = if most <= FEW { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(THREADS) };
+        let threads = if most <= FILES_PER_THREAD {
+            1
+        } else {
+            thread::available_parallelism().map_or(1, usize::from).min(CHECK_THREADS)
+        };
         thread::scope(|scope| {
             // Without further threads, this one does all the work.
             for _ in 1..threads {
@@ -279,11 +294,12 @@ impl Engine {
         });
     }
 
-    fn warn_of_one(&self, plan: &mut Plan) {
-        let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
-        let made = plan.creates() && plan.becomes == Becomes::File && plan.origin.is_none();
-        let unfit = plan.before.is_opaque() || plan.source.is_some() || self.validates(plan);
-        if !(edited || made) || plan.changes.is_empty() || unfit || plan.before.text().len() > Limits::CHECK.bytes {
+    fn warn_of_one(&self, plan: &mut FilePlan) {
+        let edited = matches!((&plan.current, &plan.target), (CurrentState::File(_), TargetState::File));
+        let made = plan.creates() && plan.target == TargetState::File && plan.source_file.is_none();
+        let unfit = plan.before.is_binary() || plan.source.is_some() || self.validates(plan);
+        if !(edited || made) || plan.changes.is_empty() || unfit || plan.before.text().len() > ParseLimits::CHECK.bytes
+        {
             return;
         }
         // A text that cannot be decoded any more is reported elsewhere.
@@ -292,8 +308,8 @@ impl Engine {
             return;
         };
         let Some(after) = new.or_else(|| plan.after().ok()) else { return };
-        let proof = Comparison::new(self.parsers(), language, plan.before.text(), Limits::CHECK);
-        let Some(Compared::Breaks(error)) = proof.after(after.text()) else { return };
+        let proof = Comparison::new(self.parsers(), language, plan.before.text(), ParseLimits::CHECK);
+        let Some(ComparisonResult::Breaks(error)) = proof.after(after.text()) else { return };
         let line = after.lines().span_of(after.text(), error.line, error.line);
         let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
         let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
@@ -307,7 +323,7 @@ impl Engine {
         plan.notes.push(format!(
             "The file parsed as {name} before this edit and does not any more, first at line {line}{to}{missing}: {shown}",
         ));
-        let rest = mend::inside_a_block(&proof, plan, &after);
+        let rest = repair::inside_a_block(&proof, plan, &after);
         plan.notes.extend(rest);
     }
 }

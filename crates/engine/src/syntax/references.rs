@@ -1,23 +1,23 @@
 //! References to a renamed symbol in other files, as a configured language server knows them.
 
-use super::edit::Args;
-use super::elsewhere::{NAMED_MAX, Use, advised};
-use crate::caller::Caller;
-use crate::config::{Moment, Server};
-use crate::diagnose::{LARGEST, exact};
+use super::edit::EditSymbolInput;
+use super::foreign_uses::{ForeignUse, NAMED_FILES_MAX, advised};
+use crate::call_context::CallContext;
+use crate::config::{LanguageServerConfig, ServerTrigger};
+use crate::diagnose::{TEXT_BYTES_MAX, exact};
 use crate::engine::Engine;
 use crate::policy::Access;
 use emendate_core::{Charset, Snapshot, Span};
-use emendate_fs::Place;
-use emendate_lsp::{Reference, Text};
-use emendate_syntax::Action;
+use emendate_fs::SafePath;
+use emendate_lsp::{FileText, Reference};
+use emendate_syntax::SymbolAction;
 use std::path::PathBuf;
 
 /// The files beside one that refer to its symbol.
 pub(super) struct References {
     server: String,
     root: PathBuf,
-    uses: Vec<Use>,
+    uses: Vec<ForeignUse>,
     count: usize,
 }
 
@@ -31,9 +31,14 @@ impl References {
 
 impl Engine {
     /// The other files that refer to a symbol; `None` where no language server says so in its time.
-    pub(super) fn references_elsewhere(&self, caller: &Caller, place: &Place, args: &Args) -> Option<References> {
-        let asked = |server: &&Server| server.when != Moment::Off;
-        let servers: Vec<&Server> = self.config().servers.iter().filter(asked).collect();
+    pub(super) fn references_elsewhere(
+        &self,
+        caller: &CallContext,
+        place: &SafePath,
+        args: &EditSymbolInput,
+    ) -> Option<References> {
+        let asked = |server: &&LanguageServerConfig| server.when != ServerTrigger::Off;
+        let servers: Vec<&LanguageServerConfig> = self.config().servers.iter().filter(asked).collect();
         if servers.is_empty() {
             return None;
         }
@@ -43,13 +48,14 @@ impl Engine {
         let new = args.new_text();
         let grammars = self.grammars(caller);
         let next = |_: &_| String::new();
-        let splices = grammars.splices(place, snapshot.text(), (args.named(), Action::Rename, &new), next).ok()?;
+        let splices =
+            grammars.splices(place, snapshot.text(), (args.named(), SymbolAction::Rename, &new), next).ok()?;
         let at = offset(snapshot, splices.edits.first()?.0)?;
         let root = self.store().roots().get(place.root())?.canonical.clone();
-        servers.into_iter().filter(|_| text.len() <= LARGEST).find_map(|server| {
+        servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {
             let language = server.language(place.relative(), place.absolute())?;
             let project = self.project(server, place);
-            let shown = (Text { path: place.absolute(), text: &text }, language);
+            let shown = (FileText { path: place.absolute(), text: &text }, language);
             let all = self.servers().references((&server.spec, &project), shown, at, server.time).ok()?;
             let (uses, count) = self.beside(place, all);
             Some(References { server: server.spec.name.clone(), root: root.clone(), uses, count })
@@ -57,12 +63,12 @@ impl Engine {
     }
 
     /// The first reference of each file beside this one that may be read, and the number of these files.
-    fn beside(&self, home: &Place, all: Vec<Reference>) -> (Vec<Use>, usize) {
+    fn beside(&self, home: &SafePath, all: Vec<Reference>) -> (Vec<ForeignUse>, usize) {
         let mut files: Vec<Reference> = all.into_iter().filter(|it| it.path != home.absolute()).collect();
         files.dedup_by(|next, first| next.path == first.path);
-        files.retain(|it| self.admit(&it.path, Access::Read).is_ok_and(|place| place.root() == home.root()));
+        files.retain(|it| self.resolve_path(&it.path, Access::Read).is_ok_and(|place| place.root() == home.root()));
         let count = files.len();
-        (files.into_iter().take(NAMED_MAX).map(|it| Use { path: it.path, line: it.line }).collect(), count)
+        (files.into_iter().take(NAMED_FILES_MAX).map(|it| ForeignUse { path: it.path, line: it.line }).collect(), count)
     }
 }
 

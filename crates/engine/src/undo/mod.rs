@@ -1,20 +1,20 @@
 //! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
 //! earlier version. Both are operations themselves, so both can be undone.
 
-mod back;
-mod choose;
-mod course;
+mod overlay;
 mod restore;
+mod reversal;
+mod select;
 
-use crate::caller::Caller;
+use crate::call_context::CallContext;
 use crate::engine::Engine;
-use crate::log::Cause;
+use crate::log::CallOrigin;
 use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
-use emendate_core::formats::{self, Input};
+use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{Logged, Operation, OperationId, OperationName, Outcome, Role, give_way};
+use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role, wait_briefly};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -23,27 +23,28 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use choose::{Choice, under_way};
+use select::{UndoSelection, still_running};
 
-pub(crate) use choose::Named;
-pub(crate) use restore::Args as RestoreArgs;
+pub(crate) use restore::RestoreInput as RestoreArgs;
+pub(crate) use select::OperationRef;
 
 /// Operations that one call may undo.
-const MOST: usize = 100;
+const UNDONE_OPERATIONS_MAX: usize = 100;
 
 /// Retries of the selection after another process undid one of the selected operations.
-const ATTEMPTS: usize = 64;
+const RACE_RETRIES_MAX: usize = 64;
 
 /// Age up to which an undo or a redo of another process is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+const RUNNING_UNDO_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// The text and the files of an answer, and the name of the new operation.
-type TakenBack = (String, Vec<Value>, Option<OperationId>);
+type UndoSummary = (String, Vec<Value>, Option<OperationId>);
 
 /// The input of `undo`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct UndoInput {
     /// The operation, as replies (data.operation) and history name it (default: the last one).
     pub(crate) id: Option<String>,
     /// Undo so many operations, all or none, the newest first; this is one operation itself.
@@ -62,23 +63,23 @@ pub(crate) struct Args {
 
 impl Engine {
     /// Runs the tool `undo`.
-    pub(crate) fn undo(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
-        let cause = Cause::new(tool, &input);
+    pub(crate) fn undo(&self, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+        let cause = CallOrigin::new(tool, &input);
         let raw = raw_path::take(&mut input)?;
-        let args: Args = formats::from_json(Input::Json(input))?;
-        let cause = Cause { irreversible: args.irreversible, ..cause };
+        let args: UndoInput = formats::from_json(FormatInput::Json(input))?;
+        let cause = CallOrigin { irreversible: args.irreversible, ..cause };
         let dry_run = args.dry_run || caller.dry_run;
         let times = args.last.unwrap_or(1);
-        if times == 0 || times > MOST {
+        if times == 0 || times > UNDONE_OPERATIONS_MAX {
             return Err(Error::new(
                 Code::CallInvalid,
-                format!("`last` is {times}; one call takes back 1 to {MOST} operations."),
+                format!("`last` is {times}; one call takes back 1 to {UNDONE_OPERATIONS_MAX} operations."),
             )
-            .next(format!("Give last: 1 to {MOST}.")));
+            .next(format!("Give last: 1 to {UNDONE_OPERATIONS_MAX}.")));
         }
         if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
-                .next(format!("Give one of id, file_path or last (1 to {MOST}), or none of them for the last one.")));
+                .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one.")));
         }
         let (all, taken) = self.choose_and_take_back(caller, cause, (&args, raw.as_deref()), times)?;
         let (text, files, operation) = taken;
@@ -96,20 +97,20 @@ impl Engine {
     /// so that two simultaneous calls have the effect of one after the other.
     fn choose_and_take_back(
         &self,
-        caller: &Caller,
-        cause: Cause<'_>,
-        asked: (&Args, Option<&Path>),
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
+        asked: (&UndoInput, Option<&Path>),
         times: usize,
-    ) -> Result<(Vec<Logged>, TakenBack)> {
+    ) -> Result<(Vec<LogEntry>, UndoSummary)> {
         let dry_run = asked.0.dry_run || caller.dry_run;
         for attempt in 1.. {
             for root in 0..self.roots().len() {
-                self.wait_for_pending(root)?;
+                self.wait_for_in_doubt(root)?;
             }
             let (root, all) = self.choose(caller, asked, times)?;
             let mut overtaken = false;
             match self.take_back(caller, cause, (root, &all, &mut overtaken), dry_run) {
-                Err(_) if overtaken && attempt < ATTEMPTS => {}
+                Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
                 Err(error) => return Err(error),
                 Ok(taken) => return Ok((all, taken)),
             }
@@ -121,15 +122,20 @@ impl Engine {
     /// is known, and the order of the log is the order of the calls.
     ///
     /// Errors: `lock.timeout`, and those of the selection.
-    fn choose(&self, caller: &Caller, asked: (&Args, Option<&Path>), times: usize) -> Result<(usize, Vec<Logged>)> {
+    fn choose(
+        &self,
+        caller: &CallContext,
+        asked: (&UndoInput, Option<&Path>),
+        times: usize,
+    ) -> Result<(usize, Vec<LogEntry>)> {
         loop {
-            match self.chosen(caller, asked, times)? {
-                Choice::Known(root, all) => return Ok((root, all)),
-                Choice::UnderWay(root, logged) if logged.age() < PATIENCE => {
-                    give_way();
-                    self.look_into_pending(root)?;
+            match self.select(caller, asked, times)? {
+                UndoSelection::Known(root, all) => return Ok((root, all)),
+                UndoSelection::UnderWay(root, logged) if logged.age() < RUNNING_UNDO_AGE_MAX => {
+                    wait_briefly();
+                    self.resolve_in_doubt(root)?;
                 }
-                Choice::UnderWay(_, logged) => return Err(under_way(&logged)),
+                UndoSelection::UnderWay(_, logged) => return Err(still_running(&logged)),
             }
         }
     }
@@ -138,23 +144,23 @@ impl Engine {
     /// aborted since it was selected.
     fn take_back(
         &self,
-        caller: &Caller,
-        cause: Cause<'_>,
-        (root, all, overtaken): (usize, &[Logged], &mut bool),
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
+        (root, all, overtaken): (usize, &[LogEntry], &mut bool),
         dry_run: bool,
-    ) -> Result<TakenBack> {
+    ) -> Result<UndoSummary> {
         let Some((newest, older)) = all.split_first() else { return Ok((String::new(), Vec::new(), None)) };
         let role = match newest.operation.role {
             Role::Undo(_) => Role::Redo(newest.id),
             Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
         };
-        let turns = self.turns(course::paths(all));
+        let turns = self.lock_paths(overlay::paths(all));
         let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
-        let cause = Cause { role, also: &also, ..cause };
+        let cause = CallOrigin { role, also: &also, ..cause };
         let mut check = || self.is_still_done(root, all).inspect_err(|_| *overtaken = true);
-        let done = self.carry_out(caller, cause, dry_run, || {
+        let done = self.plan_and_commit(caller, cause, dry_run, || {
             check()?;
-            let plans = back::plans(self, caller, (root, all));
+            let plans = reversal::plans(self, caller, (root, all));
             // Conflicting files may be the result of another process undoing the same operation.
             if plans.is_err() {
                 check()?;
@@ -172,7 +178,7 @@ impl Engine {
         }
         drop(turns);
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, _) = self.tell(receipts);
+        let (text, files, _) = self.render_receipts(receipts);
         Ok((text, files, operation))
     }
 
@@ -180,7 +186,13 @@ impl Engine {
     /// with an earlier operation. Returns the error of this call.
     ///
     /// Errors: `conflict.raced` if one of them was undone by others meanwhile.
-    fn mark_taken_back(&self, caller: &Caller, cause: Cause<'_>, root: usize, nothing: Error) -> Result<Error> {
+    fn mark_taken_back(
+        &self,
+        caller: &CallContext,
+        cause: CallOrigin<'_>,
+        root: usize,
+        nothing: Error,
+    ) -> Result<Error> {
         let operation = Operation {
             session: caller.session.clone(),
             tool: cause.tool.to_owned(),
@@ -188,17 +200,17 @@ impl Engine {
             digest: cause.digest,
             note: "the files were already as they were before".to_owned(),
             role: cause.role,
-            also: cause.also.to_vec(),
-            outcome: Outcome::Done,
-            kept: true,
+            also_undoes: cause.also.to_vec(),
+            outcome: OperationOutcome::Done,
+            keeps_content: true,
             files: Vec::new(),
-            folders: Vec::new(),
+            created_dirs: Vec::new(),
         };
         let history = self.history(root);
         match history.log(&operation, &[], &[]) {
             Ok(entered) => {
                 // If that fails, it is resolved by its files, of which there are none.
-                let _ = history.settle(&[entered.id]);
+                let _ = history.mark_committed(&[entered.id]);
                 let verb = if matches!(cause.role, Role::Redo(_)) { "redone" } else { "undone" };
                 let next = format!("It counts as {verb} now: repeat the call for the operation before it.");
                 Ok(nothing.next(next).fact("operation", entered.id.to_string()))
@@ -212,7 +224,7 @@ impl Engine {
     /// Checks that none of the operations was undone since they were selected.
     ///
     /// Errors: `conflict.raced`, and those of the session store.
-    fn is_still_done(&self, root: usize, all: &[Logged]) -> Result<()> {
+    fn is_still_done(&self, root: usize, all: &[LogEntry]) -> Result<()> {
         for logged in all {
             let name = OperationName { number: logged.id.number, check: Some(logged.id.check) };
             let now = self.history(root).operation(name)?;
@@ -226,17 +238,17 @@ impl Engine {
     }
 
     /// Removes directories that the undone operations created, if they are empty.
-    fn remove_made(&self, all: &[Logged]) {
-        for folder in all.iter().flat_map(|logged| logged.operation.folders.iter().rev()) {
+    fn remove_made(&self, all: &[LogEntry]) {
+        for folder in all.iter().flat_map(|logged| logged.operation.created_dirs.iter().rev()) {
             // A directory that remains is not a failure of the undo.
-            let place = self.store().admit_link(Path::new(OsStr::from_bytes(folder)));
-            let _ = place.and_then(|place| self.store().remove_folder(&place));
+            let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(folder)));
+            let _ = place.and_then(|place| self.store().remove_dir(&place));
         }
     }
 }
 
 /// Formats the headline of an undo.
-fn headline(logged: &Logged, dry_run: bool) -> String {
+fn headline(logged: &LogEntry, dry_run: bool) -> String {
     let verb = match (matches!(logged.operation.role, Role::Undo(_)), dry_run) {
         (false, false) => "Undone",
         (false, true) => "Would be undone",

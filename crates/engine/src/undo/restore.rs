@@ -1,23 +1,23 @@
 //! Restore of one file as of an operation, after or before it.
 
-use super::back::{not_kept, same};
-use super::{Named, data};
-use crate::caller::{Caller, Unread};
+use super::reversal::{is_same_content, not_kept};
+use super::{OperationRef, data};
+use crate::base::Base;
+use crate::call_context::{CallContext, UnreadPolicy};
 use crate::engine::Engine;
-use crate::log::Cause;
-use crate::options::Options;
-use crate::plan::{Becomes, Now, Plan};
+use crate::history_stores::key;
+use crate::log::CallOrigin;
+use crate::options::CallOptions;
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::policy::Access;
 use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
-use crate::seen::Base;
-use crate::shelves::key;
 use crate::stale;
-use emendate_core::formats::{self, Input};
+use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
-use emendate_fs::{Attributes, Place};
-use emendate_history::{Filter, Kind, Logged, Side};
+use emendate_fs::{FileAttributes, SafePath};
+use emendate_history::{FileKind, FileState, LogEntry, OperationFilter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,12 +25,13 @@ use std::iter::once;
 use std::path::Path;
 
 /// Operations on a file that are searched for its attributes at the time of its removal.
-const LATER: usize = 1000;
+const LATER_OPERATIONS_MAX: usize = 1000;
 
 /// The input of `restore`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
+#[schemars(rename = "Args")]
+pub(crate) struct RestoreInput {
     /// The absolute path of the file.
     file_path: String,
     /// As it was when this operation had been done; with `^` behind the name, as it was before.
@@ -45,23 +46,23 @@ pub(crate) struct Args {
 
 impl Engine {
     /// Runs the tool `restore`.
-    pub(crate) fn restore(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
-        let cause = Cause::new(tool, &input);
-        let options = Options::take(&mut Value::Null, caller, self.config(), tool)?;
+    pub(crate) fn restore(&self, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+        let cause = CallOrigin::new(tool, &input);
+        let options = CallOptions::take(&mut Value::Null, caller, self.config(), tool)?;
         let raw = raw_path::take(&mut input)?;
-        let args: Args = formats::from_json(Input::Json(input))?;
-        let cause = Cause { irreversible: args.irreversible, ..cause };
-        let place = self.admit_link(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
-        let named = Named::read(&args.id)?;
+        let args: RestoreInput = formats::from_json(FormatInput::Json(input))?;
+        let cause = CallOrigin { irreversible: args.irreversible, ..cause };
+        let place = self.resolve_no_follow(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+        let named = OperationRef::read(&args.id)?;
         for root in 0..self.roots().len() {
-            self.look_into_pending(root)?;
+            self.resolve_in_doubt(root)?;
         }
         let (root, logged) = self.operation(named.name)?;
         let (side, told_by) = self.side_at(root, &place, (&logged, named.before))?;
         let dry_run = args.dry_run || caller.dry_run;
-        let turns = self.turns(once(place.absolute()));
-        let receipts = self.carry_out(caller, cause, dry_run, || {
-            let now = self.standing(&place)?;
+        let turns = self.lock_paths(once(place.absolute()));
+        let receipts = self.plan_and_commit(caller, cause, dry_run, || {
+            let now = self.current_state(&place)?;
             self.may_replace(caller, &options, &place, &now)?;
             let plan = self.plan_restore(caller, &place, (root, &told_by), now, side)?;
             if plan.writes() {
@@ -73,7 +74,7 @@ impl Engine {
         })?;
         drop(turns);
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, _) = self.tell(receipts);
+        let (text, files, _) = self.render_receipts(receipts);
         let mut answer = Answer { text, data: data(files, dry_run) };
         answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
         Ok(answer)
@@ -81,56 +82,65 @@ impl Engine {
 
     fn plan_restore(
         &self,
-        caller: &Caller,
-        place: &Place,
-        (root, told_by): (usize, &Logged),
-        now: Now,
-        side: Option<Side>,
-    ) -> Result<Plan> {
+        caller: &CallContext,
+        place: &SafePath,
+        (root, told_by): (usize, &LogEntry),
+        now: CurrentState,
+        side: Option<FileState>,
+    ) -> Result<FilePlan> {
         let Some(side) = side else {
-            if matches!(now, Now::Nothing) {
+            if matches!(now, CurrentState::Nothing) {
                 return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
                     .evidence(place.shown())
                     .next("Nothing is left to do."));
             }
-            return Ok(Plan::other(place.clone(), now, Becomes::Nothing));
+            return Ok(FilePlan::replace_entry(place.clone(), now, TargetState::Nothing));
         };
         let bytes = match &now {
-            Now::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
-            Now::File(now) => {
+            CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
+            CurrentState::File(now) => {
                 let hand = [(now.snapshot.id(), now.snapshot.raw())];
                 self.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
             }
             _ => self.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
         };
-        if side.kind == Kind::Link && same(&now, Some(side)) {
-            return Ok(Plan::other(place.clone(), Now::Nothing, Becomes::Nothing));
+        if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
+            return Ok(FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::Nothing));
         }
         // Existing set-id bits of the file remain; none are added.
         let held = now.mode().map_or(0, |mode| mode & 0o7000);
         let attributes = match now {
-            Now::Nothing => self.attributes_then(root, place, side)?,
-            Now::File(_) | Now::Link(_) => None,
+            CurrentState::Nothing => self.attributes_then(root, place, side)?,
+            CurrentState::File(_) | CurrentState::Link(_) => None,
         };
         let plan = self.putting(caller, place.clone(), now, bytes, (side, attributes));
-        Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
+        Ok(FilePlan { mode: (side.kind == FileKind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
     }
 
     /// Returns owner and attributes of a deleted file at the time of its removal.
-    fn attributes_then(&self, root: usize, place: &Place, side: Side) -> Result<Option<Attributes>> {
-        let filter = Filter { path: Some(key(place)), limit: LATER, ..Filter::default() };
+    fn attributes_then(&self, root: usize, place: &SafePath, side: FileState) -> Result<Option<FileAttributes>> {
+        let filter =
+            OperationFilter { path: Some(key(place)), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
         let files = self.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
         let mut same = files.filter(|file| file.path == key(place) && file.before == Some(side));
         Ok(same.find_map(|file| file.attributes))
     }
 
     /// Checks that a model has seen the content it replaces.
-    fn may_replace(&self, caller: &Caller, options: &Options, place: &Place, now: &Now) -> Result<()> {
+    fn may_replace(
+        &self,
+        caller: &CallContext,
+        options: &CallOptions,
+        place: &SafePath,
+        now: &CurrentState,
+    ) -> Result<()> {
         match now {
-            Now::File(now) if caller.unread == Unread::Deny => match self.base(caller, options, place, now)? {
-                Base::Fresh { .. } => Ok(()),
-                Base::Stale { .. } | Base::Lost => Err(stale::lost(self, caller, place, now)),
-            },
+            CurrentState::File(now) if caller.unread == UnreadPolicy::Deny => {
+                match self.base(caller, options, place, now)? {
+                    Base::Fresh { .. } => Ok(()),
+                    Base::Stale { .. } | Base::Lost => Err(stale::version_unavailable(self, caller, place, now)),
+                }
+            }
             _ => Ok(()),
         }
     }
@@ -139,10 +149,10 @@ impl Engine {
     pub(crate) fn side_at(
         &self,
         root: usize,
-        place: &Place,
-        (logged, before): (&Logged, bool),
-    ) -> Result<(Option<Side>, Logged)> {
-        let touched = |logged: &Logged| logged.operation.files.iter().find(|file| file.path == key(place)).cloned();
+        place: &SafePath,
+        (logged, before): (&LogEntry, bool),
+    ) -> Result<(Option<FileState>, LogEntry)> {
+        let touched = |logged: &LogEntry| logged.operation.files.iter().find(|file| file.path == key(place)).cloned();
         // Others may have changed it between the preceding operation and this one.
         if before && let Some(file) = touched(logged) {
             return Ok((file.before, logged.clone()));
@@ -150,7 +160,8 @@ impl Engine {
         let history = self.history(root);
         let number = logged.id.number;
         let upto = Some(if before { number } else { number.saturating_add(1) });
-        let older = history.operations(&Filter { path: Some(key(place)), below: upto, limit: 1, session: None })?;
+        let older =
+            history.operations(&OperationFilter { path: Some(key(place)), below: upto, limit: 1, session: None })?;
         if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((touched(&it)?.after, it))) {
             return Ok((side, told_by));
         }
@@ -158,7 +169,8 @@ impl Engine {
         let mut below = None;
         let mut first = None;
         loop {
-            let page = history.operations(&Filter { path: Some(key(place)), below, limit: 50, session: None })?;
+            let page =
+                history.operations(&OperationFilter { path: Some(key(place)), below, limit: 50, session: None })?;
             let full = page.len() == 50;
             let later = page.into_iter().take_while(|it| upto.is_none_or(|upto| it.id.number >= upto));
             let Some(last) = later.filter_map(|it| Some((touched(&it)?.before, it))).last() else { break };

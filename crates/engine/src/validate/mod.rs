@@ -2,23 +2,26 @@
 //! must remain valid, and a file with a schema must fit it; existing problems are only reported. An undo is not
 //! validated, because it restores an earlier state.
 
+mod messages;
 mod schemas;
-mod told;
 
 use crate::config::Strictness;
 use crate::engine::Engine;
-use crate::plan::{Becomes, Now, Plan};
+use crate::plan::{CurrentState, FilePlan, TargetState};
 use emendate_core::{Error, Result, Snapshot, work};
-use emendate_fs::Place;
-use emendate_schema::{Checked, Document, Fault, Kind, MOST_BYTES, Repeated, fresh, looks_like_a_template, read};
-use schemas::Source;
+use emendate_fs::SafePath;
+use emendate_schema::{
+    CheckReport, DataFormat, Document, DuplicateName, SyntaxError, TEXT_BYTES_MAX, looks_like_a_template,
+    new_violations, read,
+};
+use schemas::SchemaSource;
 
 /// Bytes of all files of a call that are validated.
-const TOGETHER: usize = 64 << 20;
+const VALIDATED_BYTES_MAX: usize = 64 << 20;
 
 /// The reactions to invalid results.
 #[derive(Clone, Copy)]
-struct Stance {
+struct ValidationPolicy {
     /// How strictly to treat a file that no longer parses.
     syntax: Strictness,
     /// Whether schema violations are refused, or only reported.
@@ -26,13 +29,13 @@ struct Stance {
 }
 
 /// One file, before and after.
-struct Case<'p> {
-    place: &'p Place,
-    kind: Kind,
+struct ValidationCase<'p> {
+    place: &'p SafePath,
+    kind: DataFormat,
     before: &'p str,
     after: &'p str,
-    sources: Vec<Source>,
-    stance: Stance,
+    sources: Vec<SchemaSource>,
+    stance: ValidationPolicy,
     /// Changes to the caller's text by others.
     others: Vec<&'p str>,
     notes: Vec<String>,
@@ -42,90 +45,101 @@ impl Engine {
     /// Refuses plans that leave a file invalid; tolerated problems become notes.
     ///
     /// Errors: `schema.violation`, `schema.invalid`.
-    pub(crate) fn validate(&self, plans: &mut [Plan], allows_invalid: bool) -> Result<()> {
-        let (of, mut left, mut errors) = (plans.len(), TOGETHER, Vec::new());
+    pub(crate) fn validate(&self, plans: &mut [FilePlan], allows_invalid: bool) -> Result<()> {
+        let (of, mut left, mut errors) = (plans.len(), VALIDATED_BYTES_MAX, Vec::new());
         for plan in plans.iter_mut().filter(|plan| plan.writes()) {
             work::spend_bytes(4 * plan.before.text().len())?;
-            let syntax = if allows_invalid || plan.marked { Strictness::Warn } else { self.config().strictness };
-            let stance = Stance { syntax: syntax.min(self.config().strictness), refuses: !plan.marked };
+            let syntax =
+                if allows_invalid || plan.has_conflict_markers { Strictness::Warn } else { self.config().strictness };
+            let stance =
+                ValidationPolicy { syntax: syntax.min(self.config().strictness), refuses: !plan.has_conflict_markers };
             match self.judged(plan, stance, &mut left) {
                 Ok(notes) => plan.notes.extend(notes),
                 Err(error) => errors.push(error),
             }
         }
-        Error::all(errors, of).map_or(Ok(()), Err)
+        Error::combine(errors, of).map_or(Ok(()), Err)
     }
 
     /// Reports problems in a text that a person changed, without refusing it.
-    pub(crate) fn tell_of_a_persons_text(&self, plans: &mut [Plan]) {
+    pub(crate) fn tell_of_a_persons_text(&self, plans: &mut [FilePlan]) {
         for plan in plans.iter_mut().filter(|plan| plan.user_modified) {
-            let stance = Stance { syntax: Strictness::Warn.min(self.config().strictness), refuses: false };
-            let told = self.judged(plan, stance, &mut TOGETHER.clone());
+            let stance = ValidationPolicy { syntax: Strictness::Warn.min(self.config().strictness), refuses: false };
+            let told = self.judged(plan, stance, &mut VALIDATED_BYTES_MAX.clone());
             plan.notes.extend(told.unwrap_or_else(|error| vec![error.message().to_owned()]));
         }
     }
 
     /// True when the syntax of a plan's file is validated here.
-    pub(crate) fn validates(&self, plan: &Plan) -> bool {
-        let known = Kind::of(plan.place.absolute()).is_some() && self.config().strictness > Strictness::Off;
-        known && plan.before.text().len() <= MOST_BYTES && !self.is_skipped(&plan.place)
+    pub(crate) fn validates(&self, plan: &FilePlan) -> bool {
+        let known = DataFormat::of(plan.place.absolute()).is_some() && self.config().strictness > Strictness::Off;
+        known && plan.before.text().len() <= TEXT_BYTES_MAX && !self.is_skipped(&plan.place)
     }
 
-    fn is_skipped(&self, place: &Place) -> bool {
+    fn is_skipped(&self, place: &SafePath) -> bool {
         self.config().unchecked.iter().any(|rule| rule.matches(place.relative(), place.absolute()))
     }
 
     /// Validates one plan; returns the notes.
     ///
     /// Errors: as [`Engine::validate`].
-    fn judged(&self, plan: &Plan, stance: Stance, left: &mut usize) -> Result<Vec<String>> {
-        let text = plan.becomes == Becomes::File && !plan.before.is_opaque();
+    fn judged(&self, plan: &FilePlan, stance: ValidationPolicy, left: &mut usize) -> Result<Vec<String>> {
+        let text = plan.target == TargetState::File && !plan.before.is_binary();
         if !text || self.is_skipped(&plan.place) {
             return Ok(Vec::new());
         }
         let sources = self.schemas_of(&plan.place);
-        let named = Kind::of(plan.place.absolute()).filter(|_| stance.syntax > Strictness::Off || !sources.is_empty());
+        let named =
+            DataFormat::of(plan.place.absolute()).filter(|_| stance.syntax > Strictness::Off || !sources.is_empty());
         if named.is_none() && sources.is_empty() {
             return Ok(Vec::new());
         }
         if plan.source.is_some() {
             // Of a large file only the parts around the edit are loaded.
-            return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
+            return Ok(vec![messages::unchecked_note(&plan.place, "it is too large")]);
         }
         // Text that cannot be decoded any more is reported elsewhere.
         let Ok(after) = plan.after() else { return Ok(Vec::new()) };
         let size = after.text().len();
-        if size > MOST_BYTES || size > *left {
-            return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
+        if size > TEXT_BYTES_MAX || size > *left {
+            return Ok(vec![messages::unchecked_note(&plan.place, "it is too large")]);
         }
         *left -= size;
         let others =
             plan.notes.iter().map(String::as_str).filter(|note| note.contains("changed the new text")).collect();
         let kind = named.unwrap_or_else(|| by_content(after.text()));
-        let stands = matches!(plan.now, Now::File(_)) || plan.origin.is_some();
+        let stands = matches!(plan.current, CurrentState::File(_)) || plan.source_file.is_some();
         let before = if stands { plan.before.text() } else { "" };
-        let case =
-            Case { place: &plan.place, kind, before, after: after.text(), sources, stance, others, notes: Vec::new() };
+        let case = ValidationCase {
+            place: &plan.place,
+            kind,
+            before,
+            after: after.text(),
+            sources,
+            stance,
+            others,
+            notes: Vec::new(),
+        };
         case.judge(self, &after)
     }
 }
 
 /// Detects the type of a file by its content, if its name does not show it.
-fn by_content(text: &str) -> Kind {
-    if text.trim_start().starts_with(['{', '[', '/']) { Kind::Jsonc } else { Kind::Yaml }
+fn by_content(text: &str) -> DataFormat {
+    if text.trim_start().starts_with(['{', '[', '/']) { DataFormat::Jsonc } else { DataFormat::Yaml }
 }
 
-impl Case<'_> {
+impl ValidationCase<'_> {
     fn judge(mut self, engine: &Engine, after: &Snapshot) -> Result<Vec<String>> {
         let before = self.read_before();
         match read(self.kind, self.after) {
-            Err(fault) if fault.beyond => self.notes.push(told::unchecked(self.place, &fault.what)),
+            Err(fault) if fault.limit_reached => self.notes.push(messages::unchecked_note(self.place, &fault.what)),
             Err(fault) => self.broken(&before, &fault, after)?,
             Ok(document) => {
-                if let Before::Broken = before {
+                if let PriorValidity::Broken = before {
                     self.notes.push(format!("The file is valid {} again.", self.kind.name()));
                 }
-                self.tell_repeated(&before, document.repeated());
+                self.tell_repeated(&before, document.duplicates());
                 for source in std::mem::take(&mut self.sources) {
                     self.fits(engine, &source, &before, &document, after)?;
                 }
@@ -135,41 +149,41 @@ impl Case<'_> {
     }
 
     /// Parses the former text. JSON with comments in a file of unspecified type is treated as JSONC from then on.
-    fn read_before(&mut self) -> Before {
+    fn read_before(&mut self) -> PriorValidity {
         if self.before.trim().is_empty() {
-            return Before::Nothing;
+            return PriorValidity::Nothing;
         }
         match read(self.kind, self.before) {
-            Ok(document) => Before::Sound(document),
-            Err(fault) if fault.beyond => Before::Unknown,
-            Err(_) => match read(Kind::Jsonc, self.before).ok().filter(|_| self.kind == Kind::Json) {
+            Ok(document) => PriorValidity::Sound(document),
+            Err(fault) if fault.limit_reached => PriorValidity::Unknown,
+            Err(_) => match read(DataFormat::Jsonc, self.before).ok().filter(|_| self.kind == DataFormat::Json) {
                 Some(document) => {
-                    self.kind = Kind::Jsonc;
-                    Before::Sound(document)
+                    self.kind = DataFormat::Jsonc;
+                    PriorValidity::Sound(document)
                 }
-                None => Before::Broken,
+                None => PriorValidity::Broken,
             },
         }
     }
 
     /// Handles a text with invalid syntax.
-    fn broken(&mut self, before: &Before, fault: &Fault, after: &Snapshot) -> Result<()> {
-        let wrong = told::fault(self.after, fault);
+    fn broken(&mut self, before: &PriorValidity, fault: &SyntaxError, after: &Snapshot) -> Result<()> {
+        let wrong = messages::fault(self.after, fault);
         let line = after.text()[..fault.at.min(after.text().len())].rfind('\n').map_or(0, |end| end + 1);
         let line = after.text()[line..].lines().next().unwrap_or_default();
         let marks = match before {
-            Before::Nothing if self.kind == Kind::Yaml => looks_like_a_template(self.after),
+            PriorValidity::Nothing if self.kind == DataFormat::Yaml => looks_like_a_template(self.after),
             _ => looks_like_a_template(line),
         };
         match before {
-            Before::Broken => {
+            PriorValidity::Broken => {
                 self.notes.push(format!("The file was no valid {} before this edit either: {wrong}", self.kind.name()));
             }
-            Before::Unknown => self.notes.push(told::unchecked(self.place, "it was too large before")),
+            PriorValidity::Unknown => self.notes.push(messages::unchecked_note(self.place, "it was too large before")),
             _ if marks => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),
             // An unparsable text cannot fit a schema.
             _ if self.stance.syntax == Strictness::Refuse || (self.stance.refuses && !self.sources.is_empty()) => {
-                return Err(told::broken(self, fault));
+                return Err(messages::broken(self, fault));
             }
             _ => self.notes.push(format!("The file is no valid {}: {wrong}", self.kind.name())),
         }
@@ -177,64 +191,68 @@ impl Case<'_> {
     }
 
     /// Notes new duplicate names in an object: they are valid syntax, but hardly ever intended.
-    fn tell_repeated(&mut self, before: &Before, repeated: &[Repeated]) {
-        let old = if let Before::Sound(document) = before { document.repeated() } else { &[] };
-        let count = |all: &[Repeated], name: &str| all.iter().filter(|it| it.name == name).count();
-        let new: Vec<&Repeated> =
+    fn tell_repeated(&mut self, before: &PriorValidity, repeated: &[DuplicateName]) {
+        let old = if let PriorValidity::Sound(document) = before { document.duplicates() } else { &[] };
+        let count = |all: &[DuplicateName], name: &str| all.iter().filter(|it| it.name == name).count();
+        let new: Vec<&DuplicateName> =
             repeated.iter().filter(|it| count(repeated, &it.name) > count(old, &it.name)).take(3).collect();
-        self.notes.extend(new.into_iter().map(|it| told::repeated(self.after, it)));
+        self.notes.extend(new.into_iter().map(|it| messages::repeated(self.after, it)));
     }
 
     fn fits(
         &mut self,
         engine: &Engine,
-        source: &Source,
-        before: &Before,
+        source: &SchemaSource,
+        before: &PriorValidity,
         document: &Document,
         after: &Snapshot,
     ) -> Result<()> {
         let schema = engine.compiled(source)?;
-        let Checked { violations, more, beyond, untried } = schema.check(document);
+        let CheckReport { violations, more, limit_reached: beyond, untried_patterns: untried } = schema.check(document);
         if beyond {
-            self.notes.push(told::unchecked(self.place, &format!("{} would take too many steps", source.name())));
+            self.notes
+                .push(messages::unchecked_note(self.place, &format!("{} would take too many steps", source.name())));
             return Ok(());
         }
-        self.notes.extend(told::untried(source, &untried));
+        self.notes.extend(messages::untried_note(source, &untried));
         if violations.is_empty() {
             if let Some(what) = schemas::also_wrong(source, self.after) {
-                let was = schemas::also_wrong(source, self.before).is_some() && !matches!(before, Before::Nothing);
+                let was =
+                    schemas::also_wrong(source, self.before).is_some() && !matches!(before, PriorValidity::Nothing);
                 if self.stance.refuses && !was {
-                    return Err(told::wrong(self, source, &what));
+                    return Err(messages::invalid_for_reader(self, source, &what));
                 }
                 self.notes.push(format!("{} is not content: {what}", source.name()));
             }
             return Ok(());
         }
         let old = match before {
-            Before::Nothing => Checked { violations: Vec::new(), more: false, beyond: false, untried: Vec::new() },
-            Before::Sound(document) => schema.check(document),
+            PriorValidity::Nothing => {
+                CheckReport { violations: Vec::new(), more: false, limit_reached: false, untried_patterns: Vec::new() }
+            }
+            PriorValidity::Sound(document) => schema.check(document),
             // Former violations are unknown; this result is still better than an unparsable text.
-            Before::Broken | Before::Unknown => Checked { more: true, ..schema.check(document) },
+            PriorValidity::Broken | PriorValidity::Unknown => CheckReport { more: true, ..schema.check(document) },
         };
-        let new = if old.more || old.beyond { Vec::new() } else { fresh(&old.violations, &violations) };
+        let new = if old.more || old.limit_reached { Vec::new() } else { new_violations(&old.violations, &violations) };
         if new.is_empty() {
-            self.notes.push(told::old(source, violations.len(), more));
-        } else if self.stance.refuses && !(matches!(source, Source::Claude) && was_invalid(before, &old)) {
-            return Err(told::violations(self, source, &new, violations.len() - new.len(), more, after));
+            self.notes.push(messages::old_problems_note(source, violations.len(), more));
+        } else if self.stance.refuses && !(matches!(source, SchemaSource::Claude) && was_invalid(before, &old)) {
+            return Err(messages::violations(self, source, &new, violations.len() - new.len(), more, after));
         } else {
-            self.notes.push(told::new(self.after, source, &new));
+            self.notes.push(messages::new_problems_note(self.after, source, &new));
         }
         Ok(())
     }
 }
 
 /// True for a text that did not fit its schema before: the settings of Claude Code may be edited then (seed 001).
-fn was_invalid(before: &Before, old: &Checked) -> bool {
-    matches!(before, Before::Broken) || !old.violations.is_empty()
+fn was_invalid(before: &PriorValidity, old: &CheckReport) -> bool {
+    matches!(before, PriorValidity::Broken) || !old.violations.is_empty()
 }
 
 /// The former validity of a file.
-enum Before {
+enum PriorValidity {
     /// Missing or blank.
     Nothing,
     Sound(Document),

@@ -5,15 +5,15 @@ use crate::config::Config;
 use crate::engine::Engine;
 use crate::policy::Access;
 use emendate_core::{Code, Error, Result};
-use emendate_fs::{Place, shown};
-use emendate_schema::{Kind, SETTINGS, Schema};
+use emendate_fs::{SafePath, shown};
+use emendate_schema::{DataFormat, SETTINGS, Schema};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a schema file.
-const LARGEST: u64 = 4 << 20;
+const SCHEMA_BYTES_MAX: u64 = 4 << 20;
 
 /// A schema for a file.
-pub(super) enum Source {
+pub(super) enum SchemaSource {
     /// The settings of Claude Code.
     Claude,
     /// Our own configuration.
@@ -22,37 +22,37 @@ pub(super) enum Source {
     Named { path: PathBuf, own: bool, origin: String },
 }
 
-impl Source {
+impl SchemaSource {
     /// The name in messages.
     pub(super) fn name(&self) -> String {
         match self {
-            Source::Claude => "the schema of Claude Code's settings".to_owned(),
-            Source::Emend => "the schema of emend.toml".to_owned(),
-            Source::Named { path, .. } => format!("the schema {}", shown(path)),
+            SchemaSource::Claude => "the schema of Claude Code's settings".to_owned(),
+            SchemaSource::Emend => "the schema of emend.toml".to_owned(),
+            SchemaSource::Named { path, .. } => format!("the schema {}", shown(path)),
         }
     }
 
     /// The origin of the requirement.
     pub(super) fn origin(&self) -> &str {
         match self {
-            Source::Claude | Source::Emend => "emend itself",
-            Source::Named { origin, .. } => origin,
+            SchemaSource::Claude | SchemaSource::Emend => "emend itself",
+            SchemaSource::Named { origin, .. } => origin,
         }
     }
 }
 
 /// Returns the problem that the program which reads the file would report beyond the schema.
-pub(super) fn also_wrong(source: &Source, text: &str) -> Option<String> {
-    if !matches!(source, Source::Emend) {
+pub(super) fn also_wrong(source: &SchemaSource, text: &str) -> Option<String> {
+    if !matches!(source, SchemaSource::Emend) {
         return None;
     }
-    let config = Config::default().at_home(Some(PathBuf::from("/")));
+    let config = Config::default().with_home(Some(PathBuf::from("/")));
     config.with_file(text, "emend.toml", true).err().map(|error| error.message().to_owned())
 }
 
 impl Engine {
     /// Returns the schemas that a file has to fit.
-    pub(super) fn schemas_of(&self, place: &Place) -> Vec<Source> {
+    pub(super) fn schemas_of(&self, place: &SafePath) -> Vec<SchemaSource> {
         let absolute = place.absolute();
         // Bytes first: parsing a path is expensive, and every edit comes here.
         let ends =
@@ -68,13 +68,13 @@ impl Engine {
         .into_iter()
         .any(ends)
         {
-            out.push(Source::Claude);
+            out.push(SchemaSource::Claude);
         }
         if ["emend.toml", ".emend.toml", "emendate/config.toml"].into_iter().any(ends) {
-            out.push(Source::Emend);
+            out.push(SchemaSource::Emend);
         }
         let covers = self.config().schemas.iter().filter(|it| it.files.matches(place.relative(), place.absolute()));
-        out.extend(covers.map(|it| Source::Named {
+        out.extend(covers.map(|it| SchemaSource::Named {
             path: it.path.clone(),
             own: it.own,
             origin: it.files.origin.clone(),
@@ -85,15 +85,15 @@ impl Engine {
     /// Loads a schema; it is not cached, because the previous call may have changed it.
     ///
     /// Errors: `schema.invalid`.
-    pub(super) fn compiled(&self, source: &Source) -> Result<Schema> {
+    pub(super) fn compiled(&self, source: &SchemaSource) -> Result<Schema> {
         let none = &mut |_: &str| Err("it stands alone".to_owned());
         let compiled = match source {
-            Source::Claude => Schema::compile(SETTINGS, Kind::Json, none),
-            Source::Emend => Schema::compile(&Config::schema().to_string(), Kind::Json, none),
-            Source::Named { path, own, .. } => {
+            SchemaSource::Claude => Schema::compile(SETTINGS, DataFormat::Json, none),
+            SchemaSource::Emend => Schema::compile(&Config::schema().to_string(), DataFormat::Json, none),
+            SchemaSource::Named { path, own, .. } => {
                 let folder = path.parent().unwrap_or(Path::new("/"));
                 let text = self.schema_file(path, *own).map_err(|why| unusable(source, path, &why))?;
-                let kind = Kind::of(path).unwrap_or(Kind::Json);
+                let kind = DataFormat::of(path).unwrap_or(DataFormat::Json);
                 let mut more = |name: &str| {
                     // Files outside the roots are read only for their user, and nothing above the schema.
                     let above = *own && (name.starts_with("../") || name.starts_with('/'));
@@ -109,8 +109,8 @@ impl Engine {
         compiled.map_err(|broken| {
             let at = broken.place.map_or(String::new(), |it| format!("{}:{}: ", it.line, it.column));
             let file = match source {
-                Source::Named { path, .. } if broken.file.is_empty() => path.clone(),
-                Source::Named { path, .. } => path.parent().unwrap_or(Path::new("/")).join(&broken.file),
+                SchemaSource::Named { path, .. } if broken.file.is_empty() => path.clone(),
+                SchemaSource::Named { path, .. } => path.parent().unwrap_or(Path::new("/")).join(&broken.file),
                 _ => PathBuf::from(source.name()),
             };
             unusable(source, &file, &format!("{at}{}", broken.what))
@@ -121,21 +121,21 @@ impl Engine {
     ///
     /// Errors: the reason, as part of a sentence.
     fn schema_file(&self, path: &Path, own: bool) -> Result<String, String> {
-        if let Some(files) = self.config().own_files().filter(|_| own) {
+        if let Some(files) = self.config().user_file_loader().filter(|_| own) {
             return files(path);
         }
         let told = |error: Error| {
             let message = error.message().trim_end_matches('.').to_owned();
             format!("it cannot be read: {message}")
         };
-        let place = self.admit(path, Access::Read).map_err(told)?;
-        let version = self.store().read(&place, LARGEST, Vec::new()).map_err(told)?;
+        let place = self.resolve_path(path, Access::Read).map_err(told)?;
+        let version = self.store().read(&place, SCHEMA_BYTES_MAX, Vec::new()).map_err(told)?;
         let version = version.ok_or_else(|| "there is no such file".to_owned())?;
         String::from_utf8(version.bytes).map_err(|_| "it is no UTF-8 text".to_owned())
     }
 }
 
-fn unusable(source: &Source, file: &Path, why: &str) -> Error {
+fn unusable(source: &SchemaSource, file: &Path, why: &str) -> Error {
     Error::new(Code::SchemaInvalid, "The schema that the file has to fit cannot be used; nothing was written.")
         .evidence(format!("{}: {why}.", shown(file)))
         .evidence(format!("It is named by {}.", source.origin()))

@@ -11,7 +11,7 @@ fn asked(bench: &Bench, reply: &emendate::Reply) -> Value {
 }
 
 fn asking() -> Bench {
-    let bench = Bench::trusted(Config::default().asking("Edit(*.txt)", "test").unwrap());
+    let bench = Bench::trusted(Config::default().with_ask_rule("Edit(*.txt)", "test").unwrap());
     bench.put("a.txt", "one\ntwo\n");
     bench.put("b.txt", "x\n");
     bench
@@ -27,7 +27,7 @@ fn the_same_call_with_a_yes_goes_through() {
         (&json!("one\n2\n"), &json!("Edit(*.txt)"), &json!("test"))
     );
     assert_eq!(file["structuredPatch"][0]["lines"], json!([" one", "-two", "+2"]));
-    bench.caller.approval = Some(Approval::to(question["seal"].as_str().unwrap()));
+    bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
     // The approval is for that change alone.
     asked(&bench, &bench.edit("a.txt", "two", "3"));
     ok(&bench.edit("a.txt", "two", "2"));
@@ -39,14 +39,14 @@ fn a_file_that_changed_meanwhile_is_asked_about_again() {
     let mut bench = asking();
     let seal = |question: &Value| question["seal"].as_str().unwrap().to_owned();
     let first = asked(&bench, &bench.edit("a.txt", "two", "2"));
-    bench.caller.approval = Some(Approval::to(&seal(&first)));
+    bench.caller.approval = Some(Approval::granted(&seal(&first)));
     bench.put("a.txt", "zero\none\ntwo\n");
     let reply = bench.edit("a.txt", "two", "2");
     assert_eq!(code(&reply), "access.ask");
     assert_ne!(seal(question(&reply.result.unwrap_err()).unwrap()), seal(&first));
     // Seals of another engine are not accepted.
     let mut other = asking();
-    other.caller.approval = Some(Approval::to(&seal(&first)));
+    other.caller.approval = Some(Approval::granted(&seal(&first)));
     asked(&other, &other.edit("a.txt", "two", "2"));
 }
 
@@ -55,7 +55,7 @@ fn the_person_may_change_the_text() {
     let mut bench = asking();
     let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
     let texts = vec![(bench.path("a.txt"), "one\nTWO\n".to_owned())];
-    bench.caller.approval = Some(Approval { texts, ..Approval::to(question["seal"].as_str().unwrap()) });
+    bench.caller.approval = Some(Approval { texts, ..Approval::granted(question["seal"].as_str().unwrap()) });
     let reply = bench.edit("a.txt", "two", "2");
     assert!(ok(&reply).contains("A person changed the text"), "{}", reply.text());
     let data = reply.result.unwrap().data;
@@ -66,7 +66,7 @@ fn the_person_may_change_the_text() {
     assert_eq!(bench.get("a.txt"), "one\nTWO\n");
     // The model knows the current content: its next edit needs no read.
     bench.caller.approval = None;
-    bench.caller.unread = emendate::Unread::Deny;
+    bench.caller.unread = emendate::UnreadPolicy::Deny;
     asked_about_two(&bench);
 }
 
@@ -79,7 +79,7 @@ fn asked_about_two(bench: &Bench) {
 fn a_no_is_told_and_not_asked_again() {
     let mut bench = asking();
     let asked = asked(&bench, &bench.edit("a.txt", "two", "2"));
-    bench.caller.approval = Some(Approval::refusing(asked["seal"].as_str().unwrap()));
+    bench.caller.approval = Some(Approval::denied(asked["seal"].as_str().unwrap()));
     let reply = bench.edit("a.txt", "two", "2");
     assert!(reply.text().contains("The person said no"), "{}", reply.text());
     assert!(question(&reply.result.unwrap_err()).is_none());
@@ -94,7 +94,7 @@ fn one_question_for_all_files_of_a_call() {
         question["files"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
     assert_eq!(names, ["update", "delete"]);
     assert!(!bench.path("c.md").exists());
-    bench.caller.approval = Some(Approval::to(question["seal"].as_str().unwrap()));
+    bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
     ok(&bench.apply(patch));
     assert!(bench.path("c.md").exists() && !bench.path("b.txt").exists());
 }
@@ -131,7 +131,7 @@ fn the_question_holds_the_whole_change() {
 fn undoing_is_a_change_too() {
     let mut bench = asking();
     let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
-    bench.caller.approval = Some(Approval::to(question["seal"].as_str().unwrap()));
+    bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
     ok(&bench.edit("a.txt", "two", "2"));
     assert_eq!(code(&bench.call("undo", json!({}))), "access.ask");
     assert_eq!(bench.get("a.txt"), "one\n2\n");

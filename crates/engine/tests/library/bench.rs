@@ -1,6 +1,6 @@
 //! A test engine over a root of its own, with one caller.
 
-use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,35 +9,35 @@ pub(crate) struct Bench {
     _dir: tempfile::TempDir,
     pub(crate) root: PathBuf,
     pub(crate) engine: Engine,
-    pub(crate) caller: Caller,
+    pub(crate) caller: CallContext,
 }
 
 impl Bench {
     /// A caller who must read before editing, like a model.
     pub(crate) fn new() -> Bench {
-        Bench::open(Config::default(), |_| State::Memory)
+        Bench::open(Config::default(), |_| StateLocation::Memory)
     }
 
     /// A caller who may edit unread files, like a person.
     pub(crate) fn trusted(config: Config) -> Bench {
-        let mut bench = Bench::open(config, |_| State::Memory);
-        bench.caller.unread = Unread::Allow;
+        let mut bench = Bench::open(config, |_| StateLocation::Memory);
+        bench.caller.unread = UnreadPolicy::Allow;
         bench
     }
 
-    pub(crate) fn open(config: Config, state: impl FnOnce(&Path) -> State) -> Bench {
+    pub(crate) fn open(config: Config, state: impl FnOnce(&Path) -> StateLocation) -> Bench {
         Bench::in_folder(tempfile::tempdir().unwrap(), config, state)
     }
 
     /// Over an existing directory.
     pub(crate) fn below(dir: tempfile::TempDir, config: Config) -> Bench {
-        Bench::in_folder(dir, config, |_| State::Memory)
+        Bench::in_folder(dir, config, |_| StateLocation::Memory)
     }
 
-    fn in_folder(dir: tempfile::TempDir, config: Config, state: impl FnOnce(&Path) -> State) -> Bench {
+    fn in_folder(dir: tempfile::TempDir, config: Config, state: impl FnOnce(&Path) -> StateLocation) -> Bench {
         let root = dir.path().canonicalize().unwrap();
         let engine = Engine::open(std::slice::from_ref(&root), state(&root), config).unwrap();
-        Bench { _dir: dir, root, engine, caller: Caller::default() }
+        Bench { _dir: dir, root, engine, caller: CallContext::default() }
     }
 
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {

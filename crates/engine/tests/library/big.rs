@@ -1,7 +1,7 @@
 //! Large files, which are streamed: the same bytes, replies and errors as for files that are loaded whole.
 
 use crate::bench::{Bench, code, ok};
-use emendate::{Config, Reply, Unread};
+use emendate::{Config, Reply, UnreadPolicy};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
@@ -206,7 +206,7 @@ fn seeds_of_hunks() -> impl Strategy<Value = Vec<Hunk>> {
 }
 
 /// Reads lines with a header, edits some of them in both ways, and undoes the edits.
-fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk], caller: Unread) {
+fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk], caller: UnreadPolicy) {
     let benches = [parts(1 << 30, 1 << 30), parts(0, 1 << 30)].map(|mut bench| {
         bench.caller.unread = caller;
         fs::write(bench.path("f"), text).unwrap();
@@ -241,7 +241,7 @@ fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk
 /// A caller who reads before editing, with files that are never loaded whole.
 fn never_whole() -> Bench {
     let mut bench = parts(0, 1);
-    bench.caller.unread = Unread::Deny;
+    bench.caller.unread = UnreadPolicy::Deny;
     bench
 }
 
@@ -304,7 +304,7 @@ fn a_file_that_changes_while_it_is_searched_has_no_marks() {
         "[policy]\nstream_from = 0\nmax_whole = 1\n[[hooks]]\non = 'before_read'\nfiles = 'f'\ncommand = ['sh', '-c', '{hook}']\n"
     );
     let mut bench = Bench::trusted(Config::default().with_file(&text, "test", true).unwrap());
-    bench.caller.unread = Unread::Deny;
+    bench.caller.unread = UnreadPolicy::Deny;
     bench.put("f", "one\ntwo\n");
     let told = ok(&bench.call("search", json!({ "pattern": "two", "path": bench.root, "format": "hashline" })));
     assert!(told.contains("it changes while it is searched") && told.contains("two") && !told.contains('#'), "{told}");
@@ -385,7 +385,7 @@ proptest! {
         seeds in seeds_of_hunks(),
         strict in any::<bool>(),
     ) {
-        same_rows(text.as_bytes(), (format, shown), &seeds, if strict { Unread::Deny } else { Unread::Allow });
+        same_rows(text.as_bytes(), (format, shown), &seeds, if strict { UnreadPolicy::Deny } else { UnreadPolicy::Allow });
     }
 
     #[test]

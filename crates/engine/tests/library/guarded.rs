@@ -1,7 +1,7 @@
 //! The guard on a real disk: links, identity, and names that JSON cannot represent.
 
 use crate::bench::{Bench, ok};
-use emendate::{Config, Reply, State};
+use emendate::{Config, Reply, StateLocation};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
@@ -120,11 +120,11 @@ fn another_name_that_was_made_a_moment_ago_is_seen() {
 
 #[test]
 fn a_rule_for_the_guarded_name_holds_for_its_other_names() {
-    let bench = Bench::trusted(Config::default().allowing(".vscode", "--allow").unwrap());
+    let bench = Bench::trusted(Config::default().with_allow_rule(".vscode", "--allow").unwrap());
     bench.put("config/settings.json", "{}\n");
     symlink("config", bench.root.join(".vscode")).unwrap();
     ok(&bench.write("config/settings.json", "[\"written\"]\n"));
-    let strict = Bench::trusted(Config::default().denying("locked", "emend.toml").unwrap());
+    let strict = Bench::trusted(Config::default().with_deny_rule("locked", "emend.toml").unwrap());
     strict.put("real/f", "x\n");
     symlink("real", strict.root.join("locked")).unwrap();
     denied(&strict.write("locked/f", "written\n"));
@@ -163,7 +163,7 @@ fn both_ends_of_a_move_are_guarded() {
 
 #[test]
 fn the_engines_own_state_is_out_of_reach() {
-    let bench = Bench::open(Config::default(), |root| State::Directory(root.join("deep/state")));
+    let bench = Bench::open(Config::default(), |root| StateLocation::Directory(root.join("deep/state")));
     let state = bench.path("deep/state");
     ok(&bench.write("deep/file", "written\n"));
     assert!(fs::read_dir(&state).unwrap().next().is_some());

@@ -1,12 +1,12 @@
 //! The messages of hashline's document in the profile that offers no other format (seed 002).
 
 use super::bench::Bench;
-use emendate::{Caller, profile};
+use emendate::{CallContext, profile};
 use serde_json::json;
 
 #[test]
 fn the_documents_messages_are_reached() {
-    let offers = profile("hashline").unwrap().offers;
+    let offers = profile("hashline").unwrap().views;
     let edit = offers.iter().find(|offer| offer.name == "edit").unwrap();
     let read = offers.iter().find(|offer| offer.name == "read").unwrap();
     let begin = "input must begin with \"¶PATH#HASH\" on the first non-blank line";
@@ -30,7 +30,7 @@ fn the_documents_messages_are_reached() {
     ] {
         let bench = Bench::new();
         let path = bench.put("a.txt", "one\ntwo\nthree\n");
-        let caller = Caller::default();
+        let caller = CallContext::default();
         let shown = read.call(&bench.engine, &caller, json!({ "file_path": path })).text();
         let header = shown.lines().next().unwrap();
         let inputs = match below {

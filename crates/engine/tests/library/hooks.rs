@@ -76,7 +76,7 @@ fn it_can_let_a_person_be_asked() {
     let reply = edit(&bench);
     let asked = question(reply.result.as_ref().unwrap_err()).unwrap().clone();
     assert!(asked["files"][0]["rule"].as_str().unwrap().contains("looks odd"), "{asked}");
-    bench.caller.approval = Some(Approval::to(asked["seal"].as_str().unwrap()));
+    bench.caller.approval = Some(Approval::granted(asked["seal"].as_str().unwrap()));
     ok(&edit(&bench));
     assert_eq!(bench.get("a.txt"), "one\n2\n");
 }

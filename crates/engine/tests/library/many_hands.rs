@@ -1,8 +1,8 @@
 //! Concurrent changes to one file, and the knowledge of sessions.
 
 use crate::bench::{Bench, code};
-use emendate::fs::{Draft, Durability, Expect, Goal, Local, Store};
-use emendate::{Caller, Config, Engine, State};
+use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store};
+use emendate::{CallContext, Config, Engine, StateLocation};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ fn a_tag_stands_for_the_session() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\n");
     let tag = bench.read("a").to_json()["data"]["tag"].clone();
-    let stranger = Caller { session: "stranger".to_owned(), ..Caller::default() };
+    let stranger = CallContext { session: "stranger".to_owned(), ..CallContext::default() };
     let with = |tag: &Value| {
         let input = json!({ "file_path": bench.path("a"), "old_string": "two", "new_string": "2", "tag": tag });
         bench.engine.call(&stranger, "edit", input)
@@ -146,12 +146,13 @@ fn two_engines_share_one_state() {
     let dir = tempfile::tempdir().unwrap();
     let (root, state) = (dir.path().join("root"), dir.path().join("state"));
     fs::create_dir(&root).unwrap();
-    let open =
-        || Engine::open(std::slice::from_ref(&root), State::Directory(state.clone()), Config::default()).unwrap();
+    let open = || {
+        Engine::open(std::slice::from_ref(&root), StateLocation::Directory(state.clone()), Config::default()).unwrap()
+    };
     let (one, two) = (open(), open());
     let path = root.join("a");
     fs::write(&path, "x\ny\n").unwrap();
-    let caller = Caller::default();
+    let caller = CallContext::default();
     assert_eq!(code(&one.call(&caller, "read", json!({ "file_path": path }))), "ok");
     fs::write(&path, "w\nx\ny\n").unwrap();
     let edit = json!({ "file_path": path, "old_string": "y", "new_string": "Y" });
@@ -169,8 +170,8 @@ fn an_unusable_state_directory_is_only_a_notice() {
     fs::write(&blocker, "").unwrap();
     fs::write(dir.path().join("a"), "x\n").unwrap();
     let roots = [dir.path().to_owned()];
-    let engine = Engine::open(&roots, State::Directory(blocker.join("state")), Config::default()).unwrap();
-    let caller = Caller::default();
+    let engine = Engine::open(&roots, StateLocation::Directory(blocker.join("state")), Config::default()).unwrap();
+    let caller = CallContext::default();
     let path: &Path = &dir.path().join("a");
     assert_eq!(code(&engine.call(&caller, "read", json!({ "file_path": path }))), "ok");
     assert_eq!(
@@ -238,10 +239,13 @@ fn what_a_dead_process_left_is_put_right_at_the_next_start() {
     let name = "many_hands::what_a_dead_process_left_is_put_right_at_the_next_start";
     if let Some(root) = std::env::var_os("EMENDATE_TEST_DIES_IN") {
         let root = PathBuf::from(root);
-        let store = Local::open(&[root.join("work")]).unwrap().with_journal(&root.join("state/journal")).unwrap();
-        let places = ["new/one", "two"].map(|name| store.admit(&root.join("work").join(name)).unwrap());
-        let drafts =
-            places.each_ref().map(|place| Draft { place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) });
+        let store = LocalStore::open(&[root.join("work")]).unwrap().with_journal(&root.join("state/journal")).unwrap();
+        let places = ["new/one", "two"].map(|name| store.resolve_path(&root.join("work").join(name)).unwrap());
+        let drafts = places.each_ref().map(|place| FileWrite {
+            path: place,
+            precondition: Precondition::Missing,
+            new_state: NewState::content(&[b"x"]),
+        });
         let _staged = store.stage(&drafts, Durability::Process).unwrap();
         std::process::abort();
     }
@@ -253,12 +257,13 @@ fn what_a_dead_process_left_is_put_right_at_the_next_start() {
     assert!(!child.output().unwrap().status.success());
     let count = |folder: &str| fs::read_dir(root.join(folder)).unwrap().count();
     assert_eq!((count("work"), count("work/new"), count("state/journal")), (2, 1, 1));
-    let open = || Engine::open(&[root.join("work")], State::Directory(root.join("state")), Config::default()).unwrap();
+    let open =
+        || Engine::open(&[root.join("work")], StateLocation::Directory(root.join("state")), Config::default()).unwrap();
     assert!(open().notices().is_empty(), "nothing had become visible, so there is nothing to tell");
     assert_eq!((count("work"), count("state/journal")), (0, 0));
     // An unusable state directory is reported, and the engine works without it.
     fs::write(root.join("state/file"), "").unwrap();
-    let blocked = State::Directory(root.join("state/file"));
+    let blocked = StateLocation::Directory(root.join("state/file"));
     let engine = Engine::open(&[root.join("work")], blocked, Config::default()).unwrap();
     assert!(engine.notices().iter().any(|notice| notice.contains("not safe against a crash")));
 }
@@ -272,7 +277,7 @@ fn words_of_a_file_that_many_change_name_one_line_each() {
     fs::create_dir(&root).unwrap();
     let path = root.join("f");
     // Texts that would all get the same word, each by itself.
-    let first = |text: &str| emendate::core::words::Words::new(text).unwrap().all()[0].to_string();
+    let first = |text: &str| emendate::core::anchor_map::AnchorMap::new(text).unwrap().words()[0].to_string();
     let wanted = first("00000000");
     let mut alike = (0..).map(|number: u32| format!("{number:08}")).filter(|text| first(text) == wanted);
     let texts: Vec<Vec<String>> = (0..8).map(|_| alike.by_ref().take(ROUNDS + 1).collect()).collect();
@@ -282,9 +287,9 @@ fn words_of_a_file_that_many_change_name_one_line_each() {
         let work = |thread: usize| {
             let (dir, root, path, start, texts) = (&dir, &root, &path, &start, &texts[thread]);
             move || {
-                let state = State::Directory(dir.path().join("state"));
+                let state = StateLocation::Directory(dir.path().join("state"));
                 let engine = Engine::open(std::slice::from_ref(root), state, Config::default()).unwrap();
-                let caller = Caller { session: format!("s{thread}"), ..Caller::default() };
+                let caller = CallContext { session: format!("s{thread}"), ..CallContext::default() };
                 let mut named = Vec::new();
                 start.wait();
                 for round in 0..ROUNDS {

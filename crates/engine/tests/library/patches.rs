@@ -1,6 +1,6 @@
 //! Random patches through the tool `apply`: the intended tree, or a refusal and an unchanged tree.
 
-use emendate::{Caller, Config, Engine, State};
+use emendate::{CallContext, Config, Engine, StateLocation};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ type Tree = BTreeMap<String, String>;
 fn applied(before: &Tree, patch: &str) -> (Tree, Result<(), String>) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
-    let caller = Caller::default();
+    let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();
+    let caller = CallContext::default();
     for (name, text) in before {
         let path = root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

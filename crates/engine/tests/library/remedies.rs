@@ -2,7 +2,7 @@
 //! schemas.
 
 use super::bench::Bench;
-use emendate::{Caller, Offer, PROFILES, Profile, TOOLS, client_tool};
+use emendate::{CallContext, PROFILES, Profile, TOOLS, ToolView, client_tool};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ fn notebook() -> String {
 }
 
 /// Converts the input of a tool to the fields of a profile's tool; `None` if that lacks one.
-fn offered(offer: &Offer, input: &Value) -> Option<Value> {
+fn offered(offer: &ToolView, input: &Value) -> Option<Value> {
     let fields = input.as_object()?;
     let known = |name: &String| offer.published(name);
     let named = fields.iter().map(|(name, value)| Some((known(name)?, value.clone()))).collect::<Option<_>>();
@@ -153,7 +153,7 @@ fn fields(schema: &Value, out: &mut BTreeSet<String>) {
 }
 
 /// Names in advice that the profile does not have.
-fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
+fn foreign(advice: &str, offers: &[ToolView]) -> Vec<String> {
     let mut known: BTreeSet<String> = offers.iter().map(|offer| offer.name.to_owned()).collect();
     for offer in offers {
         fields(&Value::Object(offer.schema()), &mut known);
@@ -178,7 +178,7 @@ fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
 }
 
 /// The first name of a text to replace that an error has, and neither the call nor its tool.
-fn unsent<'n>(error: &str, sent: &str, offer: &Offer) -> Option<&'n str> {
+fn unsent<'n>(error: &str, sent: &str, offer: &ToolView) -> Option<&'n str> {
     let names = ["old_string", "new_string", "oldString", "newString", "old_str", "new_str", "replace_all"];
     let word =
         |text: &str, name: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
@@ -187,7 +187,7 @@ fn unsent<'n>(error: &str, sent: &str, offer: &Offer) -> Option<&'n str> {
 }
 
 /// Calls in advice: `NAME with {…}`.
-fn calls(advice: &str, offers: &'static [Offer]) -> Vec<(&'static Offer, Value)> {
+fn calls(advice: &str, offers: &'static [ToolView]) -> Vec<(&'static ToolView, Value)> {
     let mut out = Vec::new();
     for offer in offers {
         for (at, form) in advice.match_indices(&format!("{} with {{", offer.name)) {
@@ -202,7 +202,7 @@ fn calls(advice: &str, offers: &'static [Offer]) -> Vec<(&'static Offer, Value)>
     out
 }
 
-fn check(name: &str, offers: &'static [Offer]) -> usize {
+fn check(name: &str, offers: &'static [ToolView]) -> usize {
     let mut advised = 0;
     let probe = Bench::new();
     for (index, (tool, _)) in failing(&probe.root.display().to_string()).iter().enumerate() {
@@ -225,7 +225,7 @@ fn check(name: &str, offers: &'static [Offer]) -> usize {
             bench.put("changed.txt", "one\ntwo\nthree and more\n");
             let (_, input) = failing(&bench.root.display().to_string()).swap_remove(index);
             let Some(input) = offered(offer, &input) else { continue };
-            let Err(error) = offer.call(&bench.engine, &Caller::default(), input.clone()).result else { continue };
+            let Err(error) = offer.call(&bench.engine, &CallContext::default(), input.clone()).result else { continue };
             let advice = format!("{}\n{}", error.next_step(), error.evidence_text());
             assert_eq!(
                 foreign(error.next_step(), offers),
@@ -250,8 +250,8 @@ fn check(name: &str, offers: &'static [Offer]) -> usize {
 
 #[test]
 fn every_remedy_fits_the_schemas_of_its_profile() {
-    for Profile { name, offers, .. } in PROFILES {
-        assert!(check(name, offers) > 2, "{name}: too few errors");
+    for Profile { name, views, .. } in PROFILES {
+        assert!(check(name, views) > 2, "{name}: too few errors");
     }
 }
 
@@ -263,7 +263,7 @@ fn the_hook_advises_in_the_fields_of_the_client() {
     let path = bench.path("a.txt");
     let input = json!({"file_path": path, "old_string": "twice", "new_string": "x"});
     let error = edit
-        .call(&bench.engine, &Caller { unread: emendate::Unread::Allow, ..Caller::default() }, input)
+        .call(&bench.engine, &CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() }, input)
         .result
         .unwrap_err();
     assert!(error.next_step().contains("replace_all") && !error.next_step().contains("\"at\""), "{error}");
@@ -271,7 +271,7 @@ fn the_hook_advises_in_the_fields_of_the_client() {
     bench.put("a.txt", "once\n");
     let input = json!({"file_path": path, "old_string": "twice", "new_string": "x", "replace_all": true});
     let error = edit
-        .call(&bench.engine, &Caller { unread: emendate::Unread::Allow, ..Caller::default() }, input)
+        .call(&bench.engine, &CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() }, input)
         .result
         .unwrap_err();
     assert!(error.next_step().contains("Call Read with"), "{error}");

@@ -1,7 +1,7 @@
 //! One replacement in many files: all of them or none, even with cancellation or concurrent changes.
 
 use crate::bench::{Bench, code, ok};
-use emendate::{Config, Progress, Step, Unread, Watch};
+use emendate::{CallHandle, CallPhase, Config, Progress, UnreadPolicy};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
@@ -22,8 +22,8 @@ fn words(bench: &Bench) -> emendate::Reply {
 fn a_call_that_is_stopped_writes_nothing() {
     let mut bench = Bench::trusted(Config::default());
     (0..100).for_each(|nth| drop(bench.put(format!("f{nth}"), "old\n")));
-    let watch = Watch::default();
-    bench.caller.watch = Some(watch.clone());
+    let watch = CallHandle::default();
+    bench.caller.handle = Some(watch.clone());
     watch.stop();
     let reply = words(&bench);
     assert_eq!(code(&reply), "call.cancelled", "{}", reply.text());
@@ -31,10 +31,10 @@ fn a_call_that_is_stopped_writes_nothing() {
     // Any other call also stops before it writes.
     assert_eq!(code(&bench.edit("f1", "old", "new")), "call.cancelled");
     assert_eq!(bench.get("f1"), "old\n");
-    let watch = Watch::default();
-    bench.caller.watch = Some(watch.clone());
+    let watch = CallHandle::default();
+    bench.caller.handle = Some(watch.clone());
     ok(&words(&bench));
-    assert_eq!(watch.progress(), Progress { step: Step::Writing, done: 100, of: 100, before: 200 });
+    assert_eq!(watch.progress(), Progress { step: CallPhase::Writing, done: 100, of: 100, before: 200 });
     assert!((0..100).all(|nth| bench.get(format!("f{nth}")) == "new\n"));
 }
 
@@ -75,7 +75,7 @@ fn what_a_session_has_read_stays_known_and_nothing_else_becomes_known() {
     ok(&bench.edit("read", "end", "END"));
     assert_eq!(code(&bench.edit("unread", "end", "END")), "read.required");
     assert_ne!(code(&bench.edit("stale", "end\n", "END\n")), "ok", "that line was changed by somebody else");
-    bench.caller.unread = Unread::Allow;
+    bench.caller.unread = UnreadPolicy::Allow;
     ok(&bench.call("undo", json!({ "any_session": true })));
 }
 

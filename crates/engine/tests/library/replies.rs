@@ -1,14 +1,14 @@
 //! The limits on replies, with inputs that would make each tool's reply large.
 
 use crate::bench::Bench;
-use emendate::{Caller, Config, REPLY_DATA, REPLY_TEXT, Reply, ReplyLimits};
+use emendate::{CallContext, Config, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, Reply, ReplyLimits};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// The reply as programs get it, after checking its size.
 #[track_caller]
 fn bounded(reply: &Reply) -> Value {
-    within(reply, REPLY_TEXT, REPLY_DATA)
+    within(reply, REPLY_TEXT_CHARS_MAX, REPLY_DATA_BYTES_MAX)
 }
 
 #[track_caller]
@@ -258,7 +258,7 @@ fn limits_are_configured() {
     assert_eq!(bench.read("wide").result.unwrap_err().code().as_str(), "read.too_large");
     within(&bench.call("search", json!({ "path": bench.root, "pattern": "x" })), 1000, 4096);
     // A person at a terminal has no such limits.
-    let person = Caller { person_reads: true, ..bench.caller.clone() };
+    let person = CallContext { person_reads: true, ..bench.caller.clone() };
     assert!(bench.engine.call(&person, "search", json!({ "path": bench.root, "pattern": "x" })).text().len() > 3000);
     // A project can lower the limits, not raise them.
     let project =

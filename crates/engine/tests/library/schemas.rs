@@ -1,7 +1,7 @@
 //! Validation of results before they are written.
 
 use crate::bench::{Bench, code, ok};
-use emendate::{Approval, Config, Unread, question};
+use emendate::{Approval, Config, UnreadPolicy, question};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn project(text: &str) -> Bench {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("emend.toml"), text).unwrap();
     let mut bench = Bench::below(dir, Config::default());
-    bench.caller.unread = Unread::Allow;
+    bench.caller.unread = UnreadPolicy::Allow;
     bench
 }
 
@@ -144,7 +144,7 @@ fn a_person_has_the_last_word() {
     assert_eq!(code(&bench.edit("a.json", "1", "1,")), "schema.violation");
     let reply = bench.edit("a.json", "1", "2");
     let seal = question(reply.result.as_ref().unwrap_err()).unwrap()["seal"].as_str().unwrap().to_owned();
-    let mut approval = Approval::to(&seal);
+    let mut approval = Approval::granted(&seal);
     approval.texts.push((bench.path("a.json"), "{\"a\": 2,}\n".to_owned()));
     bench.caller.approval = Some(approval);
     let reply = bench.edit("a.json", "1", "2");
@@ -212,7 +212,7 @@ fn schemas_of_the_users_own_may_lie_elsewhere() {
     let bench = Bench::trusted(config());
     assert_eq!(code(&bench.write("a.conf", "[]\n")), "schema.invalid", "it is outside, and nobody reads it");
     let reads = |path: &std::path::Path| std::fs::read_to_string(path).map_err(|error| error.to_string());
-    let bench = Bench::trusted(config().with_own_files(Arc::new(reads)));
+    let bench = Bench::trusted(config().with_user_file_loader(Arc::new(reads)));
     ok(&bench.write("a.conf", "[]\n"));
     assert_eq!(code(&bench.write("b.conf", "{}\n")), "schema.violation");
     assert_eq!(code(&bench.write("b.conf", "[\n")), "schema.violation");
@@ -312,7 +312,11 @@ fn violations_are_listed_and_counted() {
 
 #[test]
 fn settings_have_schemas_that_are_shipped() {
-    let config = Config::default().allowing(".claude", "--allow").unwrap().allowing("emend.toml", "--allow").unwrap();
+    let config = Config::default()
+        .with_allow_rule(".claude", "--allow")
+        .unwrap()
+        .with_allow_rule("emend.toml", "--allow")
+        .unwrap();
     let bench = Bench::trusted(config);
     ok(&bench.write(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls)\"]}, \"brandNew\": 1}\n"));
     let reply = bench.edit(".claude/settings.json", "[\"Bash(ls)\"]", "\"Bash(ls)\"");

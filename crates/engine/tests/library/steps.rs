@@ -2,8 +2,8 @@
 //! Steps are counted, not seconds, so the test gives the same result on every machine.
 
 use crate::bench::Bench;
-use emendate::core::work::WORK_MAX;
-use emendate::{Config, Reply, TOOLS, Watch};
+use emendate::core::work::WORK_STEPS_MAX;
+use emendate::{CallHandle, Config, Reply, TOOLS};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -218,11 +218,11 @@ fn history(bench: &Bench, size: usize) -> Value {
 fn played(row: &Row, size: usize, config: Config, stopped: bool) -> (Bench, Reply, u64) {
     let mut bench = Bench::trusted(config);
     let input = (row.input)(&bench, size);
-    let watch = Watch::default();
+    let watch = CallHandle::default();
     if stopped {
         watch.stop();
     }
-    bench.caller.watch = Some(watch.clone());
+    bench.caller.handle = Some(watch.clone());
     let reply = bench.call(row.tool, input);
     (bench, reply, watch.steps())
 }
@@ -251,7 +251,7 @@ fn worst_inputs_take_steps_in_proportion() {
                 wrong.push(format!("{told}: {code:?}"));
             }
         }
-        if few == 0 || many > 6 * few + BESIDE || many > WORK_MAX / 4 {
+        if few == 0 || many > 6 * few + BESIDE || many > WORK_STEPS_MAX / 4 {
             wrong.push(told);
         }
     }

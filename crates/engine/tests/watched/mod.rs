@@ -3,15 +3,15 @@
 
 use emendate::core::Result;
 use emendate::fs::{
-    Ahead, Attributes, Draft, Durability, Entry, Local, Named, Place, RootInfo, Source, Staged, Stamp, Store,
-    Transaction, Version, Written,
+    CommitPreview, DirEntry, Durability, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, LocalStore,
+    NameInfo, RootInfo, SafePath, Staged, Store, Transaction, WriteReport,
 };
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// A disk that reports the points of a call it reaches.
 pub(crate) struct Watched {
-    pub(crate) local: Local,
+    pub(crate) local: LocalStore,
     /// Called with `before staging`, `before the log`, `before the commit` and `after the commit`.
     pub(crate) reached: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -19,12 +19,12 @@ pub(crate) struct Watched {
 struct Step<'a>(Staged<'a>, &'a (dyn Fn(&str) + Send + Sync));
 
 impl Transaction for Step<'_> {
-    fn ahead(&self) -> Ahead {
+    fn preview(&self) -> CommitPreview {
         self.1("before the log");
-        self.0.ahead()
+        self.0.preview()
     }
 
-    fn commit(self: Box<Self>) -> Result<Vec<Written>> {
+    fn commit(self: Box<Self>) -> Result<Vec<WriteReport>> {
         self.1("before the commit");
         let written = self.0.commit();
         self.1("after the commit");
@@ -36,40 +36,40 @@ impl Store for Watched {
     fn roots(&self) -> &[RootInfo] {
         self.local.roots()
     }
-    fn admit(&self, path: &Path) -> Result<Place> {
-        self.local.admit(path)
+    fn resolve_path(&self, path: &Path) -> Result<SafePath> {
+        self.local.resolve_path(path)
     }
-    fn admit_link(&self, path: &Path) -> Result<Place> {
-        self.local.admit_link(path)
+    fn resolve_no_follow(&self, path: &Path) -> Result<SafePath> {
+        self.local.resolve_no_follow(path)
     }
-    fn link(&self, place: &Place) -> Result<Option<OsString>> {
-        self.local.link(place)
+    fn read_link(&self, place: &SafePath) -> Result<Option<OsString>> {
+        self.local.read_link(place)
     }
-    fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {
-        self.local.stamp(place)
+    fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
+        self.local.metadata(place)
     }
-    fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>> {
+    fn read(&self, place: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>> {
         self.local.read(place, limit, buffer)
     }
-    fn source(&self, place: &Place) -> Result<Option<Source>> {
+    fn source(&self, place: &SafePath) -> Result<Option<FileSource>> {
         self.local.source(place)
     }
-    fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
+    fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>> {
         self.local.siblings(place)
     }
-    fn attributes(&self, place: &Place) -> Result<Option<Attributes>> {
+    fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>> {
         self.local.attributes(place)
     }
-    fn remove_folder(&self, place: &Place) -> Result<bool> {
-        self.local.remove_folder(place)
+    fn remove_dir(&self, place: &SafePath) -> Result<bool> {
+        self.local.remove_dir(place)
     }
-    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>> {
         self.local.list(place)
     }
-    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
-        self.local.named(root, folder, names)
+    fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {
+        self.local.lookup_names(root, folder, names)
     }
-    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
+    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
         (self.reached)("before staging");
         Ok(Staged::new(Step(self.local.stage(drafts, durability)?, &*self.reached)))
     }

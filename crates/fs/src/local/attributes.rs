@@ -7,24 +7,24 @@ use rustix::io::{Errno, Result};
 
 use super::sys;
 
-use crate::Attributes;
-use crate::fault::show;
+use crate::FileAttributes;
+use crate::error::show;
 
 /// File capabilities grant more rights than the user who restores the file may have.
-const RIGHTS: &[u8] = b"security.capability";
+const CAPABILITY_XATTR: &[u8] = b"security.capability";
 
 /// Maximum bytes of all names and values that are saved.
-const MOST: usize = 256 << 10;
+const XATTR_BYTES_MAX: usize = 256 << 10;
 
 /// Signatures of the old content; a kernel that checks them computes new ones.
-const SIGNATURES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
+const SIGNATURE_XATTRS: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 
 /// Makes the attributes of `target` equal to those of `source`; reports what could not be kept in `notes`.
-pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
+pub(super) fn copy_xattrs(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
     let wanted = names(&source)?;
     let present = names(&target)?;
     // `split` skips empty names, so an empty list (the usual case) ends here.
-    for name in split(&wanted).filter(|name| !SIGNATURES.contains(name)) {
+    for name in split(&wanted).filter(|name| !SIGNATURE_XATTRS.contains(name)) {
         let value = match value(&source, name) {
             Err(Errno::NODATA) => continue,
             other => other.and_then(|value| sys::fsetxattr(&target, name, &value)),
@@ -37,32 +37,32 @@ pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>
             Err(errno) => return Err(errno),
         }
     }
-    drop_others(&present, |name| split(&wanted).any(|kept| kept == name), &target, notes);
+    remove_inherited(&present, |name| split(&wanted).any(|kept| kept == name), &target, notes);
     Ok(())
 }
 
 /// Returns the owner and attributes of an open file; `E2BIG` if there are too many.
-pub(super) fn of(file: impl AsFd) -> Result<Attributes> {
+pub(super) fn read_attributes(file: impl AsFd) -> Result<FileAttributes> {
     let stat = sys::fstat(&file)?;
     let (mut named, mut size) = (Vec::new(), 0);
-    for name in split(&names(&file)?).filter(|name| !SIGNATURES.contains(name) && *name != RIGHTS) {
+    for name in split(&names(&file)?).filter(|name| !SIGNATURE_XATTRS.contains(name) && *name != CAPABILITY_XATTR) {
         let value = match value(&file, name) {
             Err(Errno::NODATA) => continue,
             other => other?,
         };
         size += name.len() + value.len();
-        if size > MOST {
+        if size > XATTR_BYTES_MAX {
             return Err(Errno::TOOBIG);
         }
         named.push((name.to_vec(), value));
     }
-    Ok(Attributes { uid: stat.st_uid, gid: stat.st_gid, named })
+    Ok(FileAttributes { uid: stat.st_uid, gid: stat.st_gid, xattrs: named })
 }
 
 /// Applies an owner and attributes to a new file; reports what could not be applied in `notes`.
-pub(super) fn give(wanted: &Attributes, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
+pub(super) fn apply_attributes(wanted: &FileAttributes, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
     let now = sys::fstat(&target)?;
-    let Attributes { uid, gid, named } = wanted;
+    let FileAttributes { uid, gid, xattrs: named } = wanted;
     if (now.st_uid, now.st_gid) != (*uid, *gid)
         && let Err(errno) = sys::fchown(&target, Some(Uid::from_raw(*uid)), Some(Gid::from_raw(*gid)))
     {
@@ -74,12 +74,12 @@ pub(super) fn give(wanted: &Attributes, target: impl AsFd, notes: &mut Vec<Strin
             notes.push(format!("extended attribute {} could not be given back: {errno}", text(name)));
         }
     }
-    drop_others(&present, |kept| named.iter().any(|(name, _)| name == kept), &target, notes);
+    remove_inherited(&present, |kept| named.iter().any(|(name, _)| name == kept), &target, notes);
     Ok(())
 }
 
 /// Removes attributes that the file inherited from its directory.
-fn drop_others(present: &[u8], kept: impl Fn(&[u8]) -> bool, target: impl AsFd, notes: &mut Vec<String>) {
+fn remove_inherited(present: &[u8], kept: impl Fn(&[u8]) -> bool, target: impl AsFd, notes: &mut Vec<String>) {
     for name in split(present) {
         // Security labels cannot be removed, and the directory's default label was just applied.
         if kept(name) || name.starts_with(b"security.") {
@@ -109,15 +109,15 @@ fn names(file: impl AsFd) -> Result<Vec<u8>> {
         Err(Errno::RANGE) => {}
         Err(errno) => return Err(errno),
     }
-    long(|buffer| sys::flistxattr(&file, buffer))
+    with_growing_buffer(|buffer| sys::flistxattr(&file, buffer))
 }
 
 fn value(file: impl AsFd, name: &[u8]) -> Result<Vec<u8>> {
-    long(|buffer| sys::fgetxattr(&file, name, buffer))
+    with_growing_buffer(|buffer| sys::fgetxattr(&file, name, buffer))
 }
 
 /// Calls with a growing buffer, up to 64 KiB, the kernel's limit for one value or list.
-fn long(mut call: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
+fn with_growing_buffer(mut call: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
     let mut size = 1 << 10;
     loop {
         let mut buffer = vec![0; size];

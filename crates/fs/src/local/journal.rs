@@ -16,12 +16,12 @@ use emendate_core::Result;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::record::{Frame, HEADER};
+use super::journal_frame::{JournalFrame, RECORD_HEADER};
 use super::{sys, temp};
-use crate::fault;
+use crate::error;
 
 /// File name suffix of a record. The eight digits before it are also in the names of its temporary files.
-const SUFFIX: &str = ".record";
+const RECORD_SUFFIX: &str = ".record";
 
 /// An open journal directory.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Opens the journal directory, creating it with access for the owner only.
     pub(super) fn open(path: &Path) -> Result<Journal> {
-        let folder = made(path).map_err(|errno| fault::os("open the journal", path, errno))?;
+        let folder = open_or_create_dir(path).map_err(|errno| error::os_error("open the journal", path, errno))?;
         Ok(Journal { path: path.to_owned(), folder: Mutex::new(Arc::new(folder)) })
     }
 
@@ -43,8 +43,8 @@ impl Journal {
     }
 
     /// Creates the directory again after the state directory was removed.
-    fn make_anew(&self) -> rustix::io::Result<()> {
-        let folder = Arc::new(made(&self.path)?);
+    fn recreate(&self) -> rustix::io::Result<()> {
+        let folder = Arc::new(open_or_create_dir(&self.path)?);
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = folder;
         Ok(())
     }
@@ -71,12 +71,12 @@ impl Journal {
     }
 
     /// True if there is a record for the temporary files of this batch, or if that cannot be determined.
-    pub(super) fn speaks_of(&self, batch: u32) -> bool {
+    pub(super) fn has_record(&self, batch: u32) -> bool {
         !matches!(sys::statat(self.folder(), name(batch)), Err(Errno::NOENT))
     }
 
     /// Opens and locks a record whose owner is dead; `None` if the owner lives or the record is gone.
-    pub(super) fn take(&self, name: &OsStr) -> rustix::io::Result<Option<OwnedFd>> {
+    pub(super) fn lock_orphan(&self, name: &OsStr) -> rustix::io::Result<Option<OwnedFd>> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match sys::openat(self.folder(), name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
@@ -99,19 +99,19 @@ impl Journal {
 }
 
 /// Opens the directory at `path`, creating it if needed.
-fn made(path: &Path) -> rustix::io::Result<OwnedFd> {
+fn open_or_create_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn name(batch: u32) -> String {
-    format!("{batch:08x}{SUFFIX}")
+    format!("{batch:08x}{RECORD_SUFFIX}")
 }
 
 /// Parses the batch number out of a record's name.
 pub(super) fn batch_of(record: &OsStr) -> Option<u32> {
-    let digits = record.to_str()?.strip_suffix(SUFFIX)?;
+    let digits = record.to_str()?.strip_suffix(RECORD_SUFFIX)?;
     temp::hexadecimal::<8>(digits.as_bytes()).and_then(|number| u32::try_from(number).ok())
 }
 
@@ -124,33 +124,33 @@ pub(super) struct OpenRecord<'a> {
 }
 
 /// The record of one transaction, created on first use; empty without a journal.
-pub(super) struct Book<'a> {
+pub(super) struct TxnRecord<'a> {
     journal: Option<&'a Journal>,
-    record: Option<Record>,
+    record: Option<RecordFile>,
     /// Sync the record before relying on it.
     sync: bool,
     aborted: bool,
 }
 
-struct Record {
+struct RecordFile {
     /// The journal directory that contains it.
     folder: Arc<OwnedFd>,
     file: OwnedFd,
     batch: u32,
     length: u64,
     /// The record's name is synced.
-    named: bool,
+    name_synced: bool,
     /// The removal must be synced: a record that reappears after a power cut would be applied to files changed since.
-    seal: bool,
+    sync_removal: bool,
     /// The record contains the intended state of the files.
-    committed: bool,
+    has_commit: bool,
     /// A sync failed, so its content on disk is unknown.
-    lost: bool,
+    sync_failed: bool,
 }
 
-impl<'a> Book<'a> {
-    pub(super) fn new(journal: Option<&'a Journal>, sync: bool) -> Book<'a> {
-        Book { journal, record: None, sync, aborted: false }
+impl<'a> TxnRecord<'a> {
+    pub(super) fn new(journal: Option<&'a Journal>, sync: bool) -> TxnRecord<'a> {
+        TxnRecord { journal, record: None, sync, aborted: false }
     }
 
     /// Batch number in the names of this transaction's temporary files; `None` while there is no record.
@@ -159,32 +159,32 @@ impl<'a> Book<'a> {
     }
 
     /// True if there is a journal.
-    pub(super) fn is_kept(&self) -> bool {
+    pub(super) fn has_journal(&self) -> bool {
         self.journal.is_some()
     }
 
     /// True if the record contains the intended state of the files.
     pub(super) fn is_committed(&self) -> bool {
-        self.record.as_ref().is_some_and(|record| record.committed)
+        self.record.as_ref().is_some_and(|record| record.has_commit)
     }
 
     /// Appends a frame, which survives a crash of this process. No-op without a journal.
-    pub(super) fn note(&mut self, frame: &Frame) -> Result<()> {
+    pub(super) fn append(&mut self, frame: &JournalFrame) -> Result<()> {
         let Some(journal) = self.journal else {
             return Ok(());
         };
-        let failed = |errno| fault::os("write a record into the journal", &journal.path, errno);
+        let failed = |errno| error::os_error("write a record into the journal", &journal.path, errno);
         let record = match &mut self.record {
             Some(record) => record,
-            none => none.insert(Record::create(journal).map_err(failed)?),
+            none => none.insert(RecordFile::create(journal).map_err(failed)?),
         };
         record.append(&frame.encode()).map_err(failed)?;
         match frame {
-            Frame::Commit(steps) => {
-                record.committed = true;
-                record.seal |= steps.iter().any(|step| step.new == super::record::State::Missing);
+            JournalFrame::Commit(steps) => {
+                record.has_commit = true;
+                record.sync_removal |= steps.iter().any(|step| step.new == super::journal_frame::PathState::Missing);
             }
-            Frame::Bytes { .. } => record.seal = true,
+            JournalFrame::Bytes { .. } => record.sync_removal = true,
             _ => {}
         }
         Ok(())
@@ -195,16 +195,16 @@ impl<'a> Book<'a> {
         let (Some(journal), Some(record), true) = (self.journal, &mut self.record, self.sync) else {
             return Ok(());
         };
-        let failed = |errno| fault::os("sync a record of the journal", &journal.path, errno);
-        if record.lost {
+        let failed = |errno| error::os_error("sync a record of the journal", &journal.path, errno);
+        if record.sync_failed {
             // A second sync would succeed without having written the lost pages. Only the rollback still uses this
             // record.
             return Ok(());
         }
-        sys::fdatasync(&record.file).inspect_err(|_| record.lost = true).map_err(failed)?;
-        if !record.named {
+        sys::fdatasync(&record.file).inspect_err(|_| record.sync_failed = true).map_err(failed)?;
+        if !record.name_synced {
             sys::fsync(&record.folder).map_err(failed)?;
-            record.named = true;
+            record.name_synced = true;
         }
         Ok(())
     }
@@ -212,7 +212,7 @@ impl<'a> Book<'a> {
     /// Makes recovery undo the transaction from here on. If this cannot be written, recovery completes it.
     pub(super) fn abort(&mut self) -> Result<()> {
         if self.is_committed() && !self.aborted {
-            self.note(&Frame::Abort).and_then(|()| self.sync())?;
+            self.append(&JournalFrame::Abort).and_then(|()| self.sync())?;
             self.aborted = true;
         }
         Ok(())
@@ -224,26 +224,26 @@ impl<'a> Book<'a> {
             return Ok(());
         };
         sys::unlinkat(&record.folder, name(record.batch), AtFlags::empty())?;
-        if record.seal && record.committed && self.sync { sys::fsync(&record.folder) } else { Ok(()) }
+        if record.sync_removal && record.has_commit && self.sync { sys::fsync(&record.folder) } else { Ok(()) }
     }
 
     /// Keeps the record for recovery, because something is half done.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn keep_for_recovery(&mut self) {
         self.record = None;
     }
 }
 
-impl Record {
-    fn create(journal: &Journal) -> rustix::io::Result<Record> {
+impl RecordFile {
+    fn create(journal: &Journal) -> rustix::io::Result<RecordFile> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut gone = false;
         loop {
-            let (batch, folder) = (temp::batch()?, journal.folder());
+            let (batch, folder) = (temp::random_batch()?, journal.folder());
             let file = match sys::openat(&folder, name(batch), flags, Mode::from_raw_mode(0o600)) {
                 Err(Errno::EXIST) => continue,
                 Err(Errno::NOENT) if !gone => {
                     gone = true;
-                    journal.make_anew()?;
+                    journal.recreate()?;
                     continue;
                 }
                 other => other?,
@@ -259,9 +259,17 @@ impl Record {
                     return Err(errno);
                 }
             }
-            let mut record =
-                Record { folder, file, batch, length: 0, named: false, seal: false, committed: false, lost: false };
-            if let Err(errno) = record.append(HEADER) {
+            let mut record = RecordFile {
+                folder,
+                file,
+                batch,
+                length: 0,
+                name_synced: false,
+                sync_removal: false,
+                has_commit: false,
+                sync_failed: false,
+            };
+            if let Err(errno) = record.append(RECORD_HEADER) {
                 let _ = sys::unlinkat(&record.folder, name(batch), AtFlags::empty());
                 return Err(errno);
             }

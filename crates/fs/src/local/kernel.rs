@@ -10,12 +10,12 @@ use rustix::io::{Errno, Result};
 use super::sys;
 
 /// Retries of a lookup that the kernel gave up because of a concurrent rename.
-const LOOKUPS: u32 = 64;
+const LOOKUP_RETRIES: u32 = 64;
 
 /// Opens `relative` beneath `root` in one call; any symbolic link on the way, including the last component, is `ELOOP`.
 pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
-    let mut left = LOOKUPS;
+    let mut left = LOOKUP_RETRIES;
     loop {
         match sys::openat2(root, relative, flags | OFlags::CLOEXEC, resolve) {
             Err(Errno::AGAIN | Errno::INTR) if left > 0 => left -= 1,

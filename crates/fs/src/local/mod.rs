@@ -1,29 +1,29 @@
 //! The local disk: every path is resolved beneath an open root, and every later access goes by (open directory, name).
 
-mod aside;
 mod attributes;
-mod folder;
-mod held;
+mod dir_cache;
+#[cfg(test)]
+mod fault_injection;
+mod fd_budget;
 mod journal;
+mod journal_frame;
 mod kernel;
-mod look;
-mod named;
+mod lease;
+mod parent_dir;
 mod probe;
 mod publish;
+mod publish_batch;
 mod raw;
-mod record;
+mod read;
 mod recover;
 mod rollback;
-mod room;
 mod splice;
 mod stage;
 mod sweep;
 mod sys;
 mod temp;
-mod together;
-#[cfg(test)]
-mod trial;
 mod walk;
+mod write_temp;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -40,18 +40,18 @@ use rustix::io::Errno;
 
 pub use probe::Probe;
 pub use raw::outlive_size_limit;
-pub use recover::Recovered;
-pub(crate) use splice::Leased;
+pub use recover::RecoveryReport;
+pub(crate) use splice::LeasedSource;
 
 use self::journal::Journal;
 use crate::{
-    Attributes, Draft, Durability, Entry, Kind, Met, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version,
-    Wanted, fault,
+    DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, NameInfo, NameSet,
+    PathComponent, RootInfo, SafePath, Staged, Store, error,
 };
 
 /// A store on the local disk, beneath one or more roots.
 #[derive(Debug)]
-pub struct Local {
+pub struct LocalStore {
     infos: Vec<RootInfo>,
     roots: Vec<Root>,
     lock_timeout: Duration,
@@ -61,12 +61,12 @@ pub struct Local {
     /// Directories, by device and inode, that this store has swept for temporary files of dead processes.
     swept: Mutex<HashSet<(u64, u64)>>,
     /// Cached directory listings, by device and inode.
-    listed: Mutex<HashMap<(u64, u64), named::Listed>>,
+    dir_cache: Mutex<HashMap<(u64, u64), dir_cache::DirListing>>,
     /// Displaced files without a name. The last close frees their blocks, which takes longer than the rest of a small
     /// edit, so it is postponed.
-    spent: Mutex<Vec<OwnedFd>>,
+    displaced_files: Mutex<Vec<OwnedFd>>,
     /// Directories in which names changed, by root and path, whose listings should be refreshed.
-    touched: Mutex<Vec<(usize, PathBuf)>>,
+    changed_dirs: Mutex<Vec<(usize, PathBuf)>>,
 }
 
 /// An open root.
@@ -77,32 +77,36 @@ struct Root {
     /// Time in nanoseconds after a change during which another change may get the same time stamp.
     grain_ns: i64,
     /// A local file system that is known to return what was written.
-    plain: bool,
+    trusted: bool,
 }
 
-impl Local {
+impl LocalStore {
     /// Opens every root once and keeps it open: a root that is renamed later is still the same root.
     ///
     /// Fails with `path.invalid` if there is no root or one is not absolute, `file.not_found`, `path.not_regular` if
     /// one is not a directory, or `io.*`.
-    pub fn open(roots: &[PathBuf]) -> Result<Local> {
+    pub fn open(roots: &[PathBuf]) -> Result<LocalStore> {
         if roots.is_empty() {
             return Err(Error::new(Code::PathInvalid, "There is no root.").next("Name at least one folder to work in."));
         }
-        let mut local = Local {
+        let mut local = LocalStore {
             infos: Vec::new(),
             roots: Vec::new(),
             lock_timeout: Duration::from_secs(5),
             openat2: AtomicBool::new(true),
             journal: None,
             swept: Mutex::default(),
-            listed: Mutex::default(),
-            spent: Mutex::default(),
-            touched: Mutex::default(),
+            dir_cache: Mutex::default(),
+            displaced_files: Mutex::default(),
+            changed_dirs: Mutex::default(),
         };
         for given in roots {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
-                return Err(fault::invalid(given, "is not absolute, so it cannot be a root", "Use its absolute path."));
+                return Err(error::invalid_path(
+                    given,
+                    "is not absolute, so it cannot be a root",
+                    "Use its absolute path.",
+                ));
             }
             let (root, canonical) = open_root(given).map_err(|errno| root_error(given, errno))?;
             local.infos.push(RootInfo { given: given.clone(), canonical });
@@ -113,7 +117,7 @@ impl Local {
 
     /// Sets how long a commit waits for another one in the same directory; 5 seconds by default.
     #[must_use]
-    pub fn with_lock_timeout(mut self, timeout: Duration) -> Local {
+    pub fn with_lock_timeout(mut self, timeout: Duration) -> LocalStore {
         self.lock_timeout = timeout;
         self
     }
@@ -123,14 +127,14 @@ impl Local {
     /// the same for all processes that work on them. Without a journal, only each single file is safe.
     ///
     /// Fails with `io.*` if the directory cannot be created or opened.
-    pub fn with_journal(mut self, folder: &Path) -> Result<Local> {
+    pub fn with_journal(mut self, folder: &Path) -> Result<LocalStore> {
         self.journal = Some(Journal::open(folder)?);
         Ok(self)
     }
 
     /// True on the root's own mount if it is trusted; see [`Root::plain`]. Other mounts beneath a root never are.
-    fn is_plain(&self, root: usize, stamp: &Stamp) -> bool {
-        self.roots[root].plain && self.roots[root].dev == stamp.dev
+    fn is_trusted(&self, root: usize, stamp: &FileMeta) -> bool {
+        self.roots[root].trusted && self.roots[root].dev == stamp.dev
     }
 
     /// Returns the longest root that contains `path`, and the rest of the path.
@@ -150,12 +154,12 @@ impl Local {
     }
 
     /// Implements [`Store::admit`], and [`Store::admit_link`] for `follow` = false.
-    fn admitted(&self, path: &Path, follow: bool) -> Result<Place> {
-        fault::admissible(path, &self.infos)?;
+    fn resolve(&self, path: &Path, follow: bool) -> Result<SafePath> {
+        error::check_path_syntax(path, &self.infos)?;
         // A shell with a logical working directory names the same directory through links.
-        let real = if self.find_root(path).is_none() { by_real_name(path) } else { None };
+        let real = if self.find_root(path).is_none() { canonical_parent(path) } else { None };
         let Some((root, relative)) = self.find_root(real.as_deref().unwrap_or(path)) else {
-            return Err(fault::outside(path, &self.infos));
+            return Err(error::outside_roots(path, &self.infos));
         };
         let plain = !path.as_os_str().as_bytes().ends_with(b"/")
             && relative.components().all(|part| matches!(part, Component::Normal(_)));
@@ -166,7 +170,7 @@ impl Local {
         {
             // The kernel met no link on the way, so the given names are the resolved path.
             let relative = relative.components().collect();
-            return Ok(Place::new(root, &self.infos[root].canonical, relative, path, None));
+            return Ok(SafePath::new(root, &self.infos[root].canonical, relative, path, None));
         }
         walk::resolve(self, path, root, relative, follow)
     }
@@ -190,14 +194,14 @@ impl Local {
 
     /// See [`Root::grain_ns`]. Other mounts beneath a root get the cautious value, and so do stamps of whole seconds:
     /// old inodes of ext have no finer ones.
-    fn grain_ns(&self, root: usize, stamp: &Stamp) -> i64 {
+    fn grain_ns(&self, root: usize, stamp: &FileMeta) -> i64 {
         let root = &self.roots[root];
         let whole = stamp.mtime_ns % 1_000_000_000 == 0 && stamp.ctime_ns % 1_000_000_000 == 0;
-        if root.dev == stamp.dev && !whole { root.grain_ns } else { probe::GRAIN_NS }
+        if root.dev == stamp.dev && !whole { root.grain_ns } else { probe::COARSE_STAMP_NS }
     }
 
     /// Implements [`Store::list`]; returns at most one entry more than the limit.
-    fn entries(&self, place: &Place) -> rustix::io::Result<Option<Vec<Entry>>> {
+    fn read_entries(&self, place: &SafePath) -> rustix::io::Result<Option<Vec<DirEntry>>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let folder = match self.open_beneath(place.root(), place.relative(), flags) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
@@ -220,13 +224,13 @@ impl Local {
                 known => known,
             };
             let kind = match kind {
-                FileType::RegularFile => Kind::File,
-                FileType::Directory => Kind::Folder,
-                FileType::Symlink => Kind::Link,
-                _ => Kind::Other,
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Directory,
+                FileType::Symlink => EntryKind::Link,
+                _ => EntryKind::Other,
             };
-            entries.push(Entry { name: name.to_owned(), kind });
-            if entries.len() > crate::MAX_ENTRIES {
+            entries.push(DirEntry { name: name.to_owned(), kind });
+            if entries.len() > crate::DIR_ENTRIES_MAX {
                 break;
             }
         }
@@ -235,7 +239,7 @@ impl Local {
     }
 
     /// Returns the names in the parent directory of `place`.
-    fn names_beside(&self, place: &Place) -> rustix::io::Result<Vec<OsString>> {
+    fn sibling_names(&self, place: &SafePath) -> rustix::io::Result<Vec<OsString>> {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let folder = match self.open_beneath(place.root(), parent, OFlags::RDONLY | OFlags::DIRECTORY) {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
@@ -248,7 +252,7 @@ impl Local {
             if name != b"." && name != b".." {
                 names.push(OsStr::from_bytes(name).to_owned());
             }
-            if names.len() == crate::SIBLINGS {
+            if names.len() == crate::SIBLINGS_MAX {
                 break;
             }
         }
@@ -261,17 +265,19 @@ impl Local {
 fn open_root(given: &Path) -> rustix::io::Result<(Root, PathBuf)> {
     let canonical = std::fs::canonicalize(given).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     let fd = rustix::fs::open(&canonical, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let dev = look::stamp_of(&sys::fstat(&fd)?).dev;
-    let (grain_ns, plain) = (probe::grain_ns(&fd), probe::is_plain(&fd));
-    Ok((Root { fd, dev, grain_ns, plain }, canonical))
+    let dev = read::file_meta(&sys::fstat(&fd)?).dev;
+    let (grain_ns, plain) = (probe::stamp_granularity_ns(&fd), probe::is_trusted(&fd));
+    Ok((Root { fd, dev, grain_ns, trusted: plain }, canonical))
 }
 
 /// The error for a root that cannot be opened.
 fn root_error(given: &Path, errno: Errno) -> Error {
     match errno {
-        Errno::NOTDIR => fault::invalid(given, "is no folder, so it cannot be a root", "Name the folder of it."),
-        Errno::NOENT => fault::invalid(given, "does not exist, so it cannot be a root", "Name an existing folder."),
-        other => fault::os("open the root", given, other),
+        Errno::NOTDIR => error::invalid_path(given, "is no folder, so it cannot be a root", "Name the folder of it."),
+        Errno::NOENT => {
+            error::invalid_path(given, "does not exist, so it cannot be a root", "Name an existing folder.")
+        }
+        other => error::os_error("open the root", given, other),
     }
 }
 
@@ -289,7 +295,7 @@ fn beneath<'p>(path: &'p Path, base: &Path) -> Option<&'p Path> {
 
 /// Returns the path with the links in its existing parent directories resolved. The result is only another name, which
 /// is then resolved beneath a root like any other.
-fn by_real_name(path: &Path) -> Option<PathBuf> {
+fn canonical_parent(path: &Path) -> Option<PathBuf> {
     if path.starts_with("/proc") {
         return None;
     }
@@ -299,21 +305,21 @@ fn by_real_name(path: &Path) -> Option<PathBuf> {
     })
 }
 
-impl Store for Local {
+impl Store for LocalStore {
     fn roots(&self) -> &[RootInfo] {
         &self.infos
     }
 
-    fn admit(&self, path: &Path) -> Result<Place> {
-        self.admitted(path, true)
+    fn resolve_path(&self, path: &Path) -> Result<SafePath> {
+        self.resolve(path, true)
     }
 
-    fn admit_link(&self, path: &Path) -> Result<Place> {
-        self.admitted(path, false)
+    fn resolve_no_follow(&self, path: &Path) -> Result<SafePath> {
+        self.resolve(path, false)
     }
 
-    fn link(&self, place: &Place) -> Result<Option<OsString>> {
-        let failed = |errno| fault::os("read the link", place.absolute(), errno);
+    fn read_link(&self, place: &SafePath) -> Result<Option<OsString>> {
+        let failed = |errno| error::os_error("read the link", place.absolute(), errno);
         let link = match self.open_beneath(place.root(), place.relative(), OFlags::PATH | OFlags::NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(None),
             other => other.map_err(failed)?,
@@ -326,28 +332,30 @@ impl Store for Local {
         }
     }
 
-    fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {
+    fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
         Ok(self.open_regular(place, OFlags::PATH)?.map(|(_, stamp)| stamp))
     }
 
-    fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>> {
+    fn read(&self, place: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>> {
         self.read_version(place, limit, buffer)
     }
 
-    fn source(&self, place: &Place) -> Result<Option<Source>> {
+    fn source(&self, place: &SafePath) -> Result<Option<FileSource>> {
         self.open_source(place)
     }
 
-    fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
-        self.names_beside(place).map_err(|errno| fault::os("list the folder of", place.absolute(), errno))
+    fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>> {
+        self.sibling_names(place).map_err(|errno| error::os_error("list the folder of", place.absolute(), errno))
     }
 
-    fn attributes(&self, place: &Place) -> Result<Option<Attributes>> {
-        let Some((file, _)) = self.open_regular(place, look::LOOK)? else { return Ok(None) };
-        attributes::of(file).map(Some).map_err(|errno| fault::os("read the attributes of", place.absolute(), errno))
+    fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>> {
+        let Some((file, _)) = self.open_regular(place, read::READ_FLAGS)? else { return Ok(None) };
+        attributes::read_attributes(file)
+            .map(Some)
+            .map_err(|errno| error::os_error("read the attributes of", place.absolute(), errno))
     }
 
-    fn remove_folder(&self, place: &Place) -> Result<bool> {
+    fn remove_dir(&self, place: &SafePath) -> Result<bool> {
         let Some(name) = place.relative().file_name() else { return Ok(false) };
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let removed = self
@@ -356,42 +364,43 @@ impl Store for Local {
         match removed {
             Ok(()) => Ok(true),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
-            Err(errno) => Err(fault::os("remove the folder", place.absolute(), errno)),
+            Err(errno) => Err(error::os_error("remove the folder", place.absolute(), errno)),
         }
     }
 
-    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
-        let entries = self.entries(place).map_err(|errno| fault::os("list the folder", place.absolute(), errno))?;
-        fault::listed(place, entries)
+    fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>> {
+        let entries =
+            self.read_entries(place).map_err(|errno| error::os_error("list the folder", place.absolute(), errno))?;
+        error::check_listing(place, entries)
     }
 
-    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
-        named::named(self, root, folder, names)
+    fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {
+        dir_cache::lookup_names(self, root, folder, names)
     }
 
-    fn along(&self, root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
-        named::along(self, root, path, wanted)
+    fn walk_components(&self, root: usize, path: &Path, wanted: &NameSet) -> Result<Vec<PathComponent>> {
+        dir_cache::walk_components(self, root, path, wanted)
     }
 
-    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
+    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
         // Without calls to `settle`, displaced files are freed by the next edit, which may need the space.
-        self.free();
+        self.close_displaced();
         stage::stage(self, drafts, durability).map(Staged::new)
     }
 
-    fn settle(&self) {
-        self.free();
-        let touched = std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
+    fn run_deferred(&self) {
+        self.close_displaced();
+        let touched = std::mem::take(&mut *self.changed_dirs.lock().unwrap_or_else(PoisonError::into_inner));
         for (root, folder) in touched {
-            named::look_again(self, root, &folder);
+            dir_cache::refresh_listing(self, root, &folder);
         }
     }
 }
 
-impl Local {
+impl LocalStore {
     /// Closes displaced files, which frees their space.
-    fn free(&self) {
-        let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
+    fn close_displaced(&self) {
+        let spent = std::mem::take(&mut *self.displaced_files.lock().unwrap_or_else(PoisonError::into_inner));
         if spent.len() > 1 {
             sys::close_all(spent);
         }

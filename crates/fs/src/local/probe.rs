@@ -9,17 +9,17 @@ use std::sync::atomic::Ordering;
 use emendate_core::{Code, Error, Result};
 use rustix::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
 
-use super::look::LOOK;
+use super::read::READ_FLAGS;
 use super::sys;
-use super::temp::Temp;
-use super::{Local, folder, kernel};
-use crate::fault;
+use super::temp::TempFile;
+use super::{LocalStore, kernel, parent_dir};
+use crate::error;
 
 /// Coarsest time stamp granularity in nanoseconds, assumed where nothing better is known: FAT's two seconds.
-pub(super) const GRAIN_NS: i64 = 2_100_000_000;
+pub(super) const COARSE_STAMP_NS: i64 = 2_100_000_000;
 
 /// Granularity where the kernel switches to a finer stamp once the current one has been read.
-pub(super) const FINE_GRAIN_NS: i64 = 10_000_000;
+pub(super) const FINE_STAMP_NS: i64 = 10_000_000;
 
 /// Magic numbers and names of file systems; the flag marks fine-grained stamps since Linux 6.13.
 const FILE_SYSTEMS: [(u64, &str, bool); 19] = [
@@ -64,37 +64,38 @@ pub struct Probe {
     pub writable: bool,
 }
 
-fn magic(fd: impl AsFd) -> rustix::io::Result<u64> {
+fn file_system_magic(fd: impl AsFd) -> rustix::io::Result<u64> {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
     sys::fstatfs(fd).map(|found| u64::from(found.f_type as u32))
 }
 
 /// Returns the time after a change during which another change may get the same time stamp.
-pub(super) fn grain_ns(root: &OwnedFd) -> i64 {
+pub(super) fn stamp_granularity_ns(root: &OwnedFd) -> i64 {
     let fine = kernel::release() >= (6, 13)
-        && magic(root).is_ok_and(|magic| FILE_SYSTEMS.iter().any(|&(number, _, fine)| number == magic && fine));
-    if fine { FINE_GRAIN_NS } else { GRAIN_NS }
+        && file_system_magic(root)
+            .is_ok_and(|magic| FILE_SYSTEMS.iter().any(|&(number, _, fine)| number == magic && fine));
+    if fine { FINE_STAMP_NS } else { COARSE_STAMP_NS }
 }
 
 /// True for a local file system that is known to return what was written.
-pub(super) fn is_plain(root: &OwnedFd) -> bool {
+pub(super) fn is_trusted(root: &OwnedFd) -> bool {
     const PLAIN: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "f2fs", "zfs", "bcachefs"];
-    is_one_of(root, &PLAIN)
+    is_file_system(root, &PLAIN)
 }
 
 /// True for a file system in which two files can share blocks.
-pub(super) fn shares(file: impl AsFd) -> bool {
+pub(super) fn shares_extents(file: impl AsFd) -> bool {
     const SHARING: [&str; 3] = ["xfs", "btrfs", "bcachefs"];
-    is_one_of(file, &SHARING)
+    is_file_system(file, &SHARING)
 }
 
-fn is_one_of(file: impl AsFd, names: &[&str]) -> bool {
+fn is_file_system(file: impl AsFd, names: &[&str]) -> bool {
     let name = |magic| FILE_SYSTEMS.iter().find(|&&(number, ..)| number == magic).map(|&(_, name, _)| name);
-    magic(file).ok().and_then(name).is_some_and(|name| names.contains(&name))
+    file_system_magic(file).ok().and_then(name).is_some_and(|name| names.contains(&name))
 }
 
-impl Local {
+impl LocalStore {
     /// Probes the file system of a root; `root` is an index into [`Store::roots`](crate::Store::roots). Creates two
     /// temporary files in the root if it is writable, and removes them. Fails with `path.invalid` for another index, or
     /// `io.*`.
@@ -106,8 +107,8 @@ impl Local {
             )
             .next("Count roots from 0."));
         };
-        let failed = |errno| fault::os("probe", &info.canonical, errno);
-        let magic = magic(&open.fd).map_err(failed)?;
+        let failed = |errno| error::os_error("probe", &info.canonical, errno);
+        let magic = file_system_magic(&open.fd).map_err(failed)?;
         let file_system = match FILE_SYSTEMS.iter().find(|(number, ..)| *number == magic) {
             Some((_, name, _)) => (*name).to_owned(),
             None => format!("{magic:#x}"),
@@ -118,7 +119,7 @@ impl Local {
         let access = Access::WRITE_OK | Access::EXEC_OK;
         // A temporary file could not be removed from an append-only directory.
         let writable = sys::accessat(here, ".", access, AtFlags::EACCESS).is_ok()
-            && folder::identity(here).is_ok_and(|(_, fixed)| !fixed);
+            && parent_dir::identity(here).is_ok_and(|(_, fixed)| !fixed);
         let mut probe = Probe {
             file_system,
             exchange: false,
@@ -129,8 +130,8 @@ impl Local {
             writable,
         };
         if writable {
-            try_out(here, &mut probe).map_err(failed)?;
-            probe.leases &= open.plain;
+            probe_by_writing(here, &mut probe).map_err(failed)?;
+            probe.leases &= open.trusted;
         } else if let Ok(folder) = self.open_beneath(root, Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY) {
             probe.xattr = rustix::fs::flistxattr_query(folder).is_ok();
         }
@@ -138,8 +139,8 @@ impl Local {
     }
 }
 
-fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> {
-    let create = || Temp::create(folder, OsStr::new("emendate-probe"), Mode::from_raw_mode(0o600), None);
+fn probe_by_writing(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> {
+    let create = || TempFile::create(folder, OsStr::new("emendate-probe"), Mode::from_raw_mode(0o600), None);
     let Ok(mut one) = create() else {
         // Permissions allow it, but the file system does not.
         probe.writable = false;
@@ -154,7 +155,7 @@ fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> 
     }
     // A descriptor open for writing prevents a lease.
     one.fd = None;
-    let file = sys::openat(folder, &one.name, LOOK, Mode::empty())?;
+    let file = sys::openat(folder, &one.name, READ_FLAGS, Mode::empty())?;
     probe.leases = sys::lease(&file).is_ok();
     let _ = sys::unlease(file);
     let upper = OsString::from_vec(one.name.as_bytes().to_ascii_uppercase());

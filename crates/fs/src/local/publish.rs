@@ -8,56 +8,64 @@ use emendate_core::Result;
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::folder;
-use super::held::{Held, Look};
-use super::look;
-use super::record::Frame;
-use super::stage::{Entry, Plan, failed_write};
+use super::journal_frame::JournalFrame;
+use super::lease::{LeasedFile, OpenMode};
+use super::parent_dir;
+use super::read;
+use super::stage::{LocalTransaction, StagedFile, failed_write};
 use super::sys::{self, NameAt};
-use super::temp::{self, Temp};
-use super::{kernel, named, rollback, splice, together};
-use crate::{Ahead, Expect, Goal, Method, Stamp, Transaction, Written, fault};
+use super::temp::{self, TempFile};
+use super::{dir_cache, kernel, publish_batch, rollback, splice};
+use crate::{CommitPreview, FileMeta, NewState, Precondition, Transaction, WriteMethod, WriteReport, error};
 
-impl Transaction for Plan<'_> {
-    fn ahead(&self) -> Ahead {
+impl Transaction for LocalTransaction<'_> {
+    fn preview(&self) -> CommitPreview {
         let stamps = self.entries.iter().map(|entry| {
             let before = entry.before.unwrap_or_default();
             let Some(temp) = &entry.temp else {
-                let size = temp::length(entry.draft.goal.pieces());
-                return Stamp { mode: before.mode & !0o7777 | entry.draft.goal.mode(before.mode), size, ..before };
+                let size = temp::length(entry.draft.new_state.chunks());
+                return FileMeta {
+                    mode: before.mode & !0o7777 | entry.draft.new_state.mode(before.mode),
+                    size,
+                    ..before
+                };
             };
-            let now = temp.fd.as_ref().and_then(|fd| stamp_now(fd).ok());
+            let now = temp.fd.as_ref().and_then(|fd| current_meta(fd).ok());
             now.unwrap_or(temp.stamp)
         });
-        let made = self.made.iter().map(|made| made.path.clone()).collect();
-        Ahead { stamps: stamps.collect(), made, spliced: self.entries.first().and_then(|entry| entry.spliced) }
+        let made = self.created_dirs.iter().map(|made| made.path.clone()).collect();
+        CommitPreview {
+            metadata: stamps.collect(),
+            created_dirs: made,
+            spliced_content: self.entries.first().and_then(|entry| entry.spliced),
+        }
     }
 
-    fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
-        if self.room.late {
+    fn commit(mut self: Box<Self>) -> Result<Vec<WriteReport>> {
+        if self.budget.syncs_late {
             // The latest possible moment: the disk has been writing while the rest was prepared.
             self.sync(0)?;
         }
-        folder::lock_all(self.local, &self.folders)?;
+        parent_dir::lock_all(self.local, &self.folders)?;
         if self.entries.len() > 1 {
             // Checks all files before the first becomes visible: a failure found now needs no rollback.
             let mut all: Vec<usize> = (0..self.entries.len()).collect();
-            let one = |index: &usize| self.still_expected(*index, Look::Only).map(drop);
+            let one = |index: &usize| self.still_expected(*index, OpenMode::Compare).map(drop);
             sys::in_parts(&mut all, |part| part.iter().try_for_each(one)).into_iter().collect::<Result<()>>()?;
         }
         let needs_record = self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none());
-        if needs_record && let Err(error) = self.promise() {
+        if needs_record && let Err(error) = self.write_intent() {
             return Err(rollback::undo(&mut self, error));
         }
-        if let Err(error) = self.exchange_together() {
+        if let Err(error) = self.exchange_in_parallel() {
             return Err(rollback::undo(&mut self, error));
         }
         for index in 0..self.entries.len() {
-            if self.entries[index].done.is_some() {
+            if self.entries[index].published_by.is_some() {
                 continue;
             }
             match self.publish(index) {
-                Ok(method) => self.entries[index].done = Some(method),
+                Ok(method) => self.entries[index].published_by = Some(method),
                 Err(error) => return Err(rollback::undo(&mut self, error)),
             }
         }
@@ -65,59 +73,59 @@ impl Transaction for Plan<'_> {
     }
 }
 
-impl Plan<'_> {
+impl LocalTransaction<'_> {
     /// Writes the intended state of every file into the journal, before the first of them changes.
-    fn promise(&mut self) -> Result<()> {
-        if !self.book.is_kept() || self.entries.is_empty() {
+    fn write_intent(&mut self) -> Result<()> {
+        if !self.record.has_journal() || self.entries.is_empty() {
             return Ok(());
         }
         if self.durability.syncs() {
             // The temporary names must be on disk before the record that refers to them.
             let synced = self.sync_folders();
-            synced.map_err(|errno| fault::os("sync the folder of", self.entries[0].path(), errno))?;
+            synced.map_err(|errno| error::os_error("sync the folder of", self.entries[0].path(), errno))?;
         }
         // The bytes first: the last frame makes the record valid.
         for (index, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.temp.is_none()) {
-            self.book.note(&entry.bytes(index))?;
+            self.record.append(&entry.bytes(index))?;
         }
-        self.book.note(&Frame::Commit(self.entries.iter().map(Entry::step).collect()))?;
-        self.book.sync()
+        self.record.append(&JournalFrame::Commit(self.entries.iter().map(StagedFile::step).collect()))?;
+        self.record.sync()
     }
 
     pub(super) fn folder_of(&self, index: usize) -> BorrowedFd<'_> {
         self.folders[self.entries[index].folder].fd.as_fd()
     }
 
-    fn publish(&mut self, index: usize) -> Result<Method> {
+    fn publish(&mut self, index: usize) -> Result<WriteMethod> {
         let draft = self.entries[index].draft;
-        if matches!(draft.expect, Expect::Missing) {
+        if matches!(draft.precondition, Precondition::Missing) {
             if self.entries.len() == 1 {
-                self.still_expected(index, Look::Only)?;
+                self.still_expected(index, OpenMode::Compare)?;
             }
             return self.create(index);
         }
         if self.entries[index].temp.is_none() {
             return self.overwrite(index);
         }
-        if let Goal::Spliced { source, .. } = draft.goal
-            && source.leased().is_some_and(splice::Leased::is_wanted)
+        if let NewState::Spliced { source, .. } = draft.new_state
+            && source.leased().is_some_and(splice::LeasedSource::has_waiting_writer)
         {
             // Another process has already resolved this name and is blocked in `open` until we release the lease.
-            return Err(fault::raced(draft.place.absolute(), "is being opened for writing by another program"));
+            return Err(error::raced(draft.path.absolute(), "is being opened for writing by another program"));
         }
-        let Some(old) = self.still_expected(index, Look::Hold)? else {
-            return Err(fault::raced(self.entries[index].path(), "was removed"));
+        let Some(old) = self.still_expected(index, OpenMode::Lease)? else {
+            return Err(error::raced(self.entries[index].path(), "was removed"));
         };
-        if old.is_open_elsewhere() {
-            if let Goal::Spliced { .. } = draft.goal {
-                let size = old.stamp.size;
-                return Err(splice::only_aside(
-                    draft.place.absolute(),
+        if old.is_open_for_writing() {
+            if let NewState::Spliced { .. } = draft.new_state {
+                let size = old.meta.size;
+                return Err(splice::needs_temp_file(
+                    draft.path.absolute(),
                     size,
                     "another program has it open for writing",
                 ));
             }
-            if matches!(draft.goal, Goal::File { like: None, .. }) {
+            if matches!(draft.new_state, NewState::File { like: None, .. }) {
                 // Its writes must go into the file that has the name.
                 return self.overwrite_instead(index, old, "another program has it open for writing");
             }
@@ -125,86 +133,86 @@ impl Plan<'_> {
                 "another program has it open for writing; what it writes there from now on goes with the old file";
             self.entries[index].notes.push(lost.to_owned());
         }
-        match draft.goal {
-            Goal::Gone => self.remove(index, old),
-            _ => self.swap(index, old),
+        match draft.new_state {
+            NewState::Absent => self.remove(index, old),
+            _ => self.exchange(index, old),
         }
     }
 
     /// Renames the temporary file to a name that must not exist.
-    fn create(&mut self, index: usize) -> Result<Method> {
+    fn create(&mut self, index: usize) -> Result<WriteMethod> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let path = entry.draft.place.absolute();
+        let path = entry.draft.path.absolute();
         let Some(temp) = &mut entry.temp else {
-            return Err(fault::raced(path, "was removed"));
+            return Err(error::raced(path, "was removed"));
         };
         let renamed = rename_new(folder, &temp.name, entry.name);
-        temp.live = renamed.is_err();
+        temp.exists = renamed.is_err();
         match renamed {
-            Ok(()) => Ok(Method::Created),
-            Err(Errno::EXIST) => Err(fault::raced(path, "was created meanwhile")),
-            Err(Errno::NOENT) => Err(fault::raced(path, "lost its folder")),
-            Err(errno) => Err(fault::os("create", path, errno)),
+            Ok(()) => Ok(WriteMethod::Created),
+            Err(Errno::EXIST) => Err(error::raced(path, "was created meanwhile")),
+            Err(Errno::NOENT) => Err(error::raced(path, "lost its folder")),
+            Err(errno) => Err(error::os_error("create", path, errno)),
         }
     }
 
     /// Moves the file to its reserved name, and verifies it before it is deleted.
-    fn remove(&mut self, index: usize, old: Held) -> Result<Method> {
+    fn remove(&mut self, index: usize, old: LeasedFile) -> Result<WriteMethod> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let path = entry.draft.place.absolute();
+        let path = entry.draft.path.absolute();
         let Some(temp) = &mut entry.temp else {
-            return Err(fault::raced(path, "was removed"));
+            return Err(error::raced(path, "was removed"));
         };
         match sys::rename(folder, entry.name, &temp.name, RenameFlags::empty()) {
             Ok(()) => {}
-            Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
-            Err(errno) => return Err(fault::os("remove", path, errno)),
+            Err(Errno::NOENT) => return Err(error::raced(path, "was removed")),
+            Err(errno) => return Err(error::os_error("remove", path, errno)),
         }
-        temp.live = true;
-        let cause = match old.is_at(folder, temp, entry.draft.expect) {
+        temp.exists = true;
+        let cause = match old.is_displaced_file(folder, temp, entry.draft.precondition) {
             Ok(true) => {
-                entry.displaced = Some(old).filter(|_| self.room.keeps);
-                return Ok(Method::Removed);
+                entry.displaced = Some(old).filter(|_| self.budget.keeps_displaced);
+                return Ok(WriteMethod::Removed);
             }
-            Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
-            Err(errno) => fault::os("compare", path, errno),
+            Ok(false) => error::raced(path, "was changed at the last moment, and that change was put back"),
+            Err(errno) => error::os_error("compare", path, errno),
         };
-        match rollback::give_back(folder, temp, entry.name) {
+        match rollback::rename_back_to(folder, temp, entry.name) {
             Ok(()) => Err(cause),
-            Err(what) => Err(fault::partial(&cause, &what)),
+            Err(what) => Err(error::partial(&cause, &what)),
         }
     }
 
     /// Gives the name to the temporary file. If possible, the two files are exchanged and the displaced one is
     /// compared, so that a save between comparison and exchange is put back instead of lost.
-    fn swap(&mut self, index: usize, old: Held) -> Result<Method> {
+    fn exchange(&mut self, index: usize, old: LeasedFile) -> Result<WriteMethod> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let (overwrites, keeps) = (entry.overwrites(), self.room.keeps);
+        let (overwrites, keeps) = (entry.overwrites(), self.budget.keeps_displaced);
         let Some(temp) = &mut entry.temp else {
             return self.overwrite(index);
         };
         let swapped = match kernel::exchange(folder, &temp.name, entry.name) {
-            Err(errno) if kernel::unsupported(errno) => replace(folder, temp, entry.name, self.batch),
-            exchanged => exchanged.map(|()| Method::Exchanged),
+            Err(errno) if kernel::unsupported(errno) => link_and_rename(folder, temp, entry.name, self.batch),
+            exchanged => exchanged.map(|()| WriteMethod::Exchanged),
         };
         match swapped {
-            Ok(Method::Exchanged) => together::verify(folder, entry, old, keeps),
+            Ok(WriteMethod::Exchanged) => publish_batch::verify(folder, entry, old, keeps),
             Ok(method) => Ok(method),
             Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
                 // A mount point, or a file that may be written but not replaced.
                 self.overwrite_instead(index, old, &format!("the name cannot be given to another file: {errno}"))
             }
-            Err(Errno::NOENT) => Err(fault::raced(entry.path(), "was removed")),
-            Err(Errno::ISDIR | Errno::NOTDIR) => Err(fault::raced(entry.path(), "was replaced by a directory")),
-            Err(errno) => Err(fault::os("replace", entry.path(), errno)),
+            Err(Errno::NOENT) => Err(error::raced(entry.path(), "was removed")),
+            Err(Errno::ISDIR | Errno::NOTDIR) => Err(error::raced(entry.path(), "was replaced by a directory")),
+            Err(errno) => Err(error::os_error("replace", entry.path(), errno)),
         }
     }
 
     /// Overwrites the file although a temporary file was written.
-    fn overwrite_instead(&mut self, index: usize, old: Held, why: &str) -> Result<Method> {
+    fn overwrite_instead(&mut self, index: usize, old: LeasedFile, why: &str) -> Result<WriteMethod> {
         // Our own lease would block us.
         drop(old);
         let entry = &mut self.entries[index];
@@ -212,10 +220,10 @@ impl Plan<'_> {
         let Some(mut temp) = entry.temp.take() else {
             return self.overwrite(index);
         };
-        let noted = if self.book.is_committed() {
-            self.book.note(&self.entries[index].bytes(index)).and_then(|()| self.book.sync())
+        let noted = if self.record.is_committed() {
+            self.record.append(&self.entries[index].bytes(index)).and_then(|()| self.record.sync())
         } else {
-            self.promise()
+            self.write_intent()
         };
         // Only now does the record no longer need the temporary file.
         let _ = temp.discard(self.folder_of(index));
@@ -224,18 +232,18 @@ impl Plan<'_> {
     }
 
     /// Writes the new bytes over the old ones, in the same inode.
-    fn overwrite(&mut self, index: usize) -> Result<Method> {
-        let held = self.still_expected(index, Look::Write)?;
-        let Some((file, before)) = held.as_ref().and_then(|held| Some((held.file.as_ref()?, held.stamp))) else {
-            return Err(fault::raced(self.entries[index].path(), "was removed"));
+    fn overwrite(&mut self, index: usize) -> Result<WriteMethod> {
+        let held = self.still_expected(index, OpenMode::Overwrite)?;
+        let Some((file, before)) = held.as_ref().and_then(|held| Some((held.file.as_ref()?, held.meta))) else {
+            return Err(error::raced(self.entries[index].path(), "was removed"));
         };
         let sync = self.durability.syncs();
         let entry = &mut self.entries[index];
         let folder = &self.folders[entry.folder];
-        let (Expect::Version { bytes, .. }, goal) = (entry.draft.expect, entry.draft.goal) else {
-            return Err(fault::raced(entry.path(), "was removed"));
+        let (Precondition::Version { bytes, .. }, goal) = (entry.draft.precondition, entry.draft.new_state) else {
+            return Err(error::raced(entry.path(), "was removed"));
         };
-        let new = temp::length(goal.pieces());
+        let new = temp::length(goal.chunks());
         let more = new.saturating_sub(before.size);
         temp::within_limit(new)
             .and_then(|()| temp::reserve(file, FallocateFlags::KEEP_SIZE, before.size, more))
@@ -244,48 +252,48 @@ impl Plan<'_> {
         if mode != before.mode & 0o7777 {
             // The caller asked for this mode, so failing later would leave the file half changed.
             sys::fchmod(file, Mode::from_raw_mode(mode))
-                .map_err(|errno| fault::os("change the mode of", entry.path(), errno))?;
+                .map_err(|errno| error::os_error("change the mode of", entry.path(), errno))?;
         }
-        if let Err(errno) = replace_bytes(file, goal.pieces(), sync) {
+        if let Err(errno) = replace_bytes(file, goal.chunks(), sync) {
             let cause = failed_write(folder, entry, "write", errno);
-            return Err(match rollback::mend(folder.fd.as_fd(), entry.name, &before, bytes, sync) {
+            return Err(match rollback::restore_bytes(folder.fd.as_fd(), entry.name, &before, bytes, sync) {
                 Ok(()) => cause.evidence("The old content was written back."),
-                Err(second) => fault::partial(&cause, &format!("{} is damaged: {second}", fault::show(entry.path()))),
+                Err(second) => error::partial(&cause, &format!("{} is damaged: {second}", error::show(entry.path()))),
             });
         }
-        let mut after = stamp_now(file).unwrap_or(before);
+        let mut after = current_meta(file).unwrap_or(before);
         if after.mode & 0o7777 != mode {
             // Writing clears the set-id bits.
             match sys::fchmod(file, Mode::from_raw_mode(mode)) {
-                Ok(()) => after = stamp_now(file).unwrap_or(after),
+                Ok(()) => after = current_meta(file).unwrap_or(after),
                 Err(errno) => entry.notes.push(format!("mode {mode:04o} could not be kept: {errno}")),
             }
         }
         (entry.before, entry.stamp) = (Some(before), Some(after));
-        Ok(Method::InPlace)
+        Ok(WriteMethod::InPlace)
     }
 
     /// Checks a last time, after all files are visible, whether a writer is waiting for a displaced file.
-    fn finish(&mut self) -> Result<Vec<Written>> {
-        let wanted = |entry: &&Entry<'_>| entry.displaced.as_ref().is_some_and(Held::is_wanted);
+    fn finish(&mut self) -> Result<Vec<WriteReport>> {
+        let wanted = |entry: &&StagedFile<'_>| entry.displaced.as_ref().is_some_and(LeasedFile::has_waiting_writer);
         if let Some(entry) = self.entries.iter().find(wanted) {
-            let cause = fault::raced(entry.path(), "is being opened for writing by another program");
+            let cause = error::raced(entry.path(), "is being opened for writing by another program");
             return Err(rollback::undo(self, cause));
         }
-        self.settle()
+        self.clean_up()
     }
 
     /// Removes the temporary names, syncs the directories if requested, and collects the metadata.
-    fn settle(&mut self) -> Result<Vec<Written>> {
-        if !self.book.is_committed() {
+    fn clean_up(&mut self) -> Result<Vec<WriteReport>> {
+        if !self.record.is_committed() {
             self.finish_names();
         }
         let synced = if self.durability.syncs() { self.sync_folders() } else { Ok(()) };
-        self.made.clear();
+        self.created_dirs.clear();
         if let (Err(errno), Some(entry)) = (synced, self.entries.first()) {
-            let cause = fault::os("sync the folder of", entry.path(), errno);
-            self.leave();
-            return Err(fault::partial(
+            let cause = error::os_error("sync the folder of", entry.path(), errno);
+            self.keep_record();
+            return Err(error::partial(
                 &cause,
                 "All is written and in place, but a power cut may bring the old state back.",
             ));
@@ -293,68 +301,68 @@ impl Plan<'_> {
         // Needed for recovery after a power cut, so removed only now.
         if !self.finish_names() {
             // The record names what is left; recovery will remove it.
-            self.book.leave();
+            self.record.keep_for_recovery();
         }
-        if let Err(errno) = self.book.close()
+        if let Err(errno) = self.record.close()
             && let Some(entry) = self.entries.first_mut()
         {
             entry.notes.push(format!("the record of it could not be removed from the journal: {errno}"));
         }
         let spent: Vec<OwnedFd> =
             self.entries.iter_mut().filter_map(|entry| entry.displaced.take()?.release()).collect();
-        self.local.spent.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
-        let mut touched = self.local.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        self.local.displaced_files.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
+        let mut touched = self.local.changed_dirs.lock().unwrap_or_else(PoisonError::into_inner);
         let folders = self.folders.iter().map(|folder| (folder.key.root, folder.key.path.to_owned()));
-        touched.extend(folders.take(named::AGAIN));
-        let from = touched.len().saturating_sub(named::AGAIN);
+        touched.extend(folders.take(dir_cache::REFRESHED_DIRS_MAX));
+        let from = touched.len().saturating_sub(dir_cache::REFRESHED_DIRS_MAX);
         touched.drain(..from);
         drop(touched);
         (0..self.entries.len()).map(|index| self.report(index)).collect()
     }
 
     /// Keeps the record and its temporary files for recovery.
-    pub(super) fn leave(&mut self) {
-        if self.book.is_committed() {
-            self.book.leave();
-            self.entries.iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.live = false);
+    pub(super) fn keep_record(&mut self) {
+        if self.record.is_committed() {
+            self.record.keep_for_recovery();
+            self.entries.iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.exists = false);
         }
     }
 
-    fn report(&mut self, index: usize) -> Result<Written> {
+    fn report(&mut self, index: usize) -> Result<WriteReport> {
         let folder = self.folder_of(index);
         let entry = &self.entries[index];
         let ours = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
-        let known = if entry.done == Some(Method::Removed) { entry.before } else { entry.stamp };
+        let known = if entry.published_by == Some(WriteMethod::Removed) { entry.before } else { entry.stamp };
         let stamp = match (known, ours) {
             (Some(stamp), _) => Ok(stamp),
-            (None, Some(fd)) => stamp_now(fd),
-            (None, None) => sys::statat(folder, entry.name).map(|stat| look::stamp_of(&stat)),
+            (None, Some(fd)) => current_meta(fd),
+            (None, None) => sys::statat(folder, entry.name).map(|stat| read::file_meta(&stat)),
         };
         let stamp = stamp.map_err(|errno| {
-            fault::partial(&fault::os("look at", entry.path(), errno), "All is written and in place.")
+            error::partial(&error::os_error("look at", entry.path(), errno), "All is written and in place.")
         })?;
         let entry = &mut self.entries[index];
-        let method = entry.done.unwrap_or(Method::Renamed);
-        Ok(Written { stamp, method, notes: std::mem::take(&mut entry.notes) })
+        let method = entry.published_by.unwrap_or(WriteMethod::Renamed);
+        Ok(WriteReport { meta: stamp, method, notes: std::mem::take(&mut entry.notes) })
     }
 
     /// Removes the displaced files; false if one is left.
     fn finish_names(&mut self) -> bool {
         let temps = self.entries.iter().filter_map(|entry| Some((entry.folder, entry.temp.as_ref()?)));
         let names: Vec<NameAt<'_>> = temps
-            .filter(|(_, temp)| temp.live)
+            .filter(|(_, temp)| temp.exists)
             .map(|(folder, temp)| NameAt { folder: self.folders[folder].fd.as_fd(), name: &temp.name })
             .collect();
-        let mut removed = sys::unlink_all(&names, self.room.keeps).into_iter();
+        let mut removed = sys::unlink_all(&names, self.budget.keeps_displaced).into_iter();
         let mut all = true;
         for entry in &mut self.entries {
-            let Some(temp) = entry.temp.as_mut().filter(|temp| temp.live) else { continue };
-            temp.live = false;
+            let Some(temp) = entry.temp.as_mut().filter(|temp| temp.exists) else { continue };
+            temp.exists = false;
             match removed.next() {
                 Some(Ok(()) | Err(Errno::NOENT)) | None => {}
                 Some(Err(errno)) => {
                     all = false;
-                    entry.notes.push(format!("the old file is left as {}: {errno}", fault::show(&temp.name)));
+                    entry.notes.push(format!("the old file is left as {}: {errno}", error::show(&temp.name)));
                 }
             }
         }
@@ -370,9 +378,9 @@ impl Plan<'_> {
             sys::fsync(&folder.fd)?;
             synced.push(folder.id);
         }
-        if !self.made_synced {
-            self.made.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;
-            self.made_synced = true;
+        if !self.created_dirs_synced {
+            self.created_dirs.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;
+            self.created_dirs_synced = true;
         }
         Ok(())
     }
@@ -380,23 +388,28 @@ impl Plan<'_> {
 
 /// Replaces an exchange where there is none: the old file gets a second name first, so that it can be compared
 /// afterwards and put back. A rename onto the name between the two steps goes unnoticed.
-fn replace(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr, batch: Option<u32>) -> rustix::io::Result<Method> {
-    let mut second = Temp::reserve(name, temp.stamp, batch)?;
+fn link_and_rename(
+    folder: BorrowedFd<'_>,
+    temp: &mut TempFile,
+    name: &OsStr,
+    batch: Option<u32>,
+) -> rustix::io::Result<WriteMethod> {
+    let mut second = TempFile::reserve(name, temp.stamp, batch)?;
     match sys::linkat(folder, name, folder, &second.name) {
-        Ok(()) => second.live = true,
+        Ok(()) => second.exists = true,
         // No hard links either: the displaced file is lost.
         Err(errno) if errno == Errno::PERM || errno == Errno::MLINK || kernel::unsupported(errno) => {}
         Err(errno) => return Err(errno),
     }
     let renamed = sys::rename(folder, &temp.name, name, RenameFlags::empty());
     match renamed {
-        Ok(()) if second.live => {
+        Ok(()) if second.exists => {
             temp.name = second.name;
-            Ok(Method::Exchanged)
+            Ok(WriteMethod::Exchanged)
         }
         Ok(()) => {
-            temp.live = false;
-            Ok(Method::Renamed)
+            temp.exists = false;
+            Ok(WriteMethod::Renamed)
         }
         Err(errno) => {
             second.discard(folder)?;
@@ -429,8 +442,8 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> ru
     }
 }
 
-fn stamp_now(file: &OwnedFd) -> rustix::io::Result<Stamp> {
-    sys::fstat(file).map(|stat| look::stamp_of(&stat))
+fn current_meta(file: &OwnedFd) -> rustix::io::Result<FileMeta> {
+    sys::fstat(file).map(|stat| read::file_meta(&stat))
 }
 
 /// Makes `pieces` the whole content of an open file.
@@ -442,10 +455,10 @@ pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> rus
 
 #[cfg(test)]
 mod tests {
+    use super::super::fault_injection::{InjectedFault, run};
     use super::super::stage::stage;
-    use super::super::trial::{Wrong, run};
-    use super::{Expect, Goal, Held, Look, Method};
-    use crate::{Draft, Durability, Local, Store, Version};
+    use super::{LeasedFile, NewState, OpenMode, Precondition, WriteMethod};
+    use crate::{Durability, FileVersion, FileWrite, LocalStore, Store};
     use emendate_core::Code;
     use std::path::{Path, PathBuf};
 
@@ -454,27 +467,30 @@ mod tests {
     }
 
     /// Creates a directory with a file `f` that contains "old", and a store on it.
-    fn bed() -> (tempfile::TempDir, PathBuf, Local) {
+    fn bed() -> (tempfile::TempDir, PathBuf, LocalStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, "old").unwrap();
-        let local = Local::open(&[folder.path().to_owned()]).unwrap();
+        let local = LocalStore::open(&[folder.path().to_owned()]).unwrap();
         (folder, path, local)
     }
 
-    const NEW: Goal<'static> = Goal::content(&[b"new"]);
+    const NEW: NewState<'static> = NewState::content(&[b"new"]);
 
     /// Stages a goal for `f`, runs `slip` between the last comparison and the exchange, then continues.
-    fn slip_in(goal: Goal<'_>, slip: fn(&Path)) -> (tempfile::TempDir, PathBuf, emendate_core::Result<Method>) {
+    fn slip_in(
+        goal: NewState<'_>,
+        slip: fn(&Path),
+    ) -> (tempfile::TempDir, PathBuf, emendate_core::Result<WriteMethod>) {
         let (folder, path, local) = bed();
-        let place = local.admit(&path).unwrap();
-        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
-        let drafts = [Draft { place: &place, expect, goal }];
+        let place = local.resolve_path(&path).unwrap();
+        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
+        let drafts = [FileWrite { path: &place, precondition: expect, new_state: goal }];
         let mut plan = stage(&local, &drafts, Durability::Power).unwrap();
-        let old = plan.still_expected(0, Look::Only).unwrap().unwrap();
+        let old = plan.still_expected(0, OpenMode::Compare).unwrap().unwrap();
         slip(&path);
-        let result = if matches!(goal, Goal::Gone) { plan.remove(0, old) } else { plan.swap(0, old) };
+        let result = if matches!(goal, NewState::Absent) { plan.remove(0, old) } else { plan.exchange(0, old) };
         drop(plan);
         (folder, path, result)
     }
@@ -490,7 +506,7 @@ mod tests {
 
     #[test]
     fn save_right_before_the_exchange_is_put_back() {
-        for (slip, goal) in SLIPS.into_iter().flat_map(|slip| [(slip, NEW), (slip, Goal::Gone)]) {
+        for (slip, goal) in SLIPS.into_iter().flat_map(|slip| [(slip, NEW), (slip, NewState::Absent)]) {
             for lacks in LACKS.into_iter().take(2) {
                 let (folder, path, result) = run(lacks, || slip_in(goal, slip)).result;
                 assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
@@ -500,16 +516,16 @@ mod tests {
         }
     }
 
-    const LACKS: [&[(usize, Wrong)]; 3] =
-        [&[], &[(0, Wrong::NoExchange)], &[(0, Wrong::NoExchange), (0, Wrong::NoLinks)]];
+    const LACKS: [&[(usize, InjectedFault)]; 3] =
+        [&[], &[(0, InjectedFault::NoExchange)], &[(0, InjectedFault::NoExchange), (0, InjectedFault::NoLinks)]];
 
     #[test]
     fn file_created_before_ours_is_published_stays() {
         for lacks in LACKS {
             let (folder, path, local) = bed();
             std::fs::remove_file(&path).unwrap();
-            let place = local.admit(&path).unwrap();
-            let drafts = [Draft { place: &place, expect: Expect::Missing, goal: NEW }];
+            let place = local.resolve_path(&path).unwrap();
+            let drafts = [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NEW }];
             for theirs in [true, false] {
                 let mut plan = stage(&local, &drafts, Durability::Power).unwrap();
                 if theirs {
@@ -523,7 +539,7 @@ mod tests {
                     assert_eq!(now, b"theirs");
                     std::fs::remove_file(&path).unwrap();
                 } else {
-                    assert_eq!((result.unwrap(), &now[..]), (Method::Created, &b"new"[..]));
+                    assert_eq!((result.unwrap(), &now[..]), (WriteMethod::Created, &b"new"[..]));
                 }
             }
             assert_eq!(names(folder.path()), [path]);
@@ -532,7 +548,9 @@ mod tests {
 
     #[test]
     fn without_exchange_a_second_name_or_a_rename_is_used() {
-        for (lacks, method) in LACKS.into_iter().zip([Method::Exchanged, Method::Exchanged, Method::Renamed]) {
+        for (lacks, method) in
+            LACKS.into_iter().zip([WriteMethod::Exchanged, WriteMethod::Exchanged, WriteMethod::Renamed])
+        {
             let (folder, path, result) = run(lacks, || slip_in(NEW, |_| {})).result;
             assert_eq!(result.unwrap(), method);
             assert_eq!(std::fs::read(&path).unwrap(), b"new");
@@ -543,34 +561,38 @@ mod tests {
     /// Opens the file for writing after the comparison, by a path that leads to the old file: the writer blocks on our
     /// lease, and what it writes then must be in the file that has the name. `early`: it comes before the exchange,
     /// otherwise between exchange and end.
-    fn waits_for_the_lease(goal: Goal<'_>, early: bool) {
+    fn waits_for_the_lease(goal: NewState<'_>, early: bool) {
         let (folder, path, local) = bed();
-        let place = local.admit(&path).unwrap();
-        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let drafts = [Draft { place: &place, expect: Expect::Version { bytes: &bytes, stamp: &stamp }, goal }];
+        let place = local.resolve_path(&path).unwrap();
+        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let drafts = [FileWrite {
+            path: &place,
+            precondition: Precondition::Version { bytes: &bytes, meta: &stamp },
+            new_state: goal,
+        }];
         let mut plan = Box::new(stage(&local, &drafts, Durability::Power).unwrap());
-        let held = plan.still_expected(0, Look::Hold).unwrap().unwrap();
+        let held = plan.still_expected(0, OpenMode::Lease).unwrap().unwrap();
         assert!(held.is_leased());
         // A path that keeps leading to the old file, as for a process that has already resolved the name.
         let known = std::fs::File::open(&path).unwrap();
         let known = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&known));
-        let wait = |held: &Held| {
-            while !held.is_wanted() {
+        let wait = |held: &LeasedFile| {
+            while !held.has_waiting_writer() {
                 std::thread::yield_now();
             }
         };
-        let come = |held: Option<&Held>| {
+        let come = |held: Option<&LeasedFile>| {
             let known = known.clone();
             let writer = std::thread::spawn(move || std::fs::write(known, "theirs").unwrap());
             held.into_iter().for_each(wait);
             writer
         };
         let writer = early.then(|| come(Some(&held)));
-        let result = if matches!(goal, Goal::Gone) { plan.remove(0, held) } else { plan.swap(0, held) };
+        let result = if matches!(goal, NewState::Absent) { plan.remove(0, held) } else { plan.exchange(0, held) };
         let (writer, result) = if let Some(writer) = writer {
             (writer, result.map(drop))
         } else {
-            plan.entries[0].done = Some(result.unwrap());
+            plan.entries[0].published_by = Some(result.unwrap());
             let writer = come(plan.entries[0].displaced.as_ref());
             (writer, plan.finish().map(drop))
         };
@@ -587,7 +609,7 @@ mod tests {
             // Some sandboxes have no leases.
             return;
         }
-        for goal in [NEW, Goal::Gone] {
+        for goal in [NEW, NewState::Absent] {
             waits_for_the_lease(goal, true);
             waits_for_the_lease(goal, false);
         }
@@ -601,40 +623,40 @@ mod tests {
             return;
         }
         let mut keeper = std::fs::File::options().append(true).open(&path).unwrap();
-        let place = local.admit(&path).unwrap();
-        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
-        let drafts = [Draft { place: &place, expect, goal: NEW }];
+        let place = local.resolve_path(&path).unwrap();
+        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
+        let drafts = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
         let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
-        assert_eq!(written[0].method, Method::InPlace);
+        assert_eq!(written[0].method, WriteMethod::InPlace);
         assert!(written[0].notes[0].contains("open for writing"), "{written:?}");
         std::io::Write::write_all(&mut keeper, b", and more").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new, and more");
         assert_eq!(names(folder.path()), std::slice::from_ref(&path));
         // A removed file cannot keep its later writes; the notes say so.
-        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
-        let drafts = [Draft { place: &place, expect, goal: Goal::Gone }];
+        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
+        let drafts = [FileWrite { path: &place, precondition: expect, new_state: NewState::Absent }];
         let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
-        assert_eq!((written[0].method, path.exists()), (Method::Removed, false));
+        assert_eq!((written[0].method, path.exists()), (WriteMethod::Removed, false));
         assert!(written[0].notes[0].contains("goes with the old file"), "{written:?}");
     }
 
     #[test]
     fn replaced_file_is_freed_when_idle_or_by_the_next_edit() {
         let (_folder, path, local) = bed();
-        let place = local.admit(&path).unwrap();
-        let held = || local.spent.lock().unwrap().len();
+        let place = local.resolve_path(&path).unwrap();
+        let held = || local.displaced_files.lock().unwrap().len();
         for settled in [true, false, false] {
-            let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-            let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
-            let drafts = [Draft { place: &place, expect, goal: NEW }];
+            let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+            let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
+            let drafts = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
             let staged = local.stage(&drafts, Durability::Process).unwrap();
             assert_eq!(held(), 0);
             staged.commit().unwrap();
             assert_eq!(held(), 1);
             if settled {
-                local.settle();
+                local.run_deferred();
                 assert_eq!(held(), 0);
             }
         }
@@ -642,7 +664,7 @@ mod tests {
 
     #[test]
     fn file_removed_before_the_exchange_stays_removed() {
-        for goal in [NEW, Goal::Gone] {
+        for goal in [NEW, NewState::Absent] {
             let (folder, _, result) = slip_in(goal, |path| std::fs::remove_file(path).unwrap());
             assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
             assert!(names(folder.path()).is_empty());

@@ -19,34 +19,34 @@ const F_SETSIG: libc::c_int = 10;
 /// mapped so; `EACCES`: the file belongs to another user; `EINVAL`: no leases here.
 pub(super) fn lease(file: BorrowedFd<'_>) -> Result<()> {
     // A broken lease signals its holder. The default signal would end the process; SIGURG is ignored by default.
-    command(file, F_SETSIG, libc::SIGURG)?;
-    command(file, libc::F_SETLEASE, libc::F_RDLCK).map(drop)
+    fcntl(file, F_SETSIG, libc::SIGURG)?;
+    fcntl(file, libc::F_SETLEASE, libc::F_RDLCK).map(drop)
 }
 
 /// True while no writer is waiting: a lease that is being broken shows its target state instead.
 pub(super) fn is_leased(file: BorrowedFd<'_>) -> Result<bool> {
-    Ok(command(file, libc::F_GETLEASE, 0)? == libc::F_RDLCK)
+    Ok(fcntl(file, libc::F_GETLEASE, 0)? == libc::F_RDLCK)
 }
 
 /// Releases the lease. Closing the descriptor would too, except that a child forked concurrently keeps a duplicate
 /// until it execs.
 pub(super) fn unlease(file: BorrowedFd<'_>) -> Result<()> {
-    command(file, libc::F_SETLEASE, libc::F_UNLCK).map(drop)
+    fcntl(file, libc::F_SETLEASE, libc::F_UNLCK).map(drop)
 }
 
 /// Starts writing `len` bytes from `from` to disk, without waiting; the pages stay in the cache.
 pub(super) fn begin_writing(file: BorrowedFd<'_>, from: u64, len: u64) -> Result<()> {
     let (Ok(from), Ok(len)) = (from.try_into(), len.try_into()) else { return Err(Errno::INVAL) };
     // SAFETY: the borrow keeps the descriptor open, and the other arguments are integers.
-    told(unsafe { libc::sync_file_range(file.as_raw_fd(), from, len, libc::SYNC_FILE_RANGE_WRITE) }).map(drop)
+    checked(unsafe { libc::sync_file_range(file.as_raw_fd(), from, len, libc::SYNC_FILE_RANGE_WRITE) }).map(drop)
 }
 
-fn command(file: BorrowedFd<'_>, command: libc::c_int, argument: libc::c_int) -> Result<libc::c_int> {
+fn fcntl(file: BorrowedFd<'_>, command: libc::c_int, argument: libc::c_int) -> Result<libc::c_int> {
     // SAFETY: the borrow keeps the descriptor open, and these commands take an integer argument.
-    told(unsafe { libc::fcntl(file.as_raw_fd(), command, argument) })
+    checked(unsafe { libc::fcntl(file.as_raw_fd(), command, argument) })
 }
 
-fn told(answer: libc::c_int) -> Result<libc::c_int> {
+fn checked(answer: libc::c_int) -> Result<libc::c_int> {
     if answer < 0 {
         Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
     } else {

@@ -12,19 +12,19 @@ use emendate_core::{ContentId, Result};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::folder::{self, Folder};
 use super::journal::{self, Journal, OpenRecord};
-use super::look::{self, LOOK};
+use super::journal_frame::{JournalFrame, JournalStep, PathState, decode_record, overwritten};
+use super::parent_dir::{self, ParentDir};
 use super::publish::{rename_new, replace_bytes};
-use super::record::{Frame, State, Step, frames, overwritten};
+use super::read::{self, READ_FLAGS};
 use super::stage::OVERWRITE;
-use super::temp::{self, Maker, Temp};
-use super::{Local, kernel, rollback, sys};
-use crate::{Place, fault};
+use super::temp::{self, TempFile, TempOwner};
+use super::{LocalStore, kernel, rollback, sys};
+use crate::{SafePath, error};
 
 /// Result of [`Local::recover`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recovered {
+pub struct RecoveryReport {
     /// Files whose change was completed.
     pub rolled_forward: Vec<PathBuf>,
     /// Files that were restored to their old state.
@@ -37,50 +37,50 @@ pub struct Recovered {
     pub notes: Vec<String>,
 }
 
-impl Recovered {
+impl RecoveryReport {
     /// True if there was nothing to do.
     pub fn is_empty(&self) -> bool {
-        *self == Recovered::default()
+        *self == RecoveryReport::default()
     }
 }
 
 /// Reason why a record is left in place.
-enum Stay {
+enum SkipReason {
     /// It refers to directories outside the roots of this store.
     Elsewhere,
     Failed(String),
 }
 
-impl From<Errno> for Stay {
-    fn from(errno: Errno) -> Stay {
-        Stay::Failed(errno.to_string())
+impl From<Errno> for SkipReason {
+    fn from(errno: Errno) -> SkipReason {
+        SkipReason::Failed(errno.to_string())
     }
 }
 
-impl From<emendate_core::Error> for Stay {
-    fn from(error: emendate_core::Error) -> Stay {
-        Stay::Failed(error.message().to_owned())
+impl From<emendate_core::Error> for SkipReason {
+    fn from(error: emendate_core::Error) -> SkipReason {
+        SkipReason::Failed(error.message().to_owned())
     }
 }
 
-impl Local {
+impl LocalStore {
     /// Completes or undoes the transactions that dead processes left in the journal, as far as they are beneath these
     /// roots. Transactions of live processes are left alone. Call it once at start; without leftovers it costs one
     /// listing of the journal directory.
     ///
     /// Fails with `io.*` if the journal cannot be listed. A record that cannot be processed stays, and is reported in
     /// the notes.
-    pub fn recover(&self) -> Result<Recovered> {
-        let mut out = Recovered::default();
+    pub fn recover(&self) -> Result<RecoveryReport> {
+        let mut out = RecoveryReport::default();
         let Some(journal) = &self.journal else {
             return Ok(out);
         };
-        let records = journal.records().map_err(|errno| fault::os("list the journal", journal.path(), errno))?;
+        let records = journal.records().map_err(|errno| error::os_error("list the journal", journal.path(), errno))?;
         for name in records {
             match self.recover_one(journal, &name, &mut out) {
-                Ok(()) | Err(Stay::Elsewhere) => {}
-                Err(Stay::Failed(why)) => {
-                    let record = fault::show(journal.path().join(&name));
+                Ok(()) | Err(SkipReason::Elsewhere) => {}
+                Err(SkipReason::Failed(why)) => {
+                    let record = error::show(journal.path().join(&name));
                     out.notes.push(format!("The record {record} could not be worked through and stays: {why}"));
                 }
             }
@@ -88,24 +88,30 @@ impl Local {
         Ok(out)
     }
 
-    fn recover_one(&self, journal: &Journal, name: &OsStr, out: &mut Recovered) -> std::result::Result<(), Stay> {
-        let (Some(file), Some(batch)) = (journal.take(name)?, journal::batch_of(name)) else {
+    fn recover_one(
+        &self,
+        journal: &Journal,
+        name: &OsStr,
+        out: &mut RecoveryReport,
+    ) -> std::result::Result<(), SkipReason> {
+        let (Some(file), Some(batch)) = (journal.lock_orphan(name)?, journal::batch_of(name)) else {
             return Ok(());
         };
-        let Some((frames, end)) = frames(&whole(&file)?) else {
-            return Err(Stay::Failed("it is of another version.".to_owned()));
+        let Some((frames, end)) = decode_record(&read_whole(&file)?) else {
+            return Err(SkipReason::Failed("it is of another version.".to_owned()));
         };
-        let steps =
-            frames.iter().find_map(|frame| if let Frame::Commit(steps) = frame { Some(&steps[..]) } else { None });
+        let steps = frames
+            .iter()
+            .find_map(|frame| if let JournalFrame::Commit(steps) = frame { Some(&steps[..]) } else { None });
         for frame in &frames {
-            if let Frame::Folder(path) | Frame::Made(path) = frame {
-                self.find_root(path).ok_or(Stay::Elsewhere)?;
+            if let JournalFrame::TempDir(path) | JournalFrame::CreatedDir(path) = frame {
+                self.find_root(path).ok_or(SkipReason::Elsewhere)?;
             }
         }
         let forward = if let Some(steps) = steps {
-            self.redo(&OpenRecord { batch, file: &file, end }, steps, &frames, out)?
+            self.finish_or_undo(&OpenRecord { batch, file: &file, end }, steps, &frames, out)?
         } else {
-            self.clean(batch, &frames, out)?;
+            self.remove_temp_files(batch, &frames, out)?;
             false
         };
         if !forward {
@@ -116,9 +122,14 @@ impl Local {
     }
 
     /// Removes the temporary files of a transaction that had not become visible.
-    fn clean(&self, batch: u32, frames: &[Frame], out: &mut Recovered) -> std::result::Result<(), Stay> {
+    fn remove_temp_files(
+        &self,
+        batch: u32,
+        frames: &[JournalFrame],
+        out: &mut RecoveryReport,
+    ) -> std::result::Result<(), SkipReason> {
         for frame in frames {
-            let Frame::Folder(path) = frame else { continue };
+            let JournalFrame::TempDir(path) = frame else { continue };
             let Some((root, relative)) = self.find_root(path) else { continue };
             let folder = match self.open_beneath(root, relative, OFlags::RDONLY | OFlags::DIRECTORY) {
                 // The directory was removed with all its content.
@@ -128,7 +139,7 @@ impl Local {
             let list = sys::openat(&folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
             for entry in sys::list(list)? {
                 let entry = entry?;
-                if temp::maker(entry.file_name().to_bytes()) == Some(Maker::Batch(batch)) {
+                if temp::temp_owner(entry.file_name().to_bytes()) == Some(TempOwner::Batch(batch)) {
                     sys::unlinkat(&folder, OsStr::from_bytes(entry.file_name().to_bytes()), AtFlags::empty())?;
                     out.cleaned += 1;
                 }
@@ -138,9 +149,9 @@ impl Local {
     }
 
     /// Removes created directories that are still empty.
-    fn remove_made(&self, frames: &[Frame], out: &mut Recovered) {
+    fn remove_made(&self, frames: &[JournalFrame], out: &mut RecoveryReport) {
         for frame in frames.iter().rev() {
-            let Frame::Made(path) = frame else { continue };
+            let JournalFrame::CreatedDir(path) = frame else { continue };
             let (Some((root, relative)), Some(name)) = (self.find_root(path), path.file_name()) else { continue };
             let parent = relative.parent().unwrap_or(Path::new(""));
             let folder = self.open_beneath(root, parent, OFlags::PATH | OFlags::DIRECTORY);
@@ -150,55 +161,66 @@ impl Local {
     }
 
     /// Completes a staged transaction; returns false if it was undone instead.
-    fn redo(
+    fn finish_or_undo(
         &self,
         record: &OpenRecord<'_>,
-        steps: &[Step],
-        frames: &[Frame],
-        out: &mut Recovered,
-    ) -> std::result::Result<bool, Stay> {
+        steps: &[JournalStep],
+        frames: &[JournalFrame],
+        out: &mut RecoveryReport,
+    ) -> std::result::Result<bool, SkipReason> {
         let (batch, mut places) = (record.batch, Vec::new());
         for step in steps {
-            let (root, relative) = self.find_root(&step.path).ok_or(Stay::Elsewhere)?;
-            places.push(Place::new(root, &self.infos[root].canonical, relative.to_owned(), &step.path, None));
+            let (root, relative) = self.find_root(&step.path).ok_or(SkipReason::Elsewhere)?;
+            places.push(SafePath::new(root, &self.infos[root].canonical, relative.to_owned(), &step.path, None));
         }
-        let mut back = frames.contains(&Frame::Abort);
-        let (mut folders, mut known): (Vec<Folder<'_>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
+        let mut back = frames.contains(&JournalFrame::Abort);
+        let (mut folders, mut known): (Vec<ParentDir<'_>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
         for (place, step) in places.iter().zip(steps) {
-            if folder::key(place).is_some_and(|key| known.contains_key(&key)) {
+            if parent_dir::parent_key(place).is_some_and(|key| known.contains_key(&key)) {
                 continue;
             }
-            match Folder::open(self, place) {
+            match ParentDir::open(self, place) {
                 Ok(folder) => {
                     known.insert(folder.key, folders.len());
                     folders.push(folder);
                 }
                 // The directory was created for this file and is gone again.
-                Err(_) if back && step.old == State::Missing => {}
+                Err(_) if back && step.old == PathState::Missing => {}
                 Err(error) => out.notes.push(format!("Left as it is: {}", error.message())),
             }
         }
-        folder::lock_all(self, &folders)?;
+        parent_dir::lock_all(self, &folders)?;
         let overwritten = overwritten(frames);
         let work = |back: bool, index: usize| {
             let step = &steps[index];
-            let folder = folders.get(*known.get(&folder::key(&places[index])?)?)?;
+            let folder = folders.get(*known.get(&parent_dir::parent_key(&places[index])?)?)?;
             let bytes = overwritten.get(&index).copied();
             let (want, from) = if back { (step.old, step.new) } else { (step.new, step.old) };
             let bytes = bytes.map(|(old, new)| if back { (new, old) } else { (old, new) });
-            Some(Work { folder: folder.fd.as_fd(), name: step.path.file_name()?, step, want, from, bytes, back, batch })
+            Some(StepRecovery {
+                folder: folder.fd.as_fd(),
+                name: step.path.file_name()?,
+                step,
+                want,
+                from,
+                bytes,
+                back,
+                batch,
+            })
         };
         if !back {
-            let lies: Vec<Lie> =
-                (0..steps.len()).filter_map(|index| work(false, index)).map(|it| it.lie()).collect::<Result<_, _>>()?;
-            if let Some(blocked) = lies.iter().position(|lie| *lie == Lie::Blocked)
-                && !lies.contains(&Lie::Over)
+            let lies: Vec<StepState> = (0..steps.len())
+                .filter_map(|index| work(false, index))
+                .map(|it| it.state())
+                .collect::<Result<_, _>>()?;
+            if let Some(blocked) = lies.iter().position(|lie| *lie == StepState::Blocked)
+                && !lies.contains(&StepState::Final)
             {
                 // All or nothing can only mean nothing here. Recorded first, so that a second recovery decides the
                 // same.
-                temp::write_at(record.file, &[&Frame::Abort.encode()], record.end as u64)?;
+                temp::write_at(record.file, &[&JournalFrame::Abort.encode()], record.end as u64)?;
                 sys::fdatasync(record.file)?;
-                let path = fault::show(&steps[blocked].path);
+                let path = error::show(&steps[blocked].path);
                 out.notes.push(format!(
                     "{path} was changed by another program after a crash: it is left as it is, and the other files of \
                      that call are as they were before it."
@@ -218,64 +240,64 @@ impl Local {
 
 /// State of a step before recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lie {
+enum StepState {
     /// It can be completed or undone.
-    Free,
+    Reversible,
     /// It was not done yet, and another program changed the file.
     Blocked,
     /// It was done and cannot be undone: the displaced file is gone, or another program changed the file after it.
-    Over,
+    Final,
 }
 
 /// One step during recovery.
-struct Work<'a> {
+struct StepRecovery<'a> {
     folder: BorrowedFd<'a>,
     name: &'a OsStr,
-    step: &'a Step,
-    want: State,
-    from: State,
+    step: &'a JournalStep,
+    want: PathState,
+    from: PathState,
     /// For a file that is overwritten in place: the bytes of `from` and of `want`.
     bytes: Option<(&'a [u8], &'a [u8])>,
     back: bool,
     batch: u32,
 }
 
-impl Work<'_> {
-    fn done(&self, out: &mut Recovered) {
+impl StepRecovery<'_> {
+    fn report_done(&self, out: &mut RecoveryReport) {
         let list = if self.back { &mut out.rolled_back } else { &mut out.rolled_forward };
         list.push(self.step.path.clone());
     }
 
     /// Determines the state of the step when completing the transaction.
-    fn lie(&self) -> rustix::io::Result<Lie> {
+    fn state(&self) -> rustix::io::Result<StepState> {
         let (at_name, modified) = state_at(self.folder, self.name)?;
         if let Some((from, want)) = self.bytes {
             return Ok(match at_name {
-                State::File { .. } if is_torn(&self.content()?, from, want) => Lie::Free,
-                _ => Lie::Blocked,
+                PathState::File { .. } if is_torn(&self.content()?, from, want) => StepState::Reversible,
+                _ => StepState::Blocked,
             });
         }
         let (at_temp, _) = state_at(self.folder, &self.step.temp)?;
-        let holds = |state, other| at_temp != State::Missing && is(at_temp, state, other);
-        Ok(if is(at_name, self.want, self.from) {
-            let undone = self.from == State::Missing || holds(self.from, self.want);
-            if undone { Lie::Free } else { Lie::Over }
-        } else if is(at_name, self.from, self.want) {
-            let same = self.want != State::Missing || modified == self.step.modified;
-            if same { Lie::Free } else { Lie::Blocked }
-        } else if holds(self.want, self.from) || self.want == State::Missing && at_temp == State::Missing {
-            Lie::Blocked
+        let holds = |state, other| at_temp != PathState::Missing && matches_state(at_temp, state, other);
+        Ok(if matches_state(at_name, self.want, self.from) {
+            let undone = self.from == PathState::Missing || holds(self.from, self.want);
+            if undone { StepState::Reversible } else { StepState::Final }
+        } else if matches_state(at_name, self.from, self.want) {
+            let same = self.want != PathState::Missing || modified == self.step.modified;
+            if same { StepState::Reversible } else { StepState::Blocked }
+        } else if holds(self.want, self.from) || self.want == PathState::Missing && at_temp == PathState::Missing {
+            StepState::Blocked
         } else {
-            Lie::Over
+            StepState::Final
         })
     }
 
     /// Returns the current bytes of the file.
     fn content(&self) -> rustix::io::Result<Vec<u8>> {
-        whole(&sys::openat(self.folder, self.name, LOOK, Mode::empty())?)
+        read_whole(&sys::openat(self.folder, self.name, READ_FLAGS, Mode::empty())?)
     }
 
-    fn finish_step(&self, out: &mut Recovered) -> std::result::Result<(), Stay> {
+    fn finish_step(&self, out: &mut RecoveryReport) -> std::result::Result<(), SkipReason> {
         match self.bytes {
             Some((from, want)) => self.overwrite(from, want, out),
             None => self.exchange(out),
@@ -283,43 +305,43 @@ impl Work<'_> {
     }
 
     /// Completes a step by names: the wanted file has one of two names and gets the other.
-    fn exchange(&self, out: &mut Recovered) -> std::result::Result<(), Stay> {
+    fn exchange(&self, out: &mut RecoveryReport) -> std::result::Result<(), SkipReason> {
         let temp = &*self.step.temp;
         if temp.is_empty() {
-            return Err(Stay::Failed("it lacks the bytes of a file.".to_owned()));
+            return Err(SkipReason::Failed("it lacks the bytes of a file.".to_owned()));
         }
         let (at_name, modified) = state_at(self.folder, self.name)?;
         let (at_temp, _) = state_at(self.folder, temp)?;
-        if is(at_name, self.want, self.from) {
+        if matches_state(at_name, self.want, self.from) {
             return self.finish(temp, at_temp, out);
         }
         // A removal applies only to the very file that was to go: another program may have created an equal one since.
-        let same = self.back || self.want != State::Missing || modified == self.step.modified;
-        if !is(at_name, self.from, self.want) || !same {
+        let same = self.back || self.want != PathState::Missing || modified == self.step.modified;
+        if !matches_state(at_name, self.from, self.want) || !same {
             return self.conflict(temp, at_temp, out);
         }
-        if !is(at_temp, self.want, self.from) {
-            if at_temp == State::Missing {
+        if !matches_state(at_temp, self.want, self.from) {
+            if at_temp == PathState::Missing {
                 // Done long ago; another program restored the other content since.
                 return Ok(());
             }
             out.notes.push(format!(
                 "{} is as it was: what was to be written beside it was lost in a power cut.",
-                fault::show(&self.step.path)
+                error::show(&self.step.path)
             ));
-            return self.forget(temp, at_temp, out);
+            return self.remove_temp(temp, at_temp, out);
         }
         match (self.from, self.want) {
-            (_, State::Missing) => sys::rename(self.folder, self.name, temp, RenameFlags::empty())?,
-            (State::Missing, _) => {
+            (_, PathState::Missing) => sys::rename(self.folder, self.name, temp, RenameFlags::empty())?,
+            (PathState::Missing, _) => {
                 rename_new(self.folder, temp, self.name)?;
-                self.done(out);
+                self.report_done(out);
                 return Ok(());
             }
             _ => match kernel::exchange(self.folder, temp, self.name) {
                 Err(errno) if kernel::unsupported(errno) => {
                     sys::rename(self.folder, temp, self.name, RenameFlags::empty())?;
-                    self.done(out);
+                    self.report_done(out);
                     return Ok(());
                 }
                 other => other?,
@@ -327,33 +349,46 @@ impl Work<'_> {
         }
         // Verifies the displaced file, as in any transaction.
         let (displaced, _) = state_at(self.folder, temp)?;
-        if is(displaced, self.from, self.want) {
-            self.done(out);
+        if matches_state(displaced, self.from, self.want) {
+            self.report_done(out);
         }
         self.finish(temp, displaced, out)
     }
 
     /// Removes the displaced file once the wanted one has its name, unless it is a save that nothing has checked yet.
-    fn finish(&self, temp: &OsStr, displaced: State, out: &mut Recovered) -> std::result::Result<(), Stay> {
-        if displaced == State::Missing || is(displaced, self.from, self.want) || is(displaced, self.want, self.from) {
-            return self.forget(temp, displaced, out);
+    fn finish(
+        &self,
+        temp: &OsStr,
+        displaced: PathState,
+        out: &mut RecoveryReport,
+    ) -> std::result::Result<(), SkipReason> {
+        if displaced == PathState::Missing
+            || matches_state(displaced, self.from, self.want)
+            || matches_state(displaced, self.want, self.from)
+        {
+            return self.remove_temp(temp, displaced, out);
         }
         self.put_back(temp)?;
         self.conflict(temp, state_at(self.folder, temp)?.0, out)
     }
 
     /// Restores the name of a file that was displaced by mistake.
-    fn put_back(&self, temp: &OsStr) -> std::result::Result<(), Stay> {
+    fn put_back(&self, temp: &OsStr) -> std::result::Result<(), SkipReason> {
         let Ok(ours) = sys::statat(self.folder, self.name) else {
             return Ok(rename_new(self.folder, temp, self.name)?);
         };
-        let mut ours = Temp { name: temp.to_owned(), fd: None, stamp: look::stamp_of(&ours), live: true };
-        rollback::put_back(self.folder, &mut ours, self.name).map_err(Stay::Failed)
+        let mut ours = TempFile { name: temp.to_owned(), fd: None, stamp: read::file_meta(&ours), exists: true };
+        rollback::put_back(self.folder, &mut ours, self.name).map_err(SkipReason::Failed)
     }
 
     /// Removes the file with the temporary name.
-    fn forget(&self, temp: &OsStr, there: State, out: &mut Recovered) -> std::result::Result<(), Stay> {
-        if there != State::Missing {
+    fn remove_temp(
+        &self,
+        temp: &OsStr,
+        there: PathState,
+        out: &mut RecoveryReport,
+    ) -> std::result::Result<(), SkipReason> {
+        if there != PathState::Missing {
             sys::unlinkat(self.folder, temp, AtFlags::empty())?;
             out.cleaned += 1;
         }
@@ -361,18 +396,23 @@ impl Work<'_> {
     }
 
     /// Keeps our version beside a file that was changed since.
-    fn conflict(&self, temp: &OsStr, there: State, out: &mut Recovered) -> std::result::Result<(), Stay> {
-        if there == State::Missing {
+    fn conflict(
+        &self,
+        temp: &OsStr,
+        there: PathState,
+        out: &mut RecoveryReport,
+    ) -> std::result::Result<(), SkipReason> {
+        if there == PathState::Missing {
             // Done long ago and changed since, or a removal of a file that is not the one to remove.
             return Ok(());
         }
-        if is(there, self.from, self.want) {
+        if matches_state(there, self.from, self.want) {
             // Done, and changed since.
-            return self.forget(temp, there, out);
+            return self.remove_temp(temp, there, out);
         }
         let mut copy = self.copy_name();
         rename_new(self.folder, temp, &copy)?;
-        self.kept(&mut copy, out);
+        self.report_copy(&mut copy, out);
         Ok(())
     }
 
@@ -382,18 +422,18 @@ impl Work<'_> {
         copy
     }
 
-    fn kept(&self, copy: &mut OsString, out: &mut Recovered) {
+    fn report_copy(&self, copy: &mut OsString, out: &mut RecoveryReport) {
         let copy = self.step.path.with_file_name(std::mem::take(copy));
         out.notes.push(format!(
             "{} was changed by another program after a crash and is left as it is; what was to be there is kept as {}.",
-            fault::show(&self.step.path),
-            fault::show(&copy)
+            error::show(&self.step.path),
+            error::show(&copy)
         ));
         out.conflicts.push(copy);
     }
 
     /// Completes a step by bytes: a file with either content, or torn between both, gets the wanted one.
-    fn overwrite(&self, from: &[u8], want: &[u8], out: &mut Recovered) -> std::result::Result<(), Stay> {
+    fn overwrite(&self, from: &[u8], want: &[u8], out: &mut RecoveryReport) -> std::result::Result<(), SkipReason> {
         let (at_name, _) = state_at(self.folder, self.name)?;
         if at_name == self.want {
             return Ok(());
@@ -402,7 +442,7 @@ impl Work<'_> {
             Err(Errno::NOENT) => return Ok(()),
             other => other?,
         };
-        if !matches!(at_name, State::File { .. }) || !is_torn(&whole(&file)?, from, want) {
+        if !matches!(at_name, PathState::File { .. }) || !is_torn(&read_whole(&file)?, from, want) {
             let mut copy = self.copy_name();
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             match sys::openat(self.folder, &copy, flags, Mode::from_raw_mode(0o600)) {
@@ -411,20 +451,20 @@ impl Work<'_> {
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
-            self.kept(&mut copy, out);
+            self.report_copy(&mut copy, out);
             return Ok(());
         }
         replace_bytes(&file, &[want], true)?;
-        if let State::File { mode, .. } = self.want {
+        if let PathState::File { mode, .. } = self.want {
             sys::fchmod(&file, Mode::from_raw_mode(mode))?;
         }
-        self.done(out);
+        self.report_done(out);
         Ok(())
     }
 }
 
 /// True if `found` is `state` and not `other`, which may differ from it in the mode only.
-fn is(found: State, state: State, other: State) -> bool {
+fn matches_state(found: PathState, state: PathState, other: PathState) -> bool {
     if state.same_content(other) { found == state } else { found.same_content(state) }
 }
 
@@ -442,24 +482,24 @@ fn is_torn(found: &[u8], from: &[u8], want: &[u8]) -> bool {
 }
 
 /// Returns the state of a name and the file's modification time.
-fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(State, i64)> {
+fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(PathState, i64)> {
     let stamp = match sys::statat(folder, name) {
-        Err(Errno::NOENT) => return Ok((State::Missing, 0)),
-        other => look::stamp_of(&other?),
+        Err(Errno::NOENT) => return Ok((PathState::Missing, 0)),
+        other => read::file_meta(&other?),
     };
     let state = match FileType::from_raw_mode(stamp.mode) {
-        FileType::Symlink => State::Link(ContentId::of(sys::readlinkat(folder, name)?.as_bytes())),
+        FileType::Symlink => PathState::Link(ContentId::of(sys::readlinkat(folder, name)?.as_bytes())),
         FileType::RegularFile => {
-            let file = sys::openat(folder, name, LOOK, Mode::empty())?;
-            State::File { content: ContentId::of(&whole(&file)?), mode: stamp.mode & 0o7777 }
+            let file = sys::openat(folder, name, READ_FLAGS, Mode::empty())?;
+            PathState::File { content: ContentId::of(&read_whole(&file)?), mode: stamp.mode & 0o7777 }
         }
-        _ => State::Other,
+        _ => PathState::Other,
     };
     Ok((state, stamp.mtime_ns))
 }
 
 /// Reads all bytes of an open file.
-fn whole(file: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
+fn read_whole(file: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     loop {
         let at = out.len();

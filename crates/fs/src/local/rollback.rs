@@ -8,52 +8,52 @@ use rustix::fs::{AtFlags, Mode, RenameFlags};
 use rustix::io::{Errno, Result};
 
 use super::publish::{rename_new, replace_bytes};
-use super::stage::{Entry, OVERWRITE, Plan};
+use super::stage::{LocalTransaction, OVERWRITE, StagedFile};
 use super::sys;
-use super::temp::{self, Temp, identity_at};
-use super::{attributes, kernel, look};
-use crate::{Expect, Method, Stamp, fault};
+use super::temp::{self, TempFile, identity_at};
+use super::{attributes, kernel, read};
+use crate::{FileMeta, Precondition, WriteMethod, error};
 
 /// Attempts to exchange names while another program keeps saving.
-const ROUNDS: u32 = 64;
+const EXCHANGE_ATTEMPTS: u32 = 64;
 
 /// Restores every published entry, the last one first, and returns the error to report.
-pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
+pub(super) fn undo(plan: &mut LocalTransaction<'_>, cause: Error) -> Error {
     let sync = plan.durability.syncs();
     let mut back = 0;
     let mut failures = Vec::new();
-    let aborted = plan.book.abort().or_else(|_| plan.book.abort());
+    let aborted = plan.record.abort().or_else(|_| plan.record.abort());
     for entry in plan.entries.iter_mut().rev() {
-        let Some(method) = entry.done.take() else {
+        let Some(method) = entry.published_by.take() else {
             continue;
         };
         let folder = plan.folders[entry.folder].fd.as_fd();
         let result = match method {
-            Method::Created => take_away(folder, entry),
-            Method::Exchanged => match &mut entry.temp {
+            WriteMethod::Created => remove_created(folder, entry),
+            WriteMethod::Exchanged => match &mut entry.temp {
                 Some(temp) => put_back(folder, temp, entry.name),
                 None => Ok(()),
             },
-            Method::Renamed => rename_back(folder, entry, sync).map_err(|errno| errno.to_string()),
-            Method::InPlace => write_back(folder, entry, sync).map_err(|errno| errno.to_string()),
-            Method::Removed => match &mut entry.temp {
-                Some(temp) => give_back(folder, temp, entry.name),
+            WriteMethod::Renamed => rename_back(folder, entry, sync).map_err(|errno| errno.to_string()),
+            WriteMethod::InPlace => write_back(folder, entry, sync).map_err(|errno| errno.to_string()),
+            WriteMethod::Removed => match &mut entry.temp {
+                Some(temp) => rename_back_to(folder, temp, entry.name),
                 None => Ok(()),
             },
         };
         match result {
             Ok(()) => back += 1,
-            Err(what) => failures.push(format!("{} was changed: {what}", fault::show(entry.path()))),
+            Err(what) => failures.push(format!("{} was changed: {what}", error::show(entry.path()))),
         }
     }
     if cause.code() == Code::IoPartial || !failures.is_empty() || aborted.is_err() {
         if let Err(error) = aborted {
             failures.push(format!("{} So the next start may finish the call.", error.message()));
-        } else if plan.book.is_committed() {
+        } else if plan.record.is_committed() {
             failures.push("The record of it is kept in the journal: the next start undoes the rest.".to_owned());
         }
-        plan.leave();
-        return fault::partial(&cause, &failures.join("\n"));
+        plan.keep_record();
+        return error::partial(&cause, &failures.join("\n"));
     }
     if back > 0 {
         return cause.evidence(format!("{back} files that were already written were put back; nothing is changed."));
@@ -63,11 +63,11 @@ pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
 
 /// Undoes an exchange without losing a concurrent save: the newest foreign content gets the name. An error describes
 /// where the contents are; the temporary name is then left alone.
-pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> std::result::Result<(), String> {
+pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut TempFile, name: &OsStr) -> std::result::Result<(), String> {
     let mut placed = (temp.stamp.dev, temp.stamp.ino);
     let result = (|| {
         let mut hand = identity_at(folder, temp)?;
-        for _ in 0..ROUNDS {
+        for _ in 0..EXCHANGE_ATTEMPTS {
             match kernel::exchange(folder, &temp.name, name) {
                 Ok(()) => {
                     let got = identity_at(folder, temp)?;
@@ -93,32 +93,36 @@ pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) ->
     })();
     match result {
         Ok(live) => {
-            temp.live = live;
+            temp.exists = live;
             Ok(())
         }
-        Err(errno) => Err(kept_aside(temp, errno)),
+        Err(errno) => Err(report_kept(temp, errno)),
     }
 }
 
 /// Keeps the temporary name: its content may be the only copy.
-fn kept_aside(temp: &mut Temp, errno: Errno) -> String {
-    temp.live = false;
-    format!("the other content is kept as {} in the same folder: {errno}", fault::show(&temp.name))
+fn report_kept(temp: &mut TempFile, errno: Errno) -> String {
+    temp.exists = false;
+    format!("the other content is kept as {} in the same folder: {errno}", error::show(&temp.name))
 }
 
 /// Restores the name of a displaced file, unless the name is in use again.
-pub(super) fn give_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> std::result::Result<(), String> {
+pub(super) fn rename_back_to(
+    folder: BorrowedFd<'_>,
+    temp: &mut TempFile,
+    name: &OsStr,
+) -> std::result::Result<(), String> {
     match rename_new(folder, &temp.name, name) {
         Ok(()) => {
-            temp.live = false;
+            temp.exists = false;
             Ok(())
         }
-        Err(errno) => Err(kept_aside(temp, errno)),
+        Err(errno) => Err(report_kept(temp, errno)),
     }
 }
 
 /// Removes a file that we created, unless another program replaced it.
-fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Result<(), String> {
+fn remove_created(folder: BorrowedFd<'_>, entry: &mut StagedFile<'_>) -> std::result::Result<(), String> {
     let Some(temp) = &mut entry.temp else {
         return Ok(());
     };
@@ -127,7 +131,7 @@ fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Resu
         // Takes the name first and checks the file then: it cannot be replaced in between.
         Ok(()) => match identity_at(folder, temp) {
             Ok(found) if found == ours => {
-                temp.live = true;
+                temp.exists = true;
                 Ok(())
             }
             Ok(_) => kernel::rename_new(folder, &temp.name, entry.name),
@@ -135,7 +139,7 @@ fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Resu
         },
         Err(Errno::NOENT) => Ok(()),
         Err(errno) if kernel::unsupported(errno) => sys::statat(folder, entry.name).and_then(|stat| {
-            let now = look::stamp_of(&stat);
+            let now = read::file_meta(&stat);
             if (now.dev, now.ino) == ours { sys::unlinkat(folder, entry.name, AtFlags::empty()) } else { Ok(()) }
         }),
         Err(errno) => Err(errno),
@@ -144,30 +148,30 @@ fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Resu
 }
 
 /// Restores the old content of a name that was taken by a plain rename; the old inode is gone.
-fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Result<()> {
+fn rename_back(folder: BorrowedFd<'_>, entry: &mut StagedFile<'_>, sync: bool) -> Result<()> {
     let Some(ours) = &mut entry.temp else {
         return Ok(());
     };
     let published = sys::statat(folder, entry.name)?;
-    if !look::stamp_of(&published).same_file(&ours.stamp) {
+    if !read::file_meta(&published).same_file(&ours.stamp) {
         // A newer save of another program; it stays.
         return Ok(());
     }
-    match entry.draft.expect {
-        Expect::Missing => return Ok(()),
+    match entry.draft.precondition {
+        Precondition::Missing => return Ok(()),
         // Such a draft is alone in its transaction, so nothing can fail after its rename.
-        Expect::Content { .. } => return Err(Errno::OPNOTSUPP),
-        Expect::Link { target } => *ours = Temp::link(folder, entry.name, target, None)?,
-        Expect::Version { bytes, stamp } => {
-            let published = sys::openat(folder, entry.name, look::LOOK, Mode::empty());
-            *ours = Temp::create(folder, entry.name, Mode::from_raw_mode(0o600), None)?;
+        Precondition::Content { .. } => return Err(Errno::OPNOTSUPP),
+        Precondition::Link { target } => *ours = TempFile::link(folder, entry.name, target, None)?,
+        Precondition::Version { bytes, meta: stamp } => {
+            let published = sys::openat(folder, entry.name, read::READ_FLAGS, Mode::empty());
+            *ours = TempFile::create(folder, entry.name, Mode::from_raw_mode(0o600), None)?;
             let Some(fd) = &ours.fd else {
                 return Ok(());
             };
             temp::write(fd, &[bytes])?;
             sys::fchown(fd, Some(rustix::fs::Uid::from_raw(stamp.uid)), Some(rustix::fs::Gid::from_raw(stamp.gid)))?;
             if let Ok(published) = published {
-                attributes::copy(&published, fd, &mut entry.notes)?;
+                attributes::copy_xattrs(&published, fd, &mut entry.notes)?;
             }
             sys::fchmod(fd, Mode::from_raw_mode(stamp.mode & 0o7777))?;
             if sync {
@@ -176,15 +180,21 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Res
         }
     }
     sys::rename(folder, &ours.name, entry.name, RenameFlags::empty())?;
-    ours.live = false;
+    ours.exists = false;
     Ok(())
 }
 
 /// Restores the old bytes of a file that could not be overwritten, unless another file has the name by now. Opens it
 /// again: a failed sync must not be repeated on the same descriptor.
-pub(super) fn mend(folder: BorrowedFd<'_>, name: &OsStr, before: &Stamp, bytes: &[u8], sync: bool) -> Result<()> {
+pub(super) fn restore_bytes(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    before: &FileMeta,
+    bytes: &[u8],
+    sync: bool,
+) -> Result<()> {
     let file = sys::openat(folder, name, OVERWRITE, Mode::empty())?;
-    if !look::stamp_of(&sys::fstat(&file)?).same_file(before) {
+    if !read::file_meta(&sys::fstat(&file)?).same_file(before) {
         return Ok(());
     }
     replace_bytes(&file, &[bytes], sync)?;
@@ -192,13 +202,13 @@ pub(super) fn mend(folder: BorrowedFd<'_>, name: &OsStr, before: &Stamp, bytes: 
 }
 
 /// Restores the old bytes of an overwritten file, unless another program wrote to it since.
-fn write_back(folder: BorrowedFd<'_>, entry: &Entry<'_>, sync: bool) -> Result<()> {
-    let (Expect::Version { bytes, stamp }, Some(before)) = (entry.draft.expect, entry.before) else {
+fn write_back(folder: BorrowedFd<'_>, entry: &StagedFile<'_>, sync: bool) -> Result<()> {
+    let (Precondition::Version { bytes, meta: stamp }, Some(before)) = (entry.draft.precondition, entry.before) else {
         return Ok(());
     };
     let file = sys::openat(folder, entry.name, OVERWRITE, Mode::empty())?;
-    let now = look::stamp_of(&sys::fstat(&file)?);
-    if !now.same_file(stamp) || !look::same_pieces(&file, entry.draft.goal.pieces())? {
+    let now = read::file_meta(&sys::fstat(&file)?);
+    if !now.same_file(stamp) || !read::same_chunks(&file, entry.draft.new_state.chunks())? {
         return Ok(());
     }
     replace_bytes(&file, &[bytes], sync)?;
@@ -207,7 +217,7 @@ fn write_back(folder: BorrowedFd<'_>, entry: &Entry<'_>, sync: bool) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use super::{Temp, put_back};
+    use super::{TempFile, put_back};
     use rustix::fs::Mode;
     use std::ffi::OsStr;
     use std::os::fd::AsFd;
@@ -218,7 +228,7 @@ mod tests {
         for (at_name, ends) in [(Some("ours"), "first"), (Some("newer"), "newer"), (None, "first")] {
             let folder = tempfile::tempdir().unwrap();
             let open = std::fs::File::open(folder.path()).unwrap();
-            let mut temp = Temp::create(open.as_fd(), OsStr::new("f"), Mode::from_raw_mode(0o600), None).unwrap();
+            let mut temp = TempFile::create(open.as_fd(), OsStr::new("f"), Mode::from_raw_mode(0o600), None).unwrap();
             let (name, aside) = (folder.path().join("f"), folder.path().join(&temp.name));
             match at_name {
                 Some("ours") => std::fs::rename(&aside, &name).unwrap(),

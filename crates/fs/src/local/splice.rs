@@ -6,43 +6,43 @@ use std::path::Path;
 use emendate_core::{Code, ContentHash, ContentId, Error, Result};
 use rustix::io::Errno;
 
-use super::look::{self, LOOK};
-use super::{Local, probe, sys, temp};
-use crate::{Piece, Place, Source, Stamp, fault};
+use super::read::{self, READ_FLAGS};
+use super::{LocalStore, probe, sys, temp};
+use crate::{FileMeta, FileSource, SafePath, SpliceChunk, error};
 
 /// Bytes read, hashed and written at a time; fits the L2 cache.
-const CHUNK: usize = 256 << 10;
+const COPY_CHUNK_BYTES: usize = 256 << 10;
 
 /// Bytes after which write-back is started.
-const FLUSH: u64 = 8 << 20;
+const FLUSH_BYTES: u64 = 8 << 20;
 
 /// Minimum length of a span that is worth cloning.
-const SHARED: u64 = 1 << 20;
+const CLONE_BYTES_MIN: u64 = 1 << 20;
 
 /// Alignment of cloned spans: file systems share whole blocks only.
-const BLOCK: u64 = 4096;
+const CLONE_BLOCK_BYTES: u64 = 4096;
 
 /// An open file that no other process writes while its lease is unbroken.
 #[derive(Debug)]
-pub(crate) struct Leased {
+pub(crate) struct LeasedSource {
     file: OwnedFd,
     /// A lease was taken before the first byte was read.
-    held: bool,
+    leased: bool,
 }
 
-impl Local {
+impl LocalStore {
     /// Implements [`Store::source`](crate::Store::source).
-    pub(super) fn open_source(&self, place: &Place) -> Result<Option<Source>> {
-        let Some((file, stamp)) = self.open_regular(place, LOOK)? else { return Ok(None) };
+    pub(super) fn open_source(&self, place: &SafePath) -> Result<Option<FileSource>> {
+        let Some((file, stamp)) = self.open_regular(place, READ_FLAGS)? else { return Ok(None) };
         // On a network file system the kernel does not see writes of other machines.
-        let held = self.is_plain(place.root(), &stamp) && sys::lease(&file).is_ok();
+        let held = self.is_trusted(place.root(), &stamp) && sys::lease(&file).is_ok();
         // The metadata again: a write before the lease may have followed the first `fstat`.
-        let stamp = look::regular(&file, place.absolute())?;
-        Ok(Some(Source::local(place.absolute(), stamp, Leased { file, held })))
+        let stamp = read::regular_file_meta(&file, place.absolute())?;
+        Ok(Some(FileSource::local(place.absolute(), stamp, LeasedSource { file, leased: held })))
     }
 }
 
-impl Leased {
+impl LeasedSource {
     pub(crate) fn read(&self, at: u64, buffer: &mut [u8]) -> rustix::io::Result<usize> {
         let mut have = 0;
         while have < buffer.len() {
@@ -57,34 +57,39 @@ impl Leased {
     }
 
     /// True if the file has provably not been written since it was opened: its lease is unbroken.
-    pub(super) fn is_whole(&self) -> bool {
-        self.held && sys::is_leased(&self.file).unwrap_or(false)
+    pub(super) fn is_unbroken(&self) -> bool {
+        self.leased && sys::is_leased(&self.file).unwrap_or(false)
     }
 
     /// True if a writer is waiting for the lease, or waited until it timed out.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.held && !self.is_whole()
+    pub(super) fn has_waiting_writer(&self) -> bool {
+        self.leased && !self.is_unbroken()
     }
 
     /// Implements [`Source::still`].
-    pub(crate) fn still(&self, path: &Path, stamp: &Stamp) -> Result<()> {
-        let now = look::regular(&self.file, path)?;
-        if same_times(&now, stamp) { Ok(()) } else { Err(fault::raced(path, "is being written by another program")) }
+    pub(crate) fn check_unchanged(&self, path: &Path, stamp: &FileMeta) -> Result<()> {
+        let now = read::regular_file_meta(&self.file, path)?;
+        if same_times(&now, stamp) { Ok(()) } else { Err(error::raced(path, "is being written by another program")) }
     }
 
     /// True if the file with the metadata `now` surely still has `content`, which was read through this descriptor: the
     /// lease is unbroken, or the file is read once more.
-    pub(super) fn vouches(&self, now: &Stamp, stamp: &Stamp, content: ContentId) -> rustix::io::Result<bool> {
+    pub(super) fn still_has_content(
+        &self,
+        now: &FileMeta,
+        stamp: &FileMeta,
+        content: ContentId,
+    ) -> rustix::io::Result<bool> {
         if !now.same_file(stamp) || !same_times(now, stamp) {
             return Ok(false);
         }
-        Ok(self.is_whole() || content_of(&self.file, stamp.size)? == Some(content))
+        Ok(self.is_unbroken() || content_of(&self.file, stamp.size)? == Some(content))
     }
 }
 
-impl Drop for Leased {
+impl Drop for LeasedSource {
     fn drop(&mut self) {
-        if self.held {
+        if self.leased {
             // If this fails, closing the file releases the lease.
             let _ = sys::unlease(&self.file);
         }
@@ -92,14 +97,14 @@ impl Drop for Leased {
 }
 
 /// True if size and times are equal. A change of the content changes one of them, unless it is too fast for the clock.
-fn same_times(now: &Stamp, then: &Stamp) -> bool {
+fn same_times(now: &FileMeta, then: &FileMeta) -> bool {
     (now.size, now.mtime_ns, now.ctime_ns) == (then.size, then.mtime_ns, then.ctime_ns)
 }
 
 /// Returns the content id of a file; `None` if its size is not `size`.
 pub(super) fn content_of(file: &OwnedFd, size: u64) -> rustix::io::Result<Option<ContentId>> {
     let mut hash = ContentHash::default();
-    let mut buffer = vec![0; CHUNK];
+    let mut buffer = vec![0; COPY_CHUNK_BYTES];
     let mut at = 0;
     loop {
         match sys::pread(file, &mut buffer[..], at) {
@@ -116,18 +121,23 @@ pub(super) fn content_of(file: &OwnedFd, size: u64) -> rustix::io::Result<Option
 
 /// Writes a file composed of new bytes and parts of `from`, and returns its content id. With `flush`, write-back starts
 /// early, so that the final sync has little left to do.
-pub(super) fn write(file: &OwnedFd, from: &Leased, pieces: &[Piece<'_>], flush: bool) -> rustix::io::Result<ContentId> {
-    let mut out = Output {
+pub(super) fn write_chunks(
+    file: &OwnedFd,
+    from: &LeasedSource,
+    pieces: &[SpliceChunk<'_>],
+    flush: bool,
+) -> rustix::io::Result<ContentId> {
+    let mut out = SpliceWriter {
         file,
         from,
-        shares: probe::shares(file),
+        shares: probe::shares_extents(file),
         flush,
         flushed: 0,
         at: 0,
         hash: ContentHash::default(),
-        buffer: vec![0; CHUNK],
+        buffer: vec![0; COPY_CHUNK_BYTES],
     };
-    let length = pieces.iter().map(Piece::len).sum();
+    let length = pieces.iter().map(SpliceChunk::len).sum();
     if out.shares {
         // Cloned blocks need no space.
         temp::within_limit(length)?;
@@ -136,17 +146,17 @@ pub(super) fn write(file: &OwnedFd, from: &Leased, pieces: &[Piece<'_>], flush: 
     }
     for piece in pieces {
         match *piece {
-            Piece::New(bytes) => out.put(bytes)?,
-            Piece::Kept { at, len } => out.copy(at, len)?,
+            SpliceChunk::New(bytes) => out.put(bytes)?,
+            SpliceChunk::Copied { at, len } => out.copy(at, len)?,
         }
     }
     Ok(out.hash.id())
 }
 
 /// The file that is being written.
-struct Output<'a> {
+struct SpliceWriter<'a> {
     file: &'a OwnedFd,
-    from: &'a Leased,
+    from: &'a LeasedSource,
     shares: bool,
     flush: bool,
     /// Offset up to which write-back was started.
@@ -156,17 +166,17 @@ struct Output<'a> {
     buffer: Vec<u8>,
 }
 
-impl Output<'_> {
+impl SpliceWriter<'_> {
     fn put(&mut self, bytes: &[u8]) -> rustix::io::Result<()> {
         self.hash.update(bytes);
         temp::write_at(self.file, &[bytes], self.at)?;
-        self.went(bytes.len() as u64);
+        self.advance(bytes.len() as u64);
         Ok(())
     }
 
-    fn went(&mut self, bytes: u64) {
+    fn advance(&mut self, bytes: u64) {
         self.at += bytes;
-        if self.flush && self.at - self.flushed >= FLUSH {
+        if self.flush && self.at - self.flushed >= FLUSH_BYTES {
             // Only a hint: the final sync counts.
             let _ = sys::begin_writing(self.file, self.flushed, self.at - self.flushed);
             self.flushed = self.at;
@@ -175,11 +185,11 @@ impl Output<'_> {
 
     fn copy(&mut self, from: u64, len: u64) -> rustix::io::Result<()> {
         let (mut from, end) = (from, from + len);
-        if self.shares && len >= SHARED && from % BLOCK == self.at % BLOCK {
-            let head = (BLOCK - from % BLOCK) % BLOCK;
+        if self.shares && len >= CLONE_BYTES_MIN && from % CLONE_BLOCK_BYTES == self.at % CLONE_BLOCK_BYTES {
+            let head = (CLONE_BLOCK_BYTES - from % CLONE_BLOCK_BYTES) % CLONE_BLOCK_BYTES;
             self.copy_bytes(from, head)?;
             from += head;
-            from = self.share(from, end)?;
+            from = self.clone_range(from, end)?;
         }
         self.copy_bytes(from, end - from)
     }
@@ -187,7 +197,7 @@ impl Output<'_> {
     fn copy_bytes(&mut self, mut from: u64, len: u64) -> rustix::io::Result<()> {
         let end = from + len;
         while from < end {
-            let most = usize::try_from(end - from).unwrap_or(usize::MAX).min(CHUNK);
+            let most = usize::try_from(end - from).unwrap_or(usize::MAX).min(COPY_CHUNK_BYTES);
             let mut buffer = std::mem::take(&mut self.buffer);
             let read = self.from.read(from, &mut buffer[..most])?;
             if read < most {
@@ -203,16 +213,16 @@ impl Output<'_> {
     }
 
     /// Clones as much as the file system accepts, and returns the offset reached.
-    fn share(&mut self, mut from: u64, end: u64) -> rustix::io::Result<u64> {
-        while end - from >= BLOCK {
-            let most = usize::try_from((end - from) / BLOCK * BLOCK).unwrap_or(usize::MAX);
+    fn clone_range(&mut self, mut from: u64, end: u64) -> rustix::io::Result<u64> {
+        while end - from >= CLONE_BLOCK_BYTES {
+            let most = usize::try_from((end - from) / CLONE_BLOCK_BYTES * CLONE_BLOCK_BYTES).unwrap_or(usize::MAX);
             match sys::copy_file_range(&self.from.file, from, self.file, self.at, most) {
                 Ok(0) => return Err(Errno::STALE),
                 Ok(copied) => {
-                    self.hash_of(from, copied as u64)?;
+                    self.hash_range(from, copied as u64)?;
                     from += copied as u64;
-                    self.went(copied as u64);
-                    if !from.is_multiple_of(BLOCK) {
+                    self.advance(copied as u64);
+                    if !from.is_multiple_of(CLONE_BLOCK_BYTES) {
                         break;
                     }
                 }
@@ -225,10 +235,10 @@ impl Output<'_> {
         Ok(from)
     }
 
-    fn hash_of(&mut self, mut from: u64, len: u64) -> rustix::io::Result<()> {
+    fn hash_range(&mut self, mut from: u64, len: u64) -> rustix::io::Result<()> {
         let end = from + len;
         while from < end {
-            let most = usize::try_from(end - from).unwrap_or(usize::MAX).min(CHUNK);
+            let most = usize::try_from(end - from).unwrap_or(usize::MAX).min(COPY_CHUNK_BYTES);
             let read = self.from.read(from, &mut self.buffer[..most])?;
             if read < most {
                 return Err(Errno::STALE);
@@ -241,15 +251,15 @@ impl Output<'_> {
 }
 
 /// The error for a large file that would have to be overwritten while it is the source of its new content.
-pub(super) fn only_aside(path: &Path, size: u64, why: &str) -> Error {
+pub(super) fn needs_temp_file(path: &Path, size: u64, why: &str) -> Error {
     let what = format!(
         "{} has {size} bytes and would have to be written in place, because {why}; a file that is written in place is taken \
          whole.",
-        fault::show(path)
+        error::show(path)
     );
     Error::new(Code::FileTooLarge, what)
         .next("Copy it, so that it is a file of its own, or ask a person to raise max_whole.")
-        .fact("path", fault::show(path))
+        .fact("path", error::show(path))
         .fact("size", size)
         .fact("in_place", why)
 }

@@ -9,19 +9,19 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Result;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::folder::Folder;
-use super::look::{self, LOOK};
-use super::temp::{Maker, maker};
-use super::{Local, sys};
+use super::parent_dir::ParentDir;
+use super::read::{self, READ_FLAGS};
+use super::temp::{TempOwner, temp_owner};
+use super::{LocalStore, sys};
 
 /// Age in seconds after which a temporary file without a lock counts as left over. A transaction takes milliseconds,
 /// and one that loses its temporary files fails without harm.
-const AGE: i64 = 600;
+const ORPHAN_AGE_SECONDS: i64 = 600;
 
 /// Sweeps a directory, unless this store has done so before or another process is working in it.
-pub(super) fn sweep(local: &Local, folder: &Folder<'_>) {
+pub(super) fn sweep(local: &LocalStore, folder: &ParentDir<'_>) {
     let mut swept = local.swept.lock().unwrap_or_else(PoisonError::into_inner);
-    if folder.fixed || !folder.readable || swept.contains(&folder.id) {
+    if folder.append_only || !folder.readable || swept.contains(&folder.id) {
         return;
     }
     // Names of displaced files are only used under this lock.
@@ -34,16 +34,16 @@ pub(super) fn sweep(local: &Local, folder: &Folder<'_>) {
     swept.insert(folder.id);
 }
 
-fn sweep_locked(local: &Local, folder: &Folder<'_>) -> Result<()> {
+fn sweep_locked(local: &LocalStore, folder: &ParentDir<'_>) -> Result<()> {
     let list = sys::openat(&folder.fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     for entry in sys::list(list)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
-        let left = match maker(name) {
+        let left = match temp_owner(name) {
             None => false,
             // Recovery handles the files of a record.
-            Some(Maker::Batch(batch)) if local.journal.as_ref().is_some_and(|it| it.speaks_of(batch)) => false,
-            Some(maker) => is_left(folder, OsStr::from_bytes(name), maker).unwrap_or(false),
+            Some(TempOwner::Batch(batch)) if local.journal.as_ref().is_some_and(|it| it.has_record(batch)) => false,
+            Some(maker) => is_orphan(folder, OsStr::from_bytes(name), maker).unwrap_or(false),
         };
         if left {
             sys::unlinkat(&folder.fd, OsStr::from_bytes(name), AtFlags::empty())?;
@@ -53,17 +53,17 @@ fn sweep_locked(local: &Local, folder: &Folder<'_>) -> Result<()> {
 }
 
 /// True if the process that created a temporary file is dead.
-fn is_left(folder: &Folder<'_>, name: &OsStr, maker: Maker) -> Result<bool> {
+fn is_orphan(folder: &ParentDir<'_>, name: &OsStr, maker: TempOwner) -> Result<bool> {
     let stat = sys::statat(&folder.fd, name)?;
-    let stamp = look::stamp_of(&stat);
+    let stamp = read::file_meta(&stat);
     let user = rustix::process::geteuid().as_raw();
     if user != 0 && stamp.uid != user {
         return Ok(false);
     }
-    let old = clock_gettime(ClockId::RealtimeCoarse).tv_sec - stamp.ctime_ns / 1_000_000_000 > AGE;
+    let old = clock_gettime(ClockId::RealtimeCoarse).tv_sec - stamp.ctime_ns / 1_000_000_000 > ORPHAN_AGE_SECONDS;
     match FileType::from_raw_mode(stamp.mode) {
-        FileType::RegularFile if old || maker == Maker::Single => {
-            let file = sys::openat(&folder.fd, name, LOOK, Mode::empty())?;
+        FileType::RegularFile if old || maker == TempOwner::Single => {
+            let file = sys::openat(&folder.fd, name, READ_FLAGS, Mode::empty())?;
             Ok(sys::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive).is_ok())
         }
         FileType::Symlink => Ok(old),

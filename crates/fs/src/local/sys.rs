@@ -16,17 +16,17 @@ use rustix::fs::{
 };
 use rustix::io::Result;
 
-use super::raw;
 #[cfg(test)]
-use super::trial::{self, Event};
+use super::fault_injection::{self, DiskEvent};
+use super::raw;
 
 /// Maximum number of concurrent calls that wait for the disk.
-const AT_ONCE: usize = 16;
-pub(super) const FEW: usize = 4;
+const PARALLEL_CALLS_MAX: usize = 16;
+pub(super) const PARALLEL_CALLS_MIN: usize = 4;
 /// Maximum number of threads, the minimum number of files per thread, and the number of parts per thread.
-const THREADS: usize = 4;
-const PART: usize = 16;
-const TURNS: usize = 4;
+const THREADS_MAX: usize = 4;
+const FILES_PER_THREAD_MIN: usize = 16;
+const PARTS_PER_THREAD: usize = 4;
 
 /// In tests: counts the call, and fails it if a fault is injected here.
 macro_rules! gate {
@@ -34,7 +34,7 @@ macro_rules! gate {
         #[cfg(test)]
         {
             fn here() {}
-            trial::gate(trial::name(here))?;
+            fault_injection::gate(fault_injection::name(here))?;
         }
     };
 }
@@ -43,7 +43,7 @@ macro_rules! gate {
 macro_rules! log {
     ($event:expr) => {
         #[cfg(test)]
-        trial::log(|| $event);
+        fault_injection::log(|| $event);
     };
 }
 
@@ -51,9 +51,13 @@ pub(super) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, 
     gate!();
     let fd = rustix::fs::openat(&folder, name.as_ref(), flags, mode)?;
     #[cfg(test)]
-    trial::opened(&fd);
+    fault_injection::opened(&fd);
     if flags.contains(OFlags::CREATE) {
-        log!(Event::Create(trial::path(&folder, name.as_ref()), trial::inode(&fd), trial::mode(&fd)));
+        log!(DiskEvent::Create(
+            fault_injection::path(&folder, name.as_ref()),
+            fault_injection::inode(&fd),
+            fault_injection::mode(&fd)
+        ));
     }
     Ok(fd)
 }
@@ -66,10 +70,10 @@ pub(super) fn openat2(
 ) -> Result<OwnedFd> {
     gate!();
     #[cfg(test)]
-    trial::refuse(name.as_ref())?;
+    fault_injection::check_refused(name.as_ref())?;
     let fd = rustix::fs::openat2(folder, name.as_ref(), flags, Mode::empty(), resolve)?;
     #[cfg(test)]
-    trial::opened(&fd);
+    fault_injection::opened(&fd);
     Ok(fd)
 }
 
@@ -80,7 +84,7 @@ pub(super) fn list(folder: OwnedFd) -> Result<rustix::fs::Dir> {
 
 /// Passes every name in a directory, including `.` and `..`, to `each`, as a snapshot; false if there are too many for
 /// `room`.
-pub(super) fn list_at_once(
+pub(super) fn list_in_one_call(
     folder: impl AsFd,
     room: &mut [MaybeUninit<u8>],
     mut each: impl FnMut(&[u8]),
@@ -99,14 +103,14 @@ pub(super) fn list_at_once(
 pub(super) fn mkdirat(folder: impl AsFd, name: impl AsRef<OsStr>, mode: Mode) -> Result<()> {
     gate!();
     rustix::fs::mkdirat(&folder, name.as_ref(), mode)?;
-    log!(Event::Folder(trial::path(&folder, name.as_ref())));
+    log!(DiskEvent::Folder(fault_injection::path(&folder, name.as_ref())));
     Ok(())
 }
 
 pub(super) fn symlinkat(target: impl AsRef<OsStr>, folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<()> {
     gate!();
     rustix::fs::symlinkat(target.as_ref(), &folder, name.as_ref())?;
-    log!(Event::Symlink(trial::path(&folder, name.as_ref()), target.as_ref().to_owned()));
+    log!(DiskEvent::Symlink(fault_injection::path(&folder, name.as_ref()), target.as_ref().to_owned()));
     Ok(())
 }
 
@@ -118,14 +122,14 @@ pub(super) fn linkat(
 ) -> Result<()> {
     gate!();
     #[cfg(test)]
-    trial::lack(trial::Wrong::NoLinks)?;
+    fault_injection::check_supported(fault_injection::InjectedFault::NoLinks)?;
     rustix::fs::linkat(folder, from.as_ref(), to_folder, to.as_ref(), AtFlags::empty())
 }
 
 pub(super) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<()> {
     gate!();
     rustix::fs::unlinkat(&folder, name.as_ref(), flags)?;
-    log!(Event::Remove(trial::path(&folder, name.as_ref())));
+    log!(DiskEvent::Remove(fault_injection::path(&folder, name.as_ref())));
     Ok(())
 }
 
@@ -139,16 +143,16 @@ pub(super) fn rename(
     gate!();
     #[cfg(test)]
     if !flags.is_empty() {
-        trial::lack(trial::Wrong::NoExchange)?;
+        fault_injection::check_supported(fault_injection::InjectedFault::NoExchange)?;
     }
     if flags.is_empty() {
         rustix::fs::renameat(&folder, from.as_ref(), &folder, to.as_ref())?;
     } else {
         rustix::fs::renameat_with(&folder, from.as_ref(), &folder, to.as_ref(), flags)?;
     }
-    log!(Event::Rename(
-        trial::path(&folder, from.as_ref()),
-        trial::path(&folder, to.as_ref()),
+    log!(DiskEvent::Rename(
+        fault_injection::path(&folder, from.as_ref()),
+        fault_injection::path(&folder, to.as_ref()),
         flags.contains(RenameFlags::EXCHANGE)
     ));
     Ok(())
@@ -235,19 +239,19 @@ pub(super) fn rewind(file: impl AsFd) -> Result<u64> {
 
 pub(super) fn pwritev(file: impl AsFd, slices: &[IoSlice<'_>], at: u64) -> Result<usize> {
     #[cfg(test)]
-    let cut = trial::gate_write(slices)?;
+    let cut = fault_injection::gate_write(slices)?;
     #[cfg(test)]
     let half = [IoSlice::new(cut.as_deref().unwrap_or_default())];
     #[cfg(test)]
     let slices = if cut.is_some() { &half } else { slices };
     let written = rustix::io::pwritev(&file, slices, at)?;
-    log!(Event::Write(
-        trial::inode(&file),
+    log!(DiskEvent::Write(
+        fault_injection::inode(&file),
         at,
         slices.iter().flat_map(|it| it.iter()).take(written).copied().collect()
     ));
     #[cfg(test)]
-    trial::after_write()?;
+    fault_injection::after_write()?;
     Ok(written)
 }
 
@@ -263,7 +267,11 @@ pub(super) fn copy_file_range(
     #[cfg(test)]
     let at = to_at;
     let copied = rustix::fs::copy_file_range(&from, Some(&mut from_at), &to, Some(&mut to_at), most)?;
-    log!(Event::Write(trial::inode(&to), at, trial::bytes(&from, from_at - copied as u64, copied)));
+    log!(DiskEvent::Write(
+        fault_injection::inode(&to),
+        at,
+        fault_injection::bytes(&from, from_at - copied as u64, copied)
+    ));
     Ok(copied)
 }
 
@@ -276,7 +284,7 @@ pub(super) fn begin_writing(file: impl AsFd, from: u64, len: u64) -> Result<()> 
 pub(super) fn ftruncate(file: impl AsFd, length: u64) -> Result<()> {
     gate!();
     rustix::fs::ftruncate(&file, length)?;
-    log!(Event::Cut(trial::inode(&file), length));
+    log!(DiskEvent::Cut(fault_injection::inode(&file), length));
     Ok(())
 }
 
@@ -288,7 +296,7 @@ pub(super) fn fallocate(file: impl AsFd, flags: FallocateFlags, from: u64, lengt
 pub(super) fn fchmod(file: impl AsFd, mode: Mode) -> Result<()> {
     gate!();
     rustix::fs::fchmod(&file, mode)?;
-    log!(Event::Mode(trial::inode(&file), mode.as_raw_mode()));
+    log!(DiskEvent::Mode(fault_injection::inode(&file), mode.as_raw_mode()));
     Ok(())
 }
 
@@ -299,22 +307,22 @@ pub(super) fn fchown(file: impl AsFd, uid: Option<Uid>, gid: Option<Gid>) -> Res
 
 pub(super) fn fdatasync(file: impl AsFd) -> Result<()> {
     #[cfg(test)]
-    trial::gate_sync(&file)?;
+    fault_injection::gate_sync(&file)?;
     rustix::fs::fdatasync(&file)?;
-    log!(Event::Sync(trial::inode(&file)));
+    log!(DiskEvent::Sync(fault_injection::inode(&file)));
     Ok(())
 }
 
 /// Syncs many files concurrently: each call waits for the disk, which is faster with several at once. Returns one
 /// result per file.
 pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
-    if files.len() < FEW {
+    if files.len() < PARALLEL_CALLS_MIN {
         return files.iter().map(fdatasync).collect();
     }
-    let results = at_once(files, AT_ONCE, |file| rustix::fs::fdatasync(file));
+    let results = call_in_parallel(files, PARALLEL_CALLS_MAX, |file| rustix::fs::fdatasync(file));
     #[cfg(test)]
     for (file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-        log!(Event::Sync(trial::inode(file)));
+        log!(DiskEvent::Sync(fault_injection::inode(file)));
     }
     results
 }
@@ -329,14 +337,14 @@ pub(super) struct NameAt<'a> {
 /// Removes many names concurrently: freeing a file also waits for the disk. Returns one result per name. `held`: the
 /// files are open elsewhere, so none is freed here.
 pub(super) fn unlink_all(names: &[NameAt<'_>], held: bool) -> Vec<Result<()>> {
-    if names.len() < FEW {
+    if names.len() < PARALLEL_CALLS_MIN {
         return names.iter().map(|at| unlinkat(at.folder, at.name, AtFlags::empty())).collect();
     }
-    let threads = if held { threads() } else { AT_ONCE };
-    let results = at_once(names, threads, |at| rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty()));
+    let threads = if held { threads() } else { PARALLEL_CALLS_MAX };
+    let results = call_in_parallel(names, threads, |at| rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty()));
     #[cfg(test)]
     for (at, _) in names.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-        log!(Event::Remove(trial::path(at.folder, at.name)));
+        log!(DiskEvent::Remove(fault_injection::path(at.folder, at.name)));
     }
     results
 }
@@ -344,13 +352,13 @@ pub(super) fn unlink_all(names: &[NameAt<'_>], held: bool) -> Vec<Result<()>> {
 /// Number of threads for work on files: one per processor, but at least two, because some calls wait.
 fn threads() -> usize {
     static THERE: OnceLock<usize> = OnceLock::new();
-    *THERE.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).clamp(2, THREADS))
+    *THERE.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).clamp(2, THREADS_MAX))
 }
 
 /// True if several threads may work. Tests use one thread, in which calls are counted, unless they ask for more.
 fn in_threads() -> bool {
     #[cfg(test)]
-    return trial::in_threads();
+    return fault_injection::in_threads();
     #[cfg(not(test))]
     true
 }
@@ -358,11 +366,11 @@ fn in_threads() -> bool {
 /// Processes parts of a list on several threads; returns one result per part, in order. Neighbours are mostly in the
 /// same directory, in which the kernel changes names one at a time, so the parts are large.
 pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
-    if all.len() <= PART || !in_threads() {
+    if all.len() <= FILES_PER_THREAD_MIN || !in_threads() {
         return vec![work(all)];
     }
-    let threads = threads().min(all.len().div_ceil(PART));
-    let part = all.len().div_ceil(threads * TURNS).max(PART);
+    let threads = threads().min(all.len().div_ceil(FILES_PER_THREAD_MIN));
+    let part = all.len().div_ceil(threads * PARTS_PER_THREAD).max(FILES_PER_THREAD_MIN);
     let parts = Mutex::new(all.chunks_mut(part).enumerate());
     let mut done = std::thread::scope(|scope| {
         // If no thread can be started, this one does all the work.
@@ -393,7 +401,7 @@ fn work_on_parts<'a, T: 'a, R>(
 
 /// Closes many files concurrently: the last close of a file without a name frees it.
 pub(super) fn close_all(mut files: Vec<OwnedFd>) {
-    let part = files.len().div_ceil(AT_ONCE).max(FEW);
+    let part = files.len().div_ceil(PARALLEL_CALLS_MAX).max(PARALLEL_CALLS_MIN);
     std::thread::scope(|scope| {
         while files.len() > part {
             let some = files.split_off(files.len() - part);
@@ -406,7 +414,7 @@ pub(super) fn close_all(mut files: Vec<OwnedFd>) {
 
 /// Grows the descriptor table for this many open files in one step. The kernel doubles it otherwise, and waits for all
 /// processors each time.
-pub(super) fn expect_open(files: usize, any: impl AsFd) {
+pub(super) fn grow_fd_table(files: usize, any: impl AsFd) {
     if let Ok(high) = i32::try_from(files) {
         // Only an optimization, so failure is ignored.
         drop(rustix::io::fcntl_dupfd_cloexec(any, high));
@@ -414,14 +422,14 @@ pub(super) fn expect_open(files: usize, any: impl AsFd) {
 }
 
 /// Returns the number of files that the process may have open.
-pub(super) fn most_open() -> usize {
+pub(super) fn fd_limit() -> usize {
     let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
 }
 
 /// Raises the limit of open files to `files`, or to the hard limit. Child processes inherit the limit, so it is raised
 /// only when needed and no further.
-pub(super) fn allow_open(files: usize) {
+pub(super) fn raise_fd_limit(files: usize) {
     let files = u64::try_from(files).unwrap_or(u64::MAX);
     let now = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     if now.current.is_some_and(|current| current < files) {
@@ -435,13 +443,13 @@ pub(super) fn allow_open(files: usize) {
 }
 
 /// Returns the descriptor that the next opened file gets, which is about the number of open files.
-pub(super) fn lowest_free(any: impl AsFd) -> usize {
+pub(super) fn lowest_free_fd(any: impl AsFd) -> usize {
     let next = rustix::io::fcntl_dupfd_cloexec(any, 0);
-    next.map_or_else(|_| most_open(), |next| usize::try_from(next.as_raw_fd()).unwrap_or(0))
+    next.map_or_else(|_| fd_limit(), |next| usize::try_from(next.as_raw_fd()).unwrap_or(0))
 }
 
 /// Makes one call per item, several at a time. To tests they appear in order.
-fn at_once<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
+fn call_in_parallel<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
     let allowed = |_| {
         gate!();
         Ok(())
@@ -449,7 +457,7 @@ fn at_once<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> +
     let allowed: Vec<Result<()>> = all.iter().map(allowed).collect();
     let next = AtomicUsize::new(0);
     // Neighbours are in one directory, in which the kernel changes names one at a time.
-    let run = (all.len() / (threads * TURNS)).max(1);
+    let run = (all.len() / (threads * PARTS_PER_THREAD)).max(1);
     let work = || {
         let mut done = Vec::new();
         loop {
@@ -481,7 +489,7 @@ fn at_once<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> +
 pub(super) fn fsync(file: impl AsFd) -> Result<()> {
     gate!();
     rustix::fs::fsync(&file)?;
-    log!(Event::SyncFolder(trial::place(&file)));
+    log!(DiskEvent::SyncFolder(fault_injection::place(&file)));
     Ok(())
 }
 
@@ -507,7 +515,7 @@ pub(super) fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::{Event, Wrong, inode, run};
+    use super::super::fault_injection::{DiskEvent, InjectedFault, inode, run};
     use super::{NameAt, fdatasync_all, unlink_all};
     use rustix::io::Errno;
     use std::os::fd::AsFd;
@@ -516,11 +524,11 @@ mod tests {
     fn each_synced_file_has_its_own_result() {
         let files: Vec<_> = (0..40).map(|_| tempfile::tempfile().unwrap()).collect();
         let open: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-        let ran = run(&[(7, Wrong::Once(Errno::IO))], || fdatasync_all(&open));
+        let ran = run(&[(7, InjectedFault::Once(Errno::IO))], || fdatasync_all(&open));
         let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
         assert_eq!((ran.result.len(), failed, ran.calls), (40, vec![7], 40));
         let others = files.iter().enumerate().filter(|(nth, _)| *nth != 7);
-        let synced: Vec<Event> = others.map(|(_, file)| Event::Sync(inode(file))).collect();
+        let synced: Vec<DiskEvent> = others.map(|(_, file)| DiskEvent::Sync(inode(file))).collect();
         assert_eq!(ran.log.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), synced);
     }
 
@@ -535,7 +543,7 @@ mod tests {
             .filter(|name| **name != "f12")
             .for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
         let open: Vec<_> = names.iter().map(|name| NameAt { folder: fd.as_fd(), name: name.as_os_str() }).collect();
-        let ran = run(&[(7, Wrong::Once(Errno::IO))], || unlink_all(&open, false));
+        let ran = run(&[(7, InjectedFault::Once(Errno::IO))], || unlink_all(&open, false));
         let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
         assert_eq!((failed, ran.calls, ran.log.len()), (vec![7, 12], 40, 38));
         let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();

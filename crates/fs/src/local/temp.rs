@@ -8,36 +8,36 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, Result};
 
-use super::look::stamp_of;
+use super::read::file_meta;
 use super::sys;
-use crate::Stamp;
+use crate::FileMeta;
 
 /// Longer files are preallocated, so that a full disk is detected before the first byte is written.
-const RESERVED: u64 = 1 << 20;
+const PREALLOCATED_BYTES_MIN: u64 = 1 << 20;
 
 /// Maximum number of buffers of one `pwritev` on Linux.
-const BUFFERS: usize = 1024;
+const IOVEC_MAX: usize = 1024;
 
 /// A name in the target's directory that is ours to remove.
-pub(super) struct Temp {
+pub(super) struct TempFile {
     pub(super) name: OsString,
     /// Our inode. `None` in a large batch, which would use up the descriptors.
     pub(super) fd: Option<OwnedFd>,
     /// Metadata of our inode when it was created; for a removal, of the file to be removed.
-    pub(super) stamp: Stamp,
+    pub(super) stamp: FileMeta,
     /// The name exists. After an exchange it belongs to the displaced file.
-    pub(super) live: bool,
+    pub(super) exists: bool,
 }
 
-impl Temp {
+impl TempFile {
     /// Creates an empty file beside `target`.
-    pub(super) fn create(folder: BorrowedFd<'_>, target: &OsStr, mode: Mode, batch: Option<u32>) -> Result<Temp> {
+    pub(super) fn create(folder: BorrowedFd<'_>, target: &OsStr, mode: Mode, batch: Option<u32>) -> Result<TempFile> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let (name, fd) = with_name(target, batch, |name| sys::openat(folder, name, flags, mode))?;
+        let (name, fd) = create_unique(target, batch, |name| sys::openat(folder, name, flags, mode))?;
         // The lock protects the file from sweeping as long as we live; without locks, its age does.
         let _ = sys::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         match sys::fstat(&fd) {
-            Ok(stat) => Ok(Temp { name, fd: Some(fd), stamp: stamp_of(&stat), live: true }),
+            Ok(stat) => Ok(TempFile { name, fd: Some(fd), stamp: file_meta(&stat), exists: true }),
             Err(errno) => {
                 sys::unlinkat(folder, &name, AtFlags::empty())?;
                 Err(errno)
@@ -46,10 +46,10 @@ impl Temp {
     }
 
     /// Creates a symbolic link to `to` beside `target`.
-    pub(super) fn link(folder: BorrowedFd<'_>, target: &OsStr, to: &OsStr, batch: Option<u32>) -> Result<Temp> {
-        let (name, ()) = with_name(target, batch, |name| sys::symlinkat(to, folder, name))?;
+    pub(super) fn link(folder: BorrowedFd<'_>, target: &OsStr, to: &OsStr, batch: Option<u32>) -> Result<TempFile> {
+        let (name, ()) = create_unique(target, batch, |name| sys::symlinkat(to, folder, name))?;
         match sys::statat(folder, &name) {
-            Ok(stat) => Ok(Temp { name, fd: None, stamp: stamp_of(&stat), live: true }),
+            Ok(stat) => Ok(TempFile { name, fd: None, stamp: file_meta(&stat), exists: true }),
             Err(errno) => {
                 sys::unlinkat(folder, &name, AtFlags::empty())?;
                 Err(errno)
@@ -58,16 +58,16 @@ impl Temp {
     }
 
     /// Reserves a name beside `target` for a file to be removed; creates nothing yet.
-    pub(super) fn reserve(target: &OsStr, stamp: Stamp, batch: Option<u32>) -> Result<Temp> {
-        Ok(Temp { name: name(target, batch, random()?), fd: None, stamp, live: false })
+    pub(super) fn reserve(target: &OsStr, stamp: FileMeta, batch: Option<u32>) -> Result<TempFile> {
+        Ok(TempFile { name: temp_name(target, batch, random()?), fd: None, stamp, exists: false })
     }
 
     /// Removes the name if it exists.
     pub(super) fn discard(&mut self, folder: BorrowedFd<'_>) -> Result<()> {
-        if !self.live {
+        if !self.exists {
             return Ok(());
         }
-        self.live = false;
+        self.exists = false;
         match sys::unlinkat(folder, &self.name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(()),
             other => other,
@@ -76,21 +76,21 @@ impl Temp {
 }
 
 /// Returns device and inode of the file with the temporary name.
-pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &Temp) -> Result<(u64, u64)> {
+pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &TempFile) -> Result<(u64, u64)> {
     let stat = sys::statat(folder, &temp.name)?;
-    let stamp = stamp_of(&stat);
+    let stamp = file_meta(&stat);
     Ok((stamp.dev, stamp.ino))
 }
 
 /// Creates something under a fresh random name.
-fn with_name<T>(
+fn create_unique<T>(
     target: &OsStr,
     batch: Option<u32>,
     mut make: impl FnMut(&OsStr) -> Result<T>,
 ) -> Result<(OsString, T)> {
     let mut attempts = 8;
     loop {
-        let name = name(target, batch, random()?);
+        let name = temp_name(target, batch, random()?);
         match make(&name) {
             Ok(made) => return Ok((name, made)),
             Err(Errno::EXIST | Errno::INTR) if attempts > 0 => attempts -= 1,
@@ -100,7 +100,7 @@ fn with_name<T>(
 }
 
 /// Returns a random batch number.
-pub(super) fn batch() -> Result<u32> {
+pub(super) fn random_batch() -> Result<u32> {
     getrandom::u32().map_err(|_| Errno::IO)
 }
 
@@ -109,15 +109,15 @@ fn random() -> Result<u64> {
 }
 
 /// Suffixes of the temporary names of a single file, and of a batch.
-const SINGLE: &str = ".tmp~";
-const BATCH: &str = ".txn~";
+const SINGLE_SUFFIX: &str = ".tmp~";
+const BATCH_SUFFIX: &str = ".txn~";
 
 /// `.{target}.{random}.tmp~`, or `.{target}.{batch}{random}.txn~`: shorter than 255 bytes, and valid UTF-8 if `target`
 /// is.
-fn name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
+fn temp_name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
     let tail = match batch {
-        None => format!(".{random:016x}{SINGLE}"),
-        Some(batch) => format!(".{batch:08x}{:08x}{BATCH}", random & u64::from(u32::MAX)),
+        None => format!(".{random:016x}{SINGLE_SUFFIX}"),
+        Some(batch) => format!(".{batch:08x}{:08x}{BATCH_SUFFIX}", random & u64::from(u32::MAX)),
     };
     let mut keep = target.as_bytes();
     let room = 253 - tail.len();
@@ -130,19 +130,19 @@ fn name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
 
 /// Owner of a temporary file, according to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Maker {
+pub(super) enum TempOwner {
     Single,
     /// The transaction with this number.
     Batch(u32),
 }
 
 /// Parses the owner out of a temporary name; `None` for other names.
-pub(super) fn maker(name: &[u8]) -> Option<Maker> {
-    let single = name.strip_suffix(SINGLE.as_bytes());
-    let rest = single.or_else(|| name.strip_suffix(BATCH.as_bytes()))?.strip_prefix(b".")?;
+pub(super) fn temp_owner(name: &[u8]) -> Option<TempOwner> {
+    let single = name.strip_suffix(SINGLE_SUFFIX.as_bytes());
+    let rest = single.or_else(|| name.strip_suffix(BATCH_SUFFIX.as_bytes()))?.strip_prefix(b".")?;
     let (target, digits) = rest.split_at_checked(rest.len().checked_sub(16)?)?;
     let number = hexadecimal::<16>(digits).filter(|_| target.ends_with(b"."))?;
-    Some(if single.is_some() { Maker::Single } else { Maker::Batch(u32::try_from(number >> 32).ok()?) })
+    Some(if single.is_some() { TempOwner::Single } else { TempOwner::Batch(u32::try_from(number >> 32).ok()?) })
 }
 
 /// Parses exactly `N` lower-case hexadecimal digits.
@@ -166,7 +166,7 @@ pub(super) fn within_limit(end: u64) -> Result<()> {
 
 /// Preallocates `length` bytes. Only a full disk is an error: not every file system supports this.
 pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length: u64) -> Result<()> {
-    if length <= RESERVED {
+    if length <= PREALLOCATED_BYTES_MIN {
         return Ok(());
     }
     within_limit(from + length)?;
@@ -191,7 +191,7 @@ pub(super) fn write_at(file: impl AsFd, pieces: &[&[u8]], mut at: u64) -> Result
     let mut rest = &mut slices[..];
     within_limit(at + length(pieces))?;
     while !rest.is_empty() {
-        match sys::pwritev(&file, &rest[..rest.len().min(BUFFERS)], at) {
+        match sys::pwritev(&file, &rest[..rest.len().min(IOVEC_MAX)], at) {
             Ok(0) => return Err(Errno::IO),
             Ok(written) => {
                 at += written as u64;
@@ -206,29 +206,30 @@ pub(super) fn write_at(file: impl AsFd, pieces: &[&[u8]], mut at: u64) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::{Maker, maker, name, write};
+    use super::{TempOwner, temp_name, temp_owner, write};
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn temporary_names_are_short_and_valid() {
-        let (single, batch) = (name(OsStr::new("a"), None, 0x1f), name(OsStr::new("a"), Some(0xab), u64::MAX));
+        let (single, batch) =
+            (temp_name(OsStr::new("a"), None, 0x1f), temp_name(OsStr::new("a"), Some(0xab), u64::MAX));
         assert_eq!(
             (single.to_str(), batch.to_str()),
             (Some(".a.000000000000001f.tmp~"), Some(".a.000000abffffffff.txn~"))
         );
-        assert_eq!(maker(single.as_bytes()), Some(Maker::Single));
-        assert_eq!(maker(batch.as_bytes()), Some(Maker::Batch(0xab)));
+        assert_eq!(temp_owner(single.as_bytes()), Some(TempOwner::Single));
+        assert_eq!(temp_owner(batch.as_bytes()), Some(TempOwner::Batch(0xab)));
         for other in
             [".a.tmp~", "a.000000000000001f.tmp~", ".a.000000000000001F.tmp~", ".a0000000000000001f.txn~", ".txn~", ""]
         {
-            assert_eq!(maker(other.as_bytes()), None, "{other}");
+            assert_eq!(temp_owner(other.as_bytes()), None, "{other}");
         }
         for letter in ["a", "é", "€", "😀"] {
-            let long = name(OsStr::new(&letter.repeat(255 / letter.len())), None, u64::MAX);
+            let long = temp_name(OsStr::new(&letter.repeat(255 / letter.len())), None, u64::MAX);
             assert!(long.len() < 255 && long.len() > 249 && long.to_str().is_some(), "{long:?}");
         }
-        assert!(name(OsStr::from_bytes(&[0xff; 255]), None, 0).len() < 255);
+        assert!(temp_name(OsStr::from_bytes(&[0xff; 255]), None, 0).len() < 255);
     }
 
     #[test]

@@ -10,21 +10,21 @@ use emendate_core::Result;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Local;
+use super::LocalStore;
 use super::sys;
-use crate::{MAX_LINKS, Place, fault};
+use crate::{LINKS_MAX, SafePath, error};
 
 /// A link whose target is being walked.
-struct Link {
+struct FollowedLink {
     at: PathBuf,
     target: PathBuf,
     /// Number of pending components left when the target has been walked.
     rest: usize,
 }
 
-struct Walk<'a> {
-    local: &'a Local,
-    asked: &'a Path,
+struct PathWalk<'a> {
+    local: &'a LocalStore,
+    requested: &'a Path,
     root: usize,
     /// One descriptor per existing directory in `names`.
     folders: Vec<OwnedFd>,
@@ -34,24 +34,30 @@ struct Walk<'a> {
     pending: Vec<OsString>,
     /// Follow a link that is the last component.
     follow_last: bool,
-    hops: u32,
-    link: Option<Link>,
+    links_followed: u32,
+    link: Option<FollowedLink>,
     via_link: Option<PathBuf>,
     /// The last of `names` does not exist, nor does anything below it.
     missing: bool,
 }
 
 /// Resolves a path beneath a root, following links that stay inside the roots; the last component only with `follow`.
-pub(super) fn resolve(local: &Local, asked: &Path, root: usize, relative: &Path, follow: bool) -> Result<Place> {
-    let mut walk = Walk {
+pub(super) fn resolve(
+    local: &LocalStore,
+    asked: &Path,
+    root: usize,
+    relative: &Path,
+    follow: bool,
+) -> Result<SafePath> {
+    let mut walk = PathWalk {
         local,
-        asked,
+        requested: asked,
         root,
         folders: Vec::new(),
         names: Vec::new(),
         pending: parts(relative),
         follow_last: follow,
-        hops: 0,
+        links_followed: 0,
         link: None,
         via_link: None,
         missing: false,
@@ -61,10 +67,10 @@ pub(super) fn resolve(local: &Local, asked: &Path, root: usize, relative: &Path,
     }
     // A trailing slash means a directory; dropping it silently would edit another file than was named.
     if asked.as_os_str().as_encoded_bytes().ends_with(b"/") && walk.folders.len() < walk.names.len() {
-        return Err(fault::invalid(asked, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
+        return Err(error::invalid_path(asked, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
     }
     let relative: PathBuf = walk.names.iter().collect();
-    Ok(Place::new(walk.root, &local.infos[walk.root].canonical, relative, asked, walk.via_link))
+    Ok(SafePath::new(walk.root, &local.infos[walk.root].canonical, relative, asked, walk.via_link))
 }
 
 /// Splits a path into its components without `/` and `.`, the first one last.
@@ -76,7 +82,7 @@ fn parts(path: &Path) -> Vec<OsString> {
         .collect()
 }
 
-impl Walk<'_> {
+impl PathWalk<'_> {
     fn here(&self) -> BorrowedFd<'_> {
         self.folders.last().map_or_else(|| self.local.roots[self.root].fd.as_fd(), AsFd::as_fd)
     }
@@ -90,7 +96,7 @@ impl Walk<'_> {
     }
 
     /// Returns the link whose target the component just popped belongs to.
-    fn inside_link(&self) -> Option<&Link> {
+    fn inside_link(&self) -> Option<&FollowedLink> {
         self.link.as_ref().filter(|link| self.pending.len() >= link.rest)
     }
 
@@ -117,8 +123,12 @@ impl Walk<'_> {
                 Ok(())
             }
             Ok(_) if !self.pending.is_empty() => {
-                let file = fault::show(self.absolute(&part));
-                Err(fault::invalid(self.asked, &format!("goes through {file}, which is no folder"), "Check the path."))
+                let file = error::show(self.absolute(&part));
+                Err(error::invalid_path(
+                    self.requested,
+                    &format!("goes through {file}, which is no folder"),
+                    "Check the path.",
+                ))
             }
             Ok(_) => {
                 self.names.push(part);
@@ -126,20 +136,25 @@ impl Walk<'_> {
             }
             Err(Errno::NOENT) => {
                 if let Some(link) = self.inside_link() {
-                    return Err(fault::symlink(self.asked, &link.at, &link.target, "is broken: nothing is there"));
+                    return Err(error::refused_link(
+                        self.requested,
+                        &link.at,
+                        &link.target,
+                        "is broken: nothing is there",
+                    ));
                 }
                 self.missing = true;
                 self.names.push(part);
                 Ok(())
             }
-            Err(errno) => Err(fault::os("look up", &self.absolute(&part), errno)),
+            Err(errno) => Err(error::os_error("look up", &self.absolute(&part), errno)),
         }
     }
 
     fn up(&mut self) -> Result<()> {
         if self.missing {
-            return Err(fault::invalid(
-                self.asked,
+            return Err(error::invalid_path(
+                self.requested,
                 "has a `..` after a folder that does not exist",
                 "Leave the `..` out.",
             ));
@@ -164,8 +179,8 @@ impl Walk<'_> {
         whole.extend(self.pending.iter().rev());
         let Some((root, relative)) = self.local.find_root(&whole) else {
             return Err(match &self.link {
-                Some(link) => fault::symlink(self.asked, &link.at, &link.target, "leaves the roots"),
-                None => fault::outside(self.asked, &self.local.infos),
+                Some(link) => error::refused_link(self.requested, &link.at, &link.target, "leaves the roots"),
+                None => error::outside_roots(self.requested, &self.local.infos),
             });
         };
         self.pending = parts(relative);
@@ -177,20 +192,20 @@ impl Walk<'_> {
 
     fn follow(&mut self, link: &OwnedFd, name: &OsStr) -> Result<()> {
         let at = self.absolute(name);
-        let refuse = |errno| fault::os("read the link", &at, errno);
+        let refuse = |errno| error::os_error("read the link", &at, errno);
         let target = sys::readlinkat(link, "").map_err(refuse)?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
         // Links of procfs do not lead where their text says.
         let magic = sys::fstatfs(link).map_err(refuse)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
-        self.hops += 1;
-        if magic || self.hops > MAX_LINKS {
+        self.links_followed += 1;
+        if magic || self.links_followed > LINKS_MAX {
             let why =
                 if magic { "belongs to the kernel and is never followed" } else { "loops: 40 links were followed" };
-            return Err(fault::symlink(self.asked, &at, &target, why));
+            return Err(error::refused_link(self.requested, &at, &target, why));
         }
         self.via_link.get_or_insert_with(|| at.clone());
         if self.inside_link().is_none() {
-            self.link = Some(Link { at, target: target.clone(), rest: self.pending.len() });
+            self.link = Some(FollowedLink { at, target: target.clone(), rest: self.pending.len() });
         }
         if target.is_absolute() {
             return self.enter(&target);
@@ -218,7 +233,7 @@ pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags)
 
 #[cfg(test)]
 mod tests {
-    use crate::{Draft, Durability, Expect, Goal, Local, Store};
+    use crate::{Durability, FileWrite, LocalStore, NewState, Precondition, Store};
     use emendate_core::Code;
     use std::sync::atomic::Ordering;
 
@@ -228,17 +243,17 @@ mod tests {
         let path = folder.path().join("a/b/f");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "old").unwrap();
-        let local = Local::open(&[folder.path().to_owned()]).unwrap();
+        let local = LocalStore::open(&[folder.path().to_owned()]).unwrap();
         local.openat2.store(false, Ordering::Relaxed);
-        let place = local.admit(&path).unwrap();
+        let place = local.resolve_path(&path).unwrap();
         assert_eq!(place.absolute(), path.canonicalize().unwrap());
         let old = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        assert_eq!(local.stamp(&place).unwrap(), Some(old.stamp));
-        let expect = Expect::Version { bytes: &old.bytes, stamp: &old.stamp };
-        let new = local.admit(&folder.path().join("c/d/new")).unwrap();
+        assert_eq!(local.metadata(&place).unwrap(), Some(old.meta));
+        let expect = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
+        let new = local.resolve_path(&folder.path().join("c/d/new")).unwrap();
         let drafts = [
-            Draft { place: &place, expect, goal: Goal::content(&[b"new"]) },
-            Draft { place: &new, expect: Expect::Missing, goal: Goal::content(&[b"new"]) },
+            FileWrite { path: &place, precondition: expect, new_state: NewState::content(&[b"new"]) },
+            FileWrite { path: &new, precondition: Precondition::Missing, new_state: NewState::content(&[b"new"]) },
         ];
         local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
@@ -250,7 +265,7 @@ mod tests {
         assert!(local.read(&place, 100, Vec::new()).is_err());
         std::fs::remove_file(folder.path().join("z/b/f")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("z/b/f")).unwrap();
-        let place = local.admit(&folder.path().join("z/b/f"));
+        let place = local.resolve_path(&folder.path().join("z/b/f"));
         assert_eq!(place.unwrap_err().code(), Code::PathSymlink);
     }
 }

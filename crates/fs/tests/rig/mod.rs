@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use emendate_core::{Code, Result};
-use emendate_fs::{Draft, Durability, Expect, Goal, Local, Place, Store, Version, Written};
+use emendate_fs::{
+    Durability, FileVersion, FileWrite, LocalStore, NewState, Precondition, SafePath, Store, WriteReport,
+};
 use std::path::{Path, PathBuf};
 
 pub const LIMIT: u64 = 1 << 20;
@@ -12,7 +14,7 @@ pub const LEVELS: [Durability; 3] = Durability::ALL;
 pub struct Rig {
     pub outer: tempfile::TempDir,
     pub root: PathBuf,
-    pub store: Local,
+    pub store: LocalStore,
 }
 
 impl Rig {
@@ -22,7 +24,7 @@ impl Rig {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().canonicalize().unwrap().join("root");
         std::fs::create_dir(&root).unwrap();
-        let store = Local::open(std::slice::from_ref(&root)).unwrap();
+        let store = LocalStore::open(std::slice::from_ref(&root)).unwrap();
         Rig { outer, root, store }
     }
 
@@ -46,15 +48,15 @@ impl Rig {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    pub fn place(&self, name: &str) -> Place {
-        self.store.admit(&self.path(name)).unwrap()
+    pub fn place(&self, name: &str) -> SafePath {
+        self.store.resolve_path(&self.path(name)).unwrap()
     }
 
-    pub fn version(&self, name: &str) -> Version {
+    pub fn version(&self, name: &str) -> FileVersion {
         self.store.read(&self.place(name), LIMIT, Vec::new()).unwrap().unwrap()
     }
 
-    pub fn edit(&self, name: &str, new: &str) -> Result<Written> {
+    pub fn edit(&self, name: &str, new: &str) -> Result<WriteReport> {
         replace(&self.store, &self.path(name), new.as_bytes(), Durability::Power)
     }
 
@@ -80,17 +82,18 @@ pub fn rounds(short: usize) -> usize {
     short * std::env::var("EMEND_TEST_TIMES").map_or(1, |times| times.parse().unwrap())
 }
 
-pub fn expect(version: Option<&Version>) -> Expect<'_> {
-    version.map_or(Expect::Missing, |version| Expect::Version { bytes: &version.bytes, stamp: &version.stamp })
+pub fn expect(version: Option<&FileVersion>) -> Precondition<'_> {
+    version
+        .map_or(Precondition::Missing, |version| Precondition::Version { bytes: &version.bytes, meta: &version.meta })
 }
 
 /// Reads, stages and commits `new` in three pieces.
-pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durability) -> Result<Written> {
-    let place = store.admit(path)?;
+pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durability) -> Result<WriteReport> {
+    let place = store.resolve_path(path)?;
     let old = store.read(&place, LIMIT, Vec::new())?;
     let (head, tail) = new.split_at(new.len() / 2);
     let pieces = [head, b"", tail];
-    let draft = [Draft { place: &place, expect: expect(old.as_ref()), goal: Goal::content(&pieces) }];
+    let draft = [FileWrite { path: &place, precondition: expect(old.as_ref()), new_state: NewState::content(&pieces) }];
     Ok(store.stage(&draft, durability)?.commit()?.remove(0))
 }
 

@@ -1,13 +1,13 @@
 //! Serialization of a file's owner and extended attributes as a blob.
 
-use emendate_fs::Attributes;
+use emendate_fs::FileAttributes;
 use rusqlite::types::{FromSqlError, FromSqlResult};
 
 use crate::varint;
 
-pub(super) fn pack(attributes: &Attributes) -> Vec<u8> {
+pub(super) fn pack(attributes: &FileAttributes) -> Vec<u8> {
     let mut out = Vec::new();
-    let Attributes { uid, gid, named } = attributes;
+    let FileAttributes { uid, gid, xattrs: named } = attributes;
     varint::put(&mut out, u64::from(*uid));
     varint::put(&mut out, u64::from(*gid));
     for part in named.iter().flat_map(|(name, value)| [name, value]) {
@@ -17,7 +17,7 @@ pub(super) fn pack(attributes: &Attributes) -> Vec<u8> {
     out
 }
 
-pub(super) fn unpack(mut blob: &[u8]) -> FromSqlResult<Attributes> {
+pub(super) fn unpack(mut blob: &[u8]) -> FromSqlResult<FileAttributes> {
     fn number(blob: &mut &[u8]) -> FromSqlResult<u64> {
         varint::take(blob).ok_or(FromSqlError::InvalidType)
     }
@@ -33,18 +33,18 @@ pub(super) fn unpack(mut blob: &[u8]) -> FromSqlResult<Attributes> {
     while !blob.is_empty() {
         named.push((part(&mut blob)?, part(&mut blob)?));
     }
-    Ok(Attributes { uid, gid, named })
+    Ok(FileAttributes { uid, gid, xattrs: named })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{pack, unpack};
-    use emendate_fs::Attributes;
+    use emendate_fs::FileAttributes;
 
     #[test]
     fn encoding_round_trips_and_damage_is_detected() {
         let named = vec![(b"user.a".to_vec(), b"\0\xff".to_vec()), (b"user.b".to_vec(), vec![7; 300])];
-        let whole = Attributes { uid: 0, gid: u32::MAX, named };
+        let whole = FileAttributes { uid: 0, gid: u32::MAX, xattrs: named };
         let packed = pack(&whole);
         assert_eq!(unpack(&packed).unwrap(), whole);
         let ends_of_parts = [6, 14, 17, 24, packed.len()];

@@ -3,10 +3,13 @@
 use emendate_core::ContentId;
 
 use super::{log, rows};
-use crate::{Change, Kind, Known, Operation, Record, Role, Side, Swap, Touched, swap, varint};
+use crate::{
+    ByteReplacement, ChangeContent, FileChange, FileKind, FileState, Operation, Record, Role, SessionUpdate,
+    replacement, varint,
+};
 
 /// An operation with its changes and records, as it was logged.
-pub(super) struct Entry<'a> {
+pub(super) struct AppendLogEntry<'a> {
     pub(super) number: u64,
     /// Microseconds since the epoch.
     pub(super) at: i64,
@@ -14,7 +17,7 @@ pub(super) struct Entry<'a> {
     pub(super) owner: u32,
     pub(super) operation: Operation,
     /// For each file: the base of its change, and the replacements that lead from there.
-    pub(super) changes: Vec<(Option<ContentId>, Vec<Swap<'a>>)>,
+    pub(super) changes: Vec<(Option<ContentId>, Vec<ByteReplacement<'a>>)>,
     pub(super) known: Vec<(Vec<u8>, Record)>,
 }
 
@@ -23,21 +26,32 @@ pub(super) struct Entry<'a> {
 pub(super) fn pack(
     (number, at, owner): (u64, i64, u32),
     operation: &Operation,
-    changes: &[Change<'_>],
-    known: &[Known<'_>],
+    changes: &[ChangeContent<'_>],
+    known: &[SessionUpdate<'_>],
     most: usize,
 ) -> Option<Vec<u8>> {
-    let plain = operation.role == Role::Edit && operation.also.is_empty() && operation.folders.is_empty();
-    let light = changes.iter().map(|change| swap::weight(change.swaps)).sum::<u64>() <= most as u64;
-    if !plain || !operation.kept || !light || changes.iter().any(|change| change.old.is_some()) {
+    let plain = operation.role == Role::Edit && operation.also_undoes.is_empty() && operation.created_dirs.is_empty();
+    let light = changes.iter().map(|change| replacement::text_bytes(change.replacements)).sum::<u64>() <= most as u64;
+    if !plain || !operation.keeps_content || !light || changes.iter().any(|change| change.old_bytes.is_some()) {
         return None;
     }
     let mut out = Vec::with_capacity(512);
     varint::put(&mut out, number);
     varint::put(&mut out, at.cast_unsigned());
     varint::put(&mut out, u64::from(owner));
-    let Operation { session, tool, format, digest, note, role: _, also: _, outcome, kept: _, files, folders: _ } =
-        operation;
+    let Operation {
+        session,
+        tool,
+        format,
+        digest,
+        note,
+        role: _,
+        also_undoes: _,
+        outcome,
+        keeps_content: _,
+        files,
+        created_dirs: _,
+    } = operation;
     for text in [session, tool, format, note] {
         part(&mut out, text.as_bytes());
     }
@@ -45,7 +59,7 @@ pub(super) fn pack(
     varint::put(&mut out, log::outcome_number(*outcome).cast_unsigned());
     varint::put(&mut out, files.len() as u64);
     for (touched, change) in files.iter().zip(changes) {
-        let Touched { path, moved_from, before, after, attributes, added, removed } = touched;
+        let FileChange { path, moved_from, before, after, attributes, added, removed } = touched;
         if attributes.is_some() {
             return None;
         }
@@ -56,17 +70,17 @@ pub(super) fn pack(
         varint::put(&mut out, *added);
         varint::put(&mut out, *removed);
         maybe(&mut out, change.base.as_ref(), |out, base| out.extend_from_slice(&base.to_bytes()));
-        part(&mut out, &swap::encode(change.swaps)?);
+        part(&mut out, &replacement::encode(change.replacements)?);
     }
     varint::put(&mut out, known.len() as u64);
-    for Known { path, record } in known {
-        let Record { content, stamp, racy, lines, how, offset, limit } = record;
+    for SessionUpdate { path, record } in known {
+        let Record { content, meta: stamp, racy, lines, origin: how, offset, limit } = record;
         part(&mut out, path);
         out.extend_from_slice(&content.to_bytes());
         part(&mut out, &rows::pack_stamp(stamp));
         varint::put(&mut out, u64::from(*racy));
         part(&mut out, &rows::pack_lines(lines));
-        varint::put(&mut out, rows::how_number(*how).cast_unsigned());
+        varint::put(&mut out, rows::origin_number(*how).cast_unsigned());
         for number in [offset, limit] {
             maybe(&mut out, number.as_ref(), |out, number| varint::put(out, *number));
         }
@@ -86,16 +100,16 @@ fn maybe<T>(out: &mut Vec<u8>, value: Option<&T>, write: impl FnOnce(&mut Vec<u8
     }
 }
 
-fn side(out: &mut Vec<u8>, side: &Side) {
-    let Side { content, mode, kind } = side;
+fn side(out: &mut Vec<u8>, side: &FileState) {
+    let FileState { content, mode, kind } = side;
     out.extend_from_slice(&content.to_bytes());
     varint::put(out, u64::from(*mode));
-    out.push(u8::from(*kind == Kind::Link));
+    out.push(u8::from(*kind == FileKind::Link));
 }
 
 /// Decodes the result of [`pack`]; `None` for anything else.
-pub(super) fn unpack(bytes: &[u8]) -> Option<Entry<'_>> {
-    let mut rest = Rest(bytes);
+pub(super) fn unpack(bytes: &[u8]) -> Option<AppendLogEntry<'_>> {
+    let mut rest = EntryReader(bytes);
     let (number, at, owner) = (rest.number()?, rest.number()?.cast_signed(), u32::try_from(rest.number()?).ok()?);
     let (session, tool, format, note) = (rest.text()?, rest.text()?, rest.text()?, rest.text()?);
     let digest = rest.fixed()?;
@@ -104,21 +118,33 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Entry<'_>> {
     for _ in 0..rest.number()? {
         files.push(rest.touched()?);
         let base = rest.maybe(|rest| rest.fixed().map(ContentId::from_bytes))?;
-        changes.push((base, swap::decode(rest.part()?)?));
+        changes.push((base, replacement::decode(rest.part()?)?));
     }
     let mut known = Vec::new();
     for _ in 0..rest.number()? {
         known.push((rest.part()?.to_vec(), rest.record()?));
     }
     let (role, also, folders) = (Role::Edit, Vec::new(), Vec::new());
-    let operation = Operation { session, tool, format, digest, note, role, also, outcome, kept: true, files, folders };
-    rest.0.is_empty().then_some(Entry { number, at, owner, operation, changes, known })
+    let operation = Operation {
+        session,
+        tool,
+        format,
+        digest,
+        note,
+        role,
+        also_undoes: also,
+        outcome,
+        keeps_content: true,
+        files,
+        created_dirs: folders,
+    };
+    rest.0.is_empty().then_some(AppendLogEntry { number, at, owner, operation, changes, known })
 }
 
 /// Reader over the rest of an entry.
-struct Rest<'a>(&'a [u8]);
+struct EntryReader<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
+impl<'a> EntryReader<'a> {
     fn number(&mut self) -> Option<u64> {
         varint::take(&mut self.0)
     }
@@ -153,18 +179,18 @@ impl<'a> Rest<'a> {
         if self.flag()? { read(self).map(Some) } else { Some(None) }
     }
 
-    fn side(&mut self) -> Option<Side> {
+    fn side(&mut self) -> Option<FileState> {
         let content = ContentId::from_bytes(self.fixed()?);
         let mode = u32::try_from(self.number()?).ok()?;
-        Some(Side { content, mode, kind: if self.flag()? { Kind::Link } else { Kind::Regular } })
+        Some(FileState { content, mode, kind: if self.flag()? { FileKind::Link } else { FileKind::Regular } })
     }
 
-    fn touched(&mut self) -> Option<Touched> {
+    fn touched(&mut self) -> Option<FileChange> {
         let path = self.part()?.to_vec();
         let moved_from = self.maybe(|rest| rest.part().map(<[u8]>::to_vec))?;
-        let (before, after) = (self.maybe(Rest::side)?, self.maybe(Rest::side)?);
+        let (before, after) = (self.maybe(EntryReader::side)?, self.maybe(EntryReader::side)?);
         let (added, removed) = (self.number()?, self.number()?);
-        Some(Touched { path, moved_from, before, after, attributes: None, added, removed })
+        Some(FileChange { path, moved_from, before, after, attributes: None, added, removed })
     }
 
     fn record(&mut self) -> Option<Record> {
@@ -172,24 +198,27 @@ impl<'a> Rest<'a> {
         let stamp = rows::unpack_stamp(self.part()?).ok()?;
         let racy = self.flag()?;
         let lines = rows::unpack_lines(self.part()?).ok()?;
-        let how = rows::how_of(self.number()?.cast_signed()).ok()?;
-        let (offset, limit) = (self.maybe(Rest::number)?, self.maybe(Rest::number)?);
-        Some(Record { content, stamp, racy, lines, how, offset, limit })
+        let how = rows::origin_of(self.number()?.cast_signed()).ok()?;
+        let (offset, limit) = (self.maybe(EntryReader::number)?, self.maybe(EntryReader::number)?);
+        Some(Record { content, meta: stamp, racy, lines, origin: how, offset, limit })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{pack, unpack};
-    use crate::{Change, How, Kind, Known, Lines, Operation, Outcome, Record, Role, Side, Swap, Touched};
+    use crate::{
+        ByteReplacement, ChangeContent, FileChange, FileKind, FileState, LineSet, Operation, OperationOutcome, Record,
+        RecordOrigin, Role, SessionUpdate,
+    };
     use emendate_core::ContentId;
-    use emendate_fs::Stamp;
+    use emendate_fs::FileMeta;
 
     #[test]
     fn encoding_round_trips_and_damage_is_detected() {
         let [old, new] = [b"old", b"new"].map(|bytes| ContentId::of(bytes));
-        let side = |content, kind| Some(Side { content, mode: 0o4755, kind });
-        let touched = |path: &[u8], before, after| Touched {
+        let side = |content, kind| Some(FileState { content, mode: 0o4755, kind });
+        let touched = |path: &[u8], before, after| FileChange {
             path: path.to_vec(),
             moved_from: (path == b"/b\xff").then(|| b"/a".to_vec()),
             before,
@@ -205,23 +234,35 @@ mod tests {
             digest: [9; 16],
             note: "merged".to_owned(),
             role: Role::Edit,
-            also: Vec::new(),
-            outcome: Outcome::Partial,
-            kept: true,
+            also_undoes: Vec::new(),
+            outcome: OperationOutcome::Partial,
+            keeps_content: true,
             files: vec![
-                touched(b"/a", side(old, Kind::Regular), None),
-                touched(b"/b\xff", None, side(new, Kind::Link)),
+                touched(b"/a", side(old, FileKind::Regular), None),
+                touched(b"/b\xff", None, side(new, FileKind::Link)),
             ],
-            folders: Vec::new(),
+            created_dirs: Vec::new(),
         };
-        let swaps = [Swap { at: 3, old: b"", new: b"x\0y" }, Swap { at: 900, old: b"gone", new: b"" }];
-        let changes = [Change::default(), Change { base: Some(old), swaps: &swaps, ..Change::default() }];
+        let swaps =
+            [ByteReplacement { at: 3, old: b"", new: b"x\0y" }, ByteReplacement { at: 900, old: b"gone", new: b"" }];
+        let changes = [
+            ChangeContent::default(),
+            ChangeContent { base: Some(old), replacements: &swaps, ..ChangeContent::default() },
+        ];
         let stamp =
-            Stamp { dev: 1, ino: u64::MAX, size: 0, mtime_ns: -5, ctime_ns: 7, mode: 1, links: 2, uid: 3, gid: 4 };
-        let mut lines = Lines::none();
+            FileMeta { dev: 1, ino: u64::MAX, size: 0, mtime_ns: -5, ctime_ns: 7, mode: 1, links: 2, uid: 3, gid: 4 };
+        let mut lines = LineSet::none();
         lines.add(4, 9);
-        let record = Record { content: new, stamp, racy: true, lines, how: How::Served, offset: Some(0), limit: None };
-        let known = [Known { path: b"/b\xff", record: &record }];
+        let record = Record {
+            content: new,
+            meta: stamp,
+            racy: true,
+            lines,
+            origin: RecordOrigin::Shown,
+            offset: Some(0),
+            limit: None,
+        };
+        let known = [SessionUpdate { path: b"/b\xff", record: &record }];
         let packed = pack((17, -1, 42), &operation, &changes, &known, 4096).unwrap();
         let entry = unpack(&packed).unwrap();
         assert_eq!((entry.number, entry.at, entry.owner), (17, -1, 42));

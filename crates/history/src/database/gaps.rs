@@ -4,10 +4,10 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows::size;
-use crate::{Gap, clock};
+use crate::{HistoryGap, clock};
 
 /// Table of the gaps found. A gap is kept as long as an older operation exists.
-pub(super) const TABLE: &str = "
+pub(super) const GAPS_TABLE: &str = "
     CREATE TABLE gaps(id INTEGER PRIMARY KEY, after INTEGER NOT NULL, until INTEGER, at INTEGER NOT NULL);";
 
 /// Returns the number of the newest operation; 0 if there is none.
@@ -23,28 +23,28 @@ pub(super) fn highest(all: &Connection) -> rusqlite::Result<u64> {
 
 /// Returns the gap between the newest operation of the database and the spool's next number, which is 0 if the spool
 /// itself was lost.
-fn between(newest: u64, next: u64) -> Option<Gap> {
+fn gap_between(newest: u64, next: u64) -> Option<HistoryGap> {
     match next {
-        0 => (newest > 0).then_some(Gap { after: newest, until: None }),
-        next => (newest.saturating_add(1) < next).then_some(Gap { after: newest, until: Some(next - 1) }),
+        0 => (newest > 0).then_some(HistoryGap { after: newest, until: None }),
+        next => (newest.saturating_add(1) < next).then_some(HistoryGap { after: newest, until: Some(next - 1) }),
     }
 }
 
 /// True if the database has all operations before `next`.
-pub(super) fn is_whole(newest: u64, next: u64) -> bool {
-    between(newest, next).is_none()
+pub(super) fn is_complete(newest: u64, next: u64) -> bool {
+    gap_between(newest, next).is_none()
 }
 
 /// Looks for a gap before operation `next` and records it; returns it if it is new.
-pub(super) fn find(all: &Connection, next: u64) -> rusqlite::Result<Option<Gap>> {
-    match between(newest(all)?, next) {
-        Some(gap) => note(all, gap),
+pub(super) fn find_gap(all: &Connection, next: u64) -> rusqlite::Result<Option<HistoryGap>> {
+    match gap_between(newest(all)?, next) {
+        Some(gap) => record_gap(all, gap),
         None => Ok(None),
     }
 }
 
 /// Records a gap and returns it, unless it is known.
-pub(super) fn note(all: &Connection, gap: Gap) -> rusqlite::Result<Option<Gap>> {
+pub(super) fn record_gap(all: &Connection, gap: HistoryGap) -> rusqlite::Result<Option<HistoryGap>> {
     let (after, until) = (gap.after.cast_signed(), gap.until.map(u64::cast_signed));
     let known = all
         .query_row(
@@ -61,29 +61,29 @@ pub(super) fn note(all: &Connection, gap: Gap) -> rusqlite::Result<Option<Gap>> 
 }
 
 /// Returns all gaps, the newest first.
-pub(super) fn all(all: &Connection) -> rusqlite::Result<Vec<Gap>> {
+pub(super) fn all(all: &Connection) -> rusqlite::Result<Vec<HistoryGap>> {
     let mut query = all.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
     let gap = |row: &Row<'_>| {
         let until: Option<i64> = row.get(1)?;
-        Ok(Gap { after: size(row, 0)?, until: until.map(i64::cast_unsigned) })
+        Ok(HistoryGap { after: size(row, 0)?, until: until.map(i64::cast_unsigned) })
     };
     query.query_map([], gap)?.collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::between;
-    use crate::Gap;
+    use super::gap_between;
+    use crate::HistoryGap;
 
     #[test]
     fn gap_is_between_the_database_and_the_spool() {
-        assert_eq!(between(0, 0), None);
-        assert_eq!(between(0, 1), None);
-        assert_eq!(between(7, 8), None);
+        assert_eq!(gap_between(0, 0), None);
+        assert_eq!(gap_between(0, 1), None);
+        assert_eq!(gap_between(7, 8), None);
         // Another process has committed and is about to update the spool.
-        assert_eq!(between(8, 8), None);
-        assert_eq!(between(7, 0), Some(Gap { after: 7, until: None }));
-        assert_eq!(between(7, 9), Some(Gap { after: 7, until: Some(8) }));
-        assert_eq!(between(0, 9), Some(Gap { after: 0, until: Some(8) }));
+        assert_eq!(gap_between(8, 8), None);
+        assert_eq!(gap_between(7, 0), Some(HistoryGap { after: 7, until: None }));
+        assert_eq!(gap_between(7, 9), Some(HistoryGap { after: 7, until: Some(8) }));
+        assert_eq!(gap_between(0, 9), Some(HistoryGap { after: 0, until: Some(8) }));
     }
 }

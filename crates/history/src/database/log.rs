@@ -4,24 +4,25 @@ use emendate_core::ContentId;
 use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::memo::Learned;
+use super::cache::CacheUpdate;
 use super::rows::{self, fixed};
-use super::shelves::Shelves;
+use super::sql_blob_store::SqlBlobStore;
 use super::{attributes, gaps};
-use crate::trail::{Link, keep_sides};
+use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
-    Change, Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Record, Role,
-    Side, Touched, varint,
+    ChangeContent, FileChange, FileKind, FileState, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter,
+    OperationId, OperationName, OperationOutcome, Record, Role, SessionUpdate, varint,
 };
 
-const COLUMNS: &str = "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone,
+const OPERATION_COLUMNS: &str =
+    "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone,
     undone_at, also, pending";
 /// `pending` of an aborted operation.
-const WITHDRAWN: i64 = -1;
+const ABORTED: i64 = -1;
 
 /// Number, time and process of an operation that is being logged.
 #[derive(Clone, Copy)]
-pub(super) struct Signed {
+pub(super) struct LogSignature {
     pub(super) number: i64,
     pub(super) at: i64,
     /// Id of the process that performs it.
@@ -29,7 +30,7 @@ pub(super) struct Signed {
 }
 
 /// Returns a number for the next operation, at least `least` (0 if unknown).
-pub(super) fn number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
+pub(super) fn next_number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
     let highest = if least == 0 { gaps::highest(all)? } else { gaps::newest(all)? };
     Ok(least.max(highest.saturating_add(1)).cast_signed())
 }
@@ -39,20 +40,20 @@ pub(super) fn number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
 pub(super) fn log(
     all: &Connection,
     operation: &Operation,
-    changes: &[Change<'_>],
-    known: &[Known<'_>],
-    (Signed { number, at: now, owner }, limits): (Signed, &Limits),
-    learned: &mut Learned,
-) -> rusqlite::Result<Option<Entered>> {
-    if !is_free(all, operation)? {
+    changes: &[ChangeContent<'_>],
+    known: &[SessionUpdate<'_>],
+    (LogSignature { number, at: now, owner }, limits): (LogSignature, &HistoryLimits),
+    learned: &mut CacheUpdate,
+) -> rusqlite::Result<Option<LogReceipt>> {
+    if !is_not_taken_back(all, operation)? {
         return Ok(None);
     }
-    let taken = operation.role.takes_back();
+    let taken = operation.role.undoes();
     let taken_at = match taken {
-        Some(id) => moment(all, id.number)?,
+        Some(id) => logged_at(all, id.number)?,
         None => None,
     };
-    let also = also(all, &operation.also)?;
+    let also = also(all, &operation.also_undoes)?;
     all.prepare_cached(
         "INSERT INTO operations(
            number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, also, pending)
@@ -67,47 +68,53 @@ pub(super) fn log(
         operation.digest,
         operation.note,
         outcome_number(operation.outcome),
-        operation.kept,
+        operation.keeps_content,
         role_number(operation.role),
         taken.map(|id| id.number.cast_signed()),
         taken_at,
         also,
         owner,
     ])?;
-    for taken in operation.taken() {
+    for taken in operation.undoes() {
         refresh_undone(all, taken)?;
     }
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut loose, mut lost) = (Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
-        touch(all, (number, nth), touched, operation.kept)?;
-        if !operation.kept {
+        insert_file(all, (number, nth), touched, operation.keeps_content)?;
+        if !operation.keeps_content {
             continue;
         }
-        let kept = keep_sides(&mut Shelves(all), touched, change, limits)?;
-        loose.extend(kept.loose);
+        let kept = keep_sides(&mut SqlBlobStore(all), touched, change, limits)?;
+        loose.extend(kept.unstored);
         lost.extend(kept.lost.then_some(nth));
         learned.added += kept.added;
-        learned.held.extend(touched.after.filter(|_| kept.held).map(|side| side.content));
-        if let Some(Link { base, result, data }) = kept.link {
+        learned.stored.extend(touched.after.filter(|_| kept.stored).map(|side| side.content));
+        if let Some(NewDelta { base, result, data }) = kept.delta {
             learned.added += data.data.len() as u64;
             all.prepare_cached("INSERT INTO changes(operation, base, result, data, zstd) VALUES(?1, ?2, ?3, ?4, ?5)")?
                 .execute(params![number, base.to_bytes(), result.to_bytes(), &data.data[..], data.zstd])?;
         }
     }
-    for (nth, path) in (0..).zip(&operation.folders) {
+    for (nth, path) in (0..).zip(&operation.created_dirs) {
         all.prepare_cached("INSERT INTO folders VALUES(?1, ?2, ?3)")?.execute(params![number, nth, path])?;
     }
-    for Known { path, record } in known {
-        let contested = crate::shelf::Shelf::version(&Shelves(all), record.content)?.is_some_and(|it| it.contested);
+    for SessionUpdate { path, record } in known {
+        let contested =
+            crate::blob_store::BlobStore::version(&SqlBlobStore(all), record.content)?.is_some_and(|it| it.contested);
         let lines = rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
         learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
     }
-    Ok(Some(Entered { id, loose, lost }))
+    Ok(Some(LogReceipt { id, unstored: loose, lost }))
 }
 
-fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched, kept: bool) -> rusqlite::Result<()> {
-    let Touched { path, moved_from, before, after, attributes, added, removed } = touched;
+fn insert_file(
+    all: &Connection,
+    (number, nth): (i64, usize),
+    touched: &FileChange,
+    kept: bool,
+) -> rusqlite::Result<()> {
+    let FileChange { path, moved_from, before, after, attributes, added, removed } = touched;
     let nth = i64::try_from(nth).unwrap_or(i64::MAX);
     if let Some(attributes) = attributes.as_ref().filter(|_| kept) {
         all.prepare_cached("INSERT INTO attributes VALUES(?1, ?2, ?3)")?.execute(params![
@@ -116,7 +123,7 @@ fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched, kept:
             attributes::pack(attributes)
         ])?;
     }
-    let kind = |side: &Option<Side>| side.map(|side| side.kind == Kind::Link);
+    let kind = |side: &Option<FileState>| side.map(|side| side.kind == FileKind::Link);
     all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
         params![
             number,
@@ -141,7 +148,7 @@ fn also(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<Option<Vec<u8
     let mut out = Vec::new();
     for id in ids {
         varint::put(&mut out, id.number);
-        varint::put(&mut out, moment(all, id.number)?.unwrap_or(0).cast_unsigned());
+        varint::put(&mut out, logged_at(all, id.number)?.unwrap_or(0).cast_unsigned());
     }
     Ok((!ids.is_empty()).then_some(out))
 }
@@ -157,9 +164,9 @@ fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
 }
 
 /// True if no other operation undoes what this one would.
-fn is_free(all: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
-    for taken in operation.taken() {
-        if taken_by(all, taken)?.is_some() {
+fn is_not_taken_back(all: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
+    for taken in operation.undoes() {
+        if undone_by(all, taken)?.is_some() {
             return Ok(false);
         }
     }
@@ -167,7 +174,7 @@ fn is_free(all: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
 }
 
 /// Returns the number of the operation that undoes `taken`, according to its row.
-fn taken_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64>> {
+fn undone_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64>> {
     all.prepare_cached("SELECT undone FROM operations WHERE number=?1")?
         .query_row([taken.number.cast_signed()], |row| row.get(0))
         .optional()
@@ -197,13 +204,13 @@ fn refresh_undone(all: &Connection, taken: OperationId) -> rusqlite::Result<()> 
 }
 
 /// Marks operations as committed by their own process.
-pub(super) fn settle(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<()> {
+pub(super) fn mark_committed(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<()> {
     for &id in ids {
-        let Some((logged, pending)) = whole(all, id)? else { continue };
+        let Some((logged, pending)) = any_operation(all, id)? else { continue };
         let number = id.number.cast_signed();
         all.prepare_cached("UPDATE operations SET pending=0 WHERE number=?1")?.execute([number])?;
-        if pending == WITHDRAWN {
-            for taken in logged.operation.taken() {
+        if pending == ABORTED {
+            for taken in logged.operation.undoes() {
                 refresh_undone(all, taken)?;
             }
         }
@@ -212,10 +219,10 @@ pub(super) fn settle(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<
 }
 
 /// Resolves an in-doubt operation.
-pub(super) fn judge(all: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
-    let Some((logged, pending)) = whole(all, id)? else { return Ok(()) };
+pub(super) fn resolve(all: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
+    let Some((logged, pending)) = any_operation(all, id)? else { return Ok(()) };
     if pending > 0 {
-        let outcome = if certain { logged.operation.outcome } else { Outcome::Unsure };
+        let outcome = if certain { logged.operation.outcome } else { OperationOutcome::Unknown };
         all.execute(
             "UPDATE operations SET pending=0, outcome=?1 WHERE number=?2",
             params![outcome_number(outcome), id.number.cast_signed()],
@@ -225,14 +232,14 @@ pub(super) fn judge(all: &Connection, id: OperationId, certain: bool) -> rusqlit
 }
 
 /// Aborts an operation.
-pub(super) fn withdraw(all: &Connection, id: OperationId) -> rusqlite::Result<()> {
-    let Some((logged, pending)) = whole(all, id)? else { return Ok(()) };
-    if pending == WITHDRAWN || pending == 0 {
+pub(super) fn abort(all: &Connection, id: OperationId) -> rusqlite::Result<()> {
+    let Some((logged, pending)) = any_operation(all, id)? else { return Ok(()) };
+    if pending == ABORTED || pending == 0 {
         return Ok(());
     }
     let number = id.number.cast_signed();
-    all.execute("UPDATE operations SET pending=?1 WHERE number=?2", [WITHDRAWN, number])?;
-    for taken in logged.operation.taken() {
+    all.execute("UPDATE operations SET pending=?1 WHERE number=?2", [ABORTED, number])?;
+    for taken in logged.operation.undoes() {
         refresh_undone(all, taken)?;
     }
     for file in &logged.operation.files {
@@ -247,9 +254,9 @@ pub(super) fn withdraw(all: &Connection, id: OperationId) -> rusqlite::Result<()
 }
 
 /// Returns the operations in doubt.
-pub(super) fn pending(all: &Connection) -> rusqlite::Result<Vec<Logged>> {
-    let mut query =
-        all.prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE pending>0 ORDER BY number DESC"))?;
+pub(super) fn in_doubt(all: &Connection) -> rusqlite::Result<Vec<LogEntry>> {
+    let mut query = all
+        .prepare_cached(&format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>0 ORDER BY number DESC"))?;
     let mut rows = query.query([])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -259,24 +266,24 @@ pub(super) fn pending(all: &Connection) -> rusqlite::Result<Vec<Logged>> {
 }
 
 /// Returns the operation with this id, aborted or not, and its `pending` value.
-fn whole(all: &Connection, id: OperationId) -> rusqlite::Result<Option<(Logged, i64)>> {
+fn any_operation(all: &Connection, id: OperationId) -> rusqlite::Result<Option<(LogEntry, i64)>> {
     let found = all
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE number=?1"))?
+        .prepare_cached(&format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE number=?1"))?
         .query_row([id.number.cast_signed()], |row| Ok((read(all, row)?, row.get(15)?)))
         .optional()?;
-    Ok(found.filter(|(logged, _): &(Logged, i64)| logged.id == id))
+    Ok(found.filter(|(logged, _): &(LogEntry, i64)| logged.id == id))
 }
 
-pub(super) fn moment(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
+pub(super) fn logged_at(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
     all.prepare_cached("SELECT at FROM operations WHERE number=?1")?
         .query_row([number.cast_signed()], |row| row.get(0))
         .optional()
 }
 
 /// Returns the matching operations, the newest first.
-pub(super) fn operations(all: &Connection, filter: &Filter<'_>) -> rusqlite::Result<Vec<Logged>> {
+pub(super) fn operations(all: &Connection, filter: &OperationFilter<'_>) -> rusqlite::Result<Vec<LogEntry>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
+        "SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
          AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
          ORDER BY number DESC LIMIT ?4"
     );
@@ -292,16 +299,16 @@ pub(super) fn operations(all: &Connection, filter: &Filter<'_>) -> rusqlite::Res
 }
 
 /// Returns the operation with this name.
-pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Result<Option<Logged>> {
+pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Result<Option<LogEntry>> {
     let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
     let found = all
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE number=?1 AND pending>=0"))?
+        .prepare_cached(&format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE number=?1 AND pending>=0"))?
         .query_row([number], |row| read(all, row))
         .optional()?;
     Ok(found.filter(|logged| name.names(logged.id)))
 }
 
-fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<Logged> {
+fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let id = |number: usize, at: usize| -> rusqlite::Result<Option<OperationId>> {
         let number: Option<i64> = row.get(number)?;
         let at: Option<i64> = row.get(at)?;
@@ -323,23 +330,23 @@ fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<Logged> {
         digest: fixed(row.get_ref(5)?.as_blob()?)?,
         note: row.get(6)?,
         outcome: outcome_of(row.get(7)?)?,
-        kept: row.get(8)?,
+        keeps_content: row.get(8)?,
         role,
-        also: also_of(row.get_ref(14)?.as_blob_or_null()?)?,
+        also_undoes: also_of(row.get_ref(14)?.as_blob_or_null()?)?,
         files: files(all, number)?,
-        folders: folders(all, number)?,
+        created_dirs: folders(all, number)?,
     };
     let owner = u32::try_from(row.get::<_, i64>(15)?).ok().filter(|owner| *owner > 0);
-    Ok(Logged { id: OperationId::new(number.cast_unsigned(), at), at, undone_by: id(12, 13)?, owner, operation })
+    Ok(LogEntry { id: OperationId::new(number.cast_unsigned(), at), at, undone_by: id(12, 13)?, owner, operation })
 }
 
-fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<Touched>> {
+fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<FileChange>> {
     let mut query = all.prepare_cached(
         "SELECT path, moved_from, before, before_mode, before_link, after, after_mode, after_link, added, removed, data
          FROM touched LEFT JOIN attributes USING(operation, nth) WHERE operation=?1 ORDER BY nth",
     )?;
     let rows = query.query_map([number], |row| {
-        Ok(Touched {
+        Ok(FileChange {
             path: row.get(0)?,
             moved_from: row.get(1)?,
             before: side(row, 2)?,
@@ -358,25 +365,25 @@ fn folders(all: &Connection, number: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
 }
 
 /// Reads the file state whose columns begin with `first`.
-fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Side>> {
+fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<FileState>> {
     let Some(content) = row.get_ref(first)?.as_blob_or_null()? else { return Ok(None) };
-    let kind = if row.get(first + 2)? { Kind::Link } else { Kind::Regular };
-    Ok(Some(Side { content: ContentId::from_bytes(fixed(content)?), mode: row.get(first + 1)?, kind }))
+    let kind = if row.get(first + 2)? { FileKind::Link } else { FileKind::Regular };
+    Ok(Some(FileState { content: ContentId::from_bytes(fixed(content)?), mode: row.get(first + 1)?, kind }))
 }
 
-pub(super) fn outcome_number(outcome: Outcome) -> i64 {
+pub(super) fn outcome_number(outcome: OperationOutcome) -> i64 {
     match outcome {
-        Outcome::Done => 0,
-        Outcome::Partial => 1,
-        Outcome::Unsure => 2,
+        OperationOutcome::Done => 0,
+        OperationOutcome::Partial => 1,
+        OperationOutcome::Unknown => 2,
     }
 }
 
-pub(super) fn outcome_of(number: i64) -> FromSqlResult<Outcome> {
+pub(super) fn outcome_of(number: i64) -> FromSqlResult<OperationOutcome> {
     match number {
-        0 => Ok(Outcome::Done),
-        1 => Ok(Outcome::Partial),
-        2 => Ok(Outcome::Unsure),
+        0 => Ok(OperationOutcome::Done),
+        1 => Ok(OperationOutcome::Partial),
+        2 => Ok(OperationOutcome::Unknown),
         other => Err(FromSqlError::OutOfRange(other)),
     }
 }

@@ -1,17 +1,17 @@
 //! The store in an SQLite file that all processes of the user share.
 
+mod append_log;
 mod attributes;
+mod cache;
 mod entry;
 mod failure;
-mod fold;
+mod flush;
 mod gaps;
 mod log;
-mod memo;
 mod network;
 mod open;
 mod rows;
-mod shelves;
-mod spool;
+mod sql_blob_store;
 mod upkeep;
 
 use std::cell::RefCell;
@@ -22,14 +22,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use emendate_core::{ContentId, Result, Tag};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::shelf::{Kept, keep};
+use crate::blob_store::{KeepOutcome, keep};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Gap, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId,
-    OperationName, Operations, OwnedSwap, Record, Sessions, clock, operation, pack, prune, trail,
+    ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter,
+    OperationId, OperationLog, OperationName, OwnedByteReplacement, Record, Retention, SessionUpdate, Sessions,
+    VersionBody, clock, delta_chain, operation, pack, prune,
 };
-use memo::Memo;
-use shelves::{Along, Charted, Shelves};
-use spool::Spool;
+use append_log::AppendLog;
+use cache::HistoryCache;
+use sql_blob_store::{CachedBlobStore, GraphCache, SqlBlobStore};
 
 /// Sessions and operations in a file that all processes share. A file that is damaged, foreign or newer than this
 /// program is set aside, and [`Sessions::notices`] reports it. Damage found during a call fails that call only: the
@@ -39,13 +40,13 @@ use spool::Spool;
 /// the reply.
 pub struct Database {
     path: PathBuf,
-    limits: Limits,
+    limits: HistoryLimits,
     /// The file is on a network file system.
-    distant: bool,
-    state: Mutex<State>,
+    on_network: bool,
+    state: Mutex<DatabaseState>,
 }
 
-struct State {
+struct DatabaseState {
     /// `None` after damage was found; the next call opens the database again.
     connection: Option<Connection>,
     /// Device and inode of the opened file.
@@ -55,43 +56,43 @@ struct State {
     until_upkeep: u32,
     /// Bytes of contents added since the last check.
     added: u64,
-    spool: Spool,
+    append_log: AppendLog,
     /// The spool can take operations: this process has set the next number, and locks work.
-    spools: bool,
+    append_log_usable: bool,
     /// The spool was damaged, and that was not reported yet.
-    spoilt: bool,
-    memo: Memo,
+    append_log_damaged: bool,
+    cache: HistoryCache,
     /// Number of connections opened so far.
-    opened: u64,
-    charted: Option<Charted>,
+    connections_opened: u64,
+    graph_cache: Option<GraphCache>,
 }
 
 impl Database {
     /// Opens `sessions.db` in `dir`, creating both as needed, accessible to the owner only. If this fails, the caller
     /// can fall back to [`Memory`](crate::Memory).
-    pub fn open(dir: &Path, limits: Limits) -> Result<Database> {
+    pub fn open(dir: &Path, limits: HistoryLimits) -> Result<Database> {
         open::make_directory(dir)?;
         let path = dir.join("sessions.db");
         let mut notices = Vec::new();
         let connection = Some(open::open(&path, &mut notices)?);
         let file = open::identity(&path);
         // Most processes make one record and exit, so the clock decides which of them checks the limits.
-        let until_upkeep = u32::try_from(clock::now_us().rem_euclid(prune::EVERY.into())).unwrap_or(0);
-        let (spool, memo) = (Spool::open(&path)?, Memo::default());
-        let state = State {
+        let until_upkeep = u32::try_from(clock::now_us().rem_euclid(prune::UPKEEP_EVERY_RECORDS.into())).unwrap_or(0);
+        let (spool, memo) = (AppendLog::open(&path)?, HistoryCache::default());
+        let state = DatabaseState {
             connection,
             file,
             notices,
             until_upkeep,
             added: 0,
-            spool,
-            spools: false,
-            spoilt: false,
-            memo,
-            opened: 1,
-            charted: None,
+            append_log: spool,
+            append_log_usable: false,
+            append_log_damaged: false,
+            cache: memo,
+            connections_opened: 1,
+            graph_cache: None,
         };
-        Ok(Database { distant: network::is_distant(dir), path, limits, state: Mutex::new(state) })
+        Ok(Database { on_network: network::is_network_file_system(dir), path, limits, state: Mutex::new(state) })
     }
 
     /// Path of the database file.
@@ -99,19 +100,23 @@ impl Database {
         &self.path
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DatabaseState> {
         // A transaction interrupted by a panic was rolled back, so the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` on the connection, and closes a file that proves to be damaged.
-    fn with<T>(&self, state: &mut State, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
+    fn with<T>(
+        &self,
+        state: &mut DatabaseState,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
         let connection = match &mut state.connection {
             Some(connection) => connection,
             none => {
                 let connection = none.insert(open::open(&self.path, &mut state.notices)?);
                 state.file = open::identity(&self.path);
-                state.opened += 1;
+                state.connections_opened += 1;
                 connection
             }
         };
@@ -125,27 +130,27 @@ impl Database {
     }
 
     /// Runs `work` on the stored versions and the changes between them, within one read transaction.
-    fn go_along<T>(&self, work: impl FnOnce(&Along<'_>) -> rusqlite::Result<T>) -> Result<T> {
+    fn with_graph<T>(&self, work: impl FnOnce(&CachedBlobStore<'_>) -> rusqlite::Result<T>) -> Result<T> {
         let state = &mut *self.state();
-        self.fold_in(state)?;
+        self.flush(state)?;
         // Opens the database if needed.
         self.with(state, |_| Ok(()))?;
-        let (opened, charted) = (state.opened, RefCell::new(state.charted.take()));
+        let (opened, charted) = (state.connections_opened, RefCell::new(state.graph_cache.take()));
         let done = self.with(state, |connection| {
             let reading = connection.transaction()?;
-            work(&Along { shelves: Shelves(&reading), opened, charted: &charted })
+            work(&CachedBlobStore { blobs: SqlBlobStore(&reading), opened, graph_cache: &charted })
         });
-        state.charted = charted.into_inner();
+        state.graph_cache = charted.into_inner();
         done
     }
 
     /// Collects garbage when it is due.
-    fn upkeep(&self, state: &mut State, now: i64) -> Result<()> {
-        if state.until_upkeep > 0 && state.added <= prune::MUCH.min(self.limits.total / 8) {
+    fn upkeep(&self, state: &mut DatabaseState, now: i64) -> Result<()> {
+        if state.until_upkeep > 0 && state.added <= prune::UPKEEP_ADDED_BYTES.min(self.limits.total / 8) {
             state.until_upkeep -= 1;
             return Ok(());
         }
-        state.until_upkeep = prune::EVERY;
+        state.until_upkeep = prune::UPKEEP_EVERY_RECORDS;
         state.added = 0;
         self.with(state, |connection| match upkeep::run(connection, &self.limits, now) {
             // The record is safe. If cleaning up failed, the next call tries again.
@@ -165,16 +170,18 @@ impl Drop for Database {
 }
 
 impl Sessions for Database {
-    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &VersionBody<'_>) -> Result<()> {
         let state = &mut *self.state();
         let now = clock::now_us();
-        self.teach(state, |all, learned| {
-            let kept = keep(&mut Shelves(all), record.content, body, &self.limits)?;
-            let alone = kept == Kept::Contested;
+        self.change_records(state, |all, learned| {
+            let kept = keep(&mut SqlBlobStore(all), record.content, body, &self.limits)?;
+            let alone = kept == KeepOutcome::Contested;
             let lines = rows::record(all, (session, path), record, alone, (now, self.limits.versions))?;
             learned.records.push((session.to_owned(), path.to_vec(), Record { lines, ..record.clone() }));
-            learned.held.extend(trail::holds(&Shelves(all), record.content)?.then_some(record.content));
-            if let Kept::Agreed(added) = kept {
+            learned
+                .stored
+                .extend(delta_chain::is_stored(&SqlBlobStore(all), record.content)?.then_some(record.content));
+            if let KeepOutcome::Agreed(added) = kept {
                 learned.added += added;
             }
             Ok(())
@@ -184,8 +191,8 @@ impl Sessions for Database {
 
     fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
         let state = self.state();
-        if let Some(head) = state.spool.look()
-            && let Some(known) = state.memo.latest(head.turn, session, path)
+        if let Some(head) = state.append_log.read_head()
+            && let Some(known) = state.cache.latest(head.generation, session, path)
         {
             return Ok(Some(known.clone()));
         }
@@ -210,17 +217,17 @@ impl Sessions for Database {
     }
 
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
-        self.go_along(|along| trail::content(along, content, &[], &self.limits))
+        self.with_graph(|along| delta_chain::content(along, content, &[], &self.limits))
     }
 
     fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
         let state = &mut *self.state();
-        self.teach(state, |all, _| {
+        self.change_records(state, |all, _| {
             all.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?
                 .execute(rusqlite::params![session, path])
                 .map(drop)
         })?;
-        state.memo.forget(session, path);
+        state.cache.forget(session, path);
         Ok(())
     }
 
@@ -262,105 +269,112 @@ impl Sessions for Database {
     }
 }
 
-impl Operations for Database {
-    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
-        operation::check(operation, changes)?;
+impl OperationLog for Database {
+    fn log(
+        &self,
+        operation: &Operation,
+        changes: &[ChangeContent<'_>],
+        known: &[SessionUpdate<'_>],
+    ) -> Result<LogReceipt> {
+        operation::check_changes(operation, changes)?;
         let state = &mut *self.state();
         let now = clock::now_us();
-        let entered = self.enter(state, (operation, changes, known), now)?;
+        let entered = self.log_operation(state, (operation, changes, known), now)?;
         self.upkeep(state, now)?;
         Ok(entered)
     }
 
-    fn settle(&self, ids: &[OperationId]) -> Result<()> {
+    fn mark_committed(&self, ids: &[OperationId]) -> Result<()> {
         let state = &mut *self.state();
-        state.charted = None;
-        self.change(state, |all, _| log::settle(all, ids))?;
+        state.graph_cache = None;
+        self.change(state, |all, _| log::mark_committed(all, ids))?;
         self.upkeep(state, clock::now_us())
     }
 
-    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
-        self.change(&mut self.state(), |all, _| log::judge(all, id, certain))
+    fn resolve(&self, id: OperationId, certain: bool) -> Result<()> {
+        self.change(&mut self.state(), |all, _| log::resolve(all, id, certain))
     }
 
-    fn withdraw(&self, id: OperationId) -> Result<()> {
+    fn abort(&self, id: OperationId) -> Result<()> {
         let state = &mut *self.state();
-        self.teach(state, |all, _| log::withdraw(all, id))?;
-        state.memo.clear();
+        self.change_records(state, |all, _| log::abort(all, id))?;
+        state.cache.clear();
         Ok(())
     }
 
-    fn pending(&self) -> Result<Vec<Logged>> {
-        self.ask(|connection| log::pending(&*connection.transaction()?))
+    fn in_doubt(&self) -> Result<Vec<LogEntry>> {
+        self.ask(|connection| log::in_doubt(&*connection.transaction()?))
     }
 
-    fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
+    fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
         self.ask(|connection| log::operations(&*connection.transaction()?, filter))
     }
 
-    fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
+    fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {
         self.ask(|connection| log::operation(&*connection.transaction()?, name))
     }
 
-    fn gaps(&self) -> Result<Vec<Gap>> {
+    fn gaps(&self) -> Result<Vec<HistoryGap>> {
         let state = &mut *self.state();
-        self.fold_in(state)?;
+        self.flush(state)?;
         let newest = self.with(state, |connection| gaps::newest(connection))?;
         // Checked again under the lock: another process may be between its two writes.
-        if state.spool.look().is_none_or(|head| !gaps::is_whole(newest, head.next)) {
+        if state.append_log.read_head().is_none_or(|head| !gaps::is_complete(newest, head.next)) {
             self.change(state, |_, _| Ok(()))?;
         }
         self.with(state, |connection| gaps::all(connection))
     }
 
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
-        self.go_along(|along| trail::content(along, content, at_hand, &self.limits))
+        self.with_graph(|along| delta_chain::content(along, content, at_hand, &self.limits))
     }
 
-    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>> {
-        self.go_along(|along| trail::swaps(along, from, to, &self.limits))
+    fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>> {
+        self.with_graph(|along| delta_chain::replacements(along, from, to, &self.limits))
     }
 
-    fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
-        self.go_along(|along| trail::reaches(along, content, at_hand))
+    fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
+        self.with_graph(|along| delta_chain::can_rebuild(along, content, at_hand))
     }
 
-    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
-        self.ask(|connection| trail::lacking(&Shelves(&*connection.transaction()?), contents))
+    fn not_stored(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
+        self.ask(|connection| delta_chain::not_stored(&SqlBlobStore(&*connection.transaction()?), contents))
     }
 
-    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
         let state = &mut *self.state();
         self.change(state, |all, learned| {
             for (content, bytes) in versions {
-                if let Kept::Agreed(added) = keep(&mut Shelves(all), *content, &Body::Bytes(bytes), &self.limits)? {
+                if let KeepOutcome::Agreed(added) =
+                    keep(&mut SqlBlobStore(all), *content, &VersionBody::Bytes(bytes), &self.limits)?
+                {
                     learned.added += added;
                 }
-                learned.held.extend(trail::holds(&Shelves(all), *content)?.then_some(*content));
+                learned.stored.extend(delta_chain::is_stored(&SqlBlobStore(all), *content)?.then_some(*content));
             }
             Ok(())
         })?;
         self.upkeep(state, clock::now_us())
     }
 
-    fn on_disk(&self) -> Option<OnDisk> {
+    fn disk_usage(&self) -> Option<DiskUsage> {
         let (device, _) = open::identity(&self.path)?;
-        Some(OnDisk { device, bytes: open::size(&self.path) })
+        Some(DiskUsage { device, bytes: open::size(&self.path) })
     }
 
-    fn free(&self, leave: Leave) -> Result<Freed> {
+    fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
         let before = open::size(&self.path);
         let state = &mut *self.state();
-        self.teach(state, |_, _| Ok(()))?;
+        self.change_records(state, |_, _| Ok(()))?;
         let (operations, contents) =
             self.with(state, |connection| upkeep::free(connection, &self.limits, leave, clock::now_us()))?;
-        state.memo.clear();
+        state.cache.clear();
         let mut spool = self.lock(state)?;
         if spool.head().is_empty() {
             // Space that cannot be released is reused later.
             let _ = spool.shrink();
         }
         drop(spool);
-        Ok(Freed { operations, contents, bytes: before.saturating_sub(open::size(&self.path)) })
+        Ok(GcStats { operations, contents, bytes: before.saturating_sub(open::size(&self.path)) })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Magic numbers of file systems that processes on several machines may share, or without shared memory maps.
-const DISTANT: [u64; 16] = [
+const NETWORK_FILE_SYSTEMS: [u64; 16] = [
     0x6969,      // NFS
     0x517B,      // SMB
     0xFF53_4D42, // CIFS
@@ -23,8 +23,8 @@ const DISTANT: [u64; 16] = [
 ];
 
 /// True if the directory is on a network file system; false if unknown.
-pub(super) fn is_distant(folder: &Path) -> bool {
+pub(super) fn is_network_file_system(folder: &Path) -> bool {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
-    rustix::fs::statfs(folder).is_ok_and(|found| DISTANT.contains(&u64::from(found.f_type as u32)))
+    rustix::fs::statfs(folder).is_ok_and(|found| NETWORK_FILE_SYSTEMS.contains(&u64::from(found.f_type as u32)))
 }

@@ -15,24 +15,24 @@ use super::{gaps, network};
 use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
-pub(super) const APPLICATION: i32 = 0x456d_6e64;
+pub(super) const APPLICATION_ID: i32 = 0x456d_6e64;
 /// `user_version` of the schema below. Version 1 had no log of operations, 2 no `words`, 3 nothing of [`MORE`], 4 no
 /// gaps.
 pub(super) const SCHEMA_VERSION: i32 = 5;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
-const SQLITE_AT_LEAST: i32 = 3_051_003;
+const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// A write-ahead log of at most this size stays when the last connection closes. Writing it back and starting another
 /// costs two or three `fsync`, more than the rest of a short process; reading it at the next opening costs about 2 µs
 /// per page. At this size both cost the same.
-const LOG_AT_CLOSE: u64 = 256 << 10;
+const WAL_KEPT_AT_CLOSE_BYTES: u64 = 256 << 10;
 /// Processes that exited without closing left a log longer than this, and each would add to it.
-const LOG_AT_OPEN: u64 = 6 << 20;
+const WAL_KEPT_AT_OPEN_BYTES: u64 = 6 << 20;
 /// Maximum wait for another process.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Contents are in a table of their own, so that choosing what to drop does not read them.
 /// `seen.at` is in microseconds and increases with every record of a session and path, so it gives their order.
-const SCHEMA: &str = "
+const SEEN_SCHEMA: &str = "
     CREATE TABLE seen(
         session TEXT NOT NULL, path BLOB NOT NULL, content BLOB NOT NULL, tag INTEGER NOT NULL, at INTEGER NOT NULL,
         how INTEGER NOT NULL, racy INTEGER NOT NULL, stamp BLOB NOT NULL, lines BLOB NOT NULL,
@@ -49,7 +49,7 @@ const SCHEMA: &str = "
 /// Schema of the log. The last operation always stays, so that no number is reused. The log is written with every edit,
 /// so it has no index, which would be one more page to write. `changes` contains the deltas between versions that are
 /// not stored whole; `taken` is the operation that this one undoes, `undone` the one that undid it, each with its time.
-const LOG: &str = "
+const LOG_SCHEMA: &str = "
     CREATE TABLE operations(
         number INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL,
         format TEXT NOT NULL, digest BLOB NOT NULL, note TEXT NOT NULL, outcome INTEGER NOT NULL, kept INTEGER NOT NULL,
@@ -64,7 +64,7 @@ const LOG: &str = "
         data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
 /// Schema of the words of a path's lines. Independent of the rest: losing them costs one read.
-const WORDS: &str = "
+const WORDS_SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS words(
         id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
@@ -72,7 +72,7 @@ const WORDS: &str = "
 /// `pending` is 0 for committed operations, -1 for aborted ones, and otherwise the id of the process that performs it;
 /// `also` has the number and time of each further operation that is undone. `registers` contains the text that sessions
 /// cut.
-const MORE: &str = "
+const SCHEMA_V4: &str = "
     ALTER TABLE operations ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE operations ADD COLUMN also BLOB;
     CREATE TABLE attributes(
@@ -84,17 +84,17 @@ const MORE: &str = "
         zstd INTEGER NOT NULL);";
 
 /// State of the file at the path of the database.
-enum Found {
+enum DatabaseFile {
     /// Our database.
     Ours(Connection),
     /// A database without tables.
     Empty(Connection),
     /// Our database with this older schema version.
-    Old(Connection, i32),
+    Outdated(Connection, i32),
     /// No file.
-    Nothing,
+    Missing,
     /// Not usable; the reason completes a sentence that begins with the file's name.
-    Unfit(String),
+    Unusable(String),
 }
 
 /// Path of the mark that requests setting the database aside before its next use.
@@ -119,48 +119,48 @@ pub(super) fn make_directory(dir: &Path) -> Result<()> {
 
 /// Opens the database at `path`, creating it or setting an unusable one aside as needed.
 pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection> {
-    open_on(path, network::is_distant(path.parent().unwrap_or(path)), notices)
+    open_on(path, network::is_network_file_system(path.parent().unwrap_or(path)), notices)
 }
 
 /// Opens the database; `distant` means a network file system.
 fn open_on(path: &Path, distant: bool, notices: &mut Vec<String>) -> Result<Connection> {
-    if rusqlite::version_number() < SQLITE_AT_LEAST {
+    if rusqlite::version_number() < SQLITE_VERSION_MIN {
         let version = rusqlite::version();
         return Err(Error::new(Code::InternalBug, format!("SQLite {version} is too old to be trusted.")));
     }
     let marked = fs::symlink_metadata(damage_mark(path)).is_ok();
     // Any other state, and every error, may be due to another process that is creating the file: judged under the lock.
-    if !marked && let Ok(Found::Ours(connection)) = look(path, distant) {
-        if log_size(path) > LOG_AT_OPEN {
+    if !marked && let Ok(DatabaseFile::Ours(connection)) = inspect(path, distant) {
+        if log_size(path) > WAL_KEPT_AT_OPEN_BYTES {
             // If a reader prevents this, the next process tries again.
             let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
         return Ok(connection);
     }
-    let _turn = take_turn(path)?;
+    let _turn = lock_setup(path)?;
     if fs::symlink_metadata(damage_mark(path)).is_ok() {
         set_aside(path, "was damaged", notices)?;
         fs::remove_file(damage_mark(path)).map_err(|error| of_io(&error, "remove", &damage_mark(path)))?;
     }
     // Another process may have fixed it while we waited.
-    match look(path, distant)? {
-        Found::Ours(connection) => return Ok(connection),
-        Found::Empty(connection) => return furnish(connection, path, distant),
-        Found::Old(connection, version) => return extend(connection, version, path, distant),
-        Found::Unfit(why) => set_aside(path, &why, notices)?,
-        Found::Nothing => {}
+    match inspect(path, distant)? {
+        DatabaseFile::Ours(connection) => return Ok(connection),
+        DatabaseFile::Empty(connection) => return create_schema(connection, path, distant),
+        DatabaseFile::Outdated(connection, version) => return migrate(connection, version, path, distant),
+        DatabaseFile::Unusable(why) => set_aside(path, &why, notices)?,
+        DatabaseFile::Missing => {}
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(of_io(&error, "create", path)),
     }
-    match look(path, distant)? {
-        Found::Ours(connection) => Ok(connection),
-        Found::Empty(connection) => furnish(connection, path, distant),
-        Found::Old(connection, version) => extend(connection, version, path, distant),
-        Found::Nothing => Err(Error::new(Code::IoFailed, format!("{} vanished.", path.display()))),
-        Found::Unfit(why) => Err(Error::new(Code::IoFailed, format!("{} {why}.", path.display()))),
+    match inspect(path, distant)? {
+        DatabaseFile::Ours(connection) => Ok(connection),
+        DatabaseFile::Empty(connection) => create_schema(connection, path, distant),
+        DatabaseFile::Outdated(connection, version) => migrate(connection, version, path, distant),
+        DatabaseFile::Missing => Err(Error::new(Code::IoFailed, format!("{} vanished.", path.display()))),
+        DatabaseFile::Unusable(why) => Err(Error::new(Code::IoFailed, format!("{} {why}.", path.display()))),
     }
 }
 
@@ -182,32 +182,32 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
 /// long.
 pub(super) fn before_close(connection: &Connection, path: &Path, file: Option<(u64, u64)>) {
     // SQLite removes the log by name: if the file was set aside meanwhile, that is the log of another one.
-    if log_size(path) > LOG_AT_CLOSE && file.is_some() && identity(path) == file {
+    if log_size(path) > WAL_KEPT_AT_CLOSE_BYTES && file.is_some() && identity(path) == file {
         // If this fails, the log is written back later.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     }
 }
 
 /// Opens the file and reads two numbers of its header; no more, because every process pays for it.
-fn look(path: &Path, distant: bool) -> Result<Found> {
+fn inspect(path: &Path, distant: bool) -> Result<DatabaseFile> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match Connection::open_with_flags(path, flags) {
         Ok(connection) => connection,
         Err(error) => {
             return match fs::symlink_metadata(path) {
-                Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
-                Ok(found) if !found.is_file() => Ok(Found::Unfit("was not a file".to_owned())),
+                Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(DatabaseFile::Missing),
+                Ok(found) if !found.is_file() => Ok(DatabaseFile::Unusable("was not a file".to_owned())),
                 _ => Err(of_sql(&error, path)),
             };
         }
     };
     match identify(connection, distant) {
-        Err(error) if is_damage(&error) => Ok(Found::Unfit(format!("was damaged ({error})"))),
+        Err(error) if is_damage(&error) => Ok(DatabaseFile::Unusable(format!("was damaged ({error})"))),
         other => other.map_err(|error| of_sql(&error, path)),
     }
     .and_then(|found| match found {
         // SQLite silently opens a file read-only if it may not write it.
-        Found::Ours(connection) | Found::Empty(connection) | Found::Old(connection, _)
+        DatabaseFile::Ours(connection) | DatabaseFile::Empty(connection) | DatabaseFile::Outdated(connection, _)
             if connection.is_readonly("main").unwrap_or(true) =>
         {
             Err(Error::new(Code::IoReadOnly, format!("The session database {} cannot be written.", path.display()))
@@ -217,32 +217,32 @@ fn look(path: &Path, distant: bool) -> Result<Found> {
     })
 }
 
-fn identify(connection: Connection, distant: bool) -> rusqlite::Result<Found> {
-    connection.busy_timeout(PATIENCE)?;
+fn identify(connection: Connection, distant: bool) -> rusqlite::Result<DatabaseFile> {
+    connection.busy_timeout(LOCK_WAIT)?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
-    if (application, version) == (APPLICATION, SCHEMA_VERSION) {
-        settle(&connection, distant)?;
-        return Ok(Found::Ours(connection));
+    if (application, version) == (APPLICATION_ID, SCHEMA_VERSION) {
+        configure(&connection, distant)?;
+        return Ok(DatabaseFile::Ours(connection));
     }
-    if application == APPLICATION && (1..SCHEMA_VERSION).contains(&version) {
-        return Ok(Found::Old(connection, version));
+    if application == APPLICATION_ID && (1..SCHEMA_VERSION).contains(&version) {
+        return Ok(DatabaseFile::Outdated(connection, version));
     }
-    if application == APPLICATION && version > SCHEMA_VERSION {
-        return Ok(Found::Unfit("was written by a newer version of Emendate".to_owned()));
+    if application == APPLICATION_ID && version > SCHEMA_VERSION {
+        return Ok(DatabaseFile::Unusable("was written by a newer version of Emendate".to_owned()));
     }
     if (application, version) == (0, 0) && number("SELECT count(*) FROM sqlite_schema")? == 0 {
-        return Ok(Found::Empty(connection));
+        return Ok(DatabaseFile::Empty(connection));
     }
-    Ok(Found::Unfit("belongs to another program".to_owned()))
+    Ok(DatabaseFile::Unusable("belongs to another program".to_owned()))
 }
 
 /// Configures a connection. A commit survives a crash of the process; a power cut may lose the last ones but corrupts
 /// nothing.
-fn settle(connection: &Connection, distant: bool) -> rusqlite::Result<()> {
+fn configure(connection: &Connection, distant: bool) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(48);
     if distant {
-        plain_journal(connection)?;
+        use_rollback_journal(connection)?;
     }
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous=NORMAL")
@@ -250,40 +250,44 @@ fn settle(connection: &Connection, distant: bool) -> rusqlite::Result<()> {
 
 /// Switches to a rollback journal: WAL needs memory shared by all processes, which network file systems cannot provide
 /// between machines.
-fn plain_journal(connection: &Connection) -> rusqlite::Result<()> {
+fn use_rollback_journal(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode=TRUNCATE", [], |_| Ok(()))
 }
 
 /// Creates our schema in an empty database.
-fn furnish(connection: Connection, path: &Path, distant: bool) -> Result<Connection> {
+fn create_schema(connection: Connection, path: &Path, distant: bool) -> Result<Connection> {
     let work = || -> rusqlite::Result<()> {
         if !distant {
             let mode: String = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
             if !mode.eq_ignore_ascii_case("wal") {
-                plain_journal(&connection)?;
+                use_rollback_journal(&connection)?;
             }
         }
         connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} {MORE} {gaps} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT",
-            gaps = gaps::TABLE
+            "BEGIN IMMEDIATE; {SEEN_SCHEMA} {LOG_SCHEMA} {WORDS_SCHEMA} {SCHEMA_V4} {gaps} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT",
+            gaps = gaps::GAPS_TABLE
         ))?;
-        settle(&connection, distant)
+        configure(&connection, distant)
     };
     work().map_err(|error| of_sql(&error, path))?;
     Ok(connection)
 }
 
 /// Migrates a database to the current schema. Processes that have it open are not disturbed.
-fn extend(connection: Connection, version: i32, path: &Path, distant: bool) -> Result<Connection> {
-    let log = if version < 2 { LOG } else { "" };
-    let (more, gaps) = (if version < 4 { MORE } else { "" }, gaps::TABLE);
-    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} {more} {gaps} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
-    connection.execute_batch(&sql).and_then(|()| settle(&connection, distant)).map_err(|error| of_sql(&error, path))?;
+fn migrate(connection: Connection, version: i32, path: &Path, distant: bool) -> Result<Connection> {
+    let log = if version < 2 { LOG_SCHEMA } else { "" };
+    let (more, gaps) = (if version < 4 { SCHEMA_V4 } else { "" }, gaps::GAPS_TABLE);
+    let sql =
+        format!("BEGIN IMMEDIATE; {log} {WORDS_SCHEMA} {more} {gaps} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
+    connection
+        .execute_batch(&sql)
+        .and_then(|()| configure(&connection, distant))
+        .map_err(|error| of_sql(&error, path))?;
     Ok(connection)
 }
 
 /// Waits until no other process is creating the file or setting it aside. Dropping the result releases the lock.
-fn take_turn(path: &Path) -> Result<File> {
+fn lock_setup(path: &Path) -> Result<File> {
     let lock = path.with_extension("lock");
     let file = OpenOptions::new()
         .write(true)
@@ -293,7 +297,7 @@ fn take_turn(path: &Path) -> Result<File> {
         .open(&lock)
         .map_err(|error| of_io(&error, "create", &lock))?;
     let step = Duration::from_millis(5);
-    for _ in 0..PATIENCE.as_millis() / step.as_millis() {
+    for _ in 0..LOCK_WAIT.as_millis() / step.as_millis() {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(fs::TryLockError::WouldBlock) => std::thread::sleep(step),

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use emendate_core::{ContentId, Tag};
-use emendate_fs::Stamp;
+use emendate_fs::FileMeta;
 use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::pack::Packed;
-use crate::{How, Lines, Record, varint};
+use crate::pack::PackedBytes;
+use crate::{LineSet, Record, RecordOrigin, varint};
 
 /// Stores `record` as the latest of the session and path, merging the lines of an earlier record of the same content
 /// unless `alone`, and drops all but the newest `keep` records. Returns the resulting lines.
@@ -18,7 +18,7 @@ pub(super) fn record(
     record: &Record,
     alone: bool,
     (now, keep): (i64, u32),
-) -> rusqlite::Result<Lines> {
+) -> rusqlite::Result<LineSet> {
     let id = record.content.to_bytes();
     let mut others: Vec<(i64, [u8; 16])> = Vec::new();
     let mut lines = record.lines.clone();
@@ -42,9 +42,9 @@ pub(super) fn record(
             id,
             record.content.tag().to_u32(),
             at,
-            how_number(record.how),
+            origin_number(record.origin),
             record.racy,
-            pack_stamp(&record.stamp),
+            pack_stamp(&record.meta),
             pack_lines(&lines),
             record.offset.map(u64::cast_signed),
             record.limit.map(u64::cast_signed),
@@ -112,9 +112,9 @@ pub(super) fn by_tag(connection: &Connection, path: &[u8], tag: Tag) -> rusqlite
 fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
     Ok(Record {
         content: ContentId::from_bytes(fixed(row.get_ref(0)?.as_blob()?)?),
-        how: how_of(row.get(1)?)?,
+        origin: origin_of(row.get(1)?)?,
         racy: row.get(2)?,
-        stamp: unpack_stamp(row.get_ref(3)?.as_blob()?)?,
+        meta: unpack_stamp(row.get_ref(3)?.as_blob()?)?,
         lines: unpack_lines(row.get_ref(4)?.as_blob()?)?,
         offset: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
         limit: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
@@ -132,27 +132,27 @@ pub(super) fn size(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-pub(super) fn how_number(how: How) -> i64 {
+pub(super) fn origin_number(how: RecordOrigin) -> i64 {
     match how {
-        How::Read => 0,
-        How::Wrote => 1,
-        How::Served => 2,
+        RecordOrigin::Read => 0,
+        RecordOrigin::Write => 1,
+        RecordOrigin::Shown => 2,
     }
 }
 
-pub(super) fn how_of(number: i64) -> FromSqlResult<How> {
+pub(super) fn origin_of(number: i64) -> FromSqlResult<RecordOrigin> {
     match number {
-        0 => Ok(How::Read),
-        1 => Ok(How::Wrote),
-        2 => Ok(How::Served),
+        0 => Ok(RecordOrigin::Read),
+        1 => Ok(RecordOrigin::Write),
+        2 => Ok(RecordOrigin::Shown),
         other => Err(FromSqlError::OutOfRange(other)),
     }
 }
 
-pub(super) fn pack_stamp(stamp: &Stamp) -> Vec<u8> {
+pub(super) fn pack_stamp(stamp: &FileMeta) -> Vec<u8> {
     let mut out = Vec::with_capacity(40);
     // Every field is named, so that a new one cannot be forgotten here.
-    let Stamp { dev, ino, size, mtime_ns, ctime_ns, mode, links, uid, gid } = *stamp;
+    let FileMeta { dev, ino, size, mtime_ns, ctime_ns, mode, links, uid, gid } = *stamp;
     let [mode, uid, gid] = [mode, uid, gid].map(u64::from);
     for number in [dev, ino, size, mtime_ns.cast_unsigned(), ctime_ns.cast_unsigned(), mode, links, uid, gid] {
         varint::put(&mut out, number);
@@ -160,10 +160,10 @@ pub(super) fn pack_stamp(stamp: &Stamp) -> Vec<u8> {
     out
 }
 
-pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<Stamp> {
+pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<FileMeta> {
     let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
     let short = |number: u64| u32::try_from(number).map_err(|_| FromSqlError::InvalidType);
-    Ok(Stamp {
+    Ok(FileMeta {
         dev: next()?,
         ino: next()?,
         size: next()?,
@@ -177,7 +177,7 @@ pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<Stamp> {
 }
 
 /// Serializes each range as its first line and the number of lines that follow.
-pub(super) fn pack_lines(lines: &Lines) -> Vec<u8> {
+pub(super) fn pack_lines(lines: &LineSet) -> Vec<u8> {
     let mut out = Vec::new();
     for &(from, to) in lines.ranges() {
         varint::put(&mut out, from);
@@ -186,8 +186,8 @@ pub(super) fn pack_lines(lines: &Lines) -> Vec<u8> {
     out
 }
 
-pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
-    let mut lines = Lines::none();
+pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<LineSet> {
+    let mut lines = LineSet::none();
     while !blob.is_empty() {
         let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
         let (from, more) = (next()?, next()?);
@@ -197,16 +197,16 @@ pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
 }
 
 /// Data, and whether it is a zstd frame.
-type Kept = Option<(Vec<u8>, bool)>;
+type PackedBlob = Option<(Vec<u8>, bool)>;
 
 /// Returns the words of a path's lines.
-pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<Kept> {
+pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<PackedBlob> {
     let mut query = all.prepare_cached("SELECT data, zstd FROM words WHERE path=?1")?;
     query.query_row([path], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
 /// Returns the registers of a session.
-pub(super) fn registers(all: &Connection, session: &str) -> rusqlite::Result<Kept> {
+pub(super) fn registers(all: &Connection, session: &str) -> rusqlite::Result<PackedBlob> {
     let mut query = all.prepare_cached("SELECT data, zstd FROM registers WHERE session=?1")?;
     query.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
@@ -215,7 +215,7 @@ pub(super) fn registers(all: &Connection, session: &str) -> rusqlite::Result<Kep
 pub(super) fn keep_registers(
     all: &Connection,
     session: &str,
-    packed: Option<&Packed<'_>>,
+    packed: Option<&PackedBytes<'_>>,
     now: i64,
 ) -> rusqlite::Result<()> {
     let done = match packed {
@@ -228,7 +228,12 @@ pub(super) fn keep_registers(
 }
 
 /// Stores the words of a path, or deletes them.
-pub(super) fn keep_words(all: &Connection, path: &[u8], packed: Option<&Packed<'_>>, now: i64) -> rusqlite::Result<()> {
+pub(super) fn keep_words(
+    all: &Connection,
+    path: &[u8],
+    packed: Option<&PackedBytes<'_>>,
+    now: i64,
+) -> rusqlite::Result<()> {
     let done = match packed {
         Some(packed) => all
             .prepare_cached("INSERT OR REPLACE INTO words(path, at, data, zstd) VALUES(?1, ?2, ?3, ?4)")?

@@ -6,21 +6,21 @@ use emendate_core::ContentId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::rows::{fixed, size};
-use crate::prune::{DRAWERS, WORDS, Weight, condemned, room};
-use crate::{Leave, Limits, clock};
+use crate::prune::{EvictionCandidate, REGISTER_SESSIONS_MAX, WORD_PATHS_MAX, reduced_limit, versions_to_evict};
+use crate::{HistoryLimits, Retention, clock};
 
 /// Microseconds between two runs on a file that is not too large.
-const RARELY: i64 = 3_600_000_000;
+const UPKEEP_INTERVAL_US: i64 = 3_600_000_000;
 /// Share of the content limit that each row of `seen` counts for, so that rows are bounded too.
-const PER_ROW: u64 = 4096;
+const BYTES_PER_ROW: u64 = 4096;
 /// Number of rows that is always allowed.
-const FEW_ROWS: u64 = 1024;
+const ROWS_MIN: u64 = 1024;
 
 /// Collects garbage if the file is too large or the last run was long ago. Freed space is reused.
-pub(super) fn run(connection: &mut Connection, limits: &Limits, now: i64) -> rusqlite::Result<()> {
+pub(super) fn run(connection: &mut Connection, limits: &HistoryLimits, now: i64) -> rusqlite::Result<()> {
     let used = used(connection)?;
     let since = now.saturating_sub(number(connection, "SELECT at FROM upkeep WHERE id=1")?);
-    if used <= limits.total && (0..RARELY).contains(&since) {
+    if used <= limits.total && (0..UPKEEP_INTERVAL_US).contains(&since) {
         return Ok(());
     }
     let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
@@ -32,8 +32,8 @@ pub(super) fn run(connection: &mut Connection, limits: &Limits, now: i64) -> rus
 /// contents dropped.
 pub(super) fn free(
     connection: &mut Connection,
-    limits: &Limits,
-    leave: Leave,
+    limits: &HistoryLimits,
+    leave: Retention,
     now: i64,
 ) -> rusqlite::Result<(u64, u64)> {
     let used = used(connection)?;
@@ -64,21 +64,24 @@ fn used(all: &Connection) -> rusqlite::Result<u64> {
     Ok(pages.saturating_mul(number(all, "PRAGMA page_size")?).cast_unsigned())
 }
 
-fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite::Result<()> {
+fn clean(all: &Connection, limits: &HistoryLimits, (used, now): (u64, i64)) -> rusqlite::Result<()> {
     all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
     all.execute("DELETE FROM seen WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     all.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
-    all.execute("DELETE FROM words WHERE path NOT IN (SELECT path FROM words ORDER BY at DESC LIMIT ?1)", [WORDS])?;
+    all.execute(
+        "DELETE FROM words WHERE path NOT IN (SELECT path FROM words ORDER BY at DESC LIMIT ?1)",
+        [WORD_PATHS_MAX],
+    )?;
     all.execute("DELETE FROM registers WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     all.execute(
         "DELETE FROM registers WHERE id NOT IN (SELECT id FROM registers ORDER BY at DESC LIMIT ?1)",
-        [DRAWERS],
+        [REGISTER_SESSIONS_MAX],
     )?;
-    let rows = (limits.total / PER_ROW).max(FEW_ROWS);
+    let rows = (limits.total / BYTES_PER_ROW).max(ROWS_MIN);
     if all.query_row("SELECT count(*) FROM seen", [], |row| size(row, 0))? > rows {
         all.execute(
             "DELETE FROM seen WHERE at<=(SELECT at FROM seen ORDER BY at DESC LIMIT 1 OFFSET ?1)",
-            [room(rows).cast_signed()],
+            [reduced_limit(rows).cast_signed()],
         )?;
     }
     drop_operations(all, limits, now)?;
@@ -88,13 +91,13 @@ fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite
     let leave = if used > limits.total {
         // Rows and half-filled pages, the rest of the file, have to fit as well.
         let beside = used.saturating_sub(weights.iter().map(|weight| weight.stored).sum());
-        room(limits.total).saturating_sub(beside).max(limits.total / 4)
+        reduced_limit(limits.total).saturating_sub(beside).max(limits.total / 4)
     } else {
         limits.total
     };
     let mut evict =
         all.prepare("UPDATE versions SET stored=NULL, zstd=0, base=NULL, depth=0, body=NULL WHERE content=?1")?;
-    for content in condemned(weights, leave) {
+    for content in versions_to_evict(weights, leave) {
         evict.execute([content.to_bytes()])?;
     }
     all.execute("DELETE FROM bodies WHERE id NOT IN (SELECT body FROM versions WHERE body IS NOT NULL)", [])?;
@@ -103,7 +106,7 @@ fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite
 
 /// Drops operations that are too old or too many, always the oldest, so that the rest is contiguous. An operation that
 /// only seems old, because the clock was wrong, does not take younger ones before it along.
-fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Result<()> {
+fn drop_operations(all: &Connection, limits: &HistoryLimits, now: i64) -> rusqlite::Result<()> {
     let oldest = clock::days_before(now, limits.history_days);
     let young: Option<i64> =
         all.query_row("SELECT min(number) FROM operations WHERE at>=?1", [oldest], |row| row.get(0))?;
@@ -116,7 +119,7 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
     let last = young.map_or(newest, |young| young - 1).max(surplus.unwrap_or(0)).min(newest - 1);
     all.execute("DELETE FROM operations WHERE number<=?1", [last])?;
     // A process that finishes long after it was presumed dead will not find its operation.
-    let stale = now.saturating_sub(RARELY);
+    let stale = now.saturating_sub(UPKEEP_INTERVAL_US);
     all.execute("DELETE FROM operations WHERE pending<0 AND at<?1 AND number<?2", [stale, newest])?;
     // A gap only matters while there is an operation before it.
     all.execute("DELETE FROM gaps WHERE after<(SELECT min(number) FROM operations)", [])?;
@@ -128,7 +131,7 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
 
 /// Drops changes without an operation, and the oldest while all take more than a quarter of the limit. The others form
 /// chains up to the current files, so nothing else needs the oldest.
-fn drop_changes(all: &Connection, limits: &Limits) -> rusqlite::Result<()> {
+fn drop_changes(all: &Connection, limits: &HistoryLimits) -> rusqlite::Result<()> {
     all.execute("DELETE FROM changes WHERE operation NOT IN (SELECT number FROM operations)", [])?;
     let mut room = limits.total / 4;
     let mut last = None;
@@ -161,7 +164,7 @@ fn drop_unreferenced(all: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Returns all stored versions with the time of their last record or operation.
-fn weights(all: &Connection) -> rusqlite::Result<Vec<Weight>> {
+fn weights(all: &Connection) -> rusqlite::Result<Vec<EvictionCandidate>> {
     let mut ages: HashMap<[u8; 16], i64> = HashMap::new();
     let mut query = all.prepare(
         "SELECT content, max(at) FROM (
@@ -180,7 +183,7 @@ fn weights(all: &Connection) -> rusqlite::Result<Vec<Weight>> {
     while let Some(row) = rows.next()? {
         let content = fixed(row.get_ref(0)?.as_blob()?)?;
         let base = row.get_ref(1)?.as_blob_or_null()?.map(fixed).transpose()?;
-        weights.push(Weight {
+        weights.push(EvictionCandidate {
             content: ContentId::from_bytes(content),
             base: base.map(ContentId::from_bytes),
             depth: row.get(2)?,
@@ -193,21 +196,21 @@ fn weights(all: &Connection) -> rusqlite::Result<Vec<Weight>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, clock, drop_operations};
+    use super::{HistoryLimits, clock, drop_operations};
     use crate::Database;
     use rusqlite::Connection;
 
     /// Returns the operations that stay, of those logged this many days ago.
     fn left(days: &[u32]) -> Vec<i64> {
         let temp = tempfile::tempdir().unwrap();
-        drop(Database::open(temp.path(), Limits::default()).unwrap());
+        drop(Database::open(temp.path(), HistoryLimits::default()).unwrap());
         let all = Connection::open(temp.path().join("sessions.db")).unwrap();
         let now = clock::now_us();
         for (number, days) in (1_i64..).zip(days) {
             let row = "INSERT INTO operations VALUES(?1, ?2, 's', 't', 'f', x'00', '', 0, 1, 0, NULL, NULL, NULL, NULL, 0, NULL)";
             all.execute(row, [number, clock::days_before(now, *days)]).unwrap();
         }
-        drop_operations(&all, &Limits { history_days: 30, ..Limits::default() }, now).unwrap();
+        drop_operations(&all, &HistoryLimits { history_days: 30, ..HistoryLimits::default() }, now).unwrap();
         let mut rows = all.prepare("SELECT number FROM operations ORDER BY number").unwrap();
         rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }

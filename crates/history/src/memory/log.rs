@@ -4,25 +4,26 @@ use std::collections::HashSet;
 
 use emendate_core::{ContentId, Result};
 
-use super::{Inner, Memory};
-use crate::shelf::{Shelf, keep};
-use crate::trail::{Link, keep_sides};
+use super::{MemoryHistory, MemoryHistoryState};
+use crate::blob_store::{BlobStore, keep};
+use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
-    Operations, Outcome, OwnedSwap, clock, operation, pack, prune, trail,
+    ChangeContent, DiskUsage, GcStats, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter, OperationId,
+    OperationLog, OperationName, OperationOutcome, OwnedByteReplacement, Retention, SessionUpdate, VersionBody, clock,
+    delta_chain, operation, pack, prune,
 };
 
 /// An operation of the log.
-pub(super) struct Entry {
-    pub(super) logged: Logged,
+pub(super) struct MemoryLogEntry {
+    pub(super) logged: LogEntry,
     /// Its position in the order of records.
-    pub(super) turn: u64,
+    pub(super) order: u64,
     /// The operation was aborted and is hidden.
-    withdrawn: bool,
+    aborted: bool,
 }
 
 /// A change whose versions are not both stored.
-pub(super) struct Trail {
+pub(super) struct LoggedDelta {
     /// Number of the operation it belongs to.
     number: u64,
     pub(super) base: ContentId,
@@ -30,60 +31,68 @@ pub(super) struct Trail {
     pub(super) data: Vec<u8>,
 }
 
-impl Operations for Memory {
-    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
-        operation::check(operation, changes)?;
+impl OperationLog for MemoryHistory {
+    fn log(
+        &self,
+        operation: &Operation,
+        changes: &[ChangeContent<'_>],
+        known: &[SessionUpdate<'_>],
+    ) -> Result<LogReceipt> {
+        operation::check_changes(operation, changes)?;
         let inner = &mut *self.inner();
-        if operation.taken().any(|taken| inner.is_taken_back(taken)) {
-            return Err(operation::overtaken(operation));
+        if operation.undoes().any(|taken| inner.is_taken_back(taken)) {
+            return Err(operation::already_undone(operation));
         }
         let now = clock::now_us();
         inner.logged += 1;
         let id = OperationId::new(inner.logged, now);
         let (mut loose, mut lost) = (Vec::new(), Vec::new());
-        for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate().filter(|_| operation.kept) {
-            let Ok(kept) = keep_sides(&mut inner.shelves, touched, change, &self.limits);
-            loose.extend(kept.loose);
+        for (nth, (touched, change)) in
+            operation.files.iter().zip(changes).enumerate().filter(|_| operation.keeps_content)
+        {
+            let Ok(kept) = keep_sides(&mut inner.blobs, touched, change, &self.limits);
+            loose.extend(kept.unstored);
             lost.extend(kept.lost.then_some(nth));
-            if let Some(Link { base, result, data }) = kept.link {
-                let data = pack::unpack(data.data.into_owned(), data.zstd, self.limits.change());
-                inner.shelves.graph.take();
-                inner.shelves.changes.extend(data.map(|data| Trail { number: id.number, base, result, data }));
+            if let Some(NewDelta { base, result, data }) = kept.delta {
+                let data = pack::unpack(data.data.into_owned(), data.zstd, self.limits.delta_bytes_max());
+                inner.blobs.graph.take();
+                inner.blobs.changes.extend(data.map(|data| LoggedDelta { number: id.number, base, result, data }));
             }
         }
         let owner = Some(std::process::id());
-        let logged = Logged { id, at: now, undone_by: None, owner, operation: operation.clone() };
-        inner.operations.push(Entry { logged, turn: inner.turn, withdrawn: false });
+        let logged = LogEntry { id, at: now, undone_by: None, owner, operation: operation.clone() };
+        inner.operations.push(MemoryLogEntry { logged, order: inner.next_order, aborted: false });
         inner.refresh_undone(operation);
-        for Known { path, record } in known {
-            let Ok(version) = inner.shelves.version(record.content);
+        for SessionUpdate { path, record } in known {
+            let Ok(version) = inner.blobs.version(record.content);
             let alone = version.is_some_and(|version| version.contested);
-            inner.know((&operation.session, path), record, alone, (now, self.limits.versions));
+            inner.add_record((&operation.session, path), record, alone, (now, self.limits.versions));
         }
-        if inner.shelves.stored > self.limits.total || inner.logged.is_multiple_of(prune::EVERY.into()) {
+        if inner.blobs.stored > self.limits.total || inner.logged.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into()) {
             inner.upkeep(&self.limits, now);
         }
-        Ok(Entered { id, loose, lost })
+        Ok(LogReceipt { id, unstored: loose, lost })
     }
 
-    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
+    fn resolve(&self, id: OperationId, certain: bool) -> Result<()> {
         let inner = &mut *self.inner();
-        let pending = |entry: &&mut Entry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.withdrawn;
+        let pending =
+            |entry: &&mut MemoryLogEntry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.aborted;
         if let Some(entry) = inner.operations.iter_mut().find(pending) {
             entry.logged.owner = None;
             if !certain {
-                entry.logged.operation.outcome = Outcome::Unsure;
+                entry.logged.operation.outcome = OperationOutcome::Unknown;
             }
         }
         Ok(())
     }
 
-    fn settle(&self, ids: &[OperationId]) -> Result<()> {
+    fn mark_committed(&self, ids: &[OperationId]) -> Result<()> {
         let inner = &mut *self.inner();
         for &id in ids {
             let Some(entry) = inner.operations.iter_mut().find(|entry| entry.logged.id == id) else { continue };
             entry.logged.owner = None;
-            if std::mem::take(&mut entry.withdrawn) {
+            if std::mem::take(&mut entry.aborted) {
                 let operation = entry.logged.operation.clone();
                 inner.refresh_undone(&operation);
             }
@@ -91,11 +100,12 @@ impl Operations for Memory {
         Ok(())
     }
 
-    fn withdraw(&self, id: OperationId) -> Result<()> {
+    fn abort(&self, id: OperationId) -> Result<()> {
         let inner = &mut *self.inner();
-        let pending = |entry: &&mut Entry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.withdrawn;
+        let pending =
+            |entry: &&mut MemoryLogEntry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.aborted;
         let Some(entry) = inner.operations.iter_mut().find(pending) else { return Ok(()) };
-        entry.withdrawn = true;
+        entry.aborted = true;
         let operation = entry.logged.operation.clone();
         inner.refresh_undone(&operation);
         for file in &operation.files {
@@ -110,14 +120,14 @@ impl Operations for Memory {
         Ok(())
     }
 
-    fn pending(&self) -> Result<Vec<Logged>> {
+    fn in_doubt(&self) -> Result<Vec<LogEntry>> {
         let inner = self.inner();
-        let pending = inner.operations.iter().rev().filter(|entry| entry.logged.owner.is_some() && !entry.withdrawn);
+        let pending = inner.operations.iter().rev().filter(|entry| entry.logged.owner.is_some() && !entry.aborted);
         Ok(pending.map(|entry| entry.logged.clone()).collect())
     }
 
-    fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
-        let fits = |logged: &&Logged| {
+    fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
+        let fits = |logged: &&LogEntry| {
             let touches = |path: &[u8]| {
                 let mut files = logged.operation.files.iter();
                 files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
@@ -131,7 +141,7 @@ impl Operations for Memory {
             .operations
             .iter()
             .rev()
-            .filter(|entry| !entry.withdrawn)
+            .filter(|entry| !entry.aborted)
             .map(|entry| &entry.logged)
             .filter(fits)
             .take(filter.limit)
@@ -139,64 +149,64 @@ impl Operations for Memory {
             .collect())
     }
 
-    fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
+    fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {
         let inner = self.inner();
-        let mut told = inner.operations.iter().filter(|entry| !entry.withdrawn).map(|entry| &entry.logged);
+        let mut told = inner.operations.iter().filter(|entry| !entry.aborted).map(|entry| &entry.logged);
         Ok(told.find(|logged| name.names(logged.id)).cloned())
     }
 
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
-        let Ok(bytes) = trail::content(&self.inner().shelves, content, at_hand, &self.limits);
+        let Ok(bytes) = delta_chain::content(&self.inner().blobs, content, at_hand, &self.limits);
         Ok(bytes)
     }
 
-    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>> {
-        let Ok(swaps) = trail::swaps(&self.inner().shelves, from, to, &self.limits);
+    fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>> {
+        let Ok(swaps) = delta_chain::replacements(&self.inner().blobs, from, to, &self.limits);
         Ok(swaps)
     }
 
-    fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
-        let Ok(found) = trail::reaches(&self.inner().shelves, content, at_hand);
+    fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
+        let Ok(found) = delta_chain::can_rebuild(&self.inner().blobs, content, at_hand);
         Ok(found)
     }
 
-    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
-        let Ok(lacking) = trail::lacking(&self.inner().shelves, contents);
+    fn not_stored(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
+        let Ok(lacking) = delta_chain::not_stored(&self.inner().blobs, contents);
         Ok(lacking)
     }
 
-    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
         let inner = &mut *self.inner();
         for (content, bytes) in versions {
-            let Ok(_) = keep(&mut inner.shelves, *content, &Body::Bytes(bytes), &self.limits);
+            let Ok(_) = keep(&mut inner.blobs, *content, &VersionBody::Bytes(bytes), &self.limits);
         }
         Ok(())
     }
 
-    fn on_disk(&self) -> Option<OnDisk> {
+    fn disk_usage(&self) -> Option<DiskUsage> {
         None
     }
 
-    fn free(&self, leave: Leave) -> Result<Freed> {
+    fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
         let inner = &mut *self.inner();
-        let count = |inner: &Inner| {
-            let shelves = &inner.shelves;
+        let count = |inner: &MemoryHistoryState| {
+            let shelves = &inner.blobs;
             let contents = shelves.versions.values().filter(|(_, data)| data.is_some()).count() + shelves.changes.len();
             (inner.operations.len() as u64, contents as u64)
         };
         let before = count(inner);
-        let held = inner.shelves.stored;
+        let held = inner.blobs.stored;
         inner.upkeep(&self.limits.narrowed(leave), clock::now_us());
         let after = count(inner);
-        Ok(Freed {
+        Ok(GcStats {
             operations: before.0 - after.0,
             contents: before.1.saturating_sub(after.1),
-            bytes: held.saturating_sub(inner.shelves.stored),
+            bytes: held.saturating_sub(inner.blobs.stored),
         })
     }
 }
 
-impl Inner {
+impl MemoryHistoryState {
     /// True if an operation that was not aborted undoes this one.
     fn is_taken_back(&self, taken: OperationId) -> bool {
         self.operations.iter().any(|entry| entry.logged.id == taken && entry.logged.undone_by.is_some())
@@ -204,10 +214,10 @@ impl Inner {
 
     /// Sets the mark which operation undoes each operation that this one would: the newest that was not aborted.
     fn refresh_undone(&mut self, operation: &Operation) {
-        for taken in operation.taken() {
-            let live = self.operations.iter().rev().filter(|entry| !entry.withdrawn);
+        for taken in operation.undoes() {
+            let live = self.operations.iter().rev().filter(|entry| !entry.aborted);
             let by =
-                live.map(|entry| &entry.logged).find(|it| it.operation.taken().any(|id| id == taken)).map(|it| it.id);
+                live.map(|entry| &entry.logged).find(|it| it.operation.undoes().any(|id| id == taken)).map(|it| it.id);
             if let Some(entry) = self.operations.iter_mut().find(|entry| entry.logged.id == taken) {
                 entry.logged.undone_by = by;
             }
@@ -215,21 +225,21 @@ impl Inner {
     }
 
     /// Drops operations that are too old or too many, and changes without an operation or beyond the limit.
-    pub(super) fn drop_operations(&mut self, limits: &Limits, now: i64) {
+    pub(super) fn drop_operations(&mut self, limits: &HistoryLimits, now: i64) {
         let oldest = clock::days_before(now, limits.history_days);
         let aged = self.operations.iter().take_while(|entry| entry.logged.at < oldest).count();
         let surplus = self.operations.len().saturating_sub(limits.operations as usize);
         self.operations.drain(..aged.max(surplus));
         let first = self.operations.first().map_or(u64::MAX, |entry| entry.logged.id.number);
         let mut room = limits.total / 4;
-        let newest = self.shelves.changes.iter().rev().take_while(|change| {
+        let newest = self.blobs.changes.iter().rev().take_while(|change| {
             let left = room.checked_sub(change.data.len() as u64).filter(|_| change.number >= first);
             room = left.unwrap_or(0);
             left.is_some()
         });
         let kept = newest.count();
-        let gone = self.shelves.changes.len() - kept;
-        self.shelves.changes.drain(..gone);
-        self.shelves.graph.take();
+        let gone = self.blobs.changes.len() - kept;
+        self.blobs.changes.drain(..gone);
+        self.blobs.graph.take();
     }
 }

@@ -8,53 +8,53 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use emendate_core::{ContentId, Result, Tag};
 
-use crate::prune::{Weight, condemned, room};
-use crate::shelf::{Kept, Shelf, Version, keep};
-use crate::trail::{Graph, Step};
-use crate::{Body, Limits, Record, Sessions, clock, prune, trail};
+use crate::blob_store::{BlobStore, KeepOutcome, StoredVersion, keep};
+use crate::delta_chain::{DeltaEdge, DeltaGraph};
+use crate::prune::{EvictionCandidate, reduced_limit, versions_to_evict};
+use crate::{HistoryLimits, Record, Sessions, VersionBody, clock, delta_chain, prune};
 
 /// History in memory, lost with the process: for tests, and if no database can be opened.
-pub struct Memory {
-    limits: Limits,
-    inner: Mutex<Inner>,
+pub struct MemoryHistory {
+    limits: HistoryLimits,
+    inner: Mutex<MemoryHistoryState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct MemoryHistoryState {
     /// Records by path and session, the latest last.
-    seen: HashMap<Vec<u8>, HashMap<String, Vec<Seen>>>,
-    shelves: Shelves,
+    seen: HashMap<Vec<u8>, HashMap<String, Vec<SeenRecord>>>,
+    blobs: MemoryBlobStore,
     /// Words of lines by path, with the time they were stored.
     words: HashMap<Vec<u8>, (i64, Vec<u8>)>,
     /// Registers by session, with the time they were stored.
     registers: HashMap<String, (i64, Vec<u8>)>,
     /// The log, the oldest operation first.
-    operations: Vec<log::Entry>,
+    operations: Vec<log::MemoryLogEntry>,
     /// Number of operations ever logged.
     logged: u64,
     /// Counter that orders records.
-    turn: u64,
+    next_order: u64,
 }
 
-struct Seen {
+struct SeenRecord {
     record: Record,
     at: i64,
-    turn: u64,
+    order: u64,
 }
 
 #[derive(Default)]
-pub(crate) struct Shelves {
-    versions: HashMap<ContentId, (Version, Option<Vec<u8>>)>,
+pub(crate) struct MemoryBlobStore {
+    versions: HashMap<ContentId, (StoredVersion, Option<Vec<u8>>)>,
     stored: u64,
-    changes: Vec<log::Trail>,
+    changes: Vec<log::LoggedDelta>,
     /// Graph of the changes, built on first use.
-    graph: OnceLock<Arc<Graph>>,
+    graph: OnceLock<Arc<DeltaGraph>>,
 }
 
-impl Shelf for Shelves {
+impl BlobStore for MemoryBlobStore {
     type Error = Infallible;
 
-    fn version(&self, content: ContentId) -> Result<Option<Version>, Infallible> {
+    fn version(&self, content: ContentId) -> Result<Option<StoredVersion>, Infallible> {
         Ok(self.versions.get(&content).map(|(version, _)| version.clone()))
     }
 
@@ -62,7 +62,7 @@ impl Shelf for Shelves {
         Ok(self.versions.get(&content).and_then(|(_, data)| data.clone()))
     }
 
-    fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> Result<(), Infallible> {
+    fn put(&mut self, content: ContentId, version: &StoredVersion, data: Option<&[u8]>) -> Result<(), Infallible> {
         let old = self.versions.remove(&content).and_then(|(_, data)| data);
         let size = |data: &Option<Vec<u8>>| data.as_ref().map_or(0, Vec::len) as u64;
         self.stored -= size(&old);
@@ -72,36 +72,38 @@ impl Shelf for Shelves {
         Ok(())
     }
 
-    fn graph(&self) -> Result<Arc<Graph>, Infallible> {
-        let step = |(data, change): (i64, &log::Trail)| Step { data, base: change.base, result: change.result };
-        let graph = || Arc::new(Graph::of((0..).zip(&self.changes).map(step)));
+    fn graph(&self) -> Result<Arc<DeltaGraph>, Infallible> {
+        let step =
+            |(data, change): (i64, &log::LoggedDelta)| DeltaEdge { data, base: change.base, result: change.result };
+        let graph = || Arc::new(DeltaGraph::of((0..).zip(&self.changes).map(step)));
         Ok(Arc::clone(self.graph.get_or_init(graph)))
     }
 
-    fn change(&self, data: i64, _: &Limits) -> Result<Option<Vec<u8>>, Infallible> {
+    fn change(&self, data: i64, _: &HistoryLimits) -> Result<Option<Vec<u8>>, Infallible> {
         Ok(usize::try_from(data).ok().and_then(|place| self.changes.get(place)).map(|change| change.data.clone()))
     }
 }
 
-impl Memory {
+impl MemoryHistory {
     /// Creates an empty history.
-    pub fn new(limits: Limits) -> Memory {
-        Memory { limits, inner: Mutex::default() }
+    pub fn new(limits: HistoryLimits) -> MemoryHistory {
+        MemoryHistory { limits, inner: Mutex::default() }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, MemoryHistoryState> {
         // A panic leaves nothing half done that matters: at worst a version without a record.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sessions for Memory {
-    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
+impl Sessions for MemoryHistory {
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &VersionBody<'_>) -> Result<()> {
         let inner = &mut *self.inner();
-        let Ok(kept) = keep(&mut inner.shelves, record.content, body, &self.limits);
+        let Ok(kept) = keep(&mut inner.blobs, record.content, body, &self.limits);
         let now = clock::now_us();
-        inner.know((session, path), record, kept == Kept::Contested, (now, self.limits.versions));
-        if inner.shelves.stored > self.limits.total || inner.turn.is_multiple_of(prune::EVERY.into()) {
+        inner.add_record((session, path), record, kept == KeepOutcome::Contested, (now, self.limits.versions));
+        if inner.blobs.stored > self.limits.total || inner.next_order.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into())
+        {
             inner.upkeep(&self.limits, now);
         }
         Ok(())
@@ -125,7 +127,7 @@ impl Sessions for Memory {
     fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
         let inner = self.inner();
         let all = inner.seen.get(path).into_iter().flat_map(HashMap::values).flatten();
-        let newest = all.filter(|seen| seen.record.content.tag() == tag).max_by_key(|seen| seen.turn);
+        let newest = all.filter(|seen| seen.record.content.tag() == tag).max_by_key(|seen| seen.order);
         Ok(newest.map(|seen| seen.record.clone()))
     }
 
@@ -136,7 +138,7 @@ impl Sessions for Memory {
     }
 
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
-        let Ok(bytes) = trail::content(&self.inner().shelves, content, &[], &self.limits);
+        let Ok(bytes) = delta_chain::content(&self.inner().blobs, content, &[], &self.limits);
         Ok(bytes)
     }
 
@@ -164,7 +166,7 @@ impl Sessions for Memory {
             inner.words.remove(path);
             return Ok(true);
         }
-        keep_young(&mut inner.words, path.to_vec(), words, prune::WORDS);
+        insert_bounded(&mut inner.words, path.to_vec(), words, prune::WORD_PATHS_MAX);
         Ok(true)
     }
 
@@ -178,7 +180,7 @@ impl Sessions for Memory {
             inner.registers.remove(session);
             return Ok(());
         }
-        keep_young(&mut inner.registers, session.to_owned(), registers, prune::DRAWERS);
+        insert_bounded(&mut inner.registers, session.to_owned(), registers, prune::REGISTER_SESSIONS_MAX);
         Ok(())
     }
 
@@ -188,7 +190,12 @@ impl Sessions for Memory {
 }
 
 /// Inserts an entry, and drops the oldest if there are too many.
-fn keep_young<K: Eq + std::hash::Hash + Clone>(all: &mut HashMap<K, (i64, Vec<u8>)>, key: K, data: &[u8], most: u32) {
+fn insert_bounded<K: Eq + std::hash::Hash + Clone>(
+    all: &mut HashMap<K, (i64, Vec<u8>)>,
+    key: K,
+    data: &[u8],
+    most: u32,
+) {
     all.insert(key, (clock::now_us(), data.to_vec()));
     if all.len() > most as usize {
         let oldest = all.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone());
@@ -198,17 +205,17 @@ fn keep_young<K: Eq + std::hash::Hash + Clone>(all: &mut HashMap<K, (i64, Vec<u8
     }
 }
 
-impl Inner {
+impl MemoryHistoryState {
     fn latest(&self, session: &str, path: &[u8]) -> Option<Record> {
         self.seen.get(path)?.get(session)?.last().map(|seen| seen.record.clone())
     }
 
     /// Stores `record` as the latest of the session and path, merging the lines of an earlier record of the same
     /// content unless `alone`, and drops all but the newest `keep` records.
-    fn know(&mut self, (session, path): (&str, &[u8]), record: &Record, alone: bool, (now, keep): (i64, u32)) {
-        self.turn += 1;
+    fn add_record(&mut self, (session, path): (&str, &[u8]), record: &Record, alone: bool, (now, keep): (i64, u32)) {
+        self.next_order += 1;
         let known = self.seen.entry(path.to_vec()).or_default().entry(session.to_owned()).or_default();
-        let mut seen = Seen { record: record.clone(), at: now, turn: self.turn };
+        let mut seen = SeenRecord { record: record.clone(), at: now, order: self.next_order };
         if let Some(place) = known.iter().position(|old| old.record.content == record.content) {
             let old = known.remove(place);
             if !alone {
@@ -221,7 +228,7 @@ impl Inner {
     }
 
     /// Drops entries that are too old, versions without a reference, and the oldest contents beyond the limit.
-    fn upkeep(&mut self, limits: &Limits, now: i64) {
+    fn upkeep(&mut self, limits: &HistoryLimits, now: i64) {
         let oldest = clock::days_before(now, limits.age_days);
         self.words.retain(|_, (at, _)| *at >= oldest);
         self.registers.retain(|_, (at, _)| *at >= oldest);
@@ -230,7 +237,7 @@ impl Inner {
             sessions.retain(|_, known| {
                 known.retain(|seen| seen.at >= oldest);
                 for seen in known.iter() {
-                    let turn = i64::try_from(seen.turn).unwrap_or(i64::MAX);
+                    let turn = i64::try_from(seen.order).unwrap_or(i64::MAX);
                     let age = ages.entry(seen.record.content).or_insert(turn);
                     *age = turn.max(*age);
                 }
@@ -239,14 +246,14 @@ impl Inner {
             !sessions.is_empty()
         });
         self.drop_operations(limits, now);
-        for log::Entry { logged, turn, .. } in &self.operations {
+        for log::MemoryLogEntry { logged, order: turn, .. } in &self.operations {
             let turn = i64::try_from(*turn).unwrap_or(i64::MAX);
             for side in logged.operation.files.iter().flat_map(|file| [file.before, file.after]).flatten() {
                 let age = ages.entry(side.content).or_insert(turn);
                 *age = turn.max(*age);
             }
         }
-        let shelves = &mut self.shelves;
+        let shelves = &mut self.blobs;
         loop {
             let bases: std::collections::HashSet<_> =
                 shelves.versions.values().filter_map(|(version, _)| version.base).collect();
@@ -256,17 +263,17 @@ impl Inner {
                 break;
             }
         }
-        let weights: Vec<Weight> = shelves
+        let weights: Vec<EvictionCandidate> = shelves
             .versions
             .iter()
             .filter_map(|(&content, (version, _))| {
                 let (base, depth, stored) = (version.base, version.depth, version.stored?);
-                Some(Weight { content, base, depth, stored, at: ages.get(&content).copied().unwrap_or(0) })
+                Some(EvictionCandidate { content, base, depth, stored, at: ages.get(&content).copied().unwrap_or(0) })
             })
             .collect();
         shelves.stored = weights.iter().map(|weight| weight.stored).sum();
-        let leave = if shelves.stored > limits.total { room(limits.total) } else { limits.total };
-        for content in condemned(weights, leave) {
+        let leave = if shelves.stored > limits.total { reduced_limit(limits.total) } else { limits.total };
+        for content in versions_to_evict(weights, leave) {
             if let Some((version, data)) = shelves.versions.get_mut(&content) {
                 shelves.stored -= version.stored.take().unwrap_or(0);
                 *data = None;

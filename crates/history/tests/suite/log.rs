@@ -2,8 +2,8 @@
 
 use emendate_core::ContentId;
 use emendate_history::{
-    Body, Change, Entered, Filter, Kind, Known, Leave, Limits, Operation, OperationName, Operations, Outcome, Role,
-    Side, Swap, Touched,
+    ByteReplacement, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, LogReceipt, Operation,
+    OperationFilter, OperationLog, OperationName, OperationOutcome, Retention, Role, SessionUpdate, VersionBody,
 };
 
 use super::{Open, PATH, noise, record};
@@ -26,11 +26,11 @@ pub(crate) fn all(open: Open<'_>) {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "every use wants an option")]
-pub(crate) fn side(bytes: &[u8], mode: u32) -> Option<Side> {
-    Some(Side { content: ContentId::of(bytes), mode, kind: Kind::Regular })
+pub(crate) fn side(bytes: &[u8], mode: u32) -> Option<FileState> {
+    Some(FileState { content: ContentId::of(bytes), mode, kind: FileKind::Regular })
 }
 
-pub(crate) fn operation(session: &str, files: Vec<Touched>) -> Operation {
+pub(crate) fn operation(session: &str, files: Vec<FileChange>) -> Operation {
     Operation {
         session: session.to_owned(),
         tool: "edit".to_owned(),
@@ -38,65 +38,66 @@ pub(crate) fn operation(session: &str, files: Vec<Touched>) -> Operation {
         digest: [7; 16],
         note: String::new(),
         role: Role::Edit,
-        outcome: Outcome::Done,
-        kept: true,
-        also: Vec::new(),
-        folders: Vec::new(),
+        outcome: OperationOutcome::Done,
+        keeps_content: true,
+        also_undoes: Vec::new(),
+        created_dirs: Vec::new(),
         files,
     }
 }
 
-pub(crate) fn touched(path: &[u8], before: Option<Side>, after: Option<Side>) -> Touched {
-    Touched { path: path.to_vec(), moved_from: None, before, after, attributes: None, added: 1, removed: 2 }
+pub(crate) fn touched(path: &[u8], before: Option<FileState>, after: Option<FileState>) -> FileChange {
+    FileChange { path: path.to_vec(), moved_from: None, before, after, attributes: None, added: 1, removed: 2 }
 }
 
 /// Logs a change of the part between the common start and end of two texts.
-pub(crate) fn edit(store: &dyn Operations, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> Entered {
+pub(crate) fn edit(store: &dyn OperationLog, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> LogReceipt {
     let pairs = || before.iter().zip(after);
     let start = pairs().take_while(|(a, b)| a == b).count();
     let most = before.len().min(after.len()) - start;
     let end = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
-    let swap = Swap { at: start, old: &before[start..before.len() - end], new: &after[start..after.len() - end] };
+    let swap =
+        ByteReplacement { at: start, old: &before[start..before.len() - end], new: &after[start..after.len() - end] };
     let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
     store.log(&operation, &[from(before, &[swap])], &[]).unwrap()
 }
 
-fn from<'a>(before: &[u8], swaps: &'a [Swap<'a>]) -> Change<'a> {
-    Change { base: Some(ContentId::of(before)), swaps, ..Change::default() }
+fn from<'a>(before: &[u8], swaps: &'a [ByteReplacement<'a>]) -> ChangeContent<'a> {
+    ChangeContent { base: Some(ContentId::of(before)), replacements: swaps, ..ChangeContent::default() }
 }
 
 /// Logs a change of the whole text.
-pub(crate) fn wholly(store: &dyn Operations, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> Entered {
+pub(crate) fn wholly(store: &dyn OperationLog, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> LogReceipt {
     let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
-    store.log(&operation, &[from(before, &[Swap { at: 0, old: before, new: after }])], &[]).unwrap()
+    store.log(&operation, &[from(before, &[ByteReplacement { at: 0, old: before, new: after }])], &[]).unwrap()
 }
 
 fn told_as_logged(open: Open<'_>) {
-    let store = open(Limits::default());
-    assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap(), []);
-    let link = Some(Side { content: ContentId::of(b"target"), mode: 0o777, kind: Kind::Link });
-    let moved = Touched { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", None, side(b"m", 0o600)) };
+    let store = open(HistoryLimits::default());
+    assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap(), []);
+    let link = Some(FileState { content: ContentId::of(b"target"), mode: 0o777, kind: FileKind::Link });
+    let moved = FileChange { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", None, side(b"m", 0o600)) };
     let files = vec![
         touched(PATH, side(b"one", 0o644), side(b"two", 0o755)),
         touched(b"/new", None, side(b"new", 0o4755)),
         touched(b"/gone", link, None),
         moved,
     ];
-    let whole = Operation { note: "n".to_owned(), outcome: Outcome::Partial, ..operation("s", files) };
-    let swap = |old, new| [Swap { at: 0, old, new }];
+    let whole = Operation { note: "n".to_owned(), outcome: OperationOutcome::Partial, ..operation("s", files) };
+    let swap = |old, new| [ByteReplacement { at: 0, old, new }];
     let (edited, made) = (swap(b"one", b"two"), swap(b"", b"new"));
     let changes = [
         from(b"one", &edited),
-        Change { swaps: &made, ..Change::default() },
-        Change { old: Some(b"target"), ..Change::default() },
+        ChangeContent { replacements: &made, ..ChangeContent::default() },
+        ChangeContent { old_bytes: Some(b"target"), ..ChangeContent::default() },
         from(b"m", &[]),
     ];
     let known = record(b"two", &[(1, 4)]);
-    let entered = store.log(&whole, &changes, &[Known { path: PATH, record: &known }]).unwrap();
+    let entered = store.log(&whole, &changes, &[SessionUpdate { path: PATH, record: &known }]).unwrap();
     let name: OperationName = entered.id.to_string().parse().unwrap();
     let logged = store.operation(name).unwrap().unwrap();
     assert_eq!((logged.id, logged.undone_by, &logged.operation), (entered.id, None, &whole));
-    assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap(), [logged]);
+    assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap(), [logged]);
     // The session has a record of what it wrote.
     assert_eq!(store.latest("s", PATH).unwrap(), Some(known));
     let other = OperationName { check: Some(entered.id.check ^ 1), ..name };
@@ -106,34 +107,34 @@ fn told_as_logged(open: Open<'_>) {
 }
 
 fn filters(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     for (session, path) in [("a", "/x"), ("b", "/x"), ("a", "/y"), ("a", "/x")] {
         edit(&*store, session, path.as_bytes(), b"1", b"2");
     }
-    let moved = Touched { moved_from: Some(b"/x".to_vec()), ..touched(b"/z", None, side(b"2", 0o644)) };
+    let moved = FileChange { moved_from: Some(b"/x".to_vec()), ..touched(b"/z", None, side(b"2", 0o644)) };
     store.log(&operation("b", vec![moved]), &[from(b"2", &[])], &[]).unwrap();
-    let numbers = |filter: Filter<'_>| -> Vec<u64> {
+    let numbers = |filter: OperationFilter<'_>| -> Vec<u64> {
         store.operations(&filter).unwrap().iter().map(|logged| logged.id.number).collect()
     };
-    let any = Filter { limit: 10, ..Filter::default() };
+    let any = OperationFilter { limit: 10, ..OperationFilter::default() };
     assert_eq!(numbers(any), [5, 4, 3, 2, 1]);
-    assert_eq!(numbers(Filter { limit: 2, ..any }), [5, 4]);
-    assert_eq!(numbers(Filter { below: Some(3), ..any }), [2, 1]);
-    assert_eq!(numbers(Filter { session: Some("a"), ..any }), [4, 3, 1]);
-    assert_eq!(numbers(Filter { path: Some(b"/x"), ..any }), [5, 4, 2, 1]);
-    assert_eq!(numbers(Filter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1 }), [2]);
+    assert_eq!(numbers(OperationFilter { limit: 2, ..any }), [5, 4]);
+    assert_eq!(numbers(OperationFilter { below: Some(3), ..any }), [2, 1]);
+    assert_eq!(numbers(OperationFilter { session: Some("a"), ..any }), [4, 3, 1]);
+    assert_eq!(numbers(OperationFilter { path: Some(b"/x"), ..any }), [5, 4, 2, 1]);
+    assert_eq!(numbers(OperationFilter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1 }), [2]);
 }
 
 fn taking_back(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let first = edit(&*store, "s", PATH, b"1", b"2").id;
     let back = |role| {
         let operation = Operation { role, ..operation("s", vec![touched(PATH, side(b"2", 0o644), side(b"1", 0o644))]) };
-        store.log(&operation, &[from(b"2", &[Swap { at: 0, old: b"2", new: b"1" }])], &[]).unwrap().id
+        store.log(&operation, &[from(b"2", &[ByteReplacement { at: 0, old: b"2", new: b"1" }])], &[]).unwrap().id
     };
     let undo = back(Role::Undo(first));
     let redo = back(Role::Redo(undo));
-    let all = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
+    let all = store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap();
     let told: Vec<_> = all.iter().map(|logged| (logged.id, logged.operation.role, logged.undone_by)).collect();
     assert_eq!(
         told,
@@ -142,91 +143,91 @@ fn taking_back(open: Open<'_>) {
 }
 
 fn pending_until_settled(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let (first, second) = (edit(&*store, "s", PATH, b"1", b"2").id, edit(&*store, "s", PATH, b"2", b"3").id);
-    let pending = || store.pending().unwrap().iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>();
+    let pending = || store.in_doubt().unwrap().iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>();
     let owner = Some(std::process::id());
     assert_eq!(pending(), [(second, owner), (first, owner)]);
-    store.settle(&[first]).unwrap();
+    store.mark_committed(&[first]).unwrap();
     assert_eq!(pending(), [(second, owner)]);
-    store.judge(second, false).unwrap();
+    store.resolve(second, false).unwrap();
     // The report of its own process takes precedence.
-    store.judge(first, false).unwrap();
+    store.resolve(first, false).unwrap();
     assert_eq!(pending(), []);
-    let outcomes: Vec<_> = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
+    let outcomes: Vec<_> = store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap();
     let outcomes: Vec<_> = outcomes.iter().map(|it| (it.owner, it.operation.outcome)).collect();
-    assert_eq!(outcomes, [(None, Outcome::Unsure), (None, Outcome::Done)]);
+    assert_eq!(outcomes, [(None, OperationOutcome::Unknown), (None, OperationOutcome::Done)]);
 }
 
 fn withdrawn(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let known = |bytes: &[u8]| record(bytes, &[(1, 1)]);
-    store.record("s", PATH, &known(b"1"), &Body::Bytes(b"1")).unwrap();
+    store.record("s", PATH, &known(b"1"), &VersionBody::Bytes(b"1")).unwrap();
     let (one, two) = (edit(&*store, "s", PATH, b"0", b"1").id, edit(&*store, "s", PATH, b"1", b"2").id);
-    store.settle(&[one, two]).unwrap();
+    store.mark_committed(&[one, two]).unwrap();
     let undo = Operation {
         role: Role::Undo(two),
-        also: vec![one],
-        folders: vec![b"/f".to_vec(), b"/f/\xff".to_vec()],
+        also_undoes: vec![one],
+        created_dirs: vec![b"/f".to_vec(), b"/f/\xff".to_vec()],
         ..operation("s", vec![touched(PATH, side(b"2", 0o644), side(b"0", 0o644))])
     };
     let after = record(b"0", &[(1, 1)]);
-    let change = from(b"2", &[Swap { at: 0, old: b"2", new: b"0" }]);
-    let undo_id = store.log(&undo, &[change], &[Known { path: PATH, record: &after }]).unwrap().id;
+    let change = from(b"2", &[ByteReplacement { at: 0, old: b"2", new: b"0" }]);
+    let undo_id = store.log(&undo, &[change], &[SessionUpdate { path: PATH, record: &after }]).unwrap().id;
     let state = || {
-        let all = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
+        let all = store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap();
         all.iter().map(|it| (it.id, it.undone_by)).collect::<Vec<_>>()
     };
     let undone = [(undo_id, None), (two, Some(undo_id)), (one, Some(undo_id))];
     assert_eq!(state(), undone);
     assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"0")));
-    store.withdraw(undo_id).unwrap();
-    store.withdraw(undo_id).unwrap();
+    store.abort(undo_id).unwrap();
+    store.abort(undo_id).unwrap();
     assert_eq!(state(), [(two, None), (one, None)]);
     assert_eq!(store.operation("3".parse().unwrap()).unwrap(), None);
-    assert_eq!(store.pending().unwrap(), []);
+    assert_eq!(store.in_doubt().unwrap(), []);
     assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"1")));
     // Other processes cannot restore it; the process itself, if it was only slow, can.
-    store.judge(undo_id, true).unwrap();
+    store.resolve(undo_id, true).unwrap();
     assert_eq!(state(), [(two, None), (one, None)]);
-    store.settle(&[undo_id]).unwrap();
+    store.mark_committed(&[undo_id]).unwrap();
     assert_eq!(state(), undone);
     let told = store.operation("3".parse().unwrap()).unwrap().unwrap();
     assert_eq!((told.operation, told.owner), (undo, None));
     // A committed operation is not withdrawn, and no number is reused.
-    store.withdraw(undo_id).unwrap();
+    store.abort(undo_id).unwrap();
     assert_eq!(state(), undone);
     assert_eq!(edit(&*store, "s", PATH, b"0", b"9").id.number, 4);
 }
 
 fn contents_along_the_trail(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let mut states = vec![noise(5000, 1)];
     for step in 0..30_usize {
         let mut next = states[step].clone();
         next.splice(step * 100..step * 100 + 3, format!("<{step}>").into_bytes());
         let entered = edit(&*store, "s", PATH, &states[step], &next);
         // The whole file is not stored, so it is requested.
-        assert_eq!(entered.loose, [ContentId::of(&next)]);
+        assert_eq!(entered.unstored, [ContentId::of(&next)]);
         states.push(next);
     }
     let last = states.last().unwrap();
     let hand = [(ContentId::of(last), &**last)];
     for state in &states {
         let id = ContentId::of(state);
-        assert!(!store.reaches(id, &[]).unwrap() && store.reaches(id, &[hand[0].0]).unwrap());
+        assert!(!store.can_rebuild(id, &[]).unwrap() && store.can_rebuild(id, &[hand[0].0]).unwrap());
         assert_eq!(store.content(id, &[]).unwrap(), None);
         assert_eq!(store.content(id, &hand).unwrap().as_ref(), Some(state));
     }
     // A version that does not match its id leads nowhere.
     assert_eq!(store.content(ContentId::of(&states[0]), &[(hand[0].0, b"something else")]).unwrap(), None);
     // Any one of them stored whole is sufficient.
-    store.keep(&[(ContentId::of(&states[11]), b"lies".to_vec())]).unwrap();
-    assert!(!store.reaches(ContentId::of(&states[0]), &[]).unwrap());
+    store.store_versions(&[(ContentId::of(&states[11]), b"lies".to_vec())]).unwrap();
+    assert!(!store.can_rebuild(ContentId::of(&states[0]), &[]).unwrap());
     let ids: Vec<ContentId> = states.iter().map(|state| ContentId::of(state)).collect();
-    assert_eq!(store.lacking(&ids).unwrap(), ids.iter().copied().collect());
-    store.keep(&[(ids[11], states[11].clone()), (ids[12], b"lies".to_vec())]).unwrap();
-    assert_eq!(store.lacking(&ids[10..13]).unwrap(), [ids[10], ids[12]].into());
+    assert_eq!(store.not_stored(&ids).unwrap(), ids.iter().copied().collect());
+    store.store_versions(&[(ids[11], states[11].clone()), (ids[12], b"lies".to_vec())]).unwrap();
+    assert_eq!(store.not_stored(&ids[10..13]).unwrap(), [ids[10], ids[12]].into());
     for state in &states {
         assert_eq!(store.content(ContentId::of(state), &[]).unwrap().as_ref(), Some(state));
         assert_eq!(store.bytes(ContentId::of(state)).unwrap().as_ref(), Some(state));
@@ -234,167 +235,174 @@ fn contents_along_the_trail(open: Open<'_>) {
 }
 
 fn what_cannot_wait_is_kept_at_once(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let (before, after) = (noise(5000, 10), noise(5000, 11));
     let whole = operation("s", vec![touched(PATH, side(&before, 0o644), side(&after, 0o644))]);
-    let swaps = [Swap { at: 0, old: &before, new: &after }];
+    let swaps = [ByteReplacement { at: 0, old: &before, new: &after }];
     let new = || after.clone();
-    let entered = store.log(&whole, &[Change { new: Some(&new), ..from(&before, &swaps) }], &[]).unwrap();
-    assert!(entered.loose.is_empty());
+    let entered = store.log(&whole, &[ChangeContent { new_bytes: Some(&new), ..from(&before, &swaps) }], &[]).unwrap();
+    assert!(entered.unstored.is_empty());
     for bytes in [&before, &after] {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
 }
 
 fn what_is_known_whole_needs_no_trail(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let before = noise(5000, 2);
-    store.record("s", PATH, &record(&before, &[]), &Body::Bytes(&before)).unwrap();
+    store.record("s", PATH, &record(&before, &[]), &VersionBody::Bytes(&before)).unwrap();
     let mut after = before.clone();
     after[77] ^= 1;
-    assert!(edit(&*store, "s", PATH, &before, &after).loose.is_empty());
+    assert!(edit(&*store, "s", PATH, &before, &after).unstored.is_empty());
     for bytes in [&before, &after] {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
 }
 
 fn one_side_missing(open: Open<'_>) {
-    let store = open(Limits { blob: 4000, total: 400_000, ..Limits::default() });
+    let store = open(HistoryLimits { blob: 4000, total: 400_000, ..HistoryLimits::default() });
     let (new, gone, large) = (noise(3000, 3), noise(3000, 4), noise(200_001, 5));
     let files = vec![touched(b"/n", None, side(&new, 0o644)), touched(b"/g", side(&gone, 0o644), None)];
-    let swaps = [Swap { at: 0, old: b"", new: &new }];
-    let changes = [Change { swaps: &swaps, ..Change::default() }, Change { old: Some(&gone), ..Change::default() }];
+    let swaps = [ByteReplacement { at: 0, old: b"", new: &new }];
+    let changes = [
+        ChangeContent { replacements: &swaps, ..ChangeContent::default() },
+        ChangeContent { old_bytes: Some(&gone), ..ChangeContent::default() },
+    ];
     let entered = store.log(&operation("s", files), &changes, &[]).unwrap();
-    assert!(entered.loose.is_empty());
+    assert!(entered.unstored.is_empty());
     for bytes in [&new, &gone] {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
     let files = vec![touched(b"/l", side(&large, 0o644), None)];
-    let changes = [Change { old: Some(&large), ..Change::default() }];
+    let changes = [ChangeContent { old_bytes: Some(&large), ..ChangeContent::default() }];
     assert_eq!(store.log(&operation("s", files), &changes, &[]).unwrap().lost, [0]);
-    assert!(!store.reaches(ContentId::of(&large), &[]).unwrap());
+    assert!(!store.can_rebuild(ContentId::of(&large), &[]).unwrap());
 }
 
 /// The last copy of a large content is stored if no change leads back to it: of a removed file, or one that was written
 /// anew. A content that takes more than half of the limit is reported as lost, and leaves space for the rest.
 fn the_last_copy_of_a_large_content(open: Open<'_>) {
-    let store = open(Limits { blob: 1000, total: 400_000, ..Limits::default() });
+    let store = open(HistoryLimits { blob: 1000, total: 400_000, ..HistoryLimits::default() });
     let (gone, before, after) = (noise(40_000, 11), noise(30_000, 12), noise(30_000, 13));
     let removed = vec![touched(b"/g", side(&gone, 0o644), None)];
-    let entered =
-        store.log(&operation("s", removed), &[Change { old: Some(&gone), ..Change::default() }], &[]).unwrap();
-    assert_eq!((entered.lost, entered.loose), (vec![], vec![]));
+    let entered = store
+        .log(&operation("s", removed), &[ChangeContent { old_bytes: Some(&gone), ..ChangeContent::default() }], &[])
+        .unwrap();
+    assert_eq!((entered.lost, entered.unstored), (vec![], vec![]));
 
-    let swaps = [Swap { at: 0, old: &before, new: &after }];
+    let swaps = [ByteReplacement { at: 0, old: &before, new: &after }];
     let written = || operation("s", vec![touched(b"/w", side(&before, 0o644), side(&after, 0o644))]);
-    let whole = Change { from: Some(&before), ..from(&before, &swaps) };
+    let whole = ChangeContent { base_bytes: Some(&before), ..from(&before, &swaps) };
     let entered = store.log(&written(), &[whole], &[]).unwrap();
-    assert_eq!((entered.lost, entered.loose), (vec![], vec![ContentId::of(&after)]));
+    assert_eq!((entered.lost, entered.unstored), (vec![], vec![ContentId::of(&after)]));
     for bytes in [&gone, &before] {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
     // A session that meets such a content again stores no second copy of it, nor one of another content of its size.
-    store.record("s", b"/g", &record(&gone, &[]), &Body::Bytes(&gone)).unwrap();
-    store.record("s", b"/w", &record(&after, &[]), &Body::Bytes(&after)).unwrap();
+    store.record("s", b"/g", &record(&gone, &[]), &VersionBody::Bytes(&gone)).unwrap();
+    store.record("s", b"/w", &record(&after, &[]), &VersionBody::Bytes(&after)).unwrap();
     assert_eq!(store.content(ContentId::of(&gone), &[]).unwrap(), Some(gone));
     assert_eq!(store.content(ContentId::of(&after), &[]).unwrap(), None);
 
     // Bytes that are unavailable, or too many, are reported as lost.
     let (before, after) = (noise(200_001, 14), noise(200_001, 15));
-    let swaps = [Swap { at: 0, old: &before, new: &after }];
+    let swaps = [ByteReplacement { at: 0, old: &before, new: &after }];
     for from_bytes in [None, Some(&before[..])] {
         let written = operation("s", vec![touched(b"/x", side(&before, 0o644), side(&after, 0o644))]);
-        let change = Change { from: from_bytes, ..from(&before, &swaps) };
+        let change = ChangeContent { base_bytes: from_bytes, ..from(&before, &swaps) };
         assert_eq!(store.log(&written, &[change], &[]).unwrap().lost, [0]);
     }
 }
 
 /// A file that is overwritten: its old text is in the change, or nowhere.
 fn more_changed_than_is_kept(open: Open<'_>) {
-    let store = open(Limits { blob: 4000, total: 40_000, ..Limits::default() });
+    let store = open(HistoryLimits { blob: 4000, total: 40_000, ..HistoryLimits::default() });
     let (large, small, more) = (noise(3990, 6), noise(10, 7), noise(30, 8));
     assert!(wholly(&*store, "s", b"/fits", &large, &small).lost.is_empty());
-    assert!(store.reaches(ContentId::of(&large), &[ContentId::of(&small)]).unwrap());
+    assert!(store.can_rebuild(ContentId::of(&large), &[ContentId::of(&small)]).unwrap());
     // If the base is stored, the size of the change does not matter.
     let shelved = noise(3999, 9);
-    store.record("s", PATH, &record(&shelved, &[]), &Body::Bytes(&shelved)).unwrap();
+    store.record("s", PATH, &record(&shelved, &[]), &VersionBody::Bytes(&shelved)).unwrap();
     assert!(wholly(&*store, "s", PATH, &shelved, &more).lost.is_empty());
     // A larger change is stored as well if nothing else leads back, up to a quarter of the limit.
     let other = noise(3995, 10);
     assert!(wholly(&*store, "s", b"/over", &other, &more).lost.is_empty());
-    assert!(store.reaches(ContentId::of(&other), &[ContentId::of(&more)]).unwrap());
+    assert!(store.can_rebuild(ContentId::of(&other), &[ContentId::of(&more)]).unwrap());
     let most = noise(10_001, 11);
     assert_eq!(wholly(&*store, "s", b"/most", &most, &more).lost, [0]);
-    assert!(!store.reaches(ContentId::of(&most), &[ContentId::of(&more)]).unwrap());
+    assert!(!store.can_rebuild(ContentId::of(&most), &[ContentId::of(&more)]).unwrap());
 }
 
 /// A file that replaces another one, with an edit on the way.
 fn moved_over_another(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let (source, target) = (noise(2000, 8), noise(2000, 9));
     let mut result = source.clone();
     result[100] ^= 1;
     let moved =
-        Touched { moved_from: Some(b"/a".to_vec()), ..touched(b"/b", side(&target, 0o644), side(&result, 0o644)) };
+        FileChange { moved_from: Some(b"/a".to_vec()), ..touched(b"/b", side(&target, 0o644), side(&result, 0o644)) };
     let left = touched(b"/a", side(&source, 0o644), None);
-    let swaps = [Swap { at: 100, old: &source[100..101], new: &result[100..101] }];
-    let changes = [Change { old: Some(&target), ..from(&source, &swaps) }, Change::default()];
+    let swaps = [ByteReplacement { at: 100, old: &source[100..101], new: &result[100..101] }];
+    let changes = [ChangeContent { old_bytes: Some(&target), ..from(&source, &swaps) }, ChangeContent::default()];
     let entered = store.log(&operation("s", vec![moved, left]), &changes, &[]).unwrap();
     let id = ContentId::of(&result);
-    assert_eq!(entered.loose, [id]);
+    assert_eq!(entered.unstored, [id]);
     assert_eq!(store.content(ContentId::of(&target), &[]).unwrap().as_ref(), Some(&target));
     assert_eq!(store.content(ContentId::of(&source), &[(id, &result)]).unwrap().as_ref(), Some(&source));
 }
 
 fn secrets(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let (before, after) = (b"token=1".to_vec(), b"token=2".to_vec());
-    let operation =
-        Operation { kept: false, ..operation("s", vec![touched(PATH, side(&before, 0o600), side(&after, 0o600))]) };
-    let entered = store.log(&operation, &[from(&before, &[Swap { at: 6, old: b"1", new: b"2" }])], &[]).unwrap();
-    assert!(entered.loose.is_empty());
+    let operation = Operation {
+        keeps_content: false,
+        ..operation("s", vec![touched(PATH, side(&before, 0o600), side(&after, 0o600))])
+    };
+    let entered =
+        store.log(&operation, &[from(&before, &[ByteReplacement { at: 6, old: b"1", new: b"2" }])], &[]).unwrap();
+    assert!(entered.unstored.is_empty());
     let id = ContentId::of(&before);
-    assert!(!store.reaches(id, &[ContentId::of(&after)]).unwrap());
+    assert!(!store.can_rebuild(id, &[ContentId::of(&after)]).unwrap());
     assert_eq!(store.content(id, &[(ContentId::of(&after), &after)]).unwrap(), None);
 }
 
 fn freeing(open: Open<'_>) {
-    let store = open(Limits::default());
+    let store = open(HistoryLimits::default());
     let bodies: Vec<_> = (0..20).map(|seed| noise(20_000, 100 + seed)).collect();
     for pair in bodies.windows(2) {
-        store.record("s", PATH, &record(&pair[0], &[]), &Body::Bytes(&pair[0])).unwrap();
+        store.record("s", PATH, &record(&pair[0], &[]), &VersionBody::Bytes(&pair[0])).unwrap();
         wholly(&*store, "s", PATH, &pair[0], &pair[1]);
     }
-    assert!(store.reaches(ContentId::of(&bodies[0]), &[]).unwrap());
-    assert_eq!(store.free(Leave { days: Some(1000), bytes: None }).unwrap().operations, 0);
-    let freed = store.free(Leave { days: None, bytes: Some(200_000) }).unwrap();
+    assert!(store.can_rebuild(ContentId::of(&bodies[0]), &[]).unwrap());
+    assert_eq!(store.collect_garbage(Retention { days: Some(1000), bytes: None }).unwrap().operations, 0);
+    let freed = store.collect_garbage(Retention { days: None, bytes: Some(200_000) }).unwrap();
     assert!(freed.contents > 0 && freed.bytes > 0 && freed.operations == 0, "{freed:?}");
     // The dropped content is the oldest, and is not claimed any more.
-    let claimed: Vec<bool> = bodies.iter().map(|body| store.reaches(ContentId::of(body), &[]).unwrap()).collect();
+    let claimed: Vec<bool> = bodies.iter().map(|body| store.can_rebuild(ContentId::of(body), &[]).unwrap()).collect();
     assert!(claimed.is_sorted() && !claimed[0] && claimed[18], "{claimed:?}");
     for (body, claimed) in bodies.iter().zip(claimed) {
         assert_eq!(store.content(ContentId::of(body), &[]).unwrap().is_some(), claimed);
     }
-    assert_eq!(store.operations(&Filter { limit: 99, ..Filter::default() }).unwrap().len(), 19);
+    assert_eq!(store.operations(&OperationFilter { limit: 99, ..OperationFilter::default() }).unwrap().len(), 19);
 }
 
 /// The log and its contents are bounded; numbers continue.
 pub(crate) fn limits(open: Open<'_>) {
-    let store = open(Limits { operations: 100, total: 400_000, ..Limits::default() });
+    let store = open(HistoryLimits { operations: 100, total: 400_000, ..HistoryLimits::default() });
     let bodies: Vec<_> = (0..400).map(|seed| noise(5000, 3000 + seed)).collect();
     for (number, pair) in bodies.windows(2).enumerate() {
         let entered = wholly(&*store, "s", PATH, &pair[0], &pair[1]);
         assert_eq!(entered.id.number, number as u64 + 1);
     }
-    store.free(Leave::default()).unwrap();
-    let all = store.operations(&Filter { limit: 1000, ..Filter::default() }).unwrap();
+    store.collect_garbage(Retention::default()).unwrap();
+    let all = store.operations(&OperationFilter { limit: 1000, ..OperationFilter::default() }).unwrap();
     assert_eq!((all.len(), all[0].id.number), (100, 399));
     // The newest can be rebuilt from the current file; those whose changes were dropped are not claimed.
     let last = ContentId::of(bodies.last().unwrap());
     let reached = all.iter().filter(|logged| {
         let before = logged.operation.files[0].before.unwrap().content;
         let bytes = store.content(before, &[(last, bodies.last().unwrap())]).unwrap();
-        assert_eq!(bytes.is_some(), store.reaches(before, &[last]).unwrap());
+        assert_eq!(bytes.is_some(), store.can_rebuild(before, &[last]).unwrap());
         bytes.is_some()
     });
     let reached = reached.count();

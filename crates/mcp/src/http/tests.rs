@@ -1,10 +1,10 @@
 //! The HTTP server, tested with raw bytes over real sockets, as no well-behaved client sends them.
 #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
-use super::{Door, Limits, Token, listen};
-use crate::Options;
-use crate::server::Server;
-use emendate::{Caller, Config, Engine, State, profile};
+use super::{BearerToken, HttpLimits, HttpListener, listen};
+use crate::ServerOptions;
+use crate::server::McpServer;
+use emendate::{CallContext, Config, Engine, StateLocation, profile};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -26,22 +26,23 @@ struct Bed {
     server: JoinHandle<std::io::Result<()>>,
 }
 
-fn patient() -> Limits {
-    Limits { head: NEVER, body: NEVER, patience: NEVER, ..Limits::default() }
+fn patient() -> HttpLimits {
+    HttpLimits { head: NEVER, body: NEVER, write_timeout: NEVER, ..HttpLimits::default() }
 }
 
 impl Bed {
-    fn new(limits: Limits) -> Bed {
+    fn new(limits: HttpLimits) -> Bed {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a.txt"), "one\ntwo\n").unwrap();
-        let engine = Engine::open(&[root.path().to_owned()], State::Memory, Config::default()).unwrap();
-        let options = Options { profile: profile("full").unwrap(), structured: false };
+        let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default()).unwrap();
+        let options = ServerOptions { profile: profile("full").unwrap(), structured: false };
         let origins = ["https://app.example".to_owned()];
-        let (door, made) = Door::open("0", Some(Token::new(SECRET).unwrap()), &[], &origins).unwrap();
+        let (door, made) = HttpListener::open("0", Some(BearerToken::new(SECRET).unwrap()), &[], &origins).unwrap();
         assert!(made.is_none());
         let port = door.address.port();
         let (stop, stopped) = mpsc::channel(2);
-        let server = tokio::spawn(listen(Server::new(engine, Caller::default(), options), door, limits, stopped));
+        let server =
+            tokio::spawn(listen(McpServer::new(engine, CallContext::default(), options), door, limits, stopped));
         Bed { root, port, stop, server }
     }
 
@@ -188,7 +189,7 @@ async fn there_is_one_place_and_sessions_beneath_it() {
 
 #[tokio::test]
 async fn a_body_has_a_limit_however_it_comes() {
-    let bed = Bed::new(Limits { bytes: 10_000, ..patient() });
+    let bed = Bed::new(HttpLimits { bytes: 10_000, ..patient() });
     let said = bed.talk(bed.head("Content-Length: 10001\r\n\r\n").as_bytes()).await;
     assert_eq!(status(&said), "413", "nothing of it was sent: {said}");
     let mut chunked = bed.head("Transfer-Encoding: chunked\r\n\r\n");
@@ -205,7 +206,7 @@ async fn a_body_has_a_limit_however_it_comes() {
 
 #[tokio::test]
 async fn who_is_slow_is_not_waited_for() {
-    let bed = Bed::new(Limits { head: SOON, ..patient() });
+    let bed = Bed::new(HttpLimits { head: SOON, ..patient() });
     // The server closes: otherwise nothing here would ever end.
     assert_eq!(bed.talk(b"").await, "");
     assert!(["", "408"].contains(&status(&bed.talk(b"POST /mcp HTTP/1.1\r\nHost: loc").await)));
@@ -213,7 +214,7 @@ async fn who_is_slow_is_not_waited_for() {
     while status(&bed.ask("tools/list", json!({}), ("", "")).await) != "200" {}
     bed.stop.send(()).await.unwrap();
     bed.server.await.unwrap().unwrap();
-    let bed = Bed::new(Limits { body: SOON, ..patient() });
+    let bed = Bed::new(HttpLimits { body: SOON, ..patient() });
     let begun = bed.head("Content-Length: 100\r\n\r\n{\"jsonrpc\"");
     assert_eq!(status(&bed.talk(begun.as_bytes()).await), "408");
     bed.end().await;
@@ -221,7 +222,7 @@ async fn who_is_slow_is_not_waited_for() {
 
 #[tokio::test]
 async fn slow_strangers_do_not_keep_others_out() {
-    let bed = Bed::new(Limits { strangers: 3, ..patient() });
+    let bed = Bed::new(HttpLimits { unauthenticated_connections: 3, ..patient() });
     let mut slow = Vec::new();
     for _ in 0..50 {
         let mut stream = bed.connect().await;
@@ -238,7 +239,7 @@ async fn slow_strangers_do_not_keep_others_out() {
 
 #[tokio::test]
 async fn who_takes_no_answer_gives_his_place_back() {
-    let bed = Bed::new(Limits { guests: 1, patience: SOON, ..patient() });
+    let bed = Bed::new(HttpLimits { connections: 1, write_timeout: SOON, ..patient() });
     std::fs::write(bed.root.path().join("a.txt"), "a line of some length, so that answers are long\n".repeat(1500))
         .unwrap();
     let read = json!({ "name": "read", "arguments": { "file_path": bed.path("a.txt") } });
@@ -255,7 +256,7 @@ async fn who_takes_no_answer_gives_his_place_back() {
 
 #[tokio::test]
 async fn places_are_limited_and_given_back() {
-    let bed = Bed::new(Limits { guests: 1, sessions: 1, ..patient() });
+    let bed = Bed::new(HttpLimits { connections: 1, sessions: 1, ..patient() });
     let mut first = bed.connect().await;
     let keeping = bed.modern("tools/list", json!({})).replace("Connection: close\r\n", "");
     first.write_all(keeping.as_bytes()).await.unwrap();

@@ -4,42 +4,45 @@ use data_encoding::BASE64URL_NOPAD;
 use emendate::core::{Code, Error, Result};
 
 /// Minimum characters of a token; shorter ones could be guessed.
-const LEAST: usize = 16;
+const TOKEN_CHARS_MIN: usize = 16;
 
 /// A bearer token. Only its hash is kept, and hashes are compared in constant time.
 #[derive(Clone)]
-pub struct Token(blake3::Hash);
+pub struct BearerToken(blake3::Hash);
 
-impl Token {
+impl BearerToken {
     /// Creates a chosen token; blanks and line ends around it are ignored.
     ///
     /// Errors: `call.invalid` if it is too short, or invalid in a header.
-    pub fn new(text: &str) -> Result<Token> {
+    pub fn new(text: &str) -> Result<BearerToken> {
         let text = text.trim();
         let wrong = |what: String| {
             Error::new(Code::CallInvalid, what)
                 .next("Use e.g. what `openssl rand -hex 32` prints, or leave it out: then one is made.")
         };
-        if text.len() < LEAST {
-            return Err(wrong(format!("A token has at least {LEAST} characters; this one has {}.", text.len())));
+        if text.len() < TOKEN_CHARS_MIN {
+            return Err(wrong(format!(
+                "A token has at least {TOKEN_CHARS_MIN} characters; this one has {}.",
+                text.len()
+            )));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(wrong("A token consists of ASCII characters without blanks.".to_owned()));
         }
-        Ok(Token(blake3::hash(text.as_bytes())))
+        Ok(BearerToken(blake3::hash(text.as_bytes())))
     }
 
     /// Generates a token; also returns its text.
     ///
     /// Errors: `io.failed` if the system has no random numbers.
-    pub fn random() -> Result<(Token, String)> {
+    pub fn random() -> Result<(BearerToken, String)> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| {
             Error::new(Code::IoFailed, format!("The system gives no random numbers: {error}."))
                 .next("Give a token of your own.")
         })?;
         let text = BASE64URL_NOPAD.encode(&bytes);
-        Ok((Token::new(&text)?, text))
+        Ok((BearerToken::new(&text)?, text))
     }
 
     /// True when the value of an `Authorization` header carries it.
@@ -52,24 +55,24 @@ impl Token {
 
 #[cfg(test)]
 mod tests {
-    use super::Token;
+    use super::BearerToken;
 
     #[test]
     fn only_the_token_itself_opens() {
-        let (token, text) = Token::random().unwrap();
+        let (token, text) = BearerToken::random().unwrap();
         let opens = |header: &str| token.is_in(header.as_bytes());
         assert!(opens(&format!("Bearer {text}")) && opens(&format!("bearer  {text} ")));
         for wrong in ["", "Bearer", "Bearer ", &text, &format!("Basic {text}"), &format!("Bearer {text}x")] {
             assert!(!opens(wrong), "{wrong}");
         }
-        assert!(!opens(&format!("Bearer {}", &text[1..])) && Token::random().unwrap().1 != text);
+        assert!(!opens(&format!("Bearer {}", &text[1..])) && BearerToken::random().unwrap().1 != text);
     }
 
     #[test]
     fn a_weak_one_is_refused() {
         for weak in ["", "short", "fifteen-letters", "with a blank inside it", "nicht-ganz-geheim-für-uns"] {
-            assert!(Token::new(weak).is_err(), "{weak}");
+            assert!(BearerToken::new(weak).is_err(), "{weak}");
         }
-        assert!(Token::new(" sixteen-letters!\n").unwrap().is_in(b"Bearer sixteen-letters!"));
+        assert!(BearerToken::new(" sixteen-letters!\n").unwrap().is_in(b"Bearer sixteen-letters!"));
     }
 }

@@ -3,14 +3,14 @@
 /// An affine map: a, b, c, d, e, f of the PDF specification.
 type Matrix = [f64; 6];
 
-const ONE: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+const IDENTITY: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 /// Maximum depth of saved states.
-const DEEPEST: usize = 200;
+const SAVED_STATES_MAX: usize = 200;
 /// Maximum bytes of text per page.
-const MOST: usize = 4 << 20;
+const PAGE_TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Composes two maps: first `a`, then `b`.
-fn both(a: Matrix, b: Matrix) -> Matrix {
+fn compose(a: Matrix, b: Matrix) -> Matrix {
     [
         a[0] * b[0] + a[1] * b[2],
         a[0] * b[1] + a[1] * b[3],
@@ -22,7 +22,7 @@ fn both(a: Matrix, b: Matrix) -> Matrix {
 }
 
 /// The text of a page in the order of drawing, with line ends and spaces where the position jumps.
-pub(super) struct Lines {
+pub(super) struct PageText {
     out: String,
     page: Matrix,
     saved: Vec<Matrix>,
@@ -36,13 +36,13 @@ pub(super) struct Lines {
     reach: f64,
 }
 
-impl Default for Lines {
-    fn default() -> Lines {
-        Lines {
+impl Default for PageText {
+    fn default() -> PageText {
+        PageText {
             out: String::new(),
-            page: ONE,
+            page: IDENTITY,
             saved: Vec::new(),
-            line: ONE,
+            line: IDENTITY,
             size: 1.0,
             leading: 0.0,
             moved: true,
@@ -52,9 +52,9 @@ impl Default for Lines {
     }
 }
 
-impl Lines {
+impl PageText {
     pub(super) fn save(&mut self) {
-        if self.saved.len() < DEEPEST {
+        if self.saved.len() < SAVED_STATES_MAX {
             self.saved.push(self.page);
         }
     }
@@ -64,11 +64,11 @@ impl Lines {
     }
 
     pub(super) fn transform(&mut self, by: Matrix) {
-        self.page = both(by, self.page);
+        self.page = compose(by, self.page);
     }
 
     pub(super) fn begin(&mut self) {
-        self.set(ONE);
+        self.set(IDENTITY);
     }
 
     pub(super) fn set(&mut self, to: Matrix) {
@@ -85,7 +85,7 @@ impl Lines {
     }
 
     pub(super) fn step(&mut self, x: f64, y: f64) {
-        self.set(both([1.0, 0.0, 0.0, 1.0, x, y], self.line));
+        self.set(compose([1.0, 0.0, 0.0, 1.0, x, y], self.line));
     }
 
     pub(super) fn next(&mut self) {
@@ -103,10 +103,10 @@ impl Lines {
     }
 
     pub(super) fn show(&mut self, text: &str) {
-        if text.is_empty() || self.out.len() + text.len() > MOST {
+        if text.is_empty() || self.out.len() + text.len() > PAGE_TEXT_BYTES_MAX {
             return;
         }
-        let place = both(self.line, self.page);
+        let place = compose(self.line, self.page);
         let (x, y) = (place[4], place[5]);
         let size = (place[2].hypot(place[3]) * self.size).abs().max(0.001);
         if self.moved {

@@ -1,27 +1,27 @@
 //! Explains why a document does not conform, with a path to each violation; visits only what does not fit.
 
-use super::keyword::{Constant, Keyword, RuleId, Types};
-use super::refer::pointer_name;
-use super::valid::{Beyond, Run, types_of};
-use super::{MOST_LISTED, Violation};
-use crate::document::{Document, Id, Member, Object, Value};
+use super::keyword::{Constant, Keyword, RuleId, TypeSet};
+use super::reference::pointer_name;
+use super::validate::{BudgetExceeded, Validation, types_of};
+use super::{VIOLATIONS_MAX, Violation};
+use crate::document::{Document, Id, Object, ObjectMember, Value};
 
 /// Maximum number of constants, names and types in one message.
-const LISTED: usize = 12;
+const LISTED_NAMES_MAX: usize = 12;
 /// Maximum characters of a value in a message.
-const SHOWN: usize = 60;
+const SHOWN_CHARS_MAX: usize = 60;
 
 /// One step of a JSON pointer.
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum PointerStep<'a> {
     Name(&'a str),
     Item(usize),
 }
 
 /// Collects violations.
-struct Told<'r, 'a> {
-    run: &'r mut Run<'a>,
-    path: Vec<Step<'a>>,
+struct Explainer<'r, 'a> {
+    run: &'r mut Validation<'a>,
+    path: Vec<PointerStep<'a>>,
     /// Prefix of the pointers.
     document: &'r str,
     out: Vec<Violation>,
@@ -29,27 +29,27 @@ struct Told<'r, 'a> {
 }
 
 /// Adds the violations of a document that does not fit; returns true if not all are listed.
-pub(super) fn explain(run: &mut Run<'_>, root: Id, name: &str, out: &mut Vec<Violation>) -> bool {
-    let mut told = Told { run, path: Vec::new(), document: name, out: std::mem::take(out), more: false };
+pub(super) fn explain(run: &mut Validation<'_>, root: Id, name: &str, out: &mut Vec<Violation>) -> bool {
+    let mut told = Explainer { run, path: Vec::new(), document: name, out: std::mem::take(out), more: false };
     let before = told.out.len();
     // If the steps run out, the violations so far are kept, and the list counts as incomplete.
     let cut = told.rule(0, root).is_err();
     if told.out.len() == before {
-        told.say(root, "it does not fit the schema", "schema");
+        told.report(root, "it does not fit the schema", "schema");
     }
     let more = told.more || cut;
     *out = told.out;
     more
 }
 
-impl<'a> Told<'_, 'a> {
-    fn say(&mut self, id: Id, what: impl Into<String>, kind: &str) {
+impl<'a> Explainer<'_, 'a> {
+    fn report(&mut self, id: Id, what: impl Into<String>, kind: &str) {
         let at = self.run.document.at(id);
-        self.say_at(at, what, kind);
+        self.report_at(at, what, kind);
     }
 
-    fn say_at(&mut self, at: usize, what: impl Into<String>, kind: &str) {
-        if self.out.len() >= MOST_LISTED {
+    fn report_at(&mut self, at: usize, what: impl Into<String>, kind: &str) {
+        if self.out.len() >= VIOLATIONS_MAX {
             self.more = true;
             return;
         }
@@ -57,12 +57,12 @@ impl<'a> Told<'_, 'a> {
         let (mut pointer, mut general) = (self.document.to_owned(), String::new());
         for step in &self.path {
             match step {
-                Step::Name(name) => {
+                PointerStep::Name(name) => {
                     let name = pointer_name(name);
                     pointer.extend(["/", &name]);
                     general.extend(["/", &name]);
                 }
-                Step::Item(nth) => {
+                PointerStep::Item(nth) => {
                     pointer.extend(["/", &nth.to_string()]);
                     general.push_str("/*");
                 }
@@ -75,7 +75,7 @@ impl<'a> Told<'_, 'a> {
         self.out.push(Violation { at, pointer, what, kind });
     }
 
-    fn inside(&mut self, step: Step<'a>, rule: RuleId, id: Id) -> Result<(), Beyond> {
+    fn inside(&mut self, step: PointerStep<'a>, rule: RuleId, id: Id) -> Result<(), BudgetExceeded> {
         self.path.push(step);
         let done = self.rule(rule, id);
         self.path.pop();
@@ -83,8 +83,8 @@ impl<'a> Told<'_, 'a> {
     }
 
     /// Reports violations of a rule; nothing if the value fits.
-    fn rule(&mut self, rule: RuleId, id: Id) -> Result<(), Beyond> {
-        if self.out.len() >= MOST_LISTED {
+    fn rule(&mut self, rule: RuleId, id: Id) -> Result<(), BudgetExceeded> {
+        if self.out.len() >= VIOLATIONS_MAX {
             self.more = true;
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl<'a> Told<'_, 'a> {
         Ok(())
     }
 
-    fn keyword(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<(), Beyond> {
+    fn keyword(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<(), BudgetExceeded> {
         let value = self.run.document.value(id);
         match keyword {
             Keyword::Ref(to) => return self.rule(*to, id),
@@ -151,22 +151,22 @@ impl<'a> Told<'_, 'a> {
             Keyword::Not(_) => ("not", format!("{shown} is what the schema excludes")),
             _ => ("schema", "it does not fit the schema".to_owned()),
         };
-        self.say(id, what, kind);
+        self.report(id, what, kind);
     }
 
-    fn list(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<(), Beyond> {
+    fn list(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<(), BudgetExceeded> {
         match keyword {
             Keyword::MaxItems(most) => {
-                self.say(id, format!("has {} items; at most {most} are allowed", items.len()), "maxItems");
+                self.report(id, format!("has {} items; at most {most} are allowed", items.len()), "maxItems");
             }
             Keyword::MinItems(least) => {
-                self.say(id, format!("has {} items; at least {least} are needed", items.len()), "minItems");
+                self.report(id, format!("has {} items; at least {least} are needed", items.len()), "minItems");
             }
             Keyword::Unique => {
                 let mut seen = std::collections::HashMap::new();
                 for (nth, item) in items.iter().enumerate() {
-                    if let Some(first) = seen.insert(self.run.document.print(*item), nth) {
-                        self.say(*item, format!("items {first} and {nth} are equal"), "uniqueItems");
+                    if let Some(first) = seen.insert(self.run.document.fingerprint(*item), nth) {
+                        self.report(*item, format!("items {first} and {nth} are equal"), "uniqueItems");
                         break;
                     }
                 }
@@ -176,19 +176,19 @@ impl<'a> Told<'_, 'a> {
                     Some(most) if *least <= 1 => format!("at most {most}"),
                     _ => format!("at least {least}"),
                 };
-                self.say(id, format!("not the right number of items is of the kind asked for: {bound}"), "contains");
+                self.report(id, format!("not the right number of items is of the kind asked for: {bound}"), "contains");
             }
             Keyword::Items { first, rest } => {
                 for (nth, item) in items.iter().enumerate() {
                     let Some(rule) = first.get(nth).copied().or(*rest) else { break };
-                    self.inside(Step::Item(nth), rule, *item)?;
+                    self.inside(PointerStep::Item(nth), rule, *item)?;
                 }
             }
             Keyword::UnevaluatedItems(left) => {
                 let marks = self.run.marks_beside(rule, id)?;
                 for (nth, item) in items.iter().enumerate() {
                     if !marks.has(nth) {
-                        self.inside(Step::Item(nth), *left, *item)?;
+                        self.inside(PointerStep::Item(nth), *left, *item)?;
                     }
                 }
             }
@@ -197,23 +197,23 @@ impl<'a> Told<'_, 'a> {
         Ok(())
     }
 
-    fn object(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, object: &'a Object) -> Result<(), Beyond> {
+    fn object(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, object: &'a Object) -> Result<(), BudgetExceeded> {
         match keyword {
             Keyword::MaxProperties(most) => {
-                self.say(id, format!("has {} members; at most {most} are allowed", object.len()), "maxProperties");
+                self.report(id, format!("has {} members; at most {most} are allowed", object.len()), "maxProperties");
             }
             Keyword::MinProperties(least) => {
-                self.say(id, format!("has {} members; at least {least} are needed", object.len()), "minProperties");
+                self.report(id, format!("has {} members; at least {least} are needed", object.len()), "minProperties");
             }
             Keyword::Required(names) => {
                 for name in names.iter().filter(|name| object.get(name).is_none()) {
-                    self.say(id, format!("\"{name}\" is missing"), "required");
+                    self.report(id, format!("\"{name}\" is missing"), "required");
                 }
             }
             Keyword::DependentRequired(rows) => {
                 for (name, others) in rows.iter().filter(|(name, _)| object.get(name).is_some()) {
                     for other in others.iter().filter(|other| object.get(other).is_none()) {
-                        self.say(id, format!("\"{other}\" is missing; \"{name}\" needs it"), "dependentRequired");
+                        self.report(id, format!("\"{other}\" is missing; \"{name}\" needs it"), "dependentRequired");
                     }
                 }
             }
@@ -240,7 +240,7 @@ impl<'a> Told<'_, 'a> {
                             let known = named.keys().map(String::as_str).collect();
                             self.member(member, &not_allowed(&member.name, known), "additionalProperties");
                         } else {
-                            self.inside(Step::Name(&member.name), rule, member.value)?;
+                            self.inside(PointerStep::Name(&member.name), rule, member.value)?;
                         }
                     }
                 }
@@ -252,7 +252,7 @@ impl<'a> Told<'_, 'a> {
                         if self.is_never(*left) {
                             self.member(member, "is not allowed here", "unevaluatedProperties");
                         } else {
-                            self.inside(Step::Name(&member.name), *left, member.value)?;
+                            self.inside(PointerStep::Name(&member.name), *left, member.value)?;
                         }
                     }
                 }
@@ -263,9 +263,9 @@ impl<'a> Told<'_, 'a> {
     }
 
     /// Reports a violation at the name of a member.
-    fn member(&mut self, member: &'a Member, what: &str, kind: &str) {
-        self.path.push(Step::Name(&member.name));
-        self.say_at(member.at, what, kind);
+    fn member(&mut self, member: &'a ObjectMember, what: &str, kind: &str) {
+        self.path.push(PointerStep::Name(&member.name));
+        self.report_at(member.at, what, kind);
         self.path.pop();
     }
 
@@ -273,7 +273,7 @@ impl<'a> Told<'_, 'a> {
         matches!(self.run.keywords(rule), [Keyword::Never])
     }
 
-    fn one(&mut self, rules: &[RuleId], id: Id) -> Result<(), Beyond> {
+    fn one(&mut self, rules: &[RuleId], id: Id) -> Result<(), BudgetExceeded> {
         let mut fitting = Vec::new();
         for (nth, rule) in rules.iter().enumerate() {
             if self.run.fits(*rule, id)? {
@@ -284,17 +284,17 @@ impl<'a> Told<'_, 'a> {
             return self.alternatives(rules, id);
         }
         let which = fitting.join(" and ");
-        self.say(id, format!("fits alternatives {which} of {}; exactly one may", rules.len()), "oneOf");
+        self.report(id, format!("fits alternatives {which} of {}; exactly one may", rules.len()), "oneOf");
         Ok(())
     }
 
     /// Explains why none of several alternatives fits: by the violations of the closest one, or the types that all
     /// require.
-    fn alternatives(&mut self, rules: &[RuleId], id: Id) -> Result<(), Beyond> {
-        let types = rules.iter().try_fold(Types::default(), |all, rule| Some(all.with(self.wanted(*rule)?)));
+    fn alternatives(&mut self, rules: &[RuleId], id: Id) -> Result<(), BudgetExceeded> {
+        let types = rules.iter().try_fold(TypeSet::default(), |all, rule| Some(all.with(self.wanted(*rule)?)));
         if let Some(types) = types.filter(|types| !types.has_any(types_of(self.run.document.value(id)))) {
             let is = described(self.run.document, id);
-            self.say(id, format!("{is}; expected {}", types.names().join(" or ")), "anyOf");
+            self.report(id, format!("{is}; expected {}", types.names().join(" or ")), "anyOf");
             return Ok(());
         }
         let (before, more) = (self.out.len(), self.more);
@@ -321,13 +321,13 @@ impl<'a> Told<'_, 'a> {
                     self.out.push(violation);
                 }
             }
-            _ => self.say(id, format!("fits none of {} alternatives", rules.len()), "anyOf"),
+            _ => self.report(id, format!("fits none of {} alternatives", rules.len()), "anyOf"),
         }
         Ok(())
     }
 
     /// Returns the types that a rule requires before anything else.
-    fn wanted(&self, rule: RuleId) -> Option<Types> {
+    fn wanted(&self, rule: RuleId) -> Option<TypeSet> {
         let mut rule = rule;
         for _ in 0..8 {
             let keywords = self.run.keywords(rule);
@@ -357,7 +357,7 @@ pub(super) fn shown(document: &Document, id: Id) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let mut cut: String = text.chars().take(SHOWN).collect();
+    let mut cut: String = text.chars().take(SHOWN_CHARS_MAX).collect();
     if cut.len() < text.len() {
         cut.push('…');
     }
@@ -396,9 +396,9 @@ fn sort_by_likeness(names: &mut [&str], to: &str) {
 }
 
 fn cut(names: &[&str]) -> String {
-    let out = names.iter().take(LISTED).copied().collect::<Vec<&str>>().join(", ");
-    if names.len() > LISTED {
-        return format!("{out} and {} more", names.len() - LISTED);
+    let out = names.iter().take(LISTED_NAMES_MAX).copied().collect::<Vec<&str>>().join(", ");
+    if names.len() > LISTED_NAMES_MAX {
+        return format!("{out} and {} more", names.len() - LISTED_NAMES_MAX);
     }
     out
 }

@@ -10,40 +10,40 @@ pub(super) type PatternId = u32;
 
 /// All keywords of one schema object.
 #[derive(Debug, Default)]
-pub(super) struct Rule {
+pub(super) struct SchemaRule {
     pub(super) keywords: Vec<Keyword>,
 }
 
 /// A set of types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Types(u8);
+pub(super) struct TypeSet(u8);
 
 /// Names of the types, one bit each.
-const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
+const TYPE_NAMES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
 
-impl Types {
-    pub(super) const NULL: Types = Types(1);
-    pub(super) const BOOLEAN: Types = Types(2);
-    pub(super) const OBJECT: Types = Types(4);
-    pub(super) const ARRAY: Types = Types(8);
-    pub(super) const NUMBER: Types = Types(16);
-    pub(super) const STRING: Types = Types(32);
-    pub(super) const INTEGER: Types = Types(64);
+impl TypeSet {
+    pub(super) const NULL: TypeSet = TypeSet(1);
+    pub(super) const BOOLEAN: TypeSet = TypeSet(2);
+    pub(super) const OBJECT: TypeSet = TypeSet(4);
+    pub(super) const ARRAY: TypeSet = TypeSet(8);
+    pub(super) const NUMBER: TypeSet = TypeSet(16);
+    pub(super) const STRING: TypeSet = TypeSet(32);
+    pub(super) const INTEGER: TypeSet = TypeSet(64);
 
-    pub(super) fn named(name: &str) -> Option<Types> {
-        TYPES.iter().position(|known| *known == name).map(|nth| Types(1 << nth))
+    pub(super) fn named(name: &str) -> Option<TypeSet> {
+        TYPE_NAMES.iter().position(|known| *known == name).map(|nth| TypeSet(1 << nth))
     }
 
-    pub(super) fn with(self, other: Types) -> Types {
-        Types(self.0 | other.0)
+    pub(super) fn with(self, other: TypeSet) -> TypeSet {
+        TypeSet(self.0 | other.0)
     }
 
-    pub(super) fn has_any(self, other: Types) -> bool {
+    pub(super) fn has_any(self, other: TypeSet) -> bool {
         self.0 & other.0 != 0
     }
 
     pub(super) fn names(self) -> Vec<&'static str> {
-        (0..TYPES.len()).filter(|nth| self.0 & (1 << nth) != 0).map(|nth| TYPES[nth]).collect()
+        (0..TYPE_NAMES.len()).filter(|nth| self.0 & (1 << nth) != 0).map(|nth| TYPE_NAMES[nth]).collect()
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Constant {
 pub(super) enum Keyword {
     /// No value fits.
     Never,
-    Type(Types),
+    Type(TypeSet),
     Enum(Vec<Constant>),
     Const(Constant),
     MultipleOf(Number),

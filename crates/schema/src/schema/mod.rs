@@ -3,44 +3,44 @@
 //! addition.
 
 mod compile;
+mod evaluated;
 mod explain;
 mod keyword;
-mod marks;
 mod pattern;
-mod refer;
+mod reference;
 mod target;
-mod valid;
+mod validate;
 
 use crate::document::Document;
-use crate::{Kind, Place};
-use keyword::Rule;
-use pattern::Pattern;
+use crate::{DataFormat, LineCol};
+use keyword::SchemaRule;
+use pattern::SchemaPattern;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum number of files of a schema, including itself.
-pub const MOST_FILES: usize = 64;
+pub const FILES_MAX: usize = 64;
 /// Maximum number of violations that are listed.
-const MOST_LISTED: usize = 1000;
+const VIOLATIONS_MAX: usize = 1000;
 
 /// Loads the text of a file that a schema refers to, by its path relative to the schema's directory.
 ///
 /// Errors: the reason, as part of a sentence.
-pub type Files<'a> = dyn FnMut(&str) -> Result<String, String> + 'a;
+pub type FileLoader<'a> = dyn FnMut(&str) -> Result<String, String> + 'a;
 
 /// A compiled schema.
 #[derive(Debug)]
 pub struct Schema {
-    rules: Vec<Rule>,
-    patterns: Vec<Pattern>,
+    rules: Vec<SchemaRule>,
+    patterns: Vec<SchemaPattern>,
 }
 
 /// The reason why a schema cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct SchemaError {
     /// Path of the file relative to the schema's directory; empty for the schema itself.
     pub file: String,
     /// Position in that file.
-    pub place: Option<Place>,
+    pub place: Option<LineCol>,
     /// Description, as part of a sentence.
     pub what: String,
 }
@@ -60,33 +60,33 @@ pub struct Violation {
 
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckReport {
     /// Violations in the order of the schema; empty if the document conforms.
     pub violations: Vec<Violation>,
     /// The list of violations is incomplete.
     pub more: bool,
     /// The step budget ran out; `violations` is empty.
-    pub beyond: bool,
+    pub limit_reached: bool,
     /// Patterns that cannot be evaluated because they use look-around or back-references; they count as matching.
-    pub untried: Vec<String>,
+    pub untried_patterns: Vec<String>,
 }
 
 impl Schema {
     /// Compiles a schema in JSON or another supported format. `files` loads the files it refers to.
     ///
     /// Errors: the reason and position.
-    pub fn compile(text: &str, kind: Kind, files: &mut Files<'_>) -> Result<Schema, Broken> {
+    pub fn compile(text: &str, kind: DataFormat, files: &mut FileLoader<'_>) -> Result<Schema, SchemaError> {
         compile::schema(text, kind, files)
     }
 
     /// Checks a document, or each document of a stream.
-    pub fn check(&self, document: &Document) -> Checked {
-        valid::check(self, document)
+    pub fn check(&self, document: &Document) -> CheckReport {
+        validate::check(self, document)
     }
 }
 
 /// Returns the new violations that the old text does not have, wherever they moved within their lists.
-pub fn fresh<'v>(old: &[Violation], new: &'v [Violation]) -> Vec<&'v Violation> {
+pub fn new_violations<'v>(old: &[Violation], new: &'v [Violation]) -> Vec<&'v Violation> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     for violation in old {
         *known.entry(&violation.kind).or_default() += 1;

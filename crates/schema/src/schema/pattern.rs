@@ -6,14 +6,14 @@ use std::sync::OnceLock;
 
 /// A regular expression, compiled on first use.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(super) struct SchemaPattern {
     pub(super) text: String,
     built: OnceLock<Option<Regex>>,
 }
 
-impl Pattern {
-    pub(super) fn new(text: &str) -> Pattern {
-        Pattern { text: text.to_owned(), built: OnceLock::new() }
+impl SchemaPattern {
+    pub(super) fn new(text: &str) -> SchemaPattern {
+        SchemaPattern { text: text.to_owned(), built: OnceLock::new() }
     }
 
     /// Returns the cost of compiling it in steps; 0 if it is compiled. Repetition counts and Unicode classes can make a
@@ -102,7 +102,7 @@ fn escape(
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::SchemaPattern;
 
     #[test]
     fn javascript_patterns() {
@@ -122,7 +122,7 @@ mod tests {
             ("((a{100}){100}){100}", "a", None),
             ("]", "]", Some(true)),
         ] {
-            assert_eq!(Pattern::new(pattern).fits(text), fits, "{pattern}");
+            assert_eq!(SchemaPattern::new(pattern).fits(text), fits, "{pattern}");
         }
     }
 }

@@ -1,26 +1,26 @@
 //! Resolution of references: within the file and to files beside it, never over a network.
 
-use super::compile::{Compiler, Part};
+use super::compile::{Compiler, NodeRef};
 use super::keyword::RuleId;
-use super::refer::{decoded, has_scheme, joined, plain, pointer_names, split};
-use super::{Broken, MOST_FILES};
-use crate::Kind;
+use super::reference::{decoded, has_scheme, joined, normalized, pointer_names, split};
+use super::{FILES_MAX, SchemaError};
+use crate::DataFormat;
 use crate::document::{Id, Value};
 use std::path::Path;
 
 impl Compiler<'_> {
-    pub(super) fn referred(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
+    pub(super) fn referred(&mut self, part: NodeRef, id: Id) -> Result<RuleId, SchemaError> {
         let reference = self.text(part, id)?.to_owned();
         let target = self.target((part.0, id), &reference)?;
         self.number(target)
     }
 
     /// Resolves a dynamic reference: the outermost schema, the one that the check begins with, takes precedence.
-    pub(super) fn referred_dynamically(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
+    pub(super) fn referred_dynamically(&mut self, part: NodeRef, id: Id) -> Result<RuleId, SchemaError> {
         let reference = self.text(part, id)?.to_owned();
         let mut target = self.target((part.0, id), &reference)?;
         let (_, anchor) = split(&reference);
-        let resource = self.files[target.0].within[target.1 as usize];
+        let resource = self.files[target.0].resource_of[target.1 as usize];
         if self.dynamic.get(&(target.0, resource, anchor.clone())) == Some(&target.1)
             && let Some(outer) = self.dynamic.get(&(0, 0, anchor))
         {
@@ -29,10 +29,10 @@ impl Compiler<'_> {
         self.number(target)
     }
 
-    pub(super) fn referred_recursively(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
+    pub(super) fn referred_recursively(&mut self, part: NodeRef, id: Id) -> Result<RuleId, SchemaError> {
         let reference = self.text(part, id)?.to_owned();
         let mut target = self.target((part.0, id), &reference)?;
-        let recursive = |part: Part| match self.document(part).value(part.1) {
+        let recursive = |part: NodeRef| match self.document(part).value(part.1) {
             Value::Object(object) => object
                 .get("$recursiveAnchor")
                 .is_some_and(|it| matches!(self.document(part).value(it.value), Value::Bool(true))),
@@ -46,9 +46,9 @@ impl Compiler<'_> {
     }
 
     /// Returns the part that a reference points to.
-    fn target(&mut self, part: Part, reference: &str) -> Result<Part, Broken> {
+    fn target(&mut self, part: NodeRef, reference: &str) -> Result<NodeRef, SchemaError> {
         let (address, fragment) = split(reference);
-        let resource = self.files[part.0].within[part.1 as usize];
+        let resource = self.files[part.0].resource_of[part.1 as usize];
         let (base, own) = &self.files[part.0].resources[resource as usize];
         let root = if address.is_empty() {
             (part.0, *own)
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         }
         let nowhere = |it: &Self| it.broken(part, format!("it refers to {reference}, and there is no such part"));
         if !fragment.starts_with('/') {
-            let resource = self.files[root.0].within[root.1 as usize];
+            let resource = self.files[root.0].resource_of[root.1 as usize];
             let found = self.anchors.get(&(root.0, resource, fragment));
             return found.map(|id| (root.0, *id)).ok_or_else(|| nowhere(self));
         }
@@ -87,19 +87,21 @@ impl Compiler<'_> {
     }
 
     /// Loads a file beside the one that refers to it.
-    fn file(&mut self, part: Part, address: &str) -> Result<Part, Broken> {
+    fn file(&mut self, part: NodeRef, address: &str) -> Result<NodeRef, SchemaError> {
         let from = &self.files[part.0].path;
         let folder = from.rfind('/').map_or("", |end| &from[..=end]);
         let address = decoded(address);
-        let path = if address.starts_with('/') { plain(&address) } else { plain(&format!("{folder}{address}")) };
+        let path =
+            if address.starts_with('/') { normalized(&address) } else { normalized(&format!("{folder}{address}")) };
         if let Some(known) = self.paths.get(&path) {
             return Ok((*known, self.files[*known].resources[0].1));
         }
-        if self.files.len() >= MOST_FILES {
+        if self.files.len() >= FILES_MAX {
             return Err(self.broken(part, "it refers to more than 64 files"));
         }
-        let text = (self.more)(&path).map_err(|why| self.broken(part, format!("it refers to {path}, and {why}")))?;
-        let kind = Kind::of(Path::new(&path)).unwrap_or(Kind::Json);
+        let text =
+            (self.load_file)(&path).map_err(|why| self.broken(part, format!("it refers to {path}, and {why}")))?;
+        let kind = DataFormat::of(Path::new(&path)).unwrap_or(DataFormat::Json);
         self.add_file(path, text, kind)
     }
 }

@@ -1,25 +1,25 @@
 //! Violations of schemas, and limits that no schema can exceed.
 
-use super::{Checked, Schema, fresh};
-use crate::{Kind, read};
+use super::{CheckReport, Schema, new_violations};
+use crate::{DataFormat, read};
 
 fn none(path: &str) -> Result<String, String> {
     Err(format!("there is no {path}"))
 }
 
-fn check_as(kind: Kind, schema: &str, text: &str) -> Checked {
-    let schema = Schema::compile(schema, Kind::Json, &mut none).unwrap();
+fn check_as(kind: DataFormat, schema: &str, text: &str) -> CheckReport {
+    let schema = Schema::compile(schema, DataFormat::Json, &mut none).unwrap();
     schema.check(&read(kind, text).unwrap())
 }
 
 fn wrong(schema: &str, text: &str) -> Vec<String> {
-    let checked = check_as(Kind::Json, schema, text);
-    assert!(!checked.beyond && !checked.more);
+    let checked = check_as(DataFormat::Json, schema, text);
+    assert!(!checked.limit_reached && !checked.more);
     checked.violations.iter().map(|it| format!("{} {} {}", it.at, it.pointer, it.what)).collect()
 }
 
 fn broken(schema: &str) -> String {
-    let broken = Schema::compile(schema, Kind::Json, &mut none).unwrap_err();
+    let broken = Schema::compile(schema, DataFormat::Json, &mut none).unwrap_err();
     let place = broken.place.map_or(String::new(), |it| format!("{}:{} ", it.line, it.column));
     format!("{}{place}{}", broken.file, broken.what)
 }
@@ -106,9 +106,9 @@ fn references_are_resolved_beside_the_file() {
         Ok(r#"{"$defs": {"n": {"$ref": "more.yaml"}}}"#.to_owned())
             .map(|json| if path.ends_with("yaml") { "type: integer\n".to_owned() } else { json })
     };
-    let schema = Schema::compile(schema, Kind::Json, &mut files).unwrap();
+    let schema = Schema::compile(schema, DataFormat::Json, &mut files).unwrap();
     assert_eq!(asked, ["../common/b.json", "../common/more.yaml"]);
-    let count = |text: &str| schema.check(&read(Kind::Json, text).unwrap()).violations.len();
+    let count = |text: &str| schema.check(&read(DataFormat::Json, text).unwrap()).violations.len();
     assert_eq!(count(r#"{"a": 1, "c": null, "d": true, "e": 2}"#), 0);
     assert_eq!(count(r#"{"a": "1", "c": 0, "d": 0, "e": "2"}"#), 4);
 }
@@ -152,30 +152,30 @@ fn no_schema_takes_many_steps() {
         &|next| format!("{{\"oneOf\": [{next}, {{\"not\": {next}}}]}}"),
         &|next| format!("{{\"allOf\": [{next}], \"unevaluatedProperties\": {next}}}"),
     ] {
-        let checked = check_as(Kind::Json, &chain(60, rule), "{\"a\": 3}");
-        assert!(!checked.beyond && checked.violations.len() < 3);
+        let checked = check_as(DataFormat::Json, &chain(60, rule), "{\"a\": 3}");
+        assert!(!checked.limit_reached && checked.violations.len() < 3);
     }
-    let deep = check_as(Kind::Json, &chain(10_000, &|next| next.to_owned()), "3");
-    assert!(deep.beyond, "the stack is spared");
+    let deep = check_as(DataFormat::Json, &chain(10_000, &|next| next.to_owned()), "3");
+    assert!(deep.limit_reached, "the stack is spared");
     let twice = r##"{"type": ["array", "null"], "allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}"##;
-    let checked = check_as(Kind::Json, twice, &format!("{}3{}", "[".repeat(100), "]".repeat(100)));
-    assert!(!checked.beyond && checked.violations.len() == 1);
-    let own = check_as(Kind::Json, r##"{"$ref": "#"}"##, "3");
-    assert!(!own.beyond && own.violations.is_empty());
+    let checked = check_as(DataFormat::Json, twice, &format!("{}3{}", "[".repeat(100), "]".repeat(100)));
+    assert!(!checked.limit_reached && checked.violations.len() == 1);
+    let own = check_as(DataFormat::Json, r##"{"$ref": "#"}"##, "3");
+    assert!(!own.limit_reached && own.violations.is_empty());
     let many = format!("[{}]", vec!["1"; 200_000].join(","));
-    let checked = check_as(Kind::Json, r#"{"items": {"type": "string"}, "uniqueItems": true}"#, &many);
+    let checked = check_as(DataFormat::Json, r#"{"items": {"type": "string"}, "uniqueItems": true}"#, &many);
     assert!(checked.more && checked.violations.len() == 1000);
     let patterns: Vec<String> = (0..1000).map(|nth| format!("\"(\\\\w{{50}}){{50}}{nth}\": true")).collect();
     let checked =
-        check_as(Kind::Json, &format!("{{\"patternProperties\": {{{}}}}}", patterns.join(", ")), "{\"a\": 1}");
-    assert!(checked.beyond);
+        check_as(DataFormat::Json, &format!("{{\"patternProperties\": {{{}}}}}", patterns.join(", ")), "{\"a\": 1}");
+    assert!(checked.limit_reached);
 }
 
 #[test]
 fn patterns_that_cannot_be_evaluated_count_as_matching() {
     let schema = r#"{"properties": {"a": {"pattern": "^(?!x)"}}, "patternProperties": {"(?=y)": true}, "additionalProperties": false}"#;
-    let checked = check_as(Kind::Json, schema, r#"{"a": "x", "b": 1}"#);
-    assert_eq!((checked.violations.len(), checked.untried.len()), (0, 2));
+    let checked = check_as(DataFormat::Json, schema, r#"{"a": "x", "b": 1}"#);
+    assert_eq!((checked.violations.len(), checked.untried_patterns.len()), (0, 2));
 }
 
 #[test]
@@ -183,25 +183,25 @@ fn yaml_and_toml_specific_values() {
     let schema = r#"{"properties": {"on": true, "debug": {"type": "boolean"}, "name": {"type": "string"}, "at": {"type": "string"},
         "port": {"type": "integer"}, "key": {"enum": ["no"]}, "ref": {"type": "integer"}}, "additionalProperties": false}"#;
     let yaml = "on: push\ndebug: yes\nname: no\nport: 0x50\nkey: no\nref: !Ref a\n";
-    assert_eq!(check_as(Kind::Yaml, schema, yaml).violations, []);
-    let two = check_as(Kind::Yaml, schema, "port: 1\n---\nport: a\n");
+    assert_eq!(check_as(DataFormat::Yaml, schema, yaml).violations, []);
+    let two = check_as(DataFormat::Yaml, schema, "port: 1\n---\nport: a\n");
     assert_eq!((two.violations[0].pointer.as_str(), two.violations[0].at), ("document 2 /port", 18));
     let toml = "debug = true\nport = 1_000\nat = 2026-01-01T00:00:00Z\n";
-    assert_eq!(check_as(Kind::Toml, schema, toml).violations, []);
-    let wrong = check_as(Kind::Toml, schema, "port = 1.5\n[debug]\nx = 1\n");
+    assert_eq!(check_as(DataFormat::Toml, schema, toml).violations, []);
+    let wrong = check_as(DataFormat::Toml, schema, "port = 1.5\n[debug]\nx = 1\n");
     assert_eq!(wrong.violations.iter().map(|it| it.at).collect::<Vec<usize>>(), [11, 7]);
     let merged = "a: &a\n  port: 1\nb:\n  <<: *a\n  name: x\n";
     let schema = format!("{{\"additionalProperties\": {schema}}}");
-    assert_eq!(check_as(Kind::Yaml, &schema, merged).violations, []);
+    assert_eq!(check_as(DataFormat::Yaml, &schema, merged).violations, []);
 }
 
 #[test]
 fn new_violations_are_separated() {
     let schema = r#"{"items": {"type": "object", "required": ["a"], "properties": {"b": {"type": "string"}}}}"#;
-    let violations = |text: &str| check_as(Kind::Json, schema, text).violations;
+    let violations = |text: &str| check_as(DataFormat::Json, schema, text).violations;
     let new = |old: &str, new: &str| {
         let (old, new) = (violations(old), violations(new));
-        fresh(&old, &new).iter().map(|it| format!("{} {}", it.pointer, it.what)).collect::<Vec<String>>()
+        new_violations(&old, &new).iter().map(|it| format!("{} {}", it.pointer, it.what)).collect::<Vec<String>>()
     };
     assert_eq!(new("[{}]", "[{\"a\": 1}, {}]"), [""; 0], "it moved");
     assert_eq!(new("[{}]", "[{}, {}]"), ["/1 \"a\" is missing"]);
@@ -211,9 +211,9 @@ fn new_violations_are_separated() {
 
 #[test]
 fn settings_of_claude_code() {
-    let schema = Schema::compile(crate::SETTINGS, Kind::Json, &mut none).unwrap();
+    let schema = Schema::compile(crate::SETTINGS, DataFormat::Json, &mut none).unwrap();
     let wrong = |text: &str| -> Vec<String> {
-        let checked = schema.check(&read(Kind::Json, text).unwrap());
+        let checked = schema.check(&read(DataFormat::Json, text).unwrap());
         checked.violations.iter().map(|it| format!("{} {}", it.pointer, it.what)).collect()
     };
     let good = r#"{"model": "opus", "permissions": {"allow": ["Bash(npm run test:*)", "Read", "mcp__x__*", "Edit(src/**)", "WebFetch(domain:x.y)"],

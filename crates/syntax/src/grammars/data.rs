@@ -2,23 +2,23 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
-use crate::grammar::{Grammar, Name, Named, Row, code, field, named, text_of};
+use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, field, named, text_of};
 use tree_sitter::Node;
 
 #[cfg(feature = "json")]
 pub(super) static JSON: Grammar = Grammar {
     extensions: &["json", "webmanifest", "geojson", "har"],
-    symbols: &[named("pair", "key", Name::By(unquoted))],
+    symbols: &[named("pair", "key", NameRule::By(unquoted))],
     commas: true,
     ..Grammar::plain("json", || tree_sitter_json::LANGUAGE.into())
 };
 
 /// Returns the key of a pair, without quotes.
 #[cfg(any(feature = "json", feature = "yaml"))]
-fn unquoted<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn unquoted<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let key = node.child_by_field_name("key")?;
     let shown = text_of(key, text).trim_matches(['"', '\'']).to_owned();
-    Some(Named { shown, ..Named::new(key, text) })
+    Some(SymbolName { shown, ..SymbolName::new(key, text) })
 }
 
 #[cfg(feature = "yaml")]
@@ -26,8 +26,8 @@ pub(super) static YAML: Grammar = Grammar {
     extensions: &["yaml", "yml"],
     files: &[".clang-format"],
     containers: &["block_mapping", "block_sequence", "document"],
-    symbols: &[named("block_mapping_pair", "key", Name::By(unquoted))],
-    beyond: Some(crate::beyond::yaml),
+    symbols: &[named("block_mapping_pair", "key", NameRule::By(unquoted))],
+    exceeds_scanner: Some(crate::scanner_limits::yaml),
     ..Grammar::plain("yaml", || tree_sitter_yaml::LANGUAGE.into())
 };
 
@@ -36,30 +36,30 @@ pub(super) static TOML: Grammar = Grammar {
     extensions: &["toml"],
     files: &["Cargo.lock", "poetry.lock", "uv.lock"],
     symbols: &[
-        named("table", "table", Name::By(first_child)),
-        named("table_array_element", "table", Name::By(first_child)),
-        named("pair", "key", Name::By(first_child)),
+        named("table", "table", NameRule::By(first_child)),
+        named("table_array_element", "table", NameRule::By(first_child)),
+        named("pair", "key", NameRule::By(first_child)),
     ],
     ..Grammar::plain("toml", || tree_sitter_toml_ng::LANGUAGE.into())
 };
 
 #[cfg(any(feature = "toml", feature = "nix", feature = "css"))]
-fn first_child<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn first_child<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let name = node.named_child(0)?;
     let shown = text_of(name, text).split_whitespace().collect::<Vec<&str>>().join(" ");
-    Some(Named { shown, ..Named::new(name, text) })
+    Some(SymbolName { shown, ..SymbolName::new(name, text) })
 }
 
 #[cfg(feature = "html")]
 pub(super) static HTML: Grammar = Grammar {
     extensions: &["html", "htm", "xhtml"],
-    symbols: &[named("element", "element", Name::By(with_id))],
+    symbols: &[named("element", "element", NameRule::By(with_id))],
     ..Grammar::plain("html", || tree_sitter_html::LANGUAGE.into())
 };
 
 /// Returns the id of an element that has one.
 #[cfg(feature = "html")]
-fn with_id<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn with_id<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let tag = node.named_child(0).filter(|it| it.kind() == "start_tag")?;
     let mut cursor = tag.walk();
     let attributes = tag.named_children(&mut cursor).filter(|it| it.kind() == "attribute");
@@ -67,7 +67,7 @@ fn with_id<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
         if attribute.named_child(0).is_some_and(|it| text_of(it, text).eq_ignore_ascii_case("id")) {
             let value = attribute.named_child(1)?;
             let shown = format!("#{}", text_of(value, text).trim_matches(['"', '\'']));
-            return Some(Named { shown, ..Named::new(value, text) });
+            return Some(SymbolName { shown, ..SymbolName::new(value, text) });
         }
     }
     None
@@ -77,8 +77,8 @@ fn with_id<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
 pub(super) static CSS: Grammar = Grammar {
     extensions: &["css"],
     symbols: &[
-        named("rule_set", "rule", Name::By(first_child)),
-        named("keyframes_statement", "keyframes", Name::Child("keyframes_name")),
+        named("rule_set", "rule", NameRule::By(first_child)),
+        named("keyframes_statement", "keyframes", NameRule::Child("keyframes_name")),
     ],
     ..Grammar::plain("css", || tree_sitter_css::LANGUAGE.into())
 };
@@ -87,23 +87,23 @@ pub(super) static CSS: Grammar = Grammar {
 pub(super) static MARKDOWN: Grammar = Grammar {
     extensions: &["md", "markdown", "mdx"],
     containers: &["list"],
-    symbols: &[named("section", "section", Name::By(heading))],
+    symbols: &[named("section", "section", NameRule::By(heading))],
     ..Grammar::plain("markdown", || tree_sitter_md::LANGUAGE.into())
 };
 
 #[cfg(feature = "markdown")]
-fn heading<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn heading<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let heading = node.named_child(0).filter(|it| it.kind().ends_with("heading"))?;
     let name = heading.child_by_field_name("heading_content")?;
     let shown = text_of(name, text).trim().to_owned();
-    Some(Named { shown, ..Named::new(name, text) })
+    Some(SymbolName { shown, ..SymbolName::new(name, text) })
 }
 
 #[cfg(feature = "nix")]
 pub(super) static NIX: Grammar = Grammar {
     extensions: &["nix"],
     containers: &["binding_set"],
-    symbols: &[named("binding", "binding", Name::By(first_child))],
+    symbols: &[named("binding", "binding", NameRule::By(first_child))],
     ..Grammar::plain("nix", || tree_sitter_nix::LANGUAGE.into())
 };
 
@@ -111,17 +111,20 @@ pub(super) static NIX: Grammar = Grammar {
 pub(super) static HCL: Grammar = Grammar {
     extensions: &["tf", "tfvars", "hcl"],
     containers: &["body"],
-    symbols: &[named("block", "block", Name::By(labels)), named("attribute", "attribute", Name::Child("identifier"))],
+    symbols: &[
+        named("block", "block", NameRule::By(labels)),
+        named("attribute", "attribute", NameRule::Child("identifier")),
+    ],
     ..Grammar::plain("hcl", || tree_sitter_hcl::LANGUAGE.into())
 };
 
 /// Names `resource "a" "b"` resource.a.b.
 #[cfg(feature = "hcl")]
-fn labels<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn labels<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let mut cursor = node.walk();
     let words = node.named_children(&mut cursor).take_while(|it| matches!(it.kind(), "identifier" | "string_lit"));
     let words: Vec<&str> = words.map(|it| text_of(it, text).trim_matches('"')).collect();
-    Some(Named { shown: words.join("."), ..Named::new(node.named_child(0)?, text) })
+    Some(SymbolName { shown: words.join("."), ..SymbolName::new(node.named_child(0)?, text) })
 }
 
 #[cfg(feature = "make")]
@@ -130,7 +133,7 @@ pub(super) static MAKE: Grammar = Grammar {
     files: &["Makefile", "makefile", "GNUmakefile"],
     containers: &["recipe"],
     symbols: &[
-        named("rule", "rule", Name::Child("targets")),
+        named("rule", "rule", NameRule::Child("targets")),
         field("variable_assignment", "variable"),
         field("define_directive", "define"),
     ],
@@ -142,15 +145,15 @@ pub(super) static SQL: Grammar = Grammar {
     extensions: &["sql", "ddl", "pgsql"],
     containers: &["select_expression"],
     symbols: &[
-        named("create_table", "table", Name::Child("object_reference")),
-        named("create_view", "view", Name::Child("object_reference")),
-        named("create_materialized_view", "view", Name::Child("object_reference")),
-        Row { node: "create_function", kind: "function", name: Name::Child("object_reference"), body: true },
-        named("create_type", "type", Name::Child("object_reference")),
-        named("create_trigger", "trigger", Name::Child("object_reference")),
-        named("create_sequence", "sequence", Name::Child("object_reference")),
-        named("create_index", "index", Name::Child("identifier")),
-        named("create_schema", "schema", Name::Child("identifier")),
+        named("create_table", "table", NameRule::Child("object_reference")),
+        named("create_view", "view", NameRule::Child("object_reference")),
+        named("create_materialized_view", "view", NameRule::Child("object_reference")),
+        SymbolRule { node: "create_function", kind: "function", name: NameRule::Child("object_reference"), body: true },
+        named("create_type", "type", NameRule::Child("object_reference")),
+        named("create_trigger", "trigger", NameRule::Child("object_reference")),
+        named("create_sequence", "sequence", NameRule::Child("object_reference")),
+        named("create_index", "index", NameRule::Child("identifier")),
+        named("create_schema", "schema", NameRule::Child("identifier")),
         field("column_definition", "column"),
     ],
     ..Grammar::plain("sql", || tree_sitter_sequel::LANGUAGE.into())

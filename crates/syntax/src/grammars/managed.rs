@@ -2,7 +2,7 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
-use crate::grammar::{Grammar, Name, Named, Row, code, field, named, text_of};
+use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, field, named, text_of};
 use tree_sitter::Node;
 
 #[cfg(feature = "java")]
@@ -16,7 +16,7 @@ pub(super) static JAVA: Grammar = Grammar {
         field("annotation_type_declaration", "annotation"),
         code("method_declaration", "method"),
         code("constructor_declaration", "constructor"),
-        named("field_declaration", "field", Name::By(declarator_name)),
+        named("field_declaration", "field", NameRule::By(declarator_name)),
     ],
     locals: Some(
         "[(method_declaration) (constructor_declaration) (compact_constructor_declaration) (lambda_expression)] @function
@@ -40,9 +40,9 @@ pub(super) static JAVA: Grammar = Grammar {
 };
 
 #[cfg(feature = "java")]
-fn declarator_name<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn declarator_name<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let name = node.child_by_field_name("declarator")?.child_by_field_name("name")?;
-    Some(Named::new(name, text))
+    Some(SymbolName::new(name, text))
 }
 
 #[cfg(feature = "c-sharp")]
@@ -71,8 +71,8 @@ pub(super) static KOTLIN: Grammar = Grammar {
         field("class_declaration", "class"),
         field("object_declaration", "object"),
         code("function_declaration", "function"),
-        named("property_declaration", "property", Name::Child("variable_declaration")),
-        named("type_alias", "type", Name::Field("type")),
+        named("property_declaration", "property", NameRule::Child("variable_declaration")),
+        named("type_alias", "type", NameRule::Field("type")),
     ],
     ..Grammar::plain("kotlin", || tree_sitter_kotlin_ng::LANGUAGE.into())
 };
@@ -90,8 +90,8 @@ pub(super) static SCALA: Grammar = Grammar {
         code("function_definition", "function"),
         field("function_declaration", "function"),
         field("type_definition", "type"),
-        named("val_definition", "value", Name::Field("pattern")),
-        named("var_definition", "variable", Name::Field("pattern")),
+        named("val_definition", "value", NameRule::Field("pattern")),
+        named("var_definition", "variable", NameRule::Field("pattern")),
     ],
     ..Grammar::plain("scala", || tree_sitter_scala::LANGUAGE.into())
 };
@@ -104,20 +104,20 @@ pub(super) static DART: Grammar = Grammar {
         field("enum_declaration", "enum"),
         field("mixin_declaration", "mixin"),
         field("extension_declaration", "extension"),
-        Row { node: "function_declaration", kind: "function", name: Name::By(signature), body: true },
-        Row { node: "method_declaration", kind: "method", name: Name::By(signature), body: true },
-        named("type_alias", "type", Name::Child("type_identifier")),
+        SymbolRule { node: "function_declaration", kind: "function", name: NameRule::By(signature), body: true },
+        SymbolRule { node: "method_declaration", kind: "method", name: NameRule::By(signature), body: true },
+        named("type_alias", "type", NameRule::Child("type_identifier")),
     ],
     ..Grammar::plain("dart", || tree_sitter_dart::LANGUAGE.into())
 };
 
 /// Returns the name inside the signature, at most a few levels down.
 #[cfg(feature = "dart")]
-fn signature<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn signature<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let mut at = node.child_by_field_name("signature")?;
     for _ in 0..4 {
         if let Some(name) = at.child_by_field_name("name") {
-            return Some(Named::new(name, text));
+            return Some(SymbolName::new(name, text));
         }
         at = at.named_child(0)?;
     }
@@ -129,14 +129,14 @@ pub(super) static ELIXIR: Grammar = Grammar {
     extensions: &["ex", "exs"],
     programs: &["elixir"],
     containers: &["body", "keywords"],
-    symbols: &[named("call", "function", Name::By(elixir_definition))],
+    symbols: &[named("call", "function", NameRule::By(elixir_definition))],
     clauses: true,
     ..Grammar::plain("elixir", || tree_sitter_elixir::LANGUAGE.into())
 };
 
 /// Definitions are calls of `def` and similar macros.
 #[cfg(feature = "elixir")]
-fn elixir_definition<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn elixir_definition<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let kind = match text_of(node.child_by_field_name("target")?, text) {
         "defmodule" => "module",
         "defprotocol" => "protocol",
@@ -152,7 +152,7 @@ fn elixir_definition<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
             None => break,
         }
     }
-    Some(Named { kind: Some(kind), ..Named::new(name, text) })
+    Some(SymbolName { kind: Some(kind), ..SymbolName::new(name, text) })
 }
 
 #[cfg(feature = "haskell")]
@@ -176,19 +176,19 @@ pub(super) static HASKELL: Grammar = Grammar {
         field("newtype", "type"),
         field("type_synomym", "type"),
         field("class", "class"),
-        named("instance", "instance", Name::By(instance)),
+        named("instance", "instance", NameRule::By(instance)),
     ],
     clauses: true,
     ..Grammar::plain("haskell", || tree_sitter_haskell::LANGUAGE.into())
 };
 
 #[cfg(feature = "haskell")]
-fn instance<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn instance<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let name = node.child_by_field_name("name")?;
     let of = node.child_by_field_name("patterns").map_or("", |it| text_of(it, text));
-    Some(Named {
+    Some(SymbolName {
         shown: format!("instance {} {of}", text_of(name, text)),
         prefix: Some(of.to_owned()),
-        ..Named::new(name, text)
+        ..SymbolName::new(name, text)
     })
 }

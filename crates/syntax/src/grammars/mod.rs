@@ -1,7 +1,7 @@
 //! The table of languages.
 
 mod data;
-pub(crate) mod elsewhere;
+pub(crate) mod full_build;
 mod managed;
 mod scripts;
 mod systems;

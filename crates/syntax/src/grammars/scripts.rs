@@ -2,7 +2,7 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
-use crate::grammar::{Grammar, Name, Named, Row, code, field, named, text_of};
+use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, field, named, text_of};
 use tree_sitter::Node;
 
 #[cfg(feature = "bash")]
@@ -19,12 +19,12 @@ pub(super) static BASH: Grammar = Grammar {
 pub(super) static PYTHON: Grammar = Grammar {
     extensions: &["py", "pyi", "pyw"],
     programs: &["python", "pypy"],
-    beyond: Some(crate::beyond::python),
+    exceeds_scanner: Some(crate::scanner_limits::python),
     containers: &["block"],
     symbols: &[
         code("function_definition", "function"),
         field("class_definition", "class"),
-        named("assignment", "variable", Name::By(assigned)),
+        named("assignment", "variable", NameRule::By(assigned)),
     ],
     locals: Some(
         "[(function_definition) (lambda)] @function (class_definition) @class
@@ -48,9 +48,9 @@ pub(super) static PYTHON: Grammar = Grammar {
 
 /// Names `NAME = …`, but not `a.b = …`.
 #[cfg(feature = "python")]
-fn assigned<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn assigned<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let name = node.child_by_field_name("left").filter(|it| it.kind() == "identifier")?;
-    Some(Named::new(name, text))
+    Some(SymbolName::new(name, text))
 }
 
 #[cfg(feature = "javascript")]
@@ -77,7 +77,7 @@ pub(super) static JAVASCRIPT: Grammar = Grammar {
 };
 
 #[cfg(any(feature = "javascript", feature = "typescript"))]
-const JS_SYMBOLS: &[Row] = &[
+const JS_SYMBOLS: &[SymbolRule] = &[
     code("function_declaration", "function"),
     code("generator_function_declaration", "function"),
     field("function_signature", "function"),
@@ -86,10 +86,10 @@ const JS_SYMBOLS: &[Row] = &[
     code("method_definition", "method"),
     field("method_signature", "method"),
     field("abstract_method_signature", "method"),
-    named("field_definition", "field", Name::Field("property")),
+    named("field_definition", "field", NameRule::Field("property")),
     field("public_field_definition", "field"),
-    named("variable_declarator", "variable", Name::By(declared)),
-    named("assignment_expression", "function", Name::By(assigned_function)),
+    named("variable_declarator", "variable", NameRule::By(declared)),
+    named("assignment_expression", "function", NameRule::By(assigned_function)),
     field("interface_declaration", "interface"),
     field("type_alias_declaration", "type"),
     field("enum_declaration", "enum"),
@@ -104,23 +104,23 @@ fn is_function(node: Node<'_>) -> bool {
 
 /// Names `const f = () => …` as a function; another value is a variable.
 #[cfg(any(feature = "javascript", feature = "typescript"))]
-fn declared<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn declared<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let name = node.child_by_field_name("name").filter(|it| it.kind() == "identifier")?;
     let kind = match node.child_by_field_name("value") {
         Some(value) if is_function(value) => Some("function"),
         Some(value) if value.kind() == "class" => Some("class"),
         _ => None,
     };
-    Some(Named { kind, ..Named::new(name, text) })
+    Some(SymbolName { kind, ..SymbolName::new(name, text) })
 }
 
 /// Names `a.b = function …`.
 #[cfg(any(feature = "javascript", feature = "typescript"))]
-fn assigned_function<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn assigned_function<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     node.child_by_field_name("right").filter(|it| is_function(*it))?;
     let left = node.child_by_field_name("left").filter(|it| it.kind() == "member_expression")?;
     let name = left.child_by_field_name("property")?;
-    Some(Named { shown: text_of(left, text).to_owned(), ..Named::new(name, text) })
+    Some(SymbolName { shown: text_of(left, text).to_owned(), ..SymbolName::new(name, text) })
 }
 
 #[cfg(feature = "typescript")]
@@ -168,22 +168,22 @@ pub(super) static RUBY: Grammar = Grammar {
     extensions: &["rb", "rake", "gemspec", "ru"],
     files: &["Gemfile", "Rakefile", "Vagrantfile", "Podfile"],
     programs: &["ruby"],
-    beyond: Some(crate::beyond::ruby),
+    exceeds_scanner: Some(crate::scanner_limits::ruby),
     containers: &["body_statement", "block_body", "then", "statements"],
     symbols: &[
         code("method", "method"),
         code("singleton_method", "method"),
         field("class", "class"),
         field("module", "module"),
-        named("assignment", "constant", Name::By(ruby_constant)),
+        named("assignment", "constant", NameRule::By(ruby_constant)),
     ],
     ..Grammar::plain("ruby", || tree_sitter_ruby::LANGUAGE.into())
 };
 
 #[cfg(feature = "ruby")]
-fn ruby_constant<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn ruby_constant<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let name = node.child_by_field_name("left").filter(|it| it.kind() == "constant")?;
-    Some(Named::new(name, text))
+    Some(SymbolName::new(name, text))
 }
 
 #[cfg(feature = "php")]
@@ -197,7 +197,7 @@ pub(super) static PHP: Grammar = Grammar {
         field("interface_declaration", "interface"),
         field("trait_declaration", "trait"),
         field("enum_declaration", "enum"),
-        named("const_element", "constant", Name::Child("name")),
+        named("const_element", "constant", NameRule::Child("name")),
         field("property_element", "property"),
     ],
     ..Grammar::plain("php", || tree_sitter_php::LANGUAGE_PHP.into())
@@ -210,15 +210,15 @@ pub(super) static LUA: Grammar = Grammar {
     containers: &["block"],
     symbols: &[
         code("function_declaration", "function"),
-        named("assignment_statement", "variable", Name::By(lua_assigned)),
+        named("assignment_statement", "variable", NameRule::By(lua_assigned)),
     ],
     ..Grammar::plain("lua", || tree_sitter_lua::LANGUAGE.into())
 };
 
 #[cfg(feature = "lua")]
-fn lua_assigned<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn lua_assigned<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let names = node.named_child(0).filter(|it| it.named_child_count() == 1)?;
     let value = node.named_child(1)?.named_child(0);
     let kind = value.filter(|it| it.kind() == "function_definition").map(|_| "function");
-    Some(Named { kind, ..Named::new(names.named_child(0)?, text) })
+    Some(SymbolName { kind, ..SymbolName::new(names.named_child(0)?, text) })
 }

@@ -2,7 +2,7 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
-use crate::grammar::{Grammar, Name, Named, Row, code, field, named, text_of};
+use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, field, named, text_of};
 use tree_sitter::Node;
 
 #[cfg(feature = "rust")]
@@ -15,7 +15,7 @@ pub(super) static RUST: Grammar = Grammar {
         field("union_item", "union"),
         field("enum_item", "enum"),
         field("trait_item", "trait"),
-        named("impl_item", "impl", Name::By(implementation)),
+        named("impl_item", "impl", NameRule::By(implementation)),
         field("mod_item", "module"),
         field("const_item", "constant"),
         field("static_item", "static"),
@@ -43,25 +43,25 @@ pub(super) static RUST: Grammar = Grammar {
 
 /// Names `impl Trait for Type`; the paths of members begin with the type.
 #[cfg(feature = "rust")]
-fn implementation<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn implementation<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let kind = node.child_by_field_name("type")?;
     let bare = kind.child_by_field_name("type").unwrap_or(kind);
     let shown = match node.child_by_field_name("trait") {
         Some(of) => format!("impl {} for {}", text_of(of, text), text_of(kind, text)),
         None => format!("impl {}", text_of(kind, text)),
     };
-    Some(Named { shown, prefix: Some(text_of(bare, text).to_owned()), ..Named::new(bare, text) })
+    Some(SymbolName { shown, prefix: Some(text_of(bare, text).to_owned()), ..SymbolName::new(bare, text) })
 }
 
 #[cfg(any(feature = "c", feature = "cpp"))]
-const C_SYMBOLS: &[Row] = &[
-    Row { node: "function_definition", kind: "function", name: Name::Declarator, body: true },
-    named("declaration", "declaration", Name::By(prototype)),
-    named("struct_specifier", "struct", Name::By(with_body)),
-    named("union_specifier", "union", Name::By(with_body)),
-    named("enum_specifier", "enum", Name::By(with_body)),
-    named("class_specifier", "class", Name::By(with_body)),
-    named("type_definition", "type", Name::Declarator),
+const C_SYMBOLS: &[SymbolRule] = &[
+    SymbolRule { node: "function_definition", kind: "function", name: NameRule::Declarator, body: true },
+    named("declaration", "declaration", NameRule::By(prototype)),
+    named("struct_specifier", "struct", NameRule::By(with_body)),
+    named("union_specifier", "union", NameRule::By(with_body)),
+    named("enum_specifier", "enum", NameRule::By(with_body)),
+    named("class_specifier", "class", NameRule::By(with_body)),
+    named("type_definition", "type", NameRule::Declarator),
     field("alias_declaration", "type"),
     field("namespace_definition", "namespace"),
     field("preproc_def", "macro"),
@@ -70,7 +70,7 @@ const C_SYMBOLS: &[Row] = &[
 
 /// Names a declaration of a function, or of a variable outside of functions.
 #[cfg(any(feature = "c", feature = "cpp"))]
-fn prototype<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn prototype<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let mut at = node.child_by_field_name("declarator")?;
     let mut kind = "variable";
     loop {
@@ -79,16 +79,16 @@ fn prototype<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
         }
         match at.child_by_field_name("declarator") {
             Some(inner) => at = inner,
-            None => return Some(Named { kind: Some(kind), ..Named::new(at, text) }),
+            None => return Some(SymbolName { kind: Some(kind), ..SymbolName::new(at, text) }),
         }
     }
 }
 
 /// Names a type where it is defined, not where it is used.
 #[cfg(any(feature = "c", feature = "cpp"))]
-fn with_body<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn with_body<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     node.child_by_field_name("body")?;
-    node.child_by_field_name("name").map(|it| Named::new(it, text))
+    node.child_by_field_name("name").map(|it| SymbolName::new(it, text))
 }
 
 #[cfg(feature = "c")]
@@ -126,7 +126,7 @@ pub(super) static GO: Grammar = Grammar {
     containers: &["statement_list"],
     symbols: &[
         code("function_declaration", "function"),
-        Row { node: "method_declaration", kind: "method", name: Name::By(method), body: true },
+        SymbolRule { node: "method_declaration", kind: "method", name: NameRule::By(method), body: true },
         field("type_spec", "type"),
         field("type_alias", "type"),
         field("const_spec", "constant"),
@@ -151,12 +151,12 @@ pub(super) static GO: Grammar = Grammar {
 
 /// Names a method as a member of its receiver's type.
 #[cfg(feature = "go")]
-fn method<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn method<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let receiver = text_of(node.child_by_field_name("receiver")?, text);
     let bare = receiver.split('[').next().unwrap_or(receiver);
     let owner = bare.trim_end_matches([')', ' ']).rsplit(['(', ' ', '*']).next().unwrap_or_default().to_owned();
     let name = node.child_by_field_name("name")?;
-    Some(Named { owner: Some(owner), ..Named::new(name, text) })
+    Some(SymbolName { owner: Some(owner), ..SymbolName::new(name, text) })
 }
 
 #[cfg(feature = "swift")]
@@ -164,11 +164,11 @@ pub(super) static SWIFT: Grammar = Grammar {
     extensions: &["swift"],
     containers: &["statements"],
     symbols: &[
-        named("class_declaration", "type", Name::By(swift_type)),
+        named("class_declaration", "type", NameRule::By(swift_type)),
         field("protocol_declaration", "protocol"),
         code("function_declaration", "function"),
         field("protocol_function_declaration", "function"),
-        Row { node: "init_declaration", kind: "initializer", name: Name::Child("init"), body: true },
+        SymbolRule { node: "init_declaration", kind: "initializer", name: NameRule::Child("init"), body: true },
         field("typealias_declaration", "type"),
         field("property_declaration", "property"),
     ],
@@ -177,15 +177,15 @@ pub(super) static SWIFT: Grammar = Grammar {
 
 /// Names classes, structs, enums and extensions, which share one node kind; the keyword determines the symbol's kind.
 #[cfg(feature = "swift")]
-fn swift_type<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+fn swift_type<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
     let name = node.child_by_field_name("name")?;
     let word = node.child_by_field_name("declaration_kind").map_or("", |it| it.kind());
     let kind = ["class", "struct", "enum", "actor", "extension"].into_iter().find(|it| *it == word).unwrap_or("type");
-    let found = Named { kind: Some(kind), ..Named::new(name, text) };
+    let found = SymbolName { kind: Some(kind), ..SymbolName::new(name, text) };
     if kind != "extension" {
         return Some(found);
     }
-    Some(Named { shown: format!("extension {}", found.shown), prefix: Some(found.shown), ..found })
+    Some(SymbolName { shown: format!("extension {}", found.shown), prefix: Some(found.shown), ..found })
 }
 
 #[cfg(feature = "zig")]
@@ -193,8 +193,8 @@ pub(super) static ZIG: Grammar = Grammar {
     extensions: &["zig", "zon"],
     symbols: &[
         code("function_declaration", "function"),
-        named("variable_declaration", "constant", Name::Child("identifier")),
-        Row { node: "test_declaration", kind: "test", name: Name::Child("string"), body: true },
+        named("variable_declaration", "constant", NameRule::Child("identifier")),
+        SymbolRule { node: "test_declaration", kind: "test", name: NameRule::Child("string"), body: true },
     ],
     ..Grammar::plain("zig", || tree_sitter_zig::LANGUAGE.into())
 };

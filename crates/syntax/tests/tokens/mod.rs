@@ -2,10 +2,10 @@
 
 #![allow(dead_code, reason = "a test and a program use different parts")]
 
-use emendate_syntax::{Language, Limits, parse};
+use emendate_syntax::{Language, ParseLimits, parse};
 
 /// Limits of a parse, sufficient for a random text.
-pub(crate) const LIMITS: Limits = Limits { bytes: 1 << 20, steps: 4_000, millis: 100, stack: usize::MAX };
+pub(crate) const LIMITS: ParseLimits = ParseLimits { bytes: 1 << 20, steps: 4_000, millis: 100, stack: usize::MAX };
 
 /// Starts and ends of constructs for which scanners keep state.
 const SHAPES: &[&str] = &[
@@ -214,5 +214,5 @@ pub(crate) fn ask(language: Language, text: &str) {
     }
     // As if after an edit in the middle.
     let middle = (text.len() / 2..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let _ = parsed.again(&format!("{}{{\u{e0001}{}", &text[..middle], &text[middle..]), LIMITS);
+    let _ = parsed.reparse(&format!("{}{{\u{e0001}{}", &text[..middle], &text[middle..]), LIMITS);
 }

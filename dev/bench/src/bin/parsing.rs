@@ -9,7 +9,7 @@
     reason = "a measurement reads the clock, prints what it found and may stop at the first fault"
 )]
 
-use emendate::{Apart, Caller, Config, Engine, State, answer_questions};
+use emendate::{CallContext, Config, Engine, ParserIsolation, StateLocation, answer_questions};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,8 +33,9 @@ fn main() {
             let there = folder.path().join("there.py");
             std::fs::write(&here, &text).unwrap();
             std::fs::write(&there, &text).unwrap();
-            let open = || Engine::open(&[folder.path().to_owned()], State::Memory, Config::default()).unwrap();
-            let (inside, apart) = (open(), open().parsing_apart(vec![program.clone(), WORD.to_owned()], Apart::Always));
+            let open = || Engine::open(&[folder.path().to_owned()], StateLocation::Memory, Config::default()).unwrap();
+            let (inside, apart) =
+                (open(), open().with_isolated_parsing(vec![program.clone(), WORD.to_owned()], ParserIsolation::Always));
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for round in 0..ROUNDS {
                 ours.push(call(&inside, &here, round));
@@ -60,7 +61,7 @@ fn edit(engine: &Engine, file: &Path, round: usize) -> Duration {
 }
 
 fn timed(engine: &Engine, tool: &str, input: &Value) -> Duration {
-    let caller = Caller { unread: emendate::Unread::Allow, ..Caller::default() };
+    let caller = CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() };
     let begun = Instant::now();
     let reply = engine.call_json(&caller, tool, &input.to_string());
     let spent = begun.elapsed();

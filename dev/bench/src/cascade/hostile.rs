@@ -3,7 +3,7 @@
 use super::kinds::Kind;
 use crate::outcome::Outcome;
 use crate::race::{Case, race, timed};
-use emendate::core::{Find, Pick, Settings, Snapshot, find};
+use emendate::core::{ExpectedMatches, ResolveSettings, Snapshot, TextQuery, find};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -40,12 +40,12 @@ pub(super) fn run() -> Outcome {
     let inputs = inputs();
     let cases = inputs.iter().flat_map(|(name, text, old)| {
         let new = old.replacen("beta", "delta", 1) + "more\n";
-        [("one place", Pick::Unique), ("all places", Pick::All)].map(|(picked, pick)| {
-            let (what, new) = (Find::new(old, pick), new.clone());
+        [("one place", ExpectedMatches::Unique), ("all places", ExpectedMatches::All)].map(|(picked, pick)| {
+            let (what, new) = (TextQuery::new(old, pick), new.clone());
             let search = move || {
                 // Anew each time, so that nothing it has worked out helps the next.
                 let base = Snapshot::from_text(text);
-                timed(|| black_box(find(&base, &what, &new, Settings::default()).is_ok())).1
+                timed(|| black_box(find(&base, &what, &new, ResolveSettings::default()).is_ok())).1
             };
             Case::ours(format!("{name}, {picked}"), search)
         })

@@ -5,7 +5,7 @@ use crate::outcome::Outcome;
 use crate::race::{Case, race, settle, timed};
 use crate::text::source;
 use emendate::fs::Durability;
-use emendate::{Caller, Unread};
+use emendate::{CallContext, UnreadPolicy};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -68,7 +68,7 @@ fn by_hand(bed: &Bed, name: &str, sync: bool) -> Case<'static> {
 fn ours(bed: &Bed, name: &str, durability: Durability) -> Case<'static> {
     let (folder, files) = tree(bed, name);
     let engine = open(&folder, bed.state(&format!("state-{}", durability.as_str())), durability);
-    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let mut version = 0;
     Case::ours(name, move || {
         let mut patch = "*** Begin Patch\n".to_owned();
@@ -82,7 +82,7 @@ fn ours(bed: &Bed, name: &str, durability: Durability) -> Case<'static> {
         settle();
         let (reply, time) = timed(|| engine.call(&caller, "apply", input));
         assert!(reply.result.is_ok(), "{}", reply.text());
-        engine.settle_history();
+        engine.store_unstored_contents();
         time
     })
 }

@@ -4,8 +4,8 @@ use super::{COPY, copy, numbered};
 use crate::exact::scratch;
 use crate::outcome::{Kind, Outcome};
 use crate::race::{Case, race, timed};
-use emendate::core::formats::{Input, named};
-use emendate::core::{Ask, Order, Settings, Snapshot, resolve};
+use emendate::core::formats::{FormatInput, format_by_name};
+use emendate::core::{FileAction, OpOrder, ResolveSettings, Snapshot, resolve};
 use serde_json::Value;
 use std::hint::black_box;
 use std::path::Path;
@@ -55,10 +55,10 @@ fn said(old: &[&str], at: usize, new: &str) -> Vec<(&'static str, String)> {
 }
 
 fn apply(format: &str, input: &str, text: &str) -> Option<Vec<u8>> {
-    let request = named(format)?.parse(Input::Text(input.to_owned())).ok()?;
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { return None };
+    let request = format_by_name(format)?.parse(FormatInput::Text(input.to_owned())).ok()?;
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { return None };
     let base = Snapshot::from_text(text);
-    let resolved = resolve(&base, ops, Order::AsNeeded, Settings::default()).ok()?;
+    let resolved = resolve(&base, ops, OpOrder::AsNeeded, ResolveSettings::default()).ok()?;
     Some(resolved.changes.apply(&base))
 }
 

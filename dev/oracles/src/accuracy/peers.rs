@@ -6,7 +6,7 @@ use super::{Answer, OURS, Place, Task};
 use crate::codex::Codex;
 use crate::{feed, install};
 use emendate::fs::Durability;
-use emendate::{Caller, Config, Engine, State};
+use emendate::{CallContext, Config, Engine, StateLocation};
 use mpatch::{ApplyOptions, apply_patch_to_content, parse_single_patch};
 use serde_json::{Value, json};
 use std::fs;
@@ -166,9 +166,9 @@ impl Emendate {
     fn answer(&self, task: &Task) -> io::Result<Answer> {
         self.disk.put(task)?;
         let config = Config::default().with_durability(Durability::None);
-        let engine = Engine::open(std::slice::from_ref(&self.disk.root), State::Memory, config);
+        let engine = Engine::open(std::slice::from_ref(&self.disk.root), StateLocation::Memory, config);
         let engine = engine.map_err(|error| io::Error::other(error.to_string()))?;
-        let caller = Caller::default();
+        let caller = CallContext::default();
         let path = self.disk.file();
         let reply = match &task.old {
             Some(old) => {

@@ -1,24 +1,25 @@
 //! The engine in this process.
 
 use super::{Driver, Reply, Stage};
-use emendate::{Caller, Config, Engine, State, Tool};
+use emendate::{CallContext, Config, Engine, StateLocation, Tool};
 use serde_json::{Map, Value};
 
 pub(super) struct Library {
     engine: Engine,
-    caller: Caller,
+    caller: CallContext,
 }
 
 impl Library {
     pub(super) fn open(stage: &Stage) -> Result<Library, String> {
-        let mut config = Config::default().at_home(Some(stage.home.clone()));
+        let mut config = Config::default().with_home(Some(stage.home.clone()));
         let own = stage.home.join(".config/emendate/config.toml");
         if let Ok(text) = std::fs::read_to_string(&own) {
             config = config.with_file(&text, &own.display().to_string(), true).map_err(|it| it.to_string())?;
         }
         let root = &stage.root;
-        let engine = Engine::open(std::slice::from_ref(root), State::Memory, config).map_err(|it| it.to_string())?;
-        let caller = Caller { cwd: Some(root.clone()), ..Caller::default() };
+        let engine =
+            Engine::open(std::slice::from_ref(root), StateLocation::Memory, config).map_err(|it| it.to_string())?;
+        let caller = CallContext { cwd: Some(root.clone()), ..CallContext::default() };
         Ok(Library { engine, caller })
     }
 }

@@ -3,7 +3,7 @@
 use crate::docs;
 use crate::repo::Repo;
 use emendate::core::CODES;
-use emendate::core::formats::{FORMATS, Format, Input};
+use emendate::core::formats::{FORMATS, Format, FormatInput};
 
 /// Codes that no scene can show, and why.
 pub(crate) static NOT_SHOWN: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ fn incomplete(format: &dyn Format) -> Vec<String> {
     if spec.schema.is_none() && spec.example.trim_start().starts_with('{') {
         missing("schema");
     }
-    match format.parse(Input::Text(spec.example.to_owned())) {
+    match format.parse(FormatInput::Text(spec.example.to_owned())) {
         Ok(request) if !request.files.is_empty() => {}
         Ok(_) => missing("example that asks for something"),
         Err(error) => missing(&format!("example that parses: {error}")),

@@ -1,21 +1,21 @@
 //! The first line in which two texts differ, with a description of the difference.
 
-use super::nearest::{Nearest, line_likeness};
+use super::nearest::{NearestLines, line_likeness};
 use crate::diff;
-use crate::find::fold::{self, BLANKS, Look, indent_of, is_blank};
-use crate::find::search::Search;
-use crate::find::tokens::{stretches, tokens};
+use crate::find::fold::{self, BLANKS, Normalization, indent_of, is_blank};
+use crate::find::search::MatchSearch;
+use crate::find::tokens::{token_runs, tokens};
 use core::fmt::Write as _;
 
 /// Lines compared.
-const LINES: usize = 2_000;
+const COMPARED_LINES_MAX: usize = 2_000;
 /// Bytes of a line whose words are compared.
-const LONG: usize = 64 << 10;
+const COMPARED_LINE_BYTES_MAX: usize = 64 << 10;
 /// Characters of a line that are shown.
-const WIDTH: usize = 300;
+const LINE_CHARS_MAX: usize = 300;
 
 /// A difference between old and the file.
-pub(in crate::find) struct Difference {
+pub(in crate::find) struct MatchDifference {
     /// One of a few words for programs.
     pub(in crate::find) class: &'static str,
     /// Sentences and lines for a model.
@@ -23,22 +23,22 @@ pub(in crate::find) struct Difference {
 }
 
 /// Returns the first difference between old and the place.
-pub(in crate::find) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<Difference> {
-    let old: Vec<&str> = search.wanted.old.iter().take(LINES).copied().collect();
-    let file: Vec<&str> = nearest.lines.clone().take(LINES).map(|at| search.line(at)).collect();
+pub(in crate::find) fn first_difference(search: &MatchSearch<'_>, nearest: &NearestLines) -> Option<MatchDifference> {
+    let old: Vec<&str> = search.pattern.old.iter().take(COMPARED_LINES_MAX).copied().collect();
+    let file: Vec<&str> = nearest.lines.clone().take(COMPARED_LINES_MAX).map(|at| search.line(at)).collect();
     let Some((from, to)) = diff::line_hunks(&old, &file).into_iter().next() else {
         let ends = search.find.old.ends_with('\n') && search.lines().is_open(nearest.lines.end - 1);
         let words = if ends { "The file's last line has no line end." } else { return None };
-        return Some(Difference { class: "final line end", words: words.to_owned() });
+        return Some(MatchDifference { class: "final line end", words: words.to_owned() });
     };
     let at = nearest.lines.start + to.start + 1;
     Some(match (old[from].first(), file[to].first()) {
         (Some(old), Some(file)) => lines(old, file, at, &search.find.names.old),
-        (Some(old), None) => Difference {
+        (Some(old), None) => MatchDifference {
             class: if is_blank(old) { "blank line" } else { "extra line" },
             words: format!("First difference: the file has no such line before line {at}: {}", cut(old.trim())),
         },
-        (None, Some(file)) => Difference {
+        (None, Some(file)) => MatchDifference {
             class: if is_blank(file) { "blank line" } else { "missing line" },
             words: format!("First difference: {} leaves out line {at}: {}", search.find.names.old, cut(file.trim())),
         },
@@ -47,7 +47,7 @@ pub(in crate::find) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<D
 }
 
 /// Describes how two lines differ; `name` is that of the old text.
-fn lines(old: &str, file: &str, at: usize, name: &str) -> Difference {
+fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
     let (class, what) = class(old, file, name);
     let mut words = format!("First difference, line {at}: {what}.");
     let blanks = ["tabs and blanks", "indentation", "trailing blanks", "blanks"].contains(&class);
@@ -67,7 +67,7 @@ fn lines(old: &str, file: &str, at: usize, name: &str) -> Difference {
             let _ = write!(words, "\n  Characters: {odd}");
         }
     }
-    Difference { class, words }
+    MatchDifference { class, words }
 }
 
 /// Returns the class of a difference, and a phrase that describes it.
@@ -87,10 +87,10 @@ fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
             false => say("tabs and blanks", &format!("the file is indented with blanks, {name} with tabs")),
         };
     }
-    if fold::alike(old, file, Look::Trimmed) {
+    if fold::are_equal_under(old, file, Normalization::Indentation) {
         return say("quotes", "quotes, dashes or other punctuation look alike and are different characters");
     }
-    if fold::alike(old, file, Look::Runs) {
+    if fold::are_equal_under(old, file, Normalization::BlankRuns) {
         return say("blanks", "the number of blanks inside the line differs");
     }
     if old.to_lowercase() == file.to_lowercase() || trimmed(old).to_lowercase() == trimmed(file).to_lowercase() {
@@ -116,7 +116,7 @@ fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
 
 /// Returns the only token in which two lines differ.
 fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
-    if old.len().max(file.len()) > LONG {
+    if old.len().max(file.len()) > COMPARED_LINE_BYTES_MAX {
         return None;
     }
     let (a, b) = (tokens(old.trim()), tokens(file.trim()));
@@ -137,7 +137,7 @@ fn marked(old: &str, file: &str) -> String {
             let _ = write!(out, "[-{}-]", part.concat());
         }
     };
-    for stretch in stretches(&old, &file) {
+    for stretch in token_runs(&old, &file) {
         match stretch.kept {
             Some(kept) => {
                 missing(&mut out, &old[at..kept.start]);
@@ -195,7 +195,7 @@ fn visible(line: &str) -> String {
 }
 
 fn cut(line: &str) -> String {
-    match line.char_indices().nth(WIDTH) {
+    match line.char_indices().nth(LINE_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.to_owned(),
     }

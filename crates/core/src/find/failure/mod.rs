@@ -5,75 +5,80 @@ pub(super) mod difference;
 pub(super) mod nearest;
 mod places;
 
-use super::place::Place;
-use super::refusal::{Reason, Refusal};
-use super::search::{Search, split};
-use super::tier::{exact::MANY, numbers};
-use super::{Tier, candidates, fold, rivals};
+use super::match_site::MatchSite;
+use super::refusal::{MatchRefusal, RefusalReason};
+use super::search::{MatchSearch, split};
+use super::tier::{exact::COUNTED_PLACES_MAX, numbers};
+use super::{Tier, fold, rivals, select};
 use crate::advice;
 use crate::advice::{Advice, Phrase, fill_empty_file};
 use crate::code::Code;
 use crate::error::Error;
 use crate::find::tokens::{similarity, tokens};
+use crate::line_format;
 use crate::lines::{line_start, line_stop};
-use crate::marks;
-use crate::op::{Pick, TextNames};
+use crate::op::{ExpectedMatches, TextNames};
 use crate::work;
 use core::ops::Range;
-use nearest::{Nearest, Sought};
+use nearest::{NearestLines, NearestResult};
 use serde_json::json;
 
 /// Characters of text quoted back to the caller.
-const QUOTED: usize = 400;
+const QUOTED_CHARS_MAX: usize = 400;
 /// Bytes up to which text for the next call is given in full.
-const OFFERED: usize = 4000;
+const OFFERED_BYTES_MAX: usize = 4000;
 /// Steps for the explanation of one failure.
-const EXPLANATION: u64 = 8_000_000;
+const EXPLANATION_STEPS_MAX: u64 = 8_000_000;
 /// Lines of evidence for the nearest place.
-const SHOWN: usize = 20;
+const EVIDENCE_LINES_MAX: usize = 20;
 /// Likeness from which a place is shown.
-const LIKE: f64 = 0.6;
+const SHOWN_LIKENESS_MIN: f64 = 0.6;
 
 /// Likeness of old and new text from which a part of a line counts as the result of the edit.
-const LIKE_OLD: f64 = 0.5;
+const PARTIAL_LIKENESS_MIN: f64 = 0.5;
 /// Occurrences of the new text that are examined.
-const APPLIED: usize = 64;
+const APPLIED_PLACES_MAX: usize = 64;
 
-const NOT_FOUND: &str = "String to replace not found in file.";
+const NOT_FOUND_MESSAGE: &str = "String to replace not found in file.";
 
 /// Creates the error for text that is not in the file.
-pub(super) fn not_found(search: &Search<'_>, reached: Tier) -> Error {
+pub(super) fn not_found(search: &MatchSearch<'_>, reached: Tier) -> Error {
     if search.text.trim().is_empty() {
         return blank(search, reached);
     }
-    let error = opened(search, Code::MatchNotFound, NOT_FOUND, reached).fact("reason", "not_found");
-    explained(search, error, bounded(|| nearest::nearest(search)))
+    let error = opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached).fact("reason", "not_found");
+    explained(search, error, bounded(|| nearest::find_nearest(search)))
 }
 
 /// Creates the error for a place that was found and is not edited.
-pub(super) fn refused(search: &Search<'_>, tier: Tier, refusal: &Refusal) -> Error {
-    let message = if refusal.reason == Reason::Misindent { &refusal.why } else { NOT_FOUND };
+pub(super) fn refused(search: &MatchSearch<'_>, tier: Tier, refusal: &MatchRefusal) -> Error {
+    let message = if refusal.reason == RefusalReason::Misindent { &refusal.why } else { NOT_FOUND_MESSAGE };
     let mut error = opened(search, refusal.reason.code(), message, tier).fact("reason", refusal.reason.name());
-    if refusal.reason != Reason::Misindent {
+    if refusal.reason != RefusalReason::Misindent {
         error = error.evidence(&refusal.why);
     }
     let sought = match refusal.lines {
-        Some((from, to)) => bounded(|| Sought::Place(nearest::rated(search, from..to))),
-        None if refusal.reason == Reason::TooLarge => Sought::TooLarge,
-        None => bounded(|| nearest::nearest(search)),
+        Some((from, to)) => bounded(|| NearestResult::Place(nearest::rate(search, from..to))),
+        None if refusal.reason == RefusalReason::TooLarge => NearestResult::TooLarge,
+        None => bounded(|| nearest::find_nearest(search)),
     };
     explained(search, error, sought)
 }
 
 /// Searches for an explanation of a failure, within its allowance.
-pub(in crate::find) fn bounded(search: impl FnOnce() -> Sought) -> Sought {
-    let (sought, ended) = work::within(EXPLANATION, search);
-    if ended { Sought::TooLarge } else { sought }
+pub(in crate::find) fn bounded(search: impl FnOnce() -> NearestResult) -> NearestResult {
+    let (sought, ended) = work::with_budget(EXPLANATION_STEPS_MAX, search);
+    if ended { NearestResult::TooLarge } else { sought }
 }
 
 /// Creates the error for an occurrence id that matches none; `places` are the occurrences.
-pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, places: &[Place<'_>]) -> Error {
-    let error = Error::new(refusal.reason.code(), NOT_FOUND)
+pub(super) fn no_such_place(
+    search: &MatchSearch<'_>,
+    tier: Tier,
+    refusal: &MatchRefusal,
+    places: &[MatchSite<'_>],
+) -> Error {
+    let error = Error::new(refusal.reason.code(), NOT_FOUND_MESSAGE)
         .evidence(&refusal.why)
         .next(
             advice!["Repeat the call with ", Phrase::Quoted("at"), " set to one of the places shown, or without it."]
@@ -81,19 +86,19 @@ pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, 
         )
         .fact("reason", refusal.reason.name())
         .fact("tier", tier.number());
-    places::listed(search, error, places)
+    places::list_places(search, error, places)
 }
 
 /// Creates the error for a line, named by a field of its own, that is not in the file; `why` completes the sentence
 /// that begins with the field.
-pub(super) fn no_such_line(search: &Search<'_>, tier: Tier, field: &'static str, why: &str) -> Error {
-    let error = Error::new(Code::MatchNotFound, NOT_FOUND)
+pub(super) fn no_such_line(search: &MatchSearch<'_>, tier: Tier, field: &'static str, why: &str) -> Error {
+    let error = Error::new(Code::MatchNotFound, NOT_FOUND_MESSAGE)
         .evidence(format!("{field} {why}: {}", quoted(&search.find.old)))
         .fact("reason", "not_found")
         .fact("field", field)
         .fact("tier", tier.number());
-    let near = match bounded(|| nearest::nearest(search)) {
-        Sought::Place(near) if near.likeness >= LIKE => near.lines,
+    let near = match bounded(|| nearest::find_nearest(search)) {
+        NearestResult::Place(near) if near.likeness >= SHOWN_LIKENESS_MIN => near.lines,
         _ => {
             return error.evidence("No line of the file is like it.").next(
                 advice!["Read the file again and copy the line as ", Phrase::Field(field), ", without its number."]
@@ -103,17 +108,17 @@ pub(super) fn no_such_line(search: &Search<'_>, tier: Tier, field: &'static str,
     };
     let index = search.lines();
     let text = search.text[index.start(near.start)..index.end(near.end - 1)].trim_end_matches('\n');
-    error.evidence("Most similar:").evidence(marks::excerpt(search.base, near.start + 1, near.end)).next(
+    error.evidence("Most similar:").evidence(line_format::excerpt(search.base, near.start + 1, near.end)).next(
         advice!["If that line is meant, repeat the call with ", Phrase::Set(field, text.into())]
             .or(format!("If that line is meant, send it as it is in the file: {}", offered(text))),
     )
 }
 
 /// Creates the error for a place found with tolerance while another one has more of the old text exactly.
-pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], rival: Range<usize>) -> Error {
+pub(super) fn rivals(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>], rival: Range<usize>) -> Error {
     let found = places.first().map_or(0..0, |place| rivals::lines_of(search, place.span));
     let (found, other) = (named(found.start + 1, found.end), named(rival.start + 1, rival.end));
-    let id = places.first().map_or_else(String::new, |place| candidates::id(search, place.span));
+    let id = places.first().map_or_else(String::new, |place| select::site_id(search, place.span));
     let error = Error::new(
         Code::MatchAmbiguous,
         format!(
@@ -140,25 +145,25 @@ pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], riva
         ]),
         "Copy the lines that are meant from the file, exactly.".into(),
     ));
-    places::listed(search, error, places).evidence(format!(
+    places::list_places(search, error, places).evidence(format!(
         "{other}:\n{}",
-        marks::excerpt(search.base, rival.start + 1, rival.end.min(rival.start + SHOWN))
+        line_format::excerpt(search.base, rival.start + 1, rival.end.min(rival.start + EVIDENCE_LINES_MAX))
     ))
 }
 
 /// Creates the error for another number of occurrences than asked for.
-pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Error {
+pub(super) fn count(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>]) -> Error {
     // The count is that of `replace_all`, unless overlapping occurrences are the obstacle.
-    let apart = candidates::apart(places);
-    let unique = matches!(search.find.pick, Pick::Unique);
+    let apart = select::count_disjoint(places);
+    let unique = matches!(search.find.expected, ExpectedMatches::Unique);
     let (count, crossing) = match apart {
         _ if apart == places.len() => (apart, ""),
         1 if unique => (places.len(), ", which overlap each other"),
         _ => (apart, ", not counting those that begin inside another"),
     };
-    let more = if places.len() >= MANY { "more than " } else { "" };
-    let error = match search.find.pick {
-        Pick::Exactly(wanted) => Error::new(
+    let more = if places.len() >= COUNTED_PLACES_MAX { "more than " } else { "" };
+    let error = match search.find.expected {
+        ExpectedMatches::Exactly(wanted) => Error::new(
             Code::MatchCount,
             format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s){crossing}."),
         )
@@ -189,19 +194,19 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
         .next(one_of_several(search, tier, places)),
     };
     let reason = if error.code() == Code::MatchCount { "count" } else { "ambiguous" };
-    places::listed(search, error.fact("reason", reason).fact("tier", tier.number()).fact("count", count), places)
+    places::list_places(search, error.fact("reason", reason).fact("tier", tier.number()).fact("count", count), places)
 }
 
 /// The clause that a call for one place did not ask for all.
-fn but_not_all(search: &Search<'_>) -> String {
+fn but_not_all(search: &MatchSearch<'_>) -> String {
     match &*search.find.names.not_all {
         "" => String::new(),
         clause => format!(", but {clause}"),
     }
 }
 
-fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Advice {
-    let id = places.first().map_or_else(String::new, |place| candidates::id(search, place.span));
+fn one_of_several(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>]) -> Advice {
+    let id = places.first().map_or_else(String::new, |place| select::site_id(search, place.span));
     let all = || {
         if tier > Tier::IndentWidths {
             return Vec::new();
@@ -226,7 +231,7 @@ fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Advi
 }
 
 /// Begins a failure: the searched text, and everything known without a search.
-fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
+fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Error {
     let mut error = Error::new(code, message)
         .evidence(format!("String: {}", quoted(&search.find.old)))
         .fact("tier", tier.number())
@@ -241,14 +246,16 @@ fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
 }
 
 /// Offers the text without its line numbers if the file has it, else the lines that the numbers name.
-fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
+fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
     if memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some() {
         let next = advice!["Repeat the call with ", old_string(&text)];
         return error
             .next(in_fields(search, next, format!("Send the text as it is in the file: {}", offered(&text))))
             .fact("suggestion", text);
     }
-    let Some(lines) = numbers::lines_named(search).filter(|lines| lines.len() <= SHOWN) else { return error };
+    let Some(lines) = numbers::lines_named(search).filter(|lines| lines.len() <= EVIDENCE_LINES_MAX) else {
+        return error;
+    };
     let index = search.lines();
     let real = search.text[index.start(lines.start)..index.end(lines.end - 1)].to_owned();
     let name = named(lines.start + 1, lines.end);
@@ -256,20 +263,20 @@ fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
     let next = advice![format!("{meant}repeat the call with "), old_string(&real)];
     error
         .evidence(format!("Without it the text is not in the file. The file has at {name}:"))
-        .evidence(marks::excerpt(search.base, lines.start + 1, lines.end))
+        .evidence(line_format::excerpt(search.base, lines.start + 1, lines.end))
         .next(in_fields(search, next, format!("{meant}send the text as it is in the file: {}", offered(&real))))
         .fact("suggestion", real)
 }
 
 /// Creates the error for a search in a blank file.
-fn blank(search: &Search<'_>, reached: Tier) -> Error {
+fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
     let lines = search.lines().count();
     let what = match lines {
         0 => "The file is empty.".to_owned(),
         1 => "The file holds nothing but white space (1 line).".to_owned(),
         _ => format!("The file holds nothing but white space ({lines} lines)."),
     };
-    opened(search, Code::MatchNotFound, NOT_FOUND, reached)
+    opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached)
         .evidence(what)
         .fact("reason", "empty_file")
         .next(fill_empty_file("Send its whole text as a new file."))
@@ -277,19 +284,20 @@ fn blank(search: &Search<'_>, reached: Tier) -> Error {
 
 /// Returns the line at which the new text already is in the file, with evidence that it replaced the old one: at the
 /// lines most similar to the old text, or next to a line common to both texts.
-fn already_applied(search: &Search<'_>, sought: &Sought) -> Option<usize> {
+fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<usize> {
     let new = search.new.trim_matches('\n');
-    if fold::substance(new, 4) < 4 || search.find.old.contains(new) {
+    if fold::count_alnum(new, 4) < 4 || search.find.old.contains(new) {
         return None;
     }
-    let places: Vec<usize> = memchr::memmem::find_iter(search.text.as_bytes(), new.as_bytes()).take(APPLIED).collect();
+    let places: Vec<usize> =
+        memchr::memmem::find_iter(search.text.as_bytes(), new.as_bytes()).take(APPLIED_PLACES_MAX).collect();
     let line_of = |at: usize| search.base.lines().line_of(search.text, at);
-    if let Sought::Place(nearest) = sought
-        && nearest.likeness >= LIKE
+    if let NearestResult::Place(nearest) = sought
+        && nearest.likeness >= SHOWN_LIKENESS_MIN
     {
         let lines = |at: usize| line_of(at) - 1..line_of(at + new.len() - 1);
         // A part of a line is evidence only if it resembles the old text closely.
-        let alike = similarity(&tokens(&search.find.old), &tokens(new)) >= LIKE_OLD;
+        let alike = similarity(&tokens(&search.find.old), &tokens(new)) >= PARTIAL_LIKENESS_MIN;
         let whole = |at: usize| {
             let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
             search.text[start..at].trim().is_empty() && search.text[at + new.len()..stop].trim().is_empty()
@@ -300,15 +308,15 @@ fn already_applied(search: &Search<'_>, sought: &Sought) -> Option<usize> {
         };
         return places.iter().find(near).map(|&at| line_of(at));
     }
-    let kept = |line: &&str| fold::substance(line, 4) >= 4 && search.wanted.old.contains(line);
+    let kept = |line: &&str| fold::count_alnum(line, 4) >= 4 && search.pattern.old.contains(line);
     match *places {
-        [at] if search.wanted.new.len() > 1 && search.wanted.new.iter().any(kept) => Some(line_of(at)),
+        [at] if search.pattern.new.len() > 1 && search.pattern.new.iter().any(kept) => Some(line_of(at)),
         _ => None,
     }
 }
 
 /// Adds the nearest place: its text and the first difference.
-fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
+fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) -> Error {
     if let Some(line) = already_applied(search, &sought) {
         error = error
             .evidence(format!("The file seems to contain {} already at line {line}.", search.find.names.new))
@@ -317,13 +325,13 @@ fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
             .fact("already_at", line);
     }
     let nearest = match sought {
-        Sought::TooLarge => {
+        NearestResult::TooLarge => {
             return error.evidence("The text is too large to search for similar text.").fact("too_large", true);
         }
-        Sought::Place(nearest) if nearest.likeness >= LIKE => nearest,
+        NearestResult::Place(nearest) if nearest.likeness >= SHOWN_LIKENESS_MIN => nearest,
         _ => return error.evidence("Nothing similar is in the file."),
     };
-    let Nearest { lines, likeness, .. } = &nearest;
+    let NearestLines { lines, likeness, .. } = &nearest;
     let (from, to) = (lines.start + 1, lines.end);
     let index = search.lines();
     let mut text = search.text[index.start(lines.start)..index.end(lines.end - 1)].to_owned();
@@ -332,17 +340,17 @@ fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
     }
     let mut error = error
         .evidence(format!("Most similar ({}, {:.0} % alike):", named(from, to), likeness * 100.0))
-        .evidence(marks::excerpt(search.base, from, to.min(from + SHOWN - 1)));
-    if to >= from + SHOWN {
-        error = error.evidence(format!("… and {} more lines", to + 1 - from - SHOWN));
+        .evidence(line_format::excerpt(search.base, from, to.min(from + EVIDENCE_LINES_MAX - 1)));
+    if to >= from + EVIDENCE_LINES_MAX {
+        error = error.evidence(format!("… and {} more lines", to + 1 - from - EVIDENCE_LINES_MAX));
     }
-    if let Some(difference) = difference::first(search, &nearest) {
+    if let Some(difference) = difference::first_difference(search, &nearest) {
         error = error.evidence(&difference.words).fact("difference", difference.class);
     }
     let shown = error.data().contains_key("suggestion") || error.data().contains_key("already_applied");
     if !shown {
         let same = search.find.old == text;
-        error = error.next(if text.len() <= OFFERED && !same {
+        error = error.next(if text.len() <= OFFERED_BYTES_MAX && !same {
             let next = advice!["If these lines are meant, repeat the call with ", old_string(&text)];
             in_fields(
                 search,
@@ -364,7 +372,7 @@ fn named(from: usize, to: usize) -> String {
 }
 
 /// Advice that names fields where the texts are some, and else the same without.
-fn in_fields(search: &Search<'_>, fields: Advice, plain: String) -> Advice {
+fn in_fields(search: &MatchSearch<'_>, fields: Advice, plain: String) -> Advice {
     if search.find.names.are_fields { fields.or(plain) } else { plain.into() }
 }
 
@@ -387,7 +395,7 @@ fn offered(text: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
+    match text.char_indices().nth(QUOTED_CHARS_MAX) {
         Some((at, _)) => format!("{}… ({} lines, {} bytes)", &text[..at], split(text).len(), text.len()),
         None => text.to_owned(),
     }

@@ -1,40 +1,44 @@
 //! Lists of several occurrences: each with an id for the next call and a line that distinguishes it from the others.
 
 use crate::error::Error;
-use crate::find::LOOKED_UP;
-use crate::find::candidates;
+use crate::find::HEADING_LINES_MAX;
 use crate::find::fold::{indent_of, is_blank};
-use crate::find::place::Place;
-use crate::find::search::Search;
+use crate::find::match_site::MatchSite;
+use crate::find::search::MatchSearch;
+use crate::find::select;
+use crate::line_format;
 use crate::lines::{line_start, line_stop};
-use crate::marks;
 use core::iter::successors;
 use serde_json::json;
 
 /// Occurrences shown.
-const SHOWN: usize = 5;
+const SHOWN_PLACES_MAX: usize = 5;
 /// Lines shown of each occurrence.
-const HEIGHT: usize = 3;
+const LINES_PER_PLACE_MAX: usize = 3;
 
 /// Adds the occurrences to an error.
-pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]) -> Error {
+pub(super) fn list_places(search: &MatchSearch<'_>, mut error: Error, places: &[MatchSite<'_>]) -> Error {
     let mut list = Vec::new();
-    for place in places.iter().take(SHOWN) {
-        let id = candidates::id(search, place.span);
-        let line = candidates::line_of(search, place.span);
+    for place in places.iter().take(SHOWN_PLACES_MAX) {
+        let id = select::site_id(search, place.span);
+        let line = select::line_of(search, place.span);
         let last = search.base.lines().line_of(search.text, place.span.end().max(place.span.start() + 1) - 1);
         let header = header(search.text, place.span.start()).map_or_else(String::new, |at| {
             let line = search.base.lines().line_of(search.text, at);
-            marks::excerpt(search.base, line, line)
+            line_format::excerpt(search.base, line, line)
         });
-        let shown = marks::excerpt(search.base, line.saturating_sub(1).max(1), last.min(line + HEIGHT - 1) + 1);
+        let shown = line_format::excerpt(
+            search.base,
+            line.saturating_sub(1).max(1),
+            last.min(line + LINES_PER_PLACE_MAX - 1) + 1,
+        );
         let header = if shown.contains(&header) { String::new() } else { header };
         let name = if search.find.names.have_ids { id.clone() } else { format!("line {line}") };
         error = error.evidence(format!("{name}:\n{header}{shown}"));
         list.push(json!({ "id": id, "line": line }));
     }
-    if places.len() > SHOWN {
-        error = error.evidence(format!("… and {} more", places.len() - SHOWN));
+    if places.len() > SHOWN_PLACES_MAX {
+        error = error.evidence(format!("… and {} more", places.len() - SHOWN_PLACES_MAX));
     }
     error.fact("candidates", list)
 }
@@ -45,6 +49,6 @@ fn header(text: &str, place: usize) -> Option<usize> {
     let first = line_start(text, place);
     let depth = indent_of(line(first)).len();
     let above = |at: &usize| at.checked_sub(1).map(|before| line_start(text, before));
-    let above = || successors(above(&first), above).take(LOOKED_UP).filter(|&at| !is_blank(line(at)));
+    let above = || successors(above(&first), above).take(HEADING_LINES_MAX).filter(|&at| !is_blank(line(at)));
     above().find(|&at| indent_of(line(at)).len() < depth).or_else(|| above().next())
 }

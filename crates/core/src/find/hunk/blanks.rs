@@ -1,34 +1,34 @@
 //! Hunks that omit blank lines of the file. Tried only if the hunk fits nowhere as it is.
 
 use crate::find::fold;
-use crate::find::search::Index;
-use crate::op::{Hunk, HunkLine, LineKind};
+use crate::find::search::SearchIndex;
+use crate::op::{Hunk, HunkLine, HunkLineKind};
 use crate::work;
 
 /// The note for a completed hunk.
-pub(super) const NOTE: &str = "Blank lines of the file that the hunk left out were kept.";
+pub(super) const BLANKS_FILLED_NOTE: &str = "Blank lines of the file that the hunk left out were kept.";
 /// Places that are compared.
-const PLACES_MAX: usize = 1_000;
+const COMPARED_PLACES_MAX: usize = 1_000;
 
 /// Returns the hunk with the file's blank lines inserted as context, if that can be done in one way only.
 ///
 /// Every other old line must be equal to the file's, trailing blanks aside. A blank line between two removed lines, or
 /// in a gap that gets new lines, has no definite position; the result is `None` then.
-pub(super) fn filled(index: &Index<'_>, hunk: &Hunk) -> Option<Hunk> {
-    let old: Vec<usize> = (0..hunk.lines.len()).filter(|&at| hunk.lines[at].kind != LineKind::Added).collect();
+pub(super) fn fill_blank_lines(index: &SearchIndex<'_>, hunk: &Hunk) -> Option<Hunk> {
+    let old: Vec<usize> = (0..hunk.lines.len()).filter(|&at| hunk.lines[at].kind != HunkLineKind::Added).collect();
     let first = &hunk.lines[*old.first()?].text;
     if fold::is_blank(first) {
         return None;
     }
     let same = |at: &usize| index.line(*at).trim_end() == first.trim_end();
-    let stands = index.stands(first);
+    let stands = index.similar_lines(first);
     let starts: Vec<usize> = if let Some(all) = stands.as_ref().and_then(|stands| stands.all()) {
         all.iter().copied().filter(same).collect()
     } else {
-        let lines = (0..index.lines().count()).take_while(|_| !work::ends(2));
-        lines.filter(same).take(PLACES_MAX + 1).collect()
+        let lines = (0..index.lines().count()).take_while(|_| !work::spend_or_end(2));
+        lines.filter(same).take(COMPARED_PLACES_MAX + 1).collect()
     };
-    if starts.len() > PLACES_MAX {
+    if starts.len() > COMPARED_PLACES_MAX {
         return None;
     }
     let mut out: Option<Hunk> = None;
@@ -44,20 +44,20 @@ pub(super) fn filled(index: &Index<'_>, hunk: &Hunk) -> Option<Hunk> {
 }
 
 /// Blank lines that a hunk omits.
-struct Gap {
+struct BlankGap {
     /// Indices of the hunk's old lines around them.
     around: [usize; 2],
     blanks: Vec<String>,
 }
 
 /// Returns the gaps of a hunk at one place; `None` if another line differs, or nothing is omitted.
-fn gaps(index: &Index<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Option<Vec<Gap>> {
+fn gaps(index: &SearchIndex<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Option<Vec<BlankGap>> {
     let (mut out, mut at) = (Vec::new(), start);
     for (nth, &line) in old.iter().enumerate() {
         let text = hunk.lines[line].text.trim_end();
         let mut blanks = Vec::new();
         while at < index.lines().count() && index.line(at).trim_end() != text {
-            if nth == 0 || !fold::is_blank(index.line(at)) || work::ends(1) {
+            if nth == 0 || !fold::is_blank(index.line(at)) || work::spend_or_end(1) {
                 return None;
             }
             blanks.push(index.line(at).to_owned());
@@ -68,24 +68,24 @@ fn gaps(index: &Index<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Option<V
         }
         at += 1;
         if !blanks.is_empty() {
-            out.push(Gap { around: [old[nth - 1], line], blanks });
+            out.push(BlankGap { around: [old[nth - 1], line], blanks });
         }
     }
     (!out.is_empty()).then_some(out)
 }
 
 /// Returns the hunk with its gaps filled; `None` if the position of a blank line among new lines is ambiguous.
-fn with(hunk: &Hunk, gaps: &[Gap]) -> Option<Hunk> {
+fn with(hunk: &Hunk, gaps: &[BlankGap]) -> Option<Hunk> {
     let mut out = hunk.clone();
-    for Gap { around: [before, after], blanks } in gaps.iter().rev() {
-        let removed = |at: usize| hunk.lines[at].kind == LineKind::Removed;
+    for BlankGap { around: [before, after], blanks } in gaps.iter().rev() {
+        let removed = |at: usize| hunk.lines[at].kind == HunkLineKind::Removed;
         let at = match (removed(*before), removed(*after)) {
             (false, true) => before + 1,
             (true, false) => *after,
             (false, false) if after - before == 1 => *after,
             (true, true) | (false, false) => return None,
         };
-        let line = |text: &String| HunkLine { kind: LineKind::Context, text: text.clone() };
+        let line = |text: &String| HunkLine { kind: HunkLineKind::Context, text: text.clone() };
         out.lines.splice(at..at, blanks.iter().map(line));
     }
     Some(out)

@@ -1,21 +1,21 @@
 //! Disambiguation of hunks that fit several places: by the section they name, by the numbers of their headers, by the
 //! order of the hunks. Each rule may select a place only if it is unambiguous; otherwise the hunk is refused.
 
-use super::{Candidate, Sought, scope};
+use super::{HunkCandidate, HunkMatches, scope};
 use crate::error::Result;
-use crate::find::search::Index;
+use crate::find::search::SearchIndex;
 use crate::op::Hunk;
 
 /// Rounds: a placed hunk may determine the place of another one.
-const ROUNDS: usize = 8;
+const DISAMBIGUATION_ROUNDS: usize = 8;
 /// Factor by which every other place must be farther away than the nearest one.
-const FARTHER: usize = 2;
+const DISTANCE_FACTOR_MIN: usize = 2;
 
 /// Selects one place for every hunk for which a rule decides.
-pub(super) fn choose(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>]) {
-    let open = |sought: &[Result<Sought>]| sought.iter().flatten().filter(|it| it.candidates.len() > 1).count();
+pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<HunkMatches>]) {
+    let open = |sought: &[Result<HunkMatches>]| sought.iter().flatten().filter(|it| it.candidates.len() > 1).count();
     by_section(index, hunks, sought);
-    for _ in 0..ROUNDS {
+    for _ in 0..DISAMBIGUATION_ROUNDS {
         let before = open(sought);
         if before == 0 {
             return;
@@ -30,7 +30,7 @@ pub(super) fn choose(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<So
 }
 
 /// Keeps one place and notes the reason.
-fn keep(sought: &mut Sought, at: usize, why: &str) {
+fn keep(sought: &mut HunkMatches, at: usize, why: &str) {
     let of = sought.candidates.len();
     let chosen = sought.candidates.swap_remove(at);
     sought.notes.push(format!("Of {of} places the one at line {} was chosen, by {why}.", chosen.lines.start + 1));
@@ -40,15 +40,15 @@ fn keep(sought: &mut Sought, at: usize, why: &str) {
 /// Returns the hunks that fit in several places.
 fn several<'a>(
     hunks: &'a [&Hunk],
-    sought: &'a mut [Result<Sought>],
-) -> impl Iterator<Item = (usize, &'a Hunk, &'a mut Sought)> {
+    sought: &'a mut [Result<HunkMatches>],
+) -> impl Iterator<Item = (usize, &'a Hunk, &'a mut HunkMatches)> {
     hunks.iter().zip(sought).enumerate().filter_map(|(nth, (hunk, sought))| {
         sought.as_mut().ok().filter(|it| it.candidates.len() > 1).map(|it| (nth, *hunk, it))
     })
 }
 
 /// Selects the only place, or the only places, in the section that the header names.
-fn by_section(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>]) {
+fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<HunkMatches>]) {
     for (_, hunk, sought) in several(hunks, sought) {
         let Some(name) = &hunk.section else { continue };
         let sections = scope::sections(index, name);
@@ -64,14 +64,14 @@ fn by_section(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>])
 }
 
 /// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` gets the distances.
-fn by_number(hunks: &[&Hunk], sought: &mut [Result<Sought>], pick: impl Fn(&[usize]) -> Option<usize>) {
+fn by_number(hunks: &[&Hunk], sought: &mut [Result<HunkMatches>], pick: impl Fn(&[usize]) -> Option<usize>) {
     let offsets = offsets(hunks, sought);
     for (nth, hunk, sought) in several(hunks, sought) {
         // "Line 1" is what models write without counting.
         let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
         let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
         // Without context on either side, nothing ties a place to the number.
-        let distance = |it: &Candidate| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?));
+        let distance = |it: &HunkCandidate| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?));
         let distances: Option<Vec<usize>> = sought.candidates.iter().map(distance).collect();
         let Some(distances) = distances else { continue };
         if let Some(at) = pick(&distances) {
@@ -81,12 +81,12 @@ fn by_number(hunks: &[&Hunk], sought: &mut [Result<Sought>], pick: impl Fn(&[usi
 }
 
 /// Returns the offset of the header numbers, for each hunk that of the nearest placed hunk before it.
-fn offsets(hunks: &[&Hunk], sought: &[Result<Sought>]) -> Vec<isize> {
+fn offsets(hunks: &[&Hunk], sought: &[Result<HunkMatches>]) -> Vec<isize> {
     let mut offset = 0;
     let mut out = Vec::with_capacity(hunks.len());
     for (hunk, sought) in hunks.iter().zip(sought) {
         out.push(offset);
-        if let (Some(said), Ok(Sought { candidates, .. })) = (hunk.first, sought)
+        if let (Some(said), Ok(HunkMatches { candidates, .. })) = (hunk.first, sought)
             && let [one] = &**candidates
             && !one.lines.is_empty()
             && let Some(expected) = one.left_out.first(said)
@@ -101,11 +101,14 @@ fn offsets(hunks: &[&Hunk], sought: &[Result<Sought>]) -> Vec<isize> {
 fn nearest(distances: &[usize]) -> Option<usize> {
     let (at, least) = distances.iter().copied().enumerate().min_by_key(|&(_, it)| it)?;
     let others = distances.iter().enumerate().filter(|&(other, _)| other != at);
-    others.min_by_key(|&(_, it)| it).is_some_and(|(_, &next)| next >= (least * FARTHER).max(1)).then_some(at)
+    others
+        .min_by_key(|&(_, it)| it)
+        .is_some_and(|(_, &next)| next >= (least * DISTANCE_FACTOR_MIN).max(1))
+        .then_some(at)
 }
 
 /// Selects by the order of the hunks, if there is only one way to place each below the one before it.
-fn by_order(sought: &mut [Result<Sought>]) {
+fn by_order(sought: &mut [Result<HunkMatches>]) {
     let starts: Option<Vec<Vec<usize>>> = sought
         .iter()
         .map(|it| it.as_ref().ok().map(|it| it.candidates.iter().map(|it| it.lines.start).collect()))

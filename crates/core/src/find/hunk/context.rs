@@ -1,12 +1,12 @@
 //! Hunks with less context than they have, where the call says how much of it must match (`-C` of git apply). Tried only
 //! where the hunk fits nowhere as it is; what is left still has to be in one place only.
 
-use crate::op::{Hunk, LineKind};
+use crate::op::{Hunk, HunkLineKind};
 
 /// The hunk with ever less context, down to `least` lines on each side, with a note for each. As git does, the side with
 /// more lines loses one first.
 pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
-    let context = |line: &&crate::op::HunkLine| line.kind == LineKind::Context;
+    let context = |line: &&crate::op::HunkLine| line.kind == HunkLineKind::Context;
     let lines = &hunk.lines;
     let head = lines.iter().take_while(context).count();
     if head == lines.len() {
@@ -24,7 +24,7 @@ pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
         }
         let kept = lines[head - front..lines.len() - (tail - back)].to_vec();
         // Without an old line nothing but a number would say where the new ones go.
-        if kept.iter().all(|line| line.kind == LineKind::Added) {
+        if kept.iter().all(|line| line.kind == HunkLineKind::Added) {
             break;
         }
         let (above, below) = (head - front, tail - back);
@@ -42,14 +42,14 @@ pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
 #[cfg(test)]
 mod tests {
     use super::reduced;
-    use crate::op::{Hunk, HunkLine, LineKind};
+    use crate::op::{Hunk, HunkLine, HunkLineKind};
 
     fn hunk(lines: &[&str]) -> Hunk {
         let line = |line: &&str| {
             let kind = match line.as_bytes()[0] {
-                b'+' => LineKind::Added,
-                b'-' => LineKind::Removed,
-                _ => LineKind::Context,
+                b'+' => HunkLineKind::Added,
+                b'-' => HunkLineKind::Removed,
+                _ => HunkLineKind::Context,
             };
             HunkLine { kind, text: line[1..].to_owned() }
         };

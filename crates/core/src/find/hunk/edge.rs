@@ -4,26 +4,26 @@
 //! both sides of an insertion, and the rest must have enough letters and digits.
 
 use super::seek::{Seeker, candidate};
-use super::{Candidate, LeftOut, Sought};
+use super::{DroppedContext, HunkCandidate, HunkMatches};
 use crate::error::Result;
 use crate::find::fold::{self, is_blank};
 use crate::find::tier::windows::{self, RULES};
-use crate::find::{Tier, failure, meaning};
-use crate::op::LineKind;
+use crate::find::{Tier, failure, typo};
+use crate::op::HunkLineKind;
 use std::rc::Rc;
 
 /// Lines dropped at either end.
-const MOST: usize = 3;
+const DROPPED_LINES_MAX: usize = 3;
 /// Letters and digits that must remain in removed and context lines.
-const SUBSTANCE: usize = 8;
+const REMAINING_ALNUM_MIN: usize = 8;
 
 /// Finds the places with the least dropped context.
-pub(super) fn seek<'s>(
+pub(super) fn seek_with_less_context<'s>(
     seeker: &'s Seeker<'s>,
-    mut admit: impl FnMut(Vec<Candidate>) -> Vec<Candidate>,
-) -> Result<Option<Sought>> {
+    mut admit: impl FnMut(Vec<HunkCandidate>) -> Vec<HunkCandidate>,
+) -> Result<Option<HunkMatches>> {
     let lines = &seeker.hunk.lines;
-    let context = |line: &&crate::op::HunkLine| line.kind == LineKind::Context;
+    let context = |line: &&crate::op::HunkLine| line.kind == HunkLineKind::Context;
     let head = lines.iter().take_while(context).count();
     let tail = lines.iter().rev().take_while(context).count();
     if head == lines.len() {
@@ -31,22 +31,26 @@ pub(super) fn seek<'s>(
     }
     // A change at the very edge of the rest must remove a line, or nothing would anchor it.
     let anchored = |mut run: Box<dyn Iterator<Item = &crate::op::HunkLine> + '_>| {
-        run.by_ref().take_while(|line| line.kind != LineKind::Context).any(|line| line.kind == LineKind::Removed)
+        run.by_ref()
+            .take_while(|line| line.kind != HunkLineKind::Context)
+            .any(|line| line.kind == HunkLineKind::Removed)
     };
     let most_head = if anchored(Box::new(lines[head..].iter())) { head } else { head.saturating_sub(1) };
     let most_tail =
         if anchored(Box::new(lines[..lines.len() - tail].iter().rev())) { tail } else { tail.saturating_sub(1) };
     // A call may say how much context must match.
     let least = seeker.settings.context.unwrap_or(0);
-    let (most_head, most_tail) =
-        (most_head.min(MOST).min(head.saturating_sub(least)), most_tail.min(MOST).min(tail.saturating_sub(least)));
+    let (most_head, most_tail) = (
+        most_head.min(DROPPED_LINES_MAX).min(head.saturating_sub(least)),
+        most_tail.min(DROPPED_LINES_MAX).min(tail.saturating_sub(least)),
+    );
     for left_out in 1..=most_head + most_tail {
-        let mut found: Vec<Candidate> = Vec::new();
+        let mut found: Vec<HunkCandidate> = Vec::new();
         let mut cut = (0, 0);
         for front in left_out.saturating_sub(most_tail)..=left_out.min(most_head) {
             let back = left_out - front;
             let more = places(seeker, front, back)?;
-            let more: Vec<Candidate> =
+            let more: Vec<HunkCandidate> =
                 admit(more).into_iter().filter(|it| found.iter().all(|other| !same(other, it))).collect();
             if !more.is_empty() {
                 cut = (front, back);
@@ -55,14 +59,14 @@ pub(super) fn seek<'s>(
         }
         if !found.is_empty() {
             found.sort_by_key(|it| it.lines.start);
-            return Ok(Some(Sought { tier: Tier::Drift, candidates: found, notes: vec![note(cut)] }));
+            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: vec![note(cut)] }));
         }
     }
     Ok(None)
 }
 
 /// True when two ways to drop lines lead to the same change.
-fn same(a: &Candidate, b: &Candidate) -> bool {
+fn same(a: &HunkCandidate, b: &HunkCandidate) -> bool {
     match (&a.hit, &b.hit) {
         (Ok(a), Ok(b)) => a.edits == b.edits,
         _ => false,
@@ -80,18 +84,18 @@ fn note((front, back): (usize, usize)) -> String {
 }
 
 /// Finds places for the hunk without `front` lines at its beginning and `back` at its end.
-fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidate>> {
-    let wanted = Rc::new(seeker.search.wanted.inner(front, back));
+fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCandidate>> {
+    let wanted = Rc::new(seeker.search.pattern.inner(front, back));
     let text = wanted.old.iter().filter(|line| !is_blank(line));
-    let substance: usize = text.clone().map(|line| fold::substance(line, SUBSTANCE)).sum();
+    let substance: usize = text.clone().map(|line| fold::count_alnum(line, REMAINING_ALNUM_MIN)).sum();
     let removed: usize = seeker
         .hunk
         .lines
         .iter()
-        .filter(|line| line.kind == LineKind::Removed)
-        .map(|line| fold::substance(&line.text, SUBSTANCE))
+        .filter(|line| line.kind == HunkLineKind::Removed)
+        .map(|line| fold::count_alnum(&line.text, REMAINING_ALNUM_MIN))
         .sum();
-    if substance < SUBSTANCE || (text.count() < 2 && removed < SUBSTANCE) {
+    if substance < REMAINING_ALNUM_MIN || (text.count() < 2 && removed < REMAINING_ALNUM_MIN) {
         return Ok(Vec::new());
     }
     let starts = seeker.search.windows(&wanted.old);
@@ -99,8 +103,8 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidat
         let trial = windows::trial(&seeker.search, &wanted, &starts, rule)
             .map_err(|refusal| failure::refused(&seeker.search, Tier::Drift, &refusal))?;
         if !trial.places.is_empty() {
-            let left_out = LeftOut { front, back };
-            let place = |place| Candidate { left_out, ..candidate(&seeker.search, place) };
+            let left_out = DroppedContext { front, back };
+            let place = |place| HunkCandidate { left_out, ..candidate(&seeker.search, place) };
             return Ok(trial.places.iter().map(place).filter(|it| !mistaken(seeker, it)).collect());
         }
     }
@@ -109,11 +113,11 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidat
 
 /// True when a dropped line has a counterpart next to the place that differs in a number: it is about something else. A
 /// definition with another name may have been renamed; the rest must then be unique.
-fn mistaken(seeker: &Seeker<'_>, place: &Candidate) -> bool {
-    let (old, LeftOut { front, back }) = (&seeker.search.wanted.old, place.left_out);
+fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
+    let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.left_out);
     let count = seeker.index.lines().count();
     let above = (0..front).filter_map(|at| Some((old[at], (place.lines.start + at).checked_sub(front)?)));
     let below = (0..back).map(|at| (old[old.len() - back + at], place.lines.end + at));
     let mut beside = above.chain(below).filter(|(_, line)| *line < count);
-    beside.any(|(old, line)| meaning::has_another_number(old, seeker.index.line(line)))
+    beside.any(|(old, line)| typo::has_another_number(old, seeker.index.line(line)))
 }

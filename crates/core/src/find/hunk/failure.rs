@@ -1,37 +1,37 @@
 //! Errors for hunks that cannot be placed: what is missing or superfluous, the nearest place with its first difference,
 //! and lines from which to build the next hunk.
 
-use super::seek::{Limits, Seeker};
-use super::{Candidate, scope, wanted};
+use super::seek::{HunkConstraints, Seeker};
+use super::{HunkCandidate, scope, wanted};
 use crate::code::Code;
 use crate::error::Error;
-use crate::find::failure::nearest::{self, Nearest};
+use crate::find::failure::nearest::{self, NearestLines};
 use crate::find::failure::{bounded, difference};
-use crate::find::refusal::{Reason, Refusal};
-use crate::find::search::{Index, Search};
+use crate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::find::search::{MatchSearch, SearchIndex};
 use crate::find::tier::numbers;
 use crate::find::{Tier, fold};
-use crate::marks;
-use crate::op::{Find, Hunk, LineKind, Pick, TextNames};
+use crate::line_format;
+use crate::op::{ExpectedMatches, Hunk, HunkLineKind, TextNames, TextQuery};
 use core::ops::Range;
 use memchr::memmem;
 use serde_json::json;
 use std::collections::HashMap;
 
 /// Places that a message lists.
-const LISTED: usize = 5;
+const LISTED_PLACES_MAX: usize = 5;
 /// Lines of a place that are shown.
-const HEIGHT: usize = 20;
+const SHOWN_LINES_MAX: usize = 20;
 /// Lines of the hunk that are used to find the nearest place, and the occurrences that each may have.
-const SAMPLES: usize = 4;
-const OFTEN: usize = 32;
+const SAMPLE_LINES: usize = 4;
+const SAMPLE_OCCURRENCES_MAX: usize = 32;
 /// Likeness from which a place is shown.
-const LIKE: f64 = 0.5;
+const SHOWN_LIKENESS_MIN: f64 = 0.5;
 /// Letters and digits that the new side needs to be recognized in the file.
-const SUBSTANCE: usize = 8;
+const APPLIED_ALNUM_MIN: usize = 8;
 
 /// Creates the error for an anchor that is not in the file.
-pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
+pub(super) fn no_anchor(index: &SearchIndex<'_>, hunk: &Hunk, nth: usize) -> Error {
     let anchor = &hunk.scopes[nth];
     let outer = if nth == 0 { String::new() } else { format!(" below `{}`", hunk.scopes[nth - 1]) };
     let error = Error::new(Code::MatchNotFound, format!("The anchor `@@ {anchor}` is not in the file{outer}."))
@@ -42,43 +42,44 @@ pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
         [line] => error.evidence(format!("Without it the hunk fits at line {line} alone.")),
         lines => error.evidence(format!("Without it the hunk fits in {} places: lines {}.", lines.len(), few(lines))),
     };
-    let find = Find { lines: true, names: TextNames::HUNK, ..Find::new(anchor, Pick::Unique) };
-    let search = Search::new(index, &find, "");
-    let nearest::Sought::Place(nearest) = bounded(|| nearest::nearest(&search)) else { return error };
-    if nearest.likeness < LIKE {
+    let find = TextQuery { lines: true, names: TextNames::HUNK, ..TextQuery::new(anchor, ExpectedMatches::Unique) };
+    let search = MatchSearch::new(index, &find, "");
+    let nearest::NearestResult::Place(nearest) = bounded(|| nearest::find_nearest(&search)) else { return error };
+    if nearest.likeness < SHOWN_LIKENESS_MIN {
         return error;
     }
     let line = nearest.lines.start + 1;
     error
-        .evidence(format!("Most similar:\n{}", marks::excerpt(index.base, line, line)))
+        .evidence(format!("Most similar:\n{}", line_format::excerpt(index.base, line, line)))
         .next(format!("If this line is meant: `@@ {}`", index.line(nearest.lines.start).trim()))
 }
 
 /// Returns the 1-based lines at which the old side occurs literally.
-fn lines_of_old(index: &Index<'_>, hunk: &Hunk) -> Vec<usize> {
-    let find = Find { lines: true, names: TextNames::HUNK, ..Find::new(&hunk.old_text(), Pick::Unique) };
+fn lines_of_old(index: &SearchIndex<'_>, hunk: &Hunk) -> Vec<usize> {
+    let find =
+        TextQuery { lines: true, names: TextNames::HUNK, ..TextQuery::new(&hunk.old_text(), ExpectedMatches::Unique) };
     if find.old.is_empty() {
         return Vec::new();
     }
-    let search = Search::wanting(index, &find, "", wanted(hunk));
+    let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
     super::seek::literal(&search, false).iter().map(|place| search.lines().at(place.span.start()) + 1).collect()
 }
 
 /// Lists the first of some lines.
 fn few(lines: &[usize]) -> String {
-    let shown: Vec<String> = lines.iter().take(LISTED).map(usize::to_string).collect();
-    shown.join(", ") + if lines.len() > LISTED { ", …" } else { "" }
+    let shown: Vec<String> = lines.iter().take(LISTED_PLACES_MAX).map(usize::to_string).collect();
+    shown.join(", ") + if lines.len() > LISTED_PLACES_MAX { ", …" } else { "" }
 }
 
 /// Creates the error for a hunk that was not tried because of too many failures before it.
-pub(super) fn untried() -> Error {
+pub(super) fn not_searched() -> Error {
     Error::new(Code::MatchNotFound, "The hunk was not tried, because too many before it failed.")
         .next("Correct those first.")
 }
 
 /// Creates the error for new lines without a position.
-pub(super) fn nowhere(hunk: &Hunk) -> Error {
-    let added = hunk.lines.iter().find(|line| line.kind == LineKind::Added).map_or("", |line| line.text.trim());
+pub(super) fn no_position(hunk: &Hunk) -> Error {
+    let added = hunk.lines.iter().find(|line| line.kind == HunkLineKind::Added).map_or("", |line| line.text.trim());
     Error::new(Code::MatchAmbiguous, "The hunk only adds lines, and nothing in it says where.")
         .evidence(format!("It begins with: {added}"))
         .fact("reason", "no_place")
@@ -86,59 +87,59 @@ pub(super) fn nowhere(hunk: &Hunk) -> Error {
 }
 
 /// Creates the error for new lines after a line that does not exist.
-pub(super) fn beyond(hunk: &Hunk, line: usize, count: usize) -> Error {
+pub(super) fn beyond_end(hunk: &Hunk, line: usize, count: usize) -> Error {
     Error::new(Code::MatchNotFound, format!("The hunk adds lines after line {line}, and the file has {count} lines."))
         .fact("reason", "beyond_end")
-        .fact("line", hunk.said_at)
+        .fact("line", hunk.source_line)
         .next("Put at least one line of the file as context before or after the new lines.")
 }
 
 /// Creates the error for a hunk that is already applied.
-pub(super) fn already(hunk: &Hunk, line: usize) -> Error {
+pub(super) fn already_applied(hunk: &Hunk, line: usize) -> Error {
     Error::new(Code::EditNoChange, format!("The hunk is applied already: its new lines stand at line {line}."))
         .fact("already_applied", true)
         .fact("already_at", line)
-        .fact("line", hunk.said_at)
+        .fact("line", hunk.source_line)
         .next("Leave this hunk out; if the lines are to stand there twice, give context on both sides of them.")
 }
 
 /// Creates the error for a place that was found and is not edited.
-pub(super) fn refused(index: &Index<'_>, hunk: &Hunk, tier: Tier, refusal: &Refusal) -> Error {
-    let code = if refusal.reason == Reason::TargetDiffers { Code::MatchNotFound } else { refusal.reason.code() };
+pub(super) fn refused(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, refusal: &MatchRefusal) -> Error {
+    let code = if refusal.reason == RefusalReason::TargetDiffers { Code::MatchNotFound } else { refusal.reason.code() };
     let mut error = Error::new(code, &refusal.why).fact("reason", refusal.reason.name()).fact("tier", tier.number());
     if let Some((from, to)) = refusal.lines {
-        error = error.evidence(marks::excerpt(index.base, from + 1, to.min(from + HEIGHT)));
+        error = error.evidence(line_format::excerpt(index.base, from + 1, to.min(from + SHOWN_LINES_MAX)));
         return ready(error, index, hunk, from..to);
     }
-    error.fact("line", hunk.said_at).next(match refusal.reason {
-        Reason::Elision => "Write the lines that `...` stands for, or make a hunk of its own of each piece.",
-        Reason::TooLarge => "Send smaller hunks, with three lines of context around each change.",
+    error.fact("line", hunk.source_line).next(match refusal.reason {
+        RefusalReason::Elision => "Write the lines that `...` stands for, or make a hunk of its own of each piece.",
+        RefusalReason::TooLarge => "Send smaller hunks, with three lines of context around each change.",
         _ => "Read the file again and build the hunk from its lines.",
     })
 }
 
 /// Creates the error for a hunk that fits in several places.
-pub(super) fn ambiguous(index: &Index<'_>, hunk: &Hunk, tier: Tier, candidates: &[Candidate]) -> Error {
+pub(super) fn ambiguous(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, candidates: &[HunkCandidate]) -> Error {
     let lines: Vec<usize> = candidates.iter().map(|it| it.lines.start + 1).collect();
     let mut error = Error::new(Code::MatchAmbiguous, format!("The hunk fits in {} places.", lines.len()))
         .fact("reason", "ambiguous")
         .fact("tier", tier.number())
-        .fact("line", hunk.said_at)
+        .fact("line", hunk.source_line)
         .fact("candidates", lines.iter().map(|line| json!({ "line": line })).collect::<Vec<_>>());
     let around: Vec<Option<&str>> =
-        candidates.iter().take(LISTED).map(|it| scope::around(index, it.lines.start)).collect();
+        candidates.iter().take(LISTED_PLACES_MAX).map(|it| scope::around(index, it.lines.start)).collect();
     for (candidate, around) in candidates.iter().zip(&around) {
         let (first, end) = (candidate.lines.start + 1, candidate.lines.end);
-        let shown = marks::excerpt(index.base, first.saturating_sub(2).max(1), end.min(first + 3) + 1);
+        let shown = line_format::excerpt(index.base, first.saturating_sub(2).max(1), end.min(first + 3) + 1);
         let below = around.map_or(String::new(), |line| format!(", below `{line}`"));
         error = error.evidence(format!("line {first}{below}:\n{shown}"));
     }
-    if lines.len() > LISTED {
-        error = error.evidence(format!("… and {} more", lines.len() - LISTED));
+    if lines.len() > LISTED_PLACES_MAX {
+        error = error.evidence(format!("… and {} more", lines.len() - LISTED_PLACES_MAX));
     }
     let example = match around.iter().flatten().last() {
         Some(line) if around.iter().flatten().filter(|it| *it == line).count() == 1 => {
-            format!(": `@@ {line}` chooses line {}", lines[lines.len().min(LISTED) - 1])
+            format!(": `@@ {line}` chooses line {}", lines[lines.len().min(LISTED_PLACES_MAX) - 1])
         }
         _ => String::new(),
     };
@@ -150,7 +151,7 @@ pub(super) fn ambiguous(index: &Index<'_>, hunk: &Hunk, tier: Tier, candidates: 
 
 /// Creates the error for a place found with tolerance while another one has more of the hunk's lines exactly: `lines`
 /// has both.
-pub(super) fn rivals(index: &Index<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<usize>; 2]) -> Error {
+pub(super) fn rivals(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<usize>; 2]) -> Error {
     let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
     let mut error = Error::new(
         Code::MatchAmbiguous,
@@ -158,24 +159,24 @@ pub(super) fn rivals(index: &Index<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<
     )
     .fact("reason", "rivals")
     .fact("tier", tier.number())
-    .fact("line", hunk.said_at)
+    .fact("line", hunk.source_line)
     .fact("candidates", lines.map(|it| json!({ "line": it.start + 1 })).to_vec())
     .next("Read both places, and send the hunk again with the exact lines of the one that is meant.");
     for (name, lines) in [(&found, lines[0]), (&other, lines[1])] {
-        let shown = marks::excerpt(index.base, lines.start + 1, lines.end.min(lines.start + HEIGHT));
+        let shown = line_format::excerpt(index.base, lines.start + 1, lines.end.min(lines.start + SHOWN_LINES_MAX));
         error = error.evidence(format!("{name}:\n{shown}"));
     }
     error
 }
 
 /// Creates the error for a hunk that fits nowhere, or not at the stated place.
-pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
+pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error {
     let Seeker { index, hunk, search, .. } = seeker;
     if let Some(error) = misplaced(index, hunk, limits) {
         return error;
     }
-    if let Some(line) = applied(seeker) {
-        return already(hunk, line);
+    if let Some(line) = line_of_applied(seeker) {
+        return already_applied(hunk, line);
     }
     if let Some(text) = numbers::suggestion(search) {
         return Error::new(
@@ -184,18 +185,18 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
         )
         .evidence(format!("Without them: {}", text.lines().next().unwrap_or_default()))
         .fact("reason", "line_numbers")
-        .fact("line", hunk.said_at)
+        .fact("line", hunk.source_line)
         .next("Send the hunk again without the numbers: behind its mark, each line is exactly as in the file.");
     }
     let error = Error::new(Code::MatchNotFound, "The old lines of the hunk are not in the file.")
         .fact("reason", "not_found")
-        .fact("line", hunk.said_at);
+        .fact("line", hunk.source_line);
     let nearest = nearest(search, hunk);
-    let Some(nearest) = nearest.filter(|it| it.likeness >= LIKE) else {
+    let Some(nearest) = nearest.filter(|it| it.likeness >= SHOWN_LIKENESS_MIN) else {
         return error
             .evidence(format!(
                 "They begin with: {}",
-                search.wanted.old.iter().find(|it| !it.trim().is_empty()).unwrap_or(&"")
+                search.pattern.old.iter().find(|it| !it.trim().is_empty()).unwrap_or(&"")
             ))
             .evidence("Nothing similar is in the file.")
             .next("Read the file again and build the hunk from its lines; check that it is the right file.");
@@ -203,8 +204,8 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
     let (from, to) = (nearest.lines.start, nearest.lines.end);
     let mut error = error
         .evidence(format!("Most similar (lines {}-{to}, {:.0} % alike):", from + 1, nearest.likeness * 100.0))
-        .evidence(marks::excerpt(index.base, from + 1, to.min(from + HEIGHT)));
-    if let Some(difference) = difference::first(search, &nearest) {
+        .evidence(line_format::excerpt(index.base, from + 1, to.min(from + SHOWN_LINES_MAX)));
+    if let Some(difference) = difference::first_difference(search, &nearest) {
         error = error.evidence(difference.words).fact("difference", difference.class);
     }
     let text: String = (from..to).map(|at| format!("{}\n", index.line(at))).collect();
@@ -214,7 +215,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
 }
 
 /// Creates the error for a hunk that fits, but not below its anchor or not at the end of the file.
-fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
+fn misplaced(index: &SearchIndex<'_>, hunk: &Hunk, limits: &HunkConstraints) -> Option<Error> {
     let &first = limits.outside().first()?;
     let mut lines: Vec<usize> = limits.outside().iter().map(|at| at + 1).collect();
     lines.sort_unstable();
@@ -234,51 +235,51 @@ fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
             Code::MatchNotFound,
             format!("The lines of the hunk stand at {places} {}, {what}{anchor}.", few(&lines)),
         )
-        .evidence(marks::excerpt(index.base, first + 1, first + hunk.lines.len().min(HEIGHT)))
+        .evidence(line_format::excerpt(index.base, first + 1, first + hunk.lines.len().min(SHOWN_LINES_MAX)))
         .fact("reason", "misplaced")
-        .fact("line", hunk.said_at)
+        .fact("line", hunk.source_line)
         .next(next),
     )
 }
 
 /// Returns the 1-based line at which the whole new side is in the file, if that is certain.
-pub(super) fn applied(seeker: &Seeker<'_>) -> Option<usize> {
+pub(super) fn line_of_applied(seeker: &Seeker<'_>) -> Option<usize> {
     let new = seeker.search.new;
     let lines = &seeker.hunk.lines;
-    let of = |kind: LineKind| lines.iter().filter(move |line| line.kind == kind);
-    let substance = |line: &crate::op::HunkLine| fold::substance(&line.text, SUBSTANCE);
-    let added: usize = of(LineKind::Added).map(substance).sum();
+    let of = |kind: HunkLineKind| lines.iter().filter(move |line| line.kind == kind);
+    let substance = |line: &crate::op::HunkLine| fold::count_alnum(&line.text, APPLIED_ALNUM_MIN);
+    let added: usize = of(HunkLineKind::Added).map(substance).sum();
     // After a removal its neighbours are adjacent; new lines must exist, with neighbours if they are not distinctive
     // themselves.
-    let removal = of(LineKind::Added).next().is_none()
-        && [lines.first(), lines.last()].into_iter().flatten().all(|line| line.kind == LineKind::Context);
-    let around: usize = of(LineKind::Context).map(substance).sum();
-    let certain = added >= SUBSTANCE || (added > 0 || removal) && added + around >= SUBSTANCE;
+    let removal = of(HunkLineKind::Added).next().is_none()
+        && [lines.first(), lines.last()].into_iter().flatten().all(|line| line.kind == HunkLineKind::Context);
+    let around: usize = of(HunkLineKind::Context).map(substance).sum();
+    let certain = added >= APPLIED_ALNUM_MIN || (added > 0 || removal) && added + around >= APPLIED_ALNUM_MIN;
     if !certain || new.is_empty() {
         return None;
     }
-    let find = Find { lines: true, names: TextNames::HUNK, ..Find::new(new, Pick::Unique) };
-    let search = Search::new(seeker.index, &find, "");
+    let find = TextQuery { lines: true, names: TextNames::HUNK, ..TextQuery::new(new, ExpectedMatches::Unique) };
+    let search = MatchSearch::new(seeker.index, &find, "");
     let starts = super::seek::literal(&search, false).into_iter().map(|place| search.lines().at(place.span.start()));
-    let pointer = Pointer::new(seeker.index, seeker.hunk);
+    let pointer = HunkPointer::new(seeker.index, seeker.hunk);
     starts.filter(|&start| pointer.allows(start)).min_by_key(|&start| pointer.rank(start)).map(|start| start + 1)
 }
 
 /// The place to which a hunk says it belongs: the failure report describes that place.
-struct Pointer {
+struct HunkPointer {
     anchored: bool,
-    anchors: Vec<scope::Anchor>,
-    sections: Vec<scope::Anchor>,
-    said: Option<usize>,
+    anchors: Vec<scope::ScopeAnchor>,
+    sections: Vec<scope::ScopeAnchor>,
+    stated_line: Option<usize>,
 }
 
-impl Pointer {
-    fn new(index: &Index<'_>, hunk: &Hunk) -> Pointer {
-        Pointer {
+impl HunkPointer {
+    fn new(index: &SearchIndex<'_>, hunk: &Hunk) -> HunkPointer {
+        HunkPointer {
             anchored: !hunk.scopes.is_empty(),
             anchors: scope::anchors(index, &hunk.scopes).unwrap_or_default(),
             sections: hunk.section.as_ref().map_or_else(Vec::new, |name| scope::sections(index, name)),
-            said: hunk.first,
+            stated_line: hunk.first,
         }
     }
 
@@ -289,47 +290,47 @@ impl Pointer {
     /// The rank of a place; lower is better.
     fn rank(&self, start: usize) -> (bool, Option<scope::Nearness>, bool, usize) {
         let inside = self.sections.iter().any(|it| it.block.contains(&start) || it.line == start);
-        let far = self.said.map_or(start, |said| said.abs_diff(start + 1));
+        let far = self.stated_line.map_or(start, |said| said.abs_diff(start + 1));
         (!self.allows(start), scope::nearness(&self.anchors, start), !inside, far)
     }
 }
 
 /// Returns the place with most of the hunk's old lines verbatim, else the most similar one.
-fn nearest(search: &Search<'_>, hunk: &Hunk) -> Option<Nearest> {
+fn nearest(search: &MatchSearch<'_>, hunk: &Hunk) -> Option<NearestLines> {
     let text = search.text.as_bytes();
     let mut votes: HashMap<usize, usize> = HashMap::new();
-    let texts = search.wanted.old.iter().enumerate().filter(|(_, line)| fold::substance(line, 3) >= 3);
+    let texts = search.pattern.old.iter().enumerate().filter(|(_, line)| fold::count_alnum(line, 3) >= 3);
     let mut samples: Vec<(usize, &&str)> = texts.collect();
-    samples.sort_by_key(|(_, line)| core::cmp::Reverse(fold::substance(line, 80)));
-    for (nth, line) in samples.into_iter().take(SAMPLES) {
-        for at in memmem::find_iter(text, line.trim().as_bytes()).take(OFTEN) {
+    samples.sort_by_key(|(_, line)| core::cmp::Reverse(fold::count_alnum(line, 80)));
+    for (nth, line) in samples.into_iter().take(SAMPLE_LINES) {
+        for at in memmem::find_iter(text, line.trim().as_bytes()).take(SAMPLE_OCCURRENCES_MAX) {
             let start = search.lines().at(at).saturating_sub(nth);
-            *votes.entry(start).or_default() += fold::substance(line, 80);
+            *votes.entry(start).or_default() += fold::count_alnum(line, 80);
         }
     }
-    let pointer = Pointer::new(search.index, hunk);
+    let pointer = HunkPointer::new(search.index, hunk);
     // Of places below the anchor, the one with most of the hunk; of equal ones, the one nearest to the stated line.
     let best = votes
         .into_iter()
         .min_by_key(|&(start, votes)| (!pointer.allows(start), core::cmp::Reverse(votes), pointer.rank(start), start));
     let Some((start, _)) = best else {
-        return match bounded(|| nearest::nearest(search)) {
-            nearest::Sought::Place(nearest) => Some(nearest),
+        return match bounded(|| nearest::find_nearest(search)) {
+            nearest::NearestResult::Place(nearest) => Some(nearest),
             _ => None,
         };
     };
-    let end = (start + search.wanted.old.len()).min(search.lines().count());
+    let end = (start + search.pattern.old.len()).min(search.lines().count());
     if start >= end {
         return None;
     }
-    match bounded(|| nearest::Sought::Place(nearest::rated(search, start..end))) {
-        nearest::Sought::Place(nearest) => Some(nearest),
+    match bounded(|| nearest::NearestResult::Place(nearest::rate(search, start..end))) {
+        nearest::NearestResult::Place(nearest) => Some(nearest),
         _ => None,
     }
 }
 
 /// Adds the hunk corrected to the file's lines if few of them differ, else the lines to build it from.
-fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
+fn ready(error: Error, index: &SearchIndex<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
     let about = wanted(hunk);
     let there = |old: &&str| lines.clone().any(|at| index.line(at).trim() == old.trim());
     let missing = about.old.iter().filter(|line| !line.trim().is_empty()).find(|line| !there(line));
@@ -342,7 +343,7 @@ fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<u
             "If this is the place, here is the hunk with the file's lines; check those with -:\n{text}"
         ));
     }
-    let current: String = lines.take(HEIGHT).map(|at| format!(" {}\n", index.line(at))).collect();
+    let current: String = lines.take(SHOWN_LINES_MAX).map(|at| format!(" {}\n", index.line(at))).collect();
     error.next(format!(
         "If this is the place, build the hunk from these lines (context; put - before those to remove, add + lines):\n{}",
         current.trim_end_matches('\n')
@@ -351,20 +352,20 @@ fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<u
 
 /// Returns the hunk with the old lines as they are in the file, if they can be paired and at most a third of them
 /// differ.
-fn corrected(index: &Index<'_>, hunk: &Hunk, old: &[&str], lines: &core::ops::Range<usize>) -> Option<String> {
+fn corrected(index: &SearchIndex<'_>, hunk: &Hunk, old: &[&str], lines: &core::ops::Range<usize>) -> Option<String> {
     let differ = lines.clone().zip(old).filter(|(at, old)| index.line(*at) != **old).count();
-    if lines.len() != old.len() || old.len() > HEIGHT || differ == 0 || differ * 3 > old.len() {
+    if lines.len() != old.len() || old.len() > SHOWN_LINES_MAX || differ == 0 || differ * 3 > old.len() {
         return None;
     }
     let mut at = lines.start;
     let mut text = String::from("@@");
     for line in &hunk.lines {
         let mark = match line.kind {
-            LineKind::Added => '+',
-            LineKind::Removed => '-',
-            LineKind::Context | LineKind::Bare => ' ',
+            HunkLineKind::Added => '+',
+            HunkLineKind::Removed => '-',
+            HunkLineKind::Context | HunkLineKind::Bare => ' ',
         };
-        let shown = if line.kind == LineKind::Added {
+        let shown = if line.kind == HunkLineKind::Added {
             &*line.text
         } else {
             at += 1;

@@ -1,15 +1,15 @@
 //! Hunks that only add lines: placed by an anchor, by a line number in the header, or at the end of the file.
 
-use super::scope::Anchor;
-use super::{Candidate, LeftOut, Sought, failure};
+use super::scope::ScopeAnchor;
+use super::{DroppedContext, HunkCandidate, HunkMatches, failure};
 use crate::error::Result;
-use crate::find::search::Index;
-use crate::find::{Hit, TextEdit, Tier};
+use crate::find::search::SearchIndex;
+use crate::find::{TextEdit, TextMatch, Tier};
 use crate::op::Hunk;
 use crate::span::Span;
 
 /// Returns the zero-based line before which the new lines are inserted.
-pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, anchors: &[Anchor]) -> Result<Sought> {
+pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &[ScopeAnchor]) -> Result<HunkMatches> {
     let count = index.lines().count();
     let mut notes = Vec::new();
     let places: Vec<usize> = if !anchors.is_empty() {
@@ -19,20 +19,20 @@ pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, anchors: &[Anchor]) -> Result
         vec![count]
     } else if let Some(line) = hunk.first {
         if line > count {
-            return Err(failure::beyond(hunk, line, count));
+            return Err(failure::beyond_end(hunk, line, count));
         }
         notes.push(format!("Inserted after line {line}, by the number in the header alone: the hunk has no context."));
         vec![line]
     } else {
-        return Err(failure::nowhere(hunk));
+        return Err(failure::no_position(hunk));
     };
     let candidate =
-        |at: usize| Candidate { lines: at..at, hit: Ok(hit(index, hunk, at)), left_out: LeftOut::default() };
-    Ok(Sought { tier: Tier::Exact, candidates: places.into_iter().map(candidate).collect(), notes })
+        |at: usize| HunkCandidate { lines: at..at, hit: Ok(hit(index, hunk, at)), left_out: DroppedContext::default() };
+    Ok(HunkMatches { tier: Tier::Exact, candidates: places.into_iter().map(candidate).collect(), notes })
 }
 
 /// Creates the insertion before a line, or after the last one, which keeps its line end or lack of one.
-fn hit(index: &Index<'_>, hunk: &Hunk, at: usize) -> Hit {
+fn hit(index: &SearchIndex<'_>, hunk: &Hunk, at: usize) -> TextMatch {
     let lines = index.lines();
     let text = hunk.new_text();
     let (span, text) = if at > 0 {
@@ -42,5 +42,5 @@ fn hit(index: &Index<'_>, hunk: &Hunk, at: usize) -> Hit {
     } else {
         (Span::at(0), text)
     };
-    Hit { span, edits: vec![TextEdit { span, text }] }
+    TextMatch { span, edits: vec![TextEdit { span, text }] }
 }

@@ -17,41 +17,41 @@ mod scope;
 mod seek;
 
 use super::literal;
-use super::refusal::Refusal;
+use super::refusal::MatchRefusal;
 use super::rivals;
-use super::search::{Index, Search, Wanted};
-use super::{Found, Hit, TextEdit, Tier};
+use super::search::{MatchSearch, PatternLines, SearchIndex};
+use super::{TextEdit, TextMatch, TextMatches, Tier};
 use crate::code::Code;
 use crate::error::Result;
-use crate::op::{Find, Hunk, HunkLine, LineKind, Settings};
-use crate::resolve::FAILURES;
+use crate::op::{Hunk, HunkLine, HunkLineKind, ResolveSettings, TextQuery};
+use crate::resolve::EXPLAINED_FAILURES_MAX;
 use crate::span::Span;
 use crate::work;
 use core::ops::Range;
 
 /// Hunks from which lines that were not found together are looked up in a table instead of searching the text once for
 /// each hunk.
-const MANY: usize = 6;
+const LINE_TABLE_HUNKS_MIN: usize = 6;
 
 /// A place where a hunk fits.
 #[derive(Clone, Debug)]
-struct Candidate {
+struct HunkCandidate {
     /// The zero-based lines of the file that match the old side.
     lines: Range<usize>,
     /// The edits, or the reason against them.
-    hit: Result<Hit, Refusal>,
+    hit: Result<TextMatch, MatchRefusal>,
     /// Dropped context lines at the front and the back.
-    left_out: LeftOut,
+    left_out: DroppedContext,
 }
 
 /// Context lines of a hunk that are not in the file and were dropped.
 #[derive(Clone, Copy, Debug, Default)]
-struct LeftOut {
+struct DroppedContext {
     front: usize,
     back: usize,
 }
 
-impl LeftOut {
+impl DroppedContext {
     /// Returns the line at which the rest of a hunk should begin according to its header; `None` if nothing ties the
     /// rest to the number.
     fn first(self, said: usize) -> Option<usize> {
@@ -61,54 +61,61 @@ impl LeftOut {
 
 /// The places where a hunk fits.
 #[derive(Debug)]
-struct Sought {
+struct HunkMatches {
     tier: Tier,
     /// In order, at least one.
-    candidates: Vec<Candidate>,
+    candidates: Vec<HunkCandidate>,
     notes: Vec<String>,
 }
 
 /// Places the hunks of one file, in the order of the patch.
-pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) -> Vec<Result<Found>> {
-    let many = hunks.len() >= MANY;
-    let sides: Vec<Find> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
-    let literal = literal::of_all(index.base().text(), &sides.iter().map(Some).collect::<Vec<Option<&Find>>>());
-    let one = |((hunk, find), literal): ((&&Hunk, &Find), &Option<Vec<Span>>)| {
+pub(crate) fn place_all(
+    index: &SearchIndex<'_>,
+    hunks: &[&Hunk],
+    settings: ResolveSettings,
+) -> Vec<Result<TextMatches>> {
+    let many = hunks.len() >= LINE_TABLE_HUNKS_MIN;
+    let sides: Vec<TextQuery> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
+    let literal =
+        literal::of_searches(index.base().text(), &sides.iter().map(Some).collect::<Vec<Option<&TextQuery>>>());
+    let one = |((hunk, find), literal): ((&&Hunk, &TextQuery), &Option<Vec<Span>>)| {
         seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
     };
-    let mut sought: Vec<Result<Sought>> = Vec::with_capacity(hunks.len());
-    let mut repairs: Vec<Option<Found>> = Vec::with_capacity(hunks.len());
+    let mut sought: Vec<Result<HunkMatches>> = Vec::with_capacity(hunks.len());
+    let mut repairs: Vec<Option<TextMatches>> = Vec::with_capacity(hunks.len());
     let mut failures = 0;
     for hunk in hunks.iter().zip(&sides).zip(&literal.places) {
         // Each failure costs an explanation. Beyond this number the rest cannot change the outcome: nothing is written.
-        let tries = failures < FAILURES && !work::ends(1);
-        let found = if tries { one(hunk) } else { Err(failure::untried()) };
+        let tries = failures < EXPLAINED_FAILURES_MAX && !work::spend_or_end(1);
+        let found = if tries { one(hunk) } else { Err(failure::not_searched()) };
         let is_missing = found.as_ref().err().is_some_and(|error| error.code() == Code::MatchNotFound);
         let repair = if is_missing && tries { repaired(index, hunk.0.0, settings) } else { None };
         failures += usize::from(found.is_err() && repair.is_none());
         sought.push(found);
         repairs.push(repair);
     }
-    if work::ends(1) {
-        return hunks.iter().map(|_| Err(failure::untried())).collect();
+    if work::spend_or_end(1) {
+        return hunks.iter().map(|_| Err(failure::not_searched())).collect();
     }
-    choose::choose(index, hunks, &mut sought);
+    choose::disambiguate(index, hunks, &mut sought);
     // Braces and blank lines that exist already were added by this patch, unless another hunk shows that it is new.
-    let lines = |sought: &Result<Sought>| match sought {
-        Ok(Sought { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
+    let lines = |sought: &Result<HunkMatches>| match sought {
+        Ok(HunkMatches { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
         _ => None,
     };
-    let trifle = |(hunk, sought): (&&Hunk, &Result<Sought>)| {
-        lines(sought).and_then(|lines| stands_already(index, hunk, &lines)).filter(|it| it.proof == Proof::Weak)
+    let trifle = |(hunk, sought): (&&Hunk, &Result<HunkMatches>)| {
+        lines(sought).and_then(|lines| stands_already(index, hunk, &lines)).filter(|it| it.proof == ProofStrength::Weak)
     };
-    let trifles: Vec<Option<Already>> = hunks.iter().zip(&sought).map(trifle).collect();
+    let trifles: Vec<Option<AppliedEvidence>> = hunks.iter().zip(&sought).map(trifle).collect();
     let all_stand = trifles.iter().all(Option::is_some);
     let mut out = Vec::with_capacity(hunks.len());
     for (((hunk, sought), repair), trifle) in hunks.iter().zip(sought).zip(repairs).zip(trifles) {
         let found =
-            sought.map(|sought| if work::ends(1) { Err(failure::untried()) } else { settle(index, hunk, sought) });
+            sought.map(
+                |sought| if work::spend_or_end(1) { Err(failure::not_searched()) } else { settle(index, hunk, sought) },
+            );
         out.push(match (trifle.filter(|_| all_stand), found) {
-            (Some(already), _) => Err(failure::already(hunk, already.line)),
+            (Some(already), _) => Err(failure::already_applied(hunk, already.line)),
             (None, Err(error)) => repair.ok_or(error),
             (None, Ok(Err(error))) if error.code() == Code::MatchNotFound => {
                 repaired(index, hunk, settings).ok_or(error)
@@ -120,26 +127,27 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
 }
 
 /// Places a hunk after repairing a known mistake in it.
-fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found> {
-    if work::ends(1) {
+fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> Option<TextMatches> {
+    if work::spend_or_end(1) {
         return None;
     }
-    let occurs = |text: &str| (0..index.lines().count()).any(|at| work::ends(1) || index.line(at).trim() == text);
+    let occurs =
+        |text: &str| (0..index.lines().count()).any(|at| work::spend_or_end(1) || index.line(at).trim() == text);
     let place = |meant: &Hunk| {
         let find = seek::old_side(meant);
         let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
         settle(index, meant, sought).ok()
     };
-    let marked = repair::repaired(hunk, occurs).and_then(|(meant, repairs)| Some((place(&meant)?, repairs)));
+    let marked = repair::repair_hunk(hunk, occurs).and_then(|(meant, repairs)| Some((place(&meant)?, repairs)));
     if let Some(least) = settings.context.filter(|_| marked.is_none()) {
         let less = context::reduced(hunk, least).into_iter();
-        let found = less.map_while(|(meant, note)| (!work::ends(1)).then(|| (place(&meant), note)));
+        let found = less.map_while(|(meant, note)| (!work::spend_or_end(1)).then(|| (place(&meant), note)));
         if let Some((Some(mut found), note)) = found.into_iter().find(|(found, _)| found.is_some()) {
             found.notes.push(note);
             return Some(found);
         }
     }
-    let filled = || Some((place(&blanks::filled(index, hunk)?)?, vec![blanks::NOTE]));
+    let filled = || Some((place(&blanks::fill_blank_lines(index, hunk)?)?, vec![blanks::BLANKS_FILLED_NOTE]));
     let tolerant = settings.matching == crate::op::Matching::Standard && !settings.stale;
     let (mut found, repairs) = marked.or_else(|| if tolerant { filled() } else { None })?;
     found.notes.extend(repairs.into_iter().map(str::to_owned));
@@ -147,28 +155,29 @@ fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found>
 }
 
 /// Places a single hunk.
-pub(crate) fn place_one(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Result<Found> {
+pub(crate) fn place_one(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> Result<TextMatches> {
     let mut found = place_all(index, &[hunk], settings);
-    found.pop().unwrap_or_else(|| Err(failure::nowhere(hunk)))
+    found.pop().unwrap_or_else(|| Err(failure::no_position(hunk)))
 }
 
 /// Selects the only place of a hunk.
-fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
-    let Sought { tier, mut candidates, mut notes } = sought;
+fn settle(index: &SearchIndex<'_>, hunk: &Hunk, sought: HunkMatches) -> Result<TextMatches> {
+    let HunkMatches { tier, mut candidates, mut notes } = sought;
     if candidates.len() != 1 {
         return Err(failure::ambiguous(index, hunk, tier, &candidates));
     }
     let candidate = candidates.remove(0);
     let mut hit = candidate.hit.clone().map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
-    if let Some(already) = stands_already(index, hunk, &candidate.lines).filter(|it| it.proof == Proof::Strong) {
-        return Err(failure::already(hunk, already.line));
+    if let Some(already) = stands_already(index, hunk, &candidate.lines).filter(|it| it.proof == ProofStrength::Strong)
+    {
+        return Err(failure::already_applied(hunk, already.line));
     }
     let start = index.lines().start(candidate.lines.start);
     let line = index.base().lines().line_of(index.base().text(), start);
     if tier > Tier::Punctuation && hunk.first.and_then(|said| candidate.left_out.first(said)) != Some(line) {
         no_rival(index, hunk, tier, &candidate)?;
     }
-    if let Some(said) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != LineKind::Added)) {
+    if let Some(said) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added)) {
         let line = line.saturating_sub(candidate.left_out.front);
         if said != line {
             notes.push(format!("Found at line {line}; the header says {said}."));
@@ -177,21 +186,21 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
     if candidate.lines.end == index.lines().count() {
         end_as_said(index, hunk, candidate.lines.start > 0, &mut hit.edits);
     }
-    Ok(Found { tier, hits: vec![hit], notes })
+    Ok(TextMatches { tier, matches: vec![hit], notes })
 }
 
 /// Refuses a place found with tolerance while another one has more of the hunk's lines exactly. A hunk with anchors
 /// states its place itself.
 ///
 /// Errors: `match.ambiguous`.
-fn no_rival(index: &Index<'_>, hunk: &Hunk, tier: Tier, place: &Candidate) -> Result<()> {
+fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandidate) -> Result<()> {
     if !hunk.scopes.is_empty() {
         return Ok(());
     }
     let find = seek::old_side(hunk);
-    let search = Search::wanting(index, &find, "", wanted(hunk));
+    let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
     let lines = place.lines.start.saturating_sub(place.left_out.front)..place.lines.end + place.left_out.back;
-    match rivals::rival(&search, &search.wanted, std::slice::from_ref(&lines)) {
+    match rivals::rival_of_lines(&search, &search.pattern, std::slice::from_ref(&lines)) {
         Some(rival) => Err(failure::rivals(index, hunk, tier, [&place.lines, &rival])),
         None => Ok(()),
     }
@@ -200,12 +209,12 @@ fn no_rival(index: &Index<'_>, hunk: &Hunk, tier: Tier, place: &Candidate) -> Re
 /// Adds the change of the last line end, if the patch states one. An edit that reaches the end includes it already: two
 /// edits at one position would be joined as a repetition. `below_others`: the hunk does not begin at the start of the
 /// file.
-fn end_as_said(index: &Index<'_>, hunk: &Hunk, below_others: bool, edits: &mut Vec<TextEdit>) {
+fn end_as_said(index: &SearchIndex<'_>, hunk: &Hunk, below_others: bool, edits: &mut Vec<TextEdit>) {
     let (count, text) = (index.lines().count(), index.base.text());
     let open = count > 0 && index.lines().is_open(count - 1);
     // The last line of the new side must be the file's: one that the hunk shows, or the one above, which had its line
     // end.
-    let shown = hunk.lines.iter().any(|line| line.kind != LineKind::Removed);
+    let shown = hunk.lines.iter().any(|line| line.kind != HunkLineKind::Removed);
     if count == 0 || !(shown || below_others && hunk.open == (true, false)) {
         return;
     }
@@ -229,15 +238,15 @@ fn end_as_said(index: &Index<'_>, hunk: &Hunk, below_others: bool, edits: &mut V
 
 /// Evidence that the new lines of a hunk are in the file already.
 #[derive(Clone, Copy, Debug)]
-struct Already {
+struct AppliedEvidence {
     /// 1-based line at which the new side begins.
     line: usize,
-    proof: Proof,
+    proof: ProofStrength,
 }
 
 /// The strength of the evidence that a hunk was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Proof {
+enum ProofStrength {
     /// A new line is distinctive.
     Strong,
     /// All new lines are braces or blank; they prove nothing if another hunk of the patch is still to be applied.
@@ -245,15 +254,15 @@ enum Proof {
 }
 
 /// Finds the whole new side in the file, if the hunk only adds lines and its old side would be found once more.
-fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<Already> {
-    if hunk.lines.iter().any(|line| line.kind == LineKind::Removed) {
+fn stands_already(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<AppliedEvidence> {
+    if hunk.lines.iter().any(|line| line.kind == HunkLineKind::Removed) {
         return None;
     }
-    let says = |it: &HunkLine| super::fold::substance(&it.text, 1) > 0;
-    let strong = hunk.lines.iter().any(|it| it.kind == LineKind::Added && says(it));
+    let says = |it: &HunkLine| super::fold::count_alnum(&it.text, 1) > 0;
+    let strong = hunk.lines.iter().any(|it| it.kind == HunkLineKind::Added && says(it));
     let new = &hunk.lines;
-    let before = hunk.lines.iter().take_while(|line| line.kind == LineKind::Added).count();
-    let adds = new.iter().any(|it| it.kind == LineKind::Added);
+    let before = hunk.lines.iter().take_while(|line| line.kind == HunkLineKind::Added).count();
+    let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
     // Without old lines the place is a gap, and the new lines follow it.
     let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
     let tells = if before < new.len() { new.iter().any(says) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
@@ -261,22 +270,25 @@ fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Optio
         && tells
         && first + new.len() <= index.lines().count()
         && new.iter().enumerate().all(|(nth, line)| index.line(first + nth) == line.text);
-    stands.then_some(Already { line: first + 1, proof: if strong { Proof::Strong } else { Proof::Weak } })
+    stands.then_some(AppliedEvidence {
+        line: first + 1,
+        proof: if strong { ProofStrength::Strong } else { ProofStrength::Weak },
+    })
 }
 
 /// Returns the two sides of a hunk, and the ranges of lines that replace each other.
-fn wanted(hunk: &Hunk) -> Wanted<'_> {
+fn wanted(hunk: &Hunk) -> PatternLines<'_> {
     let (mut old, mut new, mut changes) = (Vec::new(), Vec::new(), Vec::new());
     let mut from = (0, 0);
     for line in &hunk.lines {
-        let stays = matches!(line.kind, LineKind::Context | LineKind::Bare);
+        let stays = matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare);
         if stays && from != (old.len(), new.len()) {
             changes.push((from.0..old.len(), from.1..new.len()));
         }
-        if line.kind != LineKind::Added {
+        if line.kind != HunkLineKind::Added {
             old.push(&*line.text);
         }
-        if line.kind != LineKind::Removed {
+        if line.kind != HunkLineKind::Removed {
             new.push(&*line.text);
         }
         if stays {
@@ -286,7 +298,7 @@ fn wanted(hunk: &Hunk) -> Wanted<'_> {
     if from != (old.len(), new.len()) {
         changes.push((from.0..old.len(), from.1..new.len()));
     }
-    Wanted { old, new, changes: Some(changes) }
+    PatternLines { old, new, changes: Some(changes) }
 }
 
 #[cfg(test)]

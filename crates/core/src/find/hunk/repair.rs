@@ -1,10 +1,10 @@
 //! Repair of hunks with a missing mark or a superfluous blank line. Tried only if the hunk fits nowhere as it is.
 
-use crate::op::{Hunk, HunkLine, LineKind};
+use crate::op::{Hunk, HunkLine, HunkLineKind};
 
 /// Returns the repaired hunk and the repairs; `None` if it has none of the known mistakes. `occurs` tells whether the
 /// file has a line, its indentation aside.
-pub(super) fn repaired(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {
+pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {
     let mut out = hunk.clone();
     let mut notes = Vec::new();
     if mark_added(&mut out.lines, occurs) {
@@ -22,15 +22,16 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
     let mut changed = false;
     let mut at = 0;
     while at < lines.len() {
-        let open = |line: &&HunkLine| matches!(line.kind, LineKind::Bare | LineKind::Context);
+        let open = |line: &&HunkLine| matches!(line.kind, HunkLineKind::Bare | HunkLineKind::Context);
         let end = at + lines[at..].iter().take_while(open).count();
-        let added = |at: Option<usize>| at.and_then(|at| lines.get(at)).filter(|line| line.kind == LineKind::Added);
+        let added = |at: Option<usize>| at.and_then(|at| lines.get(at)).filter(|line| line.kind == HunkLineKind::Added);
         if let (true, Some(before), Some(after)) = (end > at, added(at.checked_sub(1)), added(Some(end))) {
             let depths = [indent(&before.text), indent(&after.text)];
-            let meant: Option<Vec<String>> = lines[at..end].iter().map(|line| meant(line, depths, &occurs)).collect();
+            let meant: Option<Vec<String>> =
+                lines[at..end].iter().map(|line| intended_line(line, depths, &occurs)).collect();
             if let Some(meant) = meant {
                 for (line, text) in lines[at..end].iter_mut().zip(meant) {
-                    *line = HunkLine { kind: LineKind::Added, text };
+                    *line = HunkLine { kind: HunkLineKind::Added, text };
                 }
                 changed = true;
             }
@@ -41,12 +42,12 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Returns the intended text of a line, if the file does not have it.
-fn meant(line: &HunkLine, depths: [usize; 2], occurs: impl Fn(&str) -> bool) -> Option<String> {
-    let typed = if line.kind == LineKind::Context { format!(" {}", line.text) } else { line.text.clone() };
+fn intended_line(line: &HunkLine, depths: [usize; 2], occurs: impl Fn(&str) -> bool) -> Option<String> {
+    let typed = if line.kind == HunkLineKind::Context { format!(" {}", line.text) } else { line.text.clone() };
     if line.text.trim().is_empty() {
         return Some(String::new());
     }
-    let fits = depths.contains(&indent(&typed)) || line.kind == LineKind::Bare;
+    let fits = depths.contains(&indent(&typed)) || line.kind == HunkLineKind::Bare;
     (fits && !occurs(line.text.trim())).then_some(typed)
 }
 
@@ -56,17 +57,17 @@ fn indent(text: &str) -> usize {
 
 /// Drops a blank line at the end of both sides of the last change, if only blank context follows it.
 fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
-    let stays = |line: &HunkLine| matches!(line.kind, LineKind::Context | LineKind::Bare);
+    let stays = |line: &HunkLine| matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare);
     let Some(last) = lines.iter().rposition(|line| !stays(line)) else { return false };
     if lines[last + 1..].iter().any(|line| !line.text.is_empty()) {
         return false;
     }
     let first = lines[..=last].iter().rposition(stays).map_or(0, |at| at + 1);
-    let of = |kind: LineKind| {
+    let of = |kind: HunkLineKind| {
         let at = lines[first..=last].iter().rposition(|line| line.kind == kind)? + first;
         lines[at].text.is_empty().then_some(at)
     };
-    let (Some(removed), Some(added)) = (of(LineKind::Removed), of(LineKind::Added)) else { return false };
+    let (Some(removed), Some(added)) = (of(HunkLineKind::Removed), of(HunkLineKind::Added)) else { return false };
     lines.remove(removed.max(added));
     lines.remove(removed.min(added));
     !lines.is_empty()

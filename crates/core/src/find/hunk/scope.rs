@@ -1,16 +1,16 @@
 //! Anchors of a hunk: lines above its place, and the section that a unified diff names.
 
-use crate::find::fold::{self, Look, indent_of, is_blank};
-use crate::find::search::Index;
+use crate::find::fold::{self, Normalization, indent_of, is_blank};
+use crate::find::search::SearchIndex;
 use crate::lines::{line_start, line_stop};
 use core::ops::Range;
 
 /// Lines that an anchor may match.
-const MOST: usize = 1000;
+const ANCHOR_LINES_MAX: usize = 1000;
 
 /// A line that matches an anchor, and the block below it.
 #[derive(Clone, Debug)]
-pub(super) struct Anchor {
+pub(super) struct ScopeAnchor {
     /// Zero-based.
     pub(super) line: usize,
     /// The block: the deeper lines below it, up to the next one that is not deeper.
@@ -31,8 +31,8 @@ pub(super) enum Nearness {
 /// Returns the lines that match the innermost of these anchors.
 ///
 /// Errors: the index of the anchor that is not in the file.
-pub(super) fn anchors(index: &Index<'_>, scopes: &[String]) -> Result<Vec<Anchor>, usize> {
-    let mut within: Option<Vec<Anchor>> = None;
+pub(super) fn anchors(index: &SearchIndex<'_>, scopes: &[String]) -> Result<Vec<ScopeAnchor>, usize> {
+    let mut within: Option<Vec<ScopeAnchor>> = None;
     for (nth, scope) in scopes.iter().enumerate() {
         let mut lines = lines_named(index, scope);
         if let Some(outer) = &within {
@@ -47,14 +47,14 @@ pub(super) fn anchors(index: &Index<'_>, scopes: &[String]) -> Result<Vec<Anchor
         if lines.is_empty() {
             return Err(nth);
         }
-        within = Some(lines.into_iter().map(|line| Anchor { line, block: block(index, line) }).collect());
+        within = Some(lines.into_iter().map(|line| ScopeAnchor { line, block: block(index, line) }).collect());
     }
     Ok(within.unwrap_or_default())
 }
 
 /// Returns the distance of lines from `first` on to the nearest anchor; `None` if no anchor is above.
-pub(super) fn nearness(anchors: &[Anchor], first: usize) -> Option<Nearness> {
-    let one = |anchor: &Anchor| {
+pub(super) fn nearness(anchors: &[ScopeAnchor], first: usize) -> Option<Nearness> {
+    let one = |anchor: &ScopeAnchor| {
         if first == anchor.line || first == anchor.line + 1 {
             Some(Nearness::Adjoining)
         } else if anchor.block.contains(&first) {
@@ -67,14 +67,14 @@ pub(super) fn nearness(anchors: &[Anchor], first: usize) -> Option<Nearness> {
 }
 
 /// Returns the lines that a section name may refer to, with their blocks. A name may be cut short.
-pub(super) fn sections(index: &Index<'_>, name: &str) -> Vec<Anchor> {
+pub(super) fn sections(index: &SearchIndex<'_>, name: &str) -> Vec<ScopeAnchor> {
     let lines = lines_named(index, name);
-    lines.into_iter().map(|line| Anchor { line, block: block(index, line) }).collect()
+    lines.into_iter().map(|line| ScopeAnchor { line, block: block(index, line) }).collect()
 }
 
 /// Returns the lines equal to this text, blanks at either end aside; else those that begin with it; else those that
 /// contain it; else those that resemble it.
-fn lines_named(index: &Index<'_>, name: &str) -> Vec<usize> {
+fn lines_named(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
     let name = name.trim();
     if name.is_empty() {
         return Vec::new();
@@ -94,7 +94,7 @@ fn lines_named(index: &Index<'_>, name: &str) -> Vec<usize> {
             &mut hold
         };
         list.push(index.lines().at(start));
-        if list.len() > MOST {
+        if list.len() > ANCHOR_LINES_MAX {
             break;
         }
         from = stop;
@@ -103,19 +103,19 @@ fn lines_named(index: &Index<'_>, name: &str) -> Vec<usize> {
     found.unwrap_or_else(|| alike(index, name))
 }
 
-fn alike(index: &Index<'_>, name: &str) -> Vec<usize> {
-    if let Some(stands) = index.stands(name)
+fn alike(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
+    if let Some(stands) = index.similar_lines(name)
         && let Some(all) = stands.all()
     {
         return all.to_vec();
     }
-    let key = fold::key(name, Look::Runs);
+    let key = fold::normalized_hash(name, Normalization::BlankRuns);
     let keys = index.loose_keys().iter().enumerate();
-    keys.filter(|&(_, other)| *other == key).map(|(at, _)| at).take(MOST).collect()
+    keys.filter(|&(_, other)| *other == key).map(|(at, _)| at).take(ANCHOR_LINES_MAX).collect()
 }
 
 /// Returns the lines below `line` that are deeper than it, including the brackets that open and close them.
-fn block(index: &Index<'_>, line: usize) -> Range<usize> {
+fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
     let depth = width(indent_of(index.line(line)));
     let count = index.lines().count();
     let ends = |at: &usize| {
@@ -127,12 +127,15 @@ fn block(index: &Index<'_>, line: usize) -> Range<usize> {
 }
 
 /// Returns the nearest shallower line above `first`, if it is unique: an anchor that would select this place.
-pub(super) fn around<'t>(index: &Index<'t>, first: usize) -> Option<&'t str> {
+pub(super) fn around<'t>(index: &SearchIndex<'t>, first: usize) -> Option<&'t str> {
     /// Lines that are examined.
-    const REACH: usize = 400;
+    const ENCLOSING_LINES_MAX: usize = 400;
     let mut depth =
         width(indent_of((first..index.lines().count()).map(|at| index.line(at)).find(|line| !is_blank(line))?));
-    let above = (first.saturating_sub(REACH)..first).rev().map(|at| index.line(at)).filter(|line| !is_blank(line));
+    let above = (first.saturating_sub(ENCLOSING_LINES_MAX)..first)
+        .rev()
+        .map(|at| index.line(at))
+        .filter(|line| !is_blank(line));
     for line in above {
         let word = line.trim_start().starts_with(|ch: char| !"{}()[];,.#/*".contains(ch));
         if word && width(indent_of(line)) < depth {

@@ -1,31 +1,31 @@
 //! Search for one hunk, tier by tier, among the places that its anchors and its end-of-file mark allow.
 
-use super::{Candidate, LeftOut, Sought, edge, failure, insert, respace, scope, wanted};
+use super::{DroppedContext, HunkCandidate, HunkMatches, edge, failure, insert, respace, scope, wanted};
 use crate::error::Result;
-use crate::find::place::Place;
-use crate::find::refusal::Reason;
-use crate::find::search::{Index, Search};
+use crate::find::match_site::MatchSite;
+use crate::find::refusal::RefusalReason;
+use crate::find::search::{MatchSearch, SearchIndex};
 
-use crate::find::{ROWS, Row, Tier, fold, omission, tier};
+use crate::find::{TIERS, Tier, TierRow, fold, omission, tier};
 use crate::omission::is_elision;
-use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings, TextNames};
+use crate::op::{ExpectedMatches, Hunk, HunkLine, HunkLineKind, ResolveSettings, TextNames, TextQuery};
 use crate::span::Span;
 use crate::work;
 use memchr::memmem;
 
 /// Places that are examined; more are too many to choose from.
-const MOST: usize = 200;
+const CANDIDATES_MAX: usize = 200;
 /// Places kept for all hunks of a file together, and further ones that every hunk may have.
-const KEPT: usize = 200_000;
-const FEW: usize = 12;
+const KEPT_PLACES_MAX: usize = 200_000;
+const KEPT_PLACES_PER_HUNK: usize = 12;
 /// Steps for computing the edits at a place.
-const PLACED: usize = 20;
+const PLACEMENT_STEPS: usize = 20;
 /// Lines of a chain that are examined before another line of the hunk is tried.
-const CHAIN: usize = 64;
+const CHAIN_LINES_MAX: usize = 64;
 
 /// The restrictions that a hunk states.
-pub(super) struct Limits {
-    anchors: Vec<scope::Anchor>,
+pub(super) struct HunkConstraints {
+    anchors: Vec<scope::ScopeAnchor>,
     anchored: bool,
     at_end: bool,
     /// Lines at which the hunk fits apart from the restrictions.
@@ -36,23 +36,29 @@ pub(super) struct Limits {
 
 /// The state of the search for one hunk.
 pub(super) struct Seeker<'s> {
-    pub(super) index: &'s Index<'s>,
+    pub(super) index: &'s SearchIndex<'s>,
     pub(super) hunk: &'s Hunk,
-    pub(super) settings: Settings,
-    pub(super) search: Search<'s>,
+    pub(super) settings: ResolveSettings,
+    pub(super) search: MatchSearch<'s>,
 }
 
 /// The old side of a hunk and its literal occurrences, if they are known.
-type Old<'o> = (&'o Find, Option<&'o [Span]>);
+type OldSide<'o> = (&'o TextQuery, Option<&'o [Span]>);
 
 /// Returns the lines that a hunk expects.
-pub(super) fn old_side(hunk: &Hunk) -> Find {
-    Find { lines: true, names: TextNames::HUNK, ..Find::new(&hunk.old_text(), Pick::Unique) }
+pub(super) fn old_side(hunk: &Hunk) -> TextQuery {
+    TextQuery { lines: true, names: TextNames::HUNK, ..TextQuery::new(&hunk.old_text(), ExpectedMatches::Unique) }
 }
 
-pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, old: Old<'_>, settings: Settings, many: bool) -> Result<Sought> {
+pub(super) fn seek(
+    index: &SearchIndex<'_>,
+    hunk: &Hunk,
+    old: OldSide<'_>,
+    settings: ResolveSettings,
+    many: bool,
+) -> Result<HunkMatches> {
     let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, old, settings, many) };
-    let mut whole = Search::wanting(index, old.0, "", wanted(hunk));
+    let mut whole = MatchSearch::for_lines(index, old.0, "", wanted(hunk));
     whole.literal = old.1;
     if literal(&whole, many).is_empty() {
         seek_as_it_is(index, &bare, (&old_side(&bare), None), settings, many)
@@ -64,9 +70,9 @@ pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, old: Old<'_>, settings: Setti
 /// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty ones, and `...`.
 fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
     let bare = |line: &&HunkLine| match line.kind {
-        LineKind::Bare => line.text.is_empty() || is_elision(&line.text),
-        LineKind::Context => is_elision(&line.text),
-        LineKind::Added | LineKind::Removed => false,
+        HunkLineKind::Bare => line.text.is_empty() || is_elision(&line.text),
+        HunkLineKind::Context => is_elision(&line.text),
+        HunkLineKind::Added | HunkLineKind::Removed => false,
     };
     let front = hunk.lines.iter().take_while(bare).count();
     let back = hunk.lines[front..].iter().rev().take_while(bare).count();
@@ -77,44 +83,44 @@ fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
 }
 
 fn seek_as_it_is(
-    index: &Index<'_>,
+    index: &SearchIndex<'_>,
     hunk: &Hunk,
-    (find, literal): Old<'_>,
-    settings: Settings,
+    (find, literal): OldSide<'_>,
+    settings: ResolveSettings,
     many: bool,
-) -> Result<Sought> {
+) -> Result<HunkMatches> {
     let anchors = scope::anchors(index, &hunk.scopes).map_err(|nth| failure::no_anchor(index, hunk, nth))?;
     let (anchored, at_end) = (!hunk.scopes.is_empty(), hunk.at_end);
-    let mut limits = Limits { anchors, anchored, at_end, outside: Vec::new(), chosen: None };
+    let mut limits = HunkConstraints { anchors, anchored, at_end, outside: Vec::new(), chosen: None };
     let new = hunk.new_text();
     omission::check(find, &new, settings)?;
     if find.old.is_empty() {
-        return insert::seek(index, hunk, &limits.anchors);
+        return insert::seek_insertion(index, hunk, &limits.anchors);
     }
-    let mut search = Search::wanting(index, find, &new, wanted(hunk));
+    let mut search = MatchSearch::for_lines(index, find, &new, wanted(hunk));
     search.literal = literal;
     let seeker = Seeker { index, hunk, settings, search };
     let found = match seeker.exact(&mut limits, many) {
         // Neither a place nor an explanation is of use to a call that ends.
-        None if work::ends(1) => return Err(failure::untried()),
+        None if work::spend_or_end(1) => return Err(failure::not_searched()),
         None if seeker.is_possible() => seeker.tiers(&mut limits)?,
         found => found,
     };
-    let found = found.or_else(|| if work::ends(1) { None } else { seeker.tokens(&mut limits) });
+    let found = found.or_else(|| if work::spend_or_end(1) { None } else { seeker.tokens(&mut limits) });
     let Some(mut sought) = found else {
-        return Err(if work::ends(1) { failure::untried() } else { failure::not_found(&seeker, &limits) });
+        return Err(if work::spend_or_end(1) { failure::not_searched() } else { failure::not_found(&seeker, &limits) });
     };
     sought.notes.extend(limits.chosen);
     Ok(sought)
 }
 
-impl Limits {
+impl HunkConstraints {
     /// Keeps the allowed places; of those below an anchor, only the nearest class.
-    fn admit(&mut self, index: &Index<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    fn admit(&mut self, index: &SearchIndex<'_>, mut candidates: Vec<HunkCandidate>) -> Vec<HunkCandidate> {
         let count = index.lines().count();
         let all: Vec<usize> = candidates.iter().map(|it| it.lines.start).collect();
         if self.at_end {
-            let reaches = |it: &Candidate| it.lines.end == count;
+            let reaches = |it: &HunkCandidate| it.lines.end == count;
             if candidates.iter().any(reaches) {
                 candidates.retain(reaches);
             } else {
@@ -123,7 +129,7 @@ impl Limits {
             }
         }
         if self.anchored {
-            let near = |it: &Candidate| scope::nearness(&self.anchors, it.lines.start);
+            let near = |it: &HunkCandidate| scope::nearness(&self.anchors, it.lines.start);
             let nearest = candidates.iter().filter_map(near).min();
             let below = candidates.iter().filter_map(near).count();
             candidates.retain(|it| near(it).is_some() && near(it) == nearest);
@@ -148,7 +154,7 @@ impl Limits {
 
 impl Seeker<'_> {
     /// Searches the lines as they are, and with restored context marks.
-    fn exact(&self, limits: &mut Limits, many: bool) -> Option<Sought> {
+    fn exact(&self, limits: &mut HunkConstraints, many: bool) -> Option<HunkMatches> {
         let places = literal(&self.search, many);
         if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Vec::new()) {
             return Some(sought);
@@ -158,25 +164,25 @@ impl Seeker<'_> {
         }
         respace::literal(self, many).and_then(|candidates| {
             let candidates = limits.admit(self.index, candidates);
-            let notes = vec![respace::NOTE.to_owned()];
-            (!candidates.is_empty()).then_some(Sought { tier: Tier::TrailingBlanks, candidates, notes })
+            let notes = vec![respace::MISSING_BLANK_NOTE.to_owned()];
+            (!candidates.is_empty()).then_some(HunkMatches { tier: Tier::TrailingBlanks, candidates, notes })
         })
     }
 
-    fn tiers(&self, limits: &mut Limits) -> Result<Option<Sought>> {
+    fn tiers(&self, limits: &mut HunkConstraints) -> Result<Option<HunkMatches>> {
         // Line numbers in a hunk shift with its own changes, so it is unclear which version they belong to.
-        let rows = ROWS
+        let rows = TIERS
             .iter()
             .filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers && row.tier != Tier::Block);
         for row in rows.filter(|row| row.is_open(&self.search, self.settings)) {
-            if work::ends(1) {
+            if work::spend_or_end(1) {
                 return Ok(None);
             }
             if row.tier == Tier::IndentShift {
                 let candidates = limits.admit(self.index, respace::mixed(self));
                 if !candidates.is_empty() {
-                    let notes = vec![respace::MIXED.to_owned()];
-                    return Ok(Some(Sought { tier: row.tier, candidates, notes }));
+                    let notes = vec![respace::CONTEXT_INDENT_NOTE.to_owned()];
+                    return Ok(Some(HunkMatches { tier: row.tier, candidates, notes }));
                 }
             }
             let trial = (row.run)(&self.search);
@@ -186,9 +192,9 @@ impl Seeker<'_> {
                 Err(refusal) if row.tier == Tier::Drift => {
                     let found = self.edge(limits)?;
                     return match refusal.reason {
-                        Reason::Rivals | Reason::UnseenLines if found.is_none() => {
-                            if let Some(line) = failure::applied(self) {
-                                return Err(failure::already(self.hunk, line));
+                        RefusalReason::Rivals | RefusalReason::UnseenLines if found.is_none() => {
+                            if let Some(line) = failure::line_of_applied(self) {
+                                return Err(failure::already_applied(self.hunk, line));
                             }
                             Err(failure::refused(self.index, self.hunk, row.tier, &refusal))
                         }
@@ -205,40 +211,46 @@ impl Seeker<'_> {
     }
 
     /// Searches for the same tokens with other blanks between them.
-    fn tokens(&self, limits: &mut Limits) -> Option<Sought> {
+    fn tokens(&self, limits: &mut HunkConstraints) -> Option<HunkMatches> {
         if self.settings.stale || self.settings.matching != crate::op::Matching::Standard {
             return None;
         }
         let candidates = limits.admit(self.index, respace::tokens(self));
-        let notes = vec![respace::TOKENS.to_owned()];
-        (!candidates.is_empty()).then_some(Sought { tier: Tier::BlankRuns, candidates, notes })
+        let notes = vec![respace::TOKENS_NOTE.to_owned()];
+        (!candidates.is_empty()).then_some(HunkMatches { tier: Tier::BlankRuns, candidates, notes })
     }
 
-    fn edge(&self, limits: &mut Limits) -> Result<Option<Sought>> {
+    fn edge(&self, limits: &mut HunkConstraints) -> Result<Option<HunkMatches>> {
         if self.settings.stale || self.settings.matching != crate::op::Matching::Standard {
             return Ok(None);
         }
-        edge::seek(self, |candidates| limits.admit(self.index, candidates))
+        edge::seek_with_less_context(self, |candidates| limits.admit(self.index, candidates))
     }
 
-    fn admitted(&self, limits: &mut Limits, tier: Tier, places: &[Place<'_>], notes: Vec<String>) -> Option<Sought> {
-        let left = KEPT.saturating_sub(self.index.kept.get()).clamp(FEW, MOST);
-        let places = places.iter().take(left + 1).take_while(|_| !work::ends(PLACED));
-        let candidates: Vec<Candidate> = places.map(|place| candidate(&self.search, place)).collect();
-        self.index.kept.set(self.index.kept.get() + candidates.len());
+    fn admitted(
+        &self,
+        limits: &mut HunkConstraints,
+        tier: Tier,
+        places: &[MatchSite<'_>],
+        notes: Vec<String>,
+    ) -> Option<HunkMatches> {
+        let left = KEPT_PLACES_MAX.saturating_sub(self.index.cached.get()).clamp(KEPT_PLACES_PER_HUNK, CANDIDATES_MAX);
+        let places = places.iter().take(left + 1).take_while(|_| !work::spend_or_end(PLACEMENT_STEPS));
+        let candidates: Vec<HunkCandidate> = places.map(|place| candidate(&self.search, place)).collect();
+        self.index.cached.set(self.index.cached.get() + candidates.len());
         let candidates = limits.admit(self.index, candidates);
-        (!candidates.is_empty()).then_some(Sought { tier, candidates, notes })
+        (!candidates.is_empty()).then_some(HunkMatches { tier, candidates, notes })
     }
 
     /// A quick filter: false when no tier can find the hunk, because a removed line is not in the file under the
     /// loosest normalization.
     fn is_possible(&self) -> bool {
         let lines = &self.hunk.lines;
-        let removed = || lines.iter().filter(|line| line.kind == LineKind::Removed);
+        let removed = || lines.iter().filter(|line| line.kind == HunkLineKind::Removed);
         if removed().next().is_some() {
             removed().all(|line| self.may_stand(&line.text))
         } else {
-            self.search.wanted.old.iter().any(|line| !fold::is_blank(line) && self.may_stand(line))
+            self.search.pattern.old.iter().any(|line| !fold::is_blank(line) && self.may_stand(line))
         }
     }
 
@@ -249,45 +261,49 @@ impl Seeker<'_> {
             return true;
         }
         let holds = |part: &str| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some();
-        let like = || self.index.stands(line).is_none_or(|stands| !stands.lines.is_empty());
+        let like = || self.index.similar_lines(line).is_none_or(|stands| !stands.lines.is_empty());
         like() || tier::escapes::plain_parts(line).is_some_and(|parts| parts.into_iter().all(holds))
     }
 }
 
 /// Returns the note of a tier, worded for a hunk.
-fn notes(row: &Row) -> Vec<String> {
+fn notes(row: &TierRow) -> Vec<String> {
     Some(row.note).filter(|note| !note.is_empty()).map(str::to_owned).into_iter().collect()
 }
 
 /// Creates a candidate from a site.
-pub(super) fn candidate(search: &Search<'_>, place: &Place<'_>) -> Candidate {
+pub(super) fn candidate(search: &MatchSearch<'_>, place: &MatchSite<'_>) -> HunkCandidate {
     let lines = search.lines();
     let first = lines.at(place.span.start());
     // Whole lines end before their last line end, which belongs to the line.
-    Candidate { lines: first..lines.at(place.span.end()) + 1, hit: place.hit(search), left_out: LeftOut::default() }
+    HunkCandidate {
+        lines: first..lines.at(place.span.end()) + 1,
+        hit: place.to_match(search),
+        left_out: DroppedContext::default(),
+    }
 }
 
 /// Returns the sites where the lines occur verbatim.
-pub(super) fn literal<'a>(search: &Search<'a>, many: bool) -> Vec<Place<'a>> {
+pub(super) fn literal<'a>(search: &MatchSearch<'a>, many: bool) -> Vec<MatchSite<'a>> {
     let firsts = if many && search.literal.is_none() { looked_up(search) } else { None };
     let firsts = firsts.unwrap_or_else(|| {
         let places = tier::exact::run(search).map(|trial| trial.places).unwrap_or_default();
         // Blank lines are also found at the very end, where the file may have fewer of them.
-        let fits = |first: &usize| first + search.wanted.old.len() <= search.lines().count();
+        let fits = |first: &usize| first + search.pattern.old.len() <= search.lines().count();
         places.iter().map(|place| search.lines().at(place.span.start())).filter(fits).collect()
     });
     let verbatim = crate::find::indent::IndentMap::Verbatim;
-    firsts.into_iter().map(|first| Place::lines(search, first, &search.wanted, verbatim.clone(), false)).collect()
+    firsts.into_iter().map(|first| MatchSite::lines(search, first, &search.pattern, verbatim.clone(), false)).collect()
 }
 
 /// Searches by the line table; `None` if every line of the hunk occurs too often.
-fn looked_up(search: &Search<'_>) -> Option<Vec<usize>> {
-    let old = &search.wanted.old;
+fn looked_up(search: &MatchSearch<'_>) -> Option<Vec<usize>> {
+    let old = &search.pattern.old;
     let table = search.index.table();
-    let texts = old.iter().enumerate().filter(|(_, line)| fold::substance(line, 4) >= 4).take(12);
-    let rarest = texts.map(|(nth, line)| (table.lines_like(line).take(CHAIN).count(), nth)).min()?;
+    let texts = old.iter().enumerate().filter(|(_, line)| fold::count_alnum(line, 4) >= 4).take(12);
+    let rarest = texts.map(|(nth, line)| (table.lines_like(line).take(CHAIN_LINES_MAX).count(), nth)).min()?;
     let (often, nth) = rarest;
-    if often >= CHAIN {
+    if often >= CHAIN_LINES_MAX {
         return None;
     }
     let count = search.lines().count();

@@ -2,8 +2,8 @@
 
 use crate::code::Code;
 use crate::error::Error;
-use crate::op::{Hunk, HunkLine, LineKind, Order, Settings};
-use crate::resolve::{Resolved, resolve};
+use crate::op::{Hunk, HunkLine, HunkLineKind, OpOrder, ResolveSettings};
+use crate::resolve::{ResolvedEdit, resolve};
 use crate::snapshot::Snapshot;
 
 const APP: &str = "import os\nimport sys\n\n\nclass Config:\n    def get(self, key):\n        return self.values.get(key)\n\n    def close(self):\n        pass\n\n\nclass Server:\n    def get(self, key):\n        return self.config.get(key)\n\n    def close(self):\n        pass\n\n    def run(self):\n        host = self.get(\"host\")\n        port = int(self.get(\"8080\"))\n        print(f\"listening on {host}:{port}\")\n";
@@ -12,21 +12,21 @@ const APP: &str = "import os\nimport sys\n\n\nclass Config:\n    def get(self, k
 fn hunk(text: &str) -> Hunk {
     let line = |line: &str| {
         let (kind, text) = match line.split_at_checked(1) {
-            Some(("-", text)) => (LineKind::Removed, text),
-            Some(("+", text)) => (LineKind::Added, text),
-            Some((" ", text)) => (LineKind::Context, text),
-            None => (LineKind::Context, ""),
-            Some(_) => (LineKind::Bare, line),
+            Some(("-", text)) => (HunkLineKind::Removed, text),
+            Some(("+", text)) => (HunkLineKind::Added, text),
+            Some((" ", text)) => (HunkLineKind::Context, text),
+            None => (HunkLineKind::Context, ""),
+            Some(_) => (HunkLineKind::Bare, line),
         };
         HunkLine { kind, text: text.to_owned() }
     };
-    Hunk { lines: text.lines().map(line).collect(), said_at: 1, ..Hunk::default() }
+    Hunk { lines: text.lines().map(line).collect(), source_line: 1, ..Hunk::default() }
 }
 
-fn run(file: &[u8], hunks: &[Hunk]) -> Result<(String, Resolved), Error> {
+fn run(file: &[u8], hunks: &[Hunk]) -> Result<(String, ResolvedEdit), Error> {
     let base = Snapshot::open(file.to_vec(), None).unwrap();
     let ops: Vec<_> = hunks.iter().cloned().map(Hunk::into_op).collect();
-    let resolved = resolve(&base, &ops, Order::AsNeeded, Settings::default())?;
+    let resolved = resolve(&base, &ops, OpOrder::AsNeeded, ResolveSettings::default())?;
     Ok((String::from_utf8(resolved.changes.apply(&base)).unwrap(), resolved))
 }
 
@@ -243,7 +243,7 @@ fn forgotten_marks_and_blank_lines_too_many() {
     let file = "def f():\n    a\n    z\n";
     let unmarked = hunk("     a\n+    b\n    c\n+    d\n     z");
     let mut unmarked = unmarked;
-    unmarked.lines[2] = HunkLine { kind: LineKind::Bare, text: "    c".into() };
+    unmarked.lines[2] = HunkLine { kind: HunkLineKind::Bare, text: "    c".into() };
     assert_eq!(edit(file, unmarked), "def f():\n    a\n    b\n    c\n    d\n    z\n");
     // The first blank was taken for the mark.
     let shifted = hunk("     a\n+    b\n    c\n+    d\n     z");

@@ -5,60 +5,64 @@
 //! are at least half alike, and no other place comes near. The whole block is replaced. A line with another number does
 //! not count as alike, because it is about something else.
 
-use crate::find::destination::{self, Depth, Matched};
 use crate::find::failure::nearest;
-use crate::find::fold::{self, Look, is_blank};
+use crate::find::fold::{self, Normalization, is_blank};
 use crate::find::indent::{self, IndentMap};
-use crate::find::meaning;
-use crate::find::place::{Place, Plan};
-use crate::find::refusal::{Reason, Refusal};
-use crate::find::search::{Search, Trial, span_of};
+use crate::find::match_site::{MatchSite, SitePlan};
+use crate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::find::search::{CandidateSites, MatchSearch, span_of};
+use crate::find::target_indent::{self, Depth, MatchedLine};
 use crate::find::tier::widths;
 use crate::find::transplant;
+use crate::find::typo;
 use crate::resolve;
 use crate::work;
 use core::ops::Range;
 
 /// Minimum likeness of the lines in between, and the margin to any other place.
-const LIKE: f64 = 0.5;
-const MARGIN: f64 = 0.15;
+const LIKENESS_MIN: f64 = 0.5;
+const LIKENESS_MARGIN: f64 = 0.15;
 /// Lines with text of a block: its edges and two in between.
-const LINES: usize = 4;
+const BLOCK_LINES_MIN: usize = 4;
 /// Lines of a block.
-const MOST: usize = 400;
+const BLOCK_LINES_MAX: usize = 400;
 /// First lines, and pairs of first and last lines, that are examined.
-const PLACES: usize = 200;
+const EXAMINED_PLACES_MAX: usize = 200;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Some(edges) = edges(search) else { return Ok(Trial::default()) };
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(edges) = edges(search) else { return Ok(CandidateSites::default()) };
     let mut blocks: Vec<(Range<usize>, f64)> = Vec::new();
     for lines in candidates(search, &edges) {
-        if work::ends(lines.len() * edges.len()) {
+        if work::spend_or_end(lines.len() * edges.len()) {
             break;
         }
         let like = likeness(search, &edges, &lines);
-        if like >= LIKE - MARGIN {
+        if like >= LIKENESS_MIN - LIKENESS_MARGIN {
             blocks.push((lines, like));
         }
     }
-    if !blocks.iter().any(|(_, like)| *like >= LIKE) {
-        return Ok(Trial::default());
+    if !blocks.iter().any(|(_, like)| *like >= LIKENESS_MIN) {
+        return Ok(CandidateSites::default());
     }
-    let mut trial = Trial::default();
+    let mut trial = CandidateSites::default();
     for (lines, _) in blocks {
         let (plan, fitted) = plan(search, &edges, &lines);
         trial.fitted |= fitted;
-        trial.places.push(Place { span: span_of(search.lines(), lines.start, lines.end), plan });
+        trial.places.push(MatchSite { span: span_of(search.lines(), lines.start, lines.end), plan });
     }
     Ok(trial)
 }
 
 /// Returns the first and last line of old with text, if the edit replaces all lines between them.
-fn edges(search: &Search<'_>) -> Option<Range<usize>> {
-    let wanted = &*search.wanted;
+fn edges(search: &MatchSearch<'_>) -> Option<Range<usize>> {
+    let wanted = &*search.pattern;
     let at: Vec<usize> = (0..wanted.old.len()).filter(|&at| !is_blank(wanted.old[at])).collect();
-    if at.len() < LINES || wanted.old.len() > MOST || wanted.new.is_empty() || wanted.changes.is_some() {
+    if at.len() < BLOCK_LINES_MIN
+        || wanted.old.len() > BLOCK_LINES_MAX
+        || wanted.new.is_empty()
+        || wanted.changes.is_some()
+    {
         return None;
     }
     let changes = transplant::changes(&wanted.old, &wanted.new);
@@ -68,16 +72,18 @@ fn edges(search: &Search<'_>) -> Option<Range<usize>> {
 }
 
 /// Returns the ranges of the file that begin and end like old and have about as many lines.
-fn candidates(search: &Search<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
-    let (first, last) = (search.wanted.old[edges.start], search.wanted.old[edges.end - 1]);
+fn candidates(search: &MatchSearch<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
+    let (first, last) = (search.pattern.old[edges.start], search.pattern.old[edges.end - 1]);
     let count = search.lines().count();
     let height = edges.len();
     let slack = (height / 4).max(1);
     let mut out = Vec::new();
-    for start in search.lines_but_for_indent(first, PLACES) {
+    for start in search.lines_but_for_indent(first, EXAMINED_PLACES_MAX) {
         for end in start + height - slack..=start + height + slack {
-            let ends = || !work::ends(1) && fold::alike(search.line(end - 1), last, Look::Trimmed);
-            if end <= count && end > start + 1 && out.len() < PLACES && ends() {
+            let ends = || {
+                !work::spend_or_end(1) && fold::are_equal_under(search.line(end - 1), last, Normalization::Indentation)
+            };
+            if end <= count && end > start + 1 && out.len() < EXAMINED_PLACES_MAX && ends() {
                 out.push(start..end);
             }
         }
@@ -86,12 +92,12 @@ fn candidates(search: &Search<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// The likeness of the lines between the edges, from 0 to 1.
-fn likeness(search: &Search<'_>, edges: &Range<usize>, lines: &Range<usize>) -> f64 {
-    let trimmed = |line: &str| fold::form(line, Look::Runs).into_owned();
+fn likeness(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>) -> f64 {
+    let trimmed = |line: &str| fold::normalize(line, Normalization::BlankRuns).into_owned();
     let filled = |lines: Vec<String>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>();
-    let old = filled(search.wanted.old[edges.start + 1..edges.end - 1].iter().map(|line| trimmed(line)).collect());
+    let old = filled(search.pattern.old[edges.start + 1..edges.end - 1].iter().map(|line| trimmed(line)).collect());
     let file = filled((lines.start + 1..lines.end - 1).map(|at| trimmed(search.line(at))).collect());
-    let another = |(old, file): (&String, &String)| meaning::has_another_number(old, file);
+    let another = |(old, file): (&String, &String)| typo::has_another_number(old, file);
     if old.len() == file.len() && old.iter().zip(&file).any(another) {
         return 0.0;
     }
@@ -99,34 +105,34 @@ fn likeness(search: &Search<'_>, edges: &Range<usize>, lines: &Range<usize>) -> 
 }
 
 /// Replaces the whole block by the new text; also tells whether that already has the file's indentation.
-fn plan<'a>(search: &Search<'a>, edges: &Range<usize>, lines: &Range<usize>) -> (Plan<'a>, bool) {
-    let wanted = &*search.wanted;
+fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>) -> (SitePlan<'a>, bool) {
+    let wanted = &*search.pattern;
     let ends = [(edges.start, lines.start), (edges.end - 1, lines.end - 1)];
-    let matched = ends.map(|(old, file)| Matched { old: wanted.old[old], file: search.line(file) });
+    let matched = ends.map(|(old, file)| MatchedLine { old: wanted.old[old], file: search.line(file) });
     let pairs = indent::pairs(matched.iter().map(|it| (it.old, it.file)));
-    let depth = destination::depth(&matched, &wanted.new);
+    let depth = target_indent::target_depth(&matched, &wanted.new);
     let fitted = matches!(depth, Depth::File | Depth::LikelyFile);
     let indent = match depth {
         _ if fitted => Some(IndentMap::Verbatim),
         Depth::OldText => IndentMap::shift(&pairs).or_else(|| widths::map(search, wanted, &pairs, 0)),
         _ => None,
     };
-    let refused = |refusal: Refusal| Plan::Refused(refusal.at(lines.start, lines.end));
+    let refused = |refusal: MatchRefusal| SitePlan::Refused(refusal.at(lines.start, lines.end));
     let Some(indent) = indent else {
-        return (refused(Refusal::new(Reason::Misindent, destination::UNCLEAR)), fitted);
+        return (refused(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)), fitted);
     };
     // Blank lines around the edges of old are not part of the block.
     let trailing = wanted.old.len() - edges.end;
     let new = &wanted.new[..];
     let front = new.iter().take(edges.start).take_while(|line| is_blank(line)).count();
     let back = new[front..].iter().rev().take(trailing).take_while(|line| is_blank(line)).count();
-    let placed: Result<Vec<String>, Refusal> =
+    let placed: Result<Vec<String>, MatchRefusal> =
         new[front..new.len() - back].iter().map(|line| indent.apply(line, false)).collect();
     match placed {
         Err(refusal) => (refused(refusal), fitted),
         Ok(placed) => {
             let span = span_of(search.lines(), lines.start, lines.end);
-            (Plan::Ready(resolve::difference(search.text, span, &placed.join("\n"))), fitted)
+            (SitePlan::Ready(resolve::difference(search.text, span, &placed.join("\n"))), fitted)
         }
     }
 }

@@ -16,52 +16,56 @@
 mod verbatim;
 
 use crate::find::TextEdit;
-use crate::find::align::{Pairs, align};
-use crate::find::destination::{self, Depth, Matched};
-use crate::find::fold::{self, Look, is_blank};
+use crate::find::align::{LinePairs, align};
+use crate::find::fold::{self, Normalization, is_blank};
 use crate::find::indent::{self, IndentMap};
-use crate::find::meaning;
-use crate::find::place::{Place, Plan};
-use crate::find::refusal::{Reason, Refusal};
-use crate::find::search::{Search, Trial, span_of};
+use crate::find::match_site::{MatchSite, SitePlan};
+use crate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::find::search::{CandidateSites, MatchSearch, span_of};
+use crate::find::target_indent::{self, Depth, MatchedLine};
 use crate::find::tier::widths;
-use crate::find::tokens::ratio;
+use crate::find::tokens::share;
 use crate::find::transplant::{self, Window};
+use crate::find::typo;
 use crate::work;
 use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 /// Cells (lines × lines) for all alignments together.
-const CELLS: usize = 8_000_000;
+const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
 /// Fixed cost of an alignment, in cells.
-const READING: usize = 500;
-const LIKE: f64 = 0.75;
-const MARGIN: f64 = 0.15;
+const ALIGNMENT_OVERHEAD_CELLS: usize = 500;
+const LIKENESS_MIN: f64 = 0.75;
+const LIKENESS_MARGIN: f64 = 0.15;
 /// Letters and digits of a distinctive line.
-const DISTINCTIVE: usize = 8;
+const DISTINCTIVE_ALNUM_MIN: usize = 8;
 /// Blank lines that a window of the file may have in addition to those of old.
-const SLACK: usize = 6;
+const EXTRA_BLANK_LINES_MAX: usize = 6;
 /// Lines near possible beginnings of old, up to which only these are hashed.
-const NEARBY: usize = 4096;
+const NEARBY_LINES_MAX: usize = 4096;
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Some(target) = Target::new(search) else { return Ok(Trial::default()) };
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(target) = DriftQuery::new(search) else { return Ok(CandidateSites::default()) };
     let readings = target.readings()?;
     place(search, &target, readings)
 }
 
 /// Restricts the tier to alignments whose lines are equal to the file's, including indentation.
-pub(in crate::find) fn verbatim<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Some(target) = Target::new(search) else { return Ok(Trial::default()) };
+pub(in crate::find) fn verbatim<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(target) = DriftQuery::new(search) else { return Ok(CandidateSites::default()) };
     let mut readings = target.readings()?;
     readings.retain(|it| target.is_verbatim(&it.early) && target.is_verbatim(&it.late));
     place(search, &target, readings)
 }
 
-fn place<'a>(search: &Search<'a>, target: &Target<'_, 'a>, mut readings: Vec<Reading>) -> Result<Trial<'a>, Refusal> {
+fn place<'a>(
+    search: &MatchSearch<'a>,
+    target: &DriftQuery<'_, 'a>,
+    mut readings: Vec<DriftAlignment>,
+) -> Result<CandidateSites<'a>, MatchRefusal> {
     if readings.is_empty() {
-        return Ok(Trial::default());
+        return Ok(CandidateSites::default());
     }
     // Of alignments with equal weight, the tightest: the one with the fewest interspersed lines.
     readings.sort_by(|a, b| {
@@ -69,9 +73,9 @@ fn place<'a>(search: &Search<'a>, target: &Target<'_, 'a>, mut readings: Vec<Rea
     });
     let complete = readings[0].is_complete();
     if complete {
-        readings.retain(Reading::is_complete);
+        readings.retain(DriftAlignment::is_complete);
     } else {
-        let least = readings[0].score - MARGIN;
+        let least = readings[0].score - LIKENESS_MARGIN;
         readings.retain(|it| it.score > least);
     }
     let best = &readings[0];
@@ -83,14 +87,14 @@ fn place<'a>(search: &Search<'a>, target: &Target<'_, 'a>, mut readings: Vec<Rea
             let span = span_of(search.lines(), lines.start, lines.end);
             let depth = target.depth(&readings[0].early);
             let fitted = matches!(depth, Depth::File | Depth::LikelyFile);
-            Trial { places: vec![Place { span, plan: Plan::Ready(edits) }], fitted, number: None }
+            CandidateSites { places: vec![MatchSite { span, plan: SitePlan::Ready(edits) }], fitted, number: None }
         })
         .map_err(|it| it.at(lines.start, lines.end))
 }
 
 /// The lines of old that are not blank.
-struct Target<'s, 'a> {
-    search: &'s Search<'a>,
+struct DriftQuery<'s, 'a> {
+    search: &'s MatchSearch<'a>,
     /// Their indices in old.
     at: Vec<usize>,
     keys: Vec<u64>,
@@ -99,7 +103,7 @@ struct Target<'s, 'a> {
 }
 
 /// Hashed lines of the file: all of them, or those near a possible beginning of old.
-struct Stretch<'k> {
+struct KeyedLines<'k> {
     /// The first of them.
     from: usize,
     keys: Cow<'k, [u64]>,
@@ -107,8 +111,8 @@ struct Stretch<'k> {
     before: Vec<usize>,
 }
 
-impl<'k> Stretch<'k> {
-    fn new(target: &Target<'_, '_>, from: usize, keys: Cow<'k, [u64]>) -> Stretch<'k> {
+impl<'k> KeyedLines<'k> {
+    fn new(target: &DriftQuery<'_, '_>, from: usize, keys: Cow<'k, [u64]>) -> KeyedLines<'k> {
         let known: HashMap<u64, usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
         // Most lines of a file are not in old: one bit decides for them.
         let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
@@ -120,7 +124,7 @@ impl<'k> Stretch<'k> {
             sum += weight(key);
             before.push(sum);
         }
-        Stretch { from, keys, before }
+        KeyedLines { from, keys, before }
     }
 
     fn key(&self, line: usize) -> u64 {
@@ -138,11 +142,11 @@ impl<'k> Stretch<'k> {
 }
 
 /// An alignment of a range of the file with old.
-struct Reading {
+struct DriftAlignment {
     score: f64,
     lines: Range<usize>,
-    early: Pairs,
-    late: Pairs,
+    early: LinePairs,
+    late: LinePairs,
     /// Indices of the missing lines.
     missing: Vec<usize>,
     /// Interspersed lines of the file, except for blank ones.
@@ -151,23 +155,23 @@ struct Reading {
     typos: usize,
 }
 
-impl Reading {
+impl DriftAlignment {
     /// True when all lines are found, with nothing interspersed.
     fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.extra == 0 && self.typos == 0
     }
 }
 
-impl<'s, 'a> Target<'s, 'a> {
-    fn new(search: &'s Search<'a>) -> Option<Target<'s, 'a>> {
-        let old = &search.wanted.old;
+impl<'s, 'a> DriftQuery<'s, 'a> {
+    fn new(search: &'s MatchSearch<'a>) -> Option<DriftQuery<'s, 'a>> {
+        let old = &search.pattern.old;
         let at: Vec<usize> = (0..old.len()).filter(|&at| !is_blank(old[at])).collect();
         if at.len() < 2 {
             return None;
         }
-        let keys: Vec<u64> = at.iter().map(|&at| fold::key(old[at], Look::Trimmed)).collect();
-        let weights: Vec<usize> = at.iter().map(|&at| fold::substance(old[at], usize::MAX).max(1)).collect();
-        Some(Target { search, at, keys, weights })
+        let keys: Vec<u64> = at.iter().map(|&at| fold::normalized_hash(old[at], Normalization::Indentation)).collect();
+        let weights: Vec<usize> = at.iter().map(|&at| fold::count_alnum(old[at], usize::MAX).max(1)).collect();
+        Some(DriftQuery { search, at, keys, weights })
     }
 
     fn most_extra(&self) -> usize {
@@ -176,21 +180,23 @@ impl<'s, 'a> Target<'s, 'a> {
 
     /// Returns how many lines of the file old may extend over.
     fn reach(&self) -> usize {
-        self.search.wanted.old.len() + self.most_extra() + SLACK
+        self.search.pattern.old.len() + self.most_extra() + EXTRA_BLANK_LINES_MAX
     }
 
     /// Returns every range between a first and a last line that may be heavy enough to be the place, or a rival of it.
-    fn readings(&self) -> Result<Vec<Reading>, Refusal> {
+    fn readings(&self) -> Result<Vec<DriftAlignment>, MatchRefusal> {
         let (mut out, mut cells) = (Vec::new(), 0usize);
         let Some(starts) = self.starts() else {
-            let all = Stretch::new(self, 0, Cow::Borrowed(self.search.close_keys()));
+            let all = KeyedLines::new(self, 0, Cow::Borrowed(self.search.run_hashes()));
             self.readings_in(&all, &all.places(self.keys[0]), &mut cells, &mut out)?;
             return Ok(out);
         };
         for start in starts {
             let end = self.search.lines().count().min(start + self.reach());
-            let keys = (start..end).map(|at| fold::key(self.search.line(at), Look::Trimmed)).collect();
-            self.readings_in(&Stretch::new(self, start, Cow::Owned(keys)), &[start], &mut cells, &mut out)?;
+            let keys = (start..end)
+                .map(|at| fold::normalized_hash(self.search.line(at), Normalization::Indentation))
+                .collect();
+            self.readings_in(&KeyedLines::new(self, start, Cow::Owned(keys)), &[start], &mut cells, &mut out)?;
         }
         Ok(out)
     }
@@ -198,52 +204,57 @@ impl<'s, 'a> Target<'s, 'a> {
     /// Returns the positions of the first line that have a last line after them; `None` if only a look at all lines
     /// would tell.
     fn starts(&self) -> Option<Vec<usize>> {
-        let few = |places: &Vec<usize>| places.len().saturating_mul(self.reach()) <= NEARBY;
+        let few = |places: &Vec<usize>| places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX;
         if let Some(starts) = self.places(0).filter(few) {
             return Some(starts);
         }
         let ends = self.places(self.at.len() - 1).filter(few)?;
         let near = ends.iter().flat_map(|&end| (end + 1).saturating_sub(self.reach())..end);
         let near: BTreeSet<usize> = near.collect();
-        let first = |at: &usize| fold::key(self.search.line(*at), Look::Trimmed) == self.keys[0];
+        let first =
+            |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[0];
         Some(near.into_iter().filter(first).collect()).filter(few)
     }
 
     /// Returns the lines of the file that match a line of old; `None` if only a look at all lines would tell.
     fn places(&self, old: usize) -> Option<Vec<usize>> {
-        let stands = self.search.index.stands(self.search.wanted.old[self.at[old]])?;
-        let same = |at: &usize| fold::key(self.search.line(*at), Look::Trimmed) == self.keys[old];
+        let stands = self.search.index.similar_lines(self.search.pattern.old[self.at[old]])?;
+        let same =
+            |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[old];
         Some(stands.all()?.iter().copied().filter(same).collect())
     }
 
     /// Counts the occurrences of a line of old in the file.
     fn count(&self, old: usize) -> usize {
-        let all = || self.search.close_keys().iter().filter(|key| **key == self.keys[old]).count();
+        let all = || self.search.run_hashes().iter().filter(|key| **key == self.keys[old]).count();
         self.places(old).map_or_else(all, |places| places.len())
     }
 
     fn readings_in(
         &self,
-        stretch: &Stretch<'_>,
+        stretch: &KeyedLines<'_>,
         starts: &[usize],
         cells: &mut usize,
-        out: &mut Vec<Reading>,
-    ) -> Result<(), Refusal> {
+        out: &mut Vec<DriftAlignment>,
+    ) -> Result<(), MatchRefusal> {
         let all: usize = self.weights.iter().sum();
         let ends = stretch.places(self.keys[self.keys.len() - 1]);
         for &start in starts {
             let from = ends.partition_point(|&end| end <= start);
             for &end in ends[from..].iter().take_while(|&&end| end < start + self.reach()) {
                 *cells += 1;
-                if work::ends(1) {
+                if work::spend_or_end(1) {
                     return Ok(());
                 }
-                if ratio(stretch.weight(start..end + 1), all) < LIKE - MARGIN {
+                if share(stretch.weight(start..end + 1), all) < LIKENESS_MIN - LIKENESS_MARGIN {
                     continue;
                 }
-                *cells = cells.saturating_add(READING + (end - start).saturating_mul(self.keys.len()));
-                if *cells > CELLS || work::ends(end - start + self.keys.len()) {
-                    return Err(Refusal::new(Reason::TooLarge, "The text is too large to search for similar text."));
+                *cells = cells.saturating_add(ALIGNMENT_OVERHEAD_CELLS + (end - start).saturating_mul(self.keys.len()));
+                if *cells > ALIGNMENT_CELLS_MAX || work::spend_or_end(end - start + self.keys.len()) {
+                    return Err(MatchRefusal::new(
+                        RefusalReason::TooLarge,
+                        "The text is too large to search for similar text.",
+                    ));
                 }
                 out.extend(self.reading(stretch, start..end + 1, all));
             }
@@ -251,14 +262,14 @@ impl<'s, 'a> Target<'s, 'a> {
         Ok(())
     }
 
-    fn reading(&self, stretch: &Stretch<'_>, lines: Range<usize>, all: usize) -> Option<Reading> {
+    fn reading(&self, stretch: &KeyedLines<'_>, lines: Range<usize>, all: usize) -> Option<DriftAlignment> {
         let inner: Vec<usize> =
             (lines.start + 1..lines.end - 1).filter(|&at| !is_blank(self.search.line(at))).collect();
         let file: Vec<u64> = inner.iter().map(|&at| stretch.key(at)).collect();
         let last = self.at.len() - 1;
         let (early, late) =
             align(&self.keys[1..last], &file, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
-        let pairs = |inside: Pairs| -> Pairs {
+        let pairs = |inside: LinePairs| -> LinePairs {
             let inside = inside.into_iter().map(|(old, line)| (old + 1, inner[line]));
             [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
         };
@@ -279,7 +290,7 @@ impl<'s, 'a> Target<'s, 'a> {
             late.clone_from(&early);
         }
         let weight: usize = early.iter().map(|&(old, _)| self.weights[old]).sum();
-        let score = ratio(weight, all);
+        let score = share(weight, all);
         let mut there = vec![false; self.at.len()];
         for &(old, _) in &early {
             there[old] = true;
@@ -287,26 +298,34 @@ impl<'s, 'a> Target<'s, 'a> {
         let missing = (0..self.at.len()).filter(|&old| !there[old]).collect();
         let extra = inner.len() + 2 - early.len();
         let typos = typos.len();
-        (score >= LIKE - MARGIN).then_some(Reading { score, lines, early, late, missing, extra, typos })
+        (score >= LIKENESS_MIN - LIKENESS_MARGIN).then_some(DriftAlignment {
+            score,
+            lines,
+            early,
+            late,
+            missing,
+            extra,
+            typos,
+        })
     }
 
     /// Returns lines kept by the edit that the file has between the same neighbours with a typo.
-    fn typos(&self, pairs: &Pairs, end: usize) -> Pairs {
+    fn typos(&self, pairs: &LinePairs, end: usize) -> LinePairs {
         if pairs.len() == self.at.len() {
-            return Pairs::new();
+            return LinePairs::new();
         }
-        let wanted = &*self.search.wanted;
+        let wanted = &*self.search.pattern;
         let found = transplant::changes;
         let changes = wanted.changes.clone().unwrap_or_else(|| found(&wanted.old, &wanted.new));
         let kept = |at: usize| !changes.iter().any(|(from, _)| from.contains(&at));
-        let mut out = Pairs::new();
+        let mut out = LinePairs::new();
         for pair in pairs.windows(2) {
             let ([before, after], old) = ([pair[0], pair[1]], pair[0].0 + 1);
             let mut lines = (before.1 + 1..after.1.min(end)).filter(|&at| !is_blank(self.search.line(at)));
             let (Some(line), None) = (lines.next(), lines.next()) else { continue };
             if after.0 == old + 1
                 && kept(self.at[old])
-                && meaning::is_typo(wanted.old[self.at[old]], self.search.line(line), self.search.text)
+                && typo::is_typo(wanted.old[self.at[old]], self.search.line(line), self.search.text)
             {
                 out.push((old, line));
             }
@@ -315,7 +334,7 @@ impl<'s, 'a> Target<'s, 'a> {
     }
 
     /// True when consecutive lines, in old and in the file, with half of the weight of old are unique.
-    fn has_unique_run(&self, reading: &Reading) -> bool {
+    fn has_unique_run(&self, reading: &DriftAlignment) -> bool {
         const LINES_MIN: usize = 3;
         let search = self.search;
         let adjoin = |a: &(usize, usize), b: &(usize, usize)| {
@@ -327,41 +346,44 @@ impl<'s, 'a> Target<'s, 'a> {
         if 2 * weight(run) < self.weights.iter().sum() {
             return false;
         }
-        let all = search.close_keys();
+        let all = search.run_hashes();
         let wanted: Vec<u64> = run.iter().map(|pair| all[pair.1]).collect();
         let file: Vec<u64> = (0..all.len()).filter(|&at| !is_blank(search.line(at))).map(|at| all[at]).collect();
-        if work::ends(file.len()) {
+        if work::spend_or_end(file.len()) {
             return false;
         }
         file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
     }
 
     /// Checks whether the best alignment is good enough.
-    fn judge(&self, best: &Reading, complete: bool) -> Result<(), Refusal> {
+    fn judge(&self, best: &DriftAlignment, complete: bool) -> Result<(), MatchRefusal> {
         let lines = self.at.len();
         let unlike = |why: &str| {
-            Err(Refusal::new(Reason::Unlike, format!("A similar place is not taken for the one meant: {why}.")))
+            Err(MatchRefusal::new(
+                RefusalReason::Unlike,
+                format!("A similar place is not taken for the one meant: {why}."),
+            ))
         };
         let enough = if complete { 6 } else { 30 };
-        if self.search.wanted.substance(enough) < enough || (!complete && lines < 4) {
+        if self.search.pattern.alnum(enough) < enough || (!complete && lines < 4) {
             return unlike("the text is too short to be found by part of its lines");
         }
-        if best.score < LIKE || ratio(best.early.len(), lines) < LIKE {
+        if best.score < LIKENESS_MIN || share(best.early.len(), lines) < LIKENESS_MIN {
             return unlike("too many of its lines differ");
         }
         if self.is_too_loose(best) {
             return unlike("too many lines are missing or come in between");
         }
-        let weighty = |&old: &usize| self.weights[old] >= DISTINCTIVE;
+        let weighty = |&old: &usize| self.weights[old] >= DISTINCTIVE_ALNUM_MIN;
         if let Some(&old) = best.missing.iter().filter(|old| weighty(old)).find(|&&old| self.count(old) > 0) {
-            let line = self.search.wanted.old[self.at[old]].trim();
+            let line = self.search.pattern.old[self.at[old]].trim();
             return unlike(&format!("a line of the old text is elsewhere in the file: {line}"));
         }
         if let Some(why) = self.mistaken(best) {
             return unlike(&why);
         }
         // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
-        let whole_hunk = complete && self.search.wanted.changes.is_some();
+        let whole_hunk = complete && self.search.pattern.changes.is_some();
         let distinctive = || best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1);
         if !whole_hunk && !distinctive() && !self.has_unique_run(best) {
             return unlike("none of its lines is distinctive");
@@ -370,12 +392,12 @@ impl<'s, 'a> Target<'s, 'a> {
     }
 
     /// Returns the reason why a missing line is not a typo: the file has a line there with another meaning.
-    fn mistaken(&self, reading: &Reading) -> Option<String> {
+    fn mistaken(&self, reading: &DriftAlignment) -> Option<String> {
         for &old in &reading.missing {
             let before = reading.early.iter().rev().find(|pair| pair.0 < old)?.1;
             let after = reading.early.iter().find(|pair| pair.0 > old)?.1;
-            let line = self.search.wanted.old[self.at[old]];
-            let why = (before + 1..after).find_map(|at| meaning::means_another(line, self.search.line(at)));
+            let line = self.search.pattern.old[self.at[old]];
+            let why = (before + 1..after).find_map(|at| typo::means_another(line, self.search.line(at)));
             if why.is_some() {
                 return why;
             }
@@ -383,12 +405,12 @@ impl<'s, 'a> Target<'s, 'a> {
         None
     }
 
-    fn is_too_loose(&self, reading: &Reading) -> bool {
+    fn is_too_loose(&self, reading: &DriftAlignment) -> bool {
         reading.extra > self.most_extra() || reading.missing.len() > (self.at.len() / 4).max(1)
     }
 
     /// Returns the edits, if all alignments lead to the same.
-    fn edits_of_all(&self, readings: &[Reading]) -> Result<Vec<TextEdit>, Refusal> {
+    fn edits_of_all(&self, readings: &[DriftAlignment]) -> Result<Vec<TextEdit>, MatchRefusal> {
         let best = &readings[0];
         let edits = self.edits(&best.lines, &best.early)?;
         for (nth, reading) in readings.iter().enumerate() {
@@ -406,7 +428,7 @@ impl<'s, 'a> Target<'s, 'a> {
             if nth > 0
                 && !overlaps
                 && self.has_all(best)
-                && reading.missing.iter().any(|&old| self.weights[old] >= DISTINCTIVE)
+                && reading.missing.iter().any(|&old| self.weights[old] >= DISTINCTIVE_ALNUM_MIN)
             {
                 continue;
             }
@@ -421,16 +443,16 @@ impl<'s, 'a> Target<'s, 'a> {
                     } else {
                         "Lines repeat at the place, so it is not clear which of them is meant.".to_owned()
                     };
-                    return Err(Refusal::new(Reason::Rivals, why));
+                    return Err(MatchRefusal::new(RefusalReason::Rivals, why));
                 }
             }
         }
         Ok(edits)
     }
 
-    fn edits(&self, lines: &Range<usize>, pairs: &Pairs) -> Result<Vec<TextEdit>, Refusal> {
+    fn edits(&self, lines: &Range<usize>, pairs: &LinePairs) -> Result<Vec<TextEdit>, MatchRefusal> {
         let search = self.search;
-        let wanted = &*search.wanted;
+        let wanted = &*search.pattern;
         let mut partner = vec![None; wanted.old.len()];
         for &(old, line) in pairs {
             partner[self.at[old]] = Some(line);
@@ -438,10 +460,12 @@ impl<'s, 'a> Target<'s, 'a> {
         self.pair_blanks(&mut partner, pairs);
         match self.depth(pairs) {
             Depth::OldText => {}
-            Depth::Unclear => return Err(Refusal::new(Reason::Misindent, destination::UNCLEAR)),
+            Depth::Unclear => {
+                return Err(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON));
+            }
             Depth::File | Depth::LikelyFile => {
                 let files: Vec<Option<&str>> = partner.iter().map(|at| at.map(|at| search.line(at))).collect();
-                let wanted = &destination::fitted(wanted, &files);
+                let wanted = &target_indent::at_file_depth(wanted, &files);
                 let window = Window { search, wanted, lines: lines.clone(), partner };
                 return transplant::write(&window, &IndentMap::Verbatim, false);
             }
@@ -449,7 +473,10 @@ impl<'s, 'a> Target<'s, 'a> {
         let depths = indent::pairs(pairs.iter().map(|&(old, line)| (wanted.old[self.at[old]], search.line(line))));
         let indent =
             IndentMap::shift(&depths).or_else(|| widths::map(search, wanted, &depths, 0)).ok_or_else(|| {
-                Refusal::new(Reason::Misindent, "A similar place has indentation that the old text does not map onto.")
+                MatchRefusal::new(
+                    RefusalReason::Misindent,
+                    "A similar place has indentation that the old text does not map onto.",
+                )
             })?;
         let window = Window { search, wanted, lines: lines.clone(), partner };
         transplant::write(&window, &indent, false)
@@ -457,22 +484,22 @@ impl<'s, 'a> Target<'s, 'a> {
 
     /// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
     /// guess.
-    fn depth(&self, pairs: &Pairs) -> Depth {
-        let wanted = &*self.search.wanted;
+    fn depth(&self, pairs: &LinePairs) -> Depth {
+        let wanted = &*self.search.pattern;
         if wanted.changes.is_some() || wanted.new.is_empty() {
             return Depth::OldText;
         }
         let matched =
-            |&(old, line): &(usize, usize)| Matched { old: wanted.old[self.at[old]], file: self.search.line(line) };
-        destination::depth(&pairs.iter().map(matched).collect::<Vec<_>>(), &wanted.new)
+            |&(old, line): &(usize, usize)| MatchedLine { old: wanted.old[self.at[old]], file: self.search.line(line) };
+        target_indent::target_depth(&pairs.iter().map(matched).collect::<Vec<_>>(), &wanted.new)
     }
 
     /// Pairs blank lines between the same neighbours on both sides.
-    fn pair_blanks(&self, partner: &mut [Option<usize>], pairs: &Pairs) {
+    fn pair_blanks(&self, partner: &mut [Option<usize>], pairs: &LinePairs) {
         for pair in pairs.windows(2) {
             let (old, file) = (self.at[pair[0].0] + 1..self.at[pair[1].0], pair[0].1 + 1..pair[1].1);
             let blank = |line: &str| is_blank(line);
-            if old.clone().all(|at| blank(self.search.wanted.old[at]))
+            if old.clone().all(|at| blank(self.search.pattern.old[at]))
                 && file.clone().all(|at| blank(self.search.line(at)))
             {
                 old.zip(file).for_each(|(old, file)| partner[old] = Some(file));

@@ -5,17 +5,22 @@
 
 use super::windows::{self, RULES};
 use crate::find::fold::is_blank;
-use crate::find::refusal::Refusal;
-use crate::find::search::{Search, Trial, Wanted};
+use crate::find::refusal::MatchRefusal;
+use crate::find::search::{CandidateSites, MatchSearch, PatternLines};
 use std::rc::Rc;
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Some(wanted) = trimmed(&search.wanted).filter(|it| it.substance(6) >= 6) else { return Ok(Trial::default()) };
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(wanted) = trimmed(&search.pattern).filter(|it| it.alnum(6) >= 6) else {
+        return Ok(CandidateSites::default());
+    };
     all_rules(search, &Rc::new(wanted))
 }
 
 /// Returns the result of the first of tiers 2 to 6 that has a site.
-pub(super) fn all_rules<'a>(search: &Search<'a>, wanted: &Rc<Wanted<'a>>) -> Result<Trial<'a>, Refusal> {
+pub(super) fn all_rules<'a>(
+    search: &MatchSearch<'a>,
+    wanted: &Rc<PatternLines<'a>>,
+) -> Result<CandidateSites<'a>, MatchRefusal> {
     let windows = search.windows(&wanted.old);
     for rule in RULES {
         let trial = windows::trial(search, wanted, &windows, rule)?;
@@ -23,10 +28,10 @@ pub(super) fn all_rules<'a>(search: &Search<'a>, wanted: &Rc<Wanted<'a>>) -> Res
             return Ok(trial);
         }
     }
-    Ok(Trial::default())
+    Ok(CandidateSites::default())
 }
 
-pub(super) fn trimmed<'a>(wanted: &Wanted<'a>) -> Option<Wanted<'a>> {
+pub(super) fn trimmed<'a>(wanted: &PatternLines<'a>) -> Option<PatternLines<'a>> {
     let first = wanted.old.iter().position(|line| !is_blank(line))?;
     let last = wanted.old.iter().rposition(|line| !is_blank(line))?;
     let (mut lead, mut trail) = (first, wanted.old.len() - 1 - last);
@@ -45,7 +50,7 @@ pub(super) fn trimmed<'a>(wanted: &Wanted<'a>) -> Option<Wanted<'a>> {
     for _ in 0..trail {
         new = new.split_last().filter(|(line, _)| is_blank(line)).map_or(new, |(_, rest)| rest);
     }
-    Some(Wanted { old: wanted.old[first..=last].to_vec(), new: new.to_vec(), changes: None })
+    Some(PatternLines { old: wanted.old[first..=last].to_vec(), new: new.to_vec(), changes: None })
 }
 
 #[cfg(test)]

@@ -6,18 +6,18 @@
 
 use super::windows;
 use crate::find::indent::IndentMap;
-use crate::find::place::{Place, Plan};
-use crate::find::refusal::{Reason, Refusal};
-use crate::find::search::{Search, Trial, Wanted, span_of};
+use crate::find::match_site::{MatchSite, SitePlan};
+use crate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::find::search::{CandidateSites, MatchSearch, PatternLines, span_of};
 use crate::find::transplant::{self, Window};
 use crate::omission::is_elision;
 use std::rc::Rc;
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Wanted { old, new, .. } = &*search.wanted;
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let PatternLines { old, new, .. } = &*search.pattern;
     let marks: Vec<&str> = old.iter().filter(|line| is_elision(line)).map(|line| line.trim()).collect();
     if marks.is_empty() {
-        return Ok(Trial::default());
+        return Ok(CandidateSites::default());
     }
     if !new.iter().filter(|line| is_elision(line)).map(|line| line.trim()).eq(marks) {
         return Err(refused(
@@ -32,7 +32,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     let (mut from, mut first) = (0, None);
     for (old, new) in old.into_iter().zip(new) {
         let stays = old == new;
-        let wanted = Rc::new(Wanted { old, new, changes: None });
+        let wanted = Rc::new(PatternLines { old, new, changes: None });
         let at = if stays { next(search, &wanted, from)? } else { unique(search, &wanted)? };
         if at < from {
             return Err(refused("the pieces between the elision lines are in another order in the file"));
@@ -42,14 +42,14 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
         edits.extend(transplant::write(&Window::whole(search, at, &wanted), &IndentMap::Verbatim, false)?);
     }
     let span = span_of(search.lines(), first.unwrap_or(0), from);
-    Ok(Trial { places: vec![Place { span, plan: Plan::Ready(edits) }], ..Trial::default() })
+    Ok(CandidateSites { places: vec![MatchSite { span, plan: SitePlan::Ready(edits) }], ..CandidateSites::default() })
 }
 
-fn refused(why: &str) -> Refusal {
-    Refusal::new(Reason::Elision, format!("Lines were left out of the old text with `...`, but {why}."))
+fn refused(why: &str) -> MatchRefusal {
+    MatchRefusal::new(RefusalReason::Elision, format!("Lines were left out of the old text with `...`, but {why}."))
 }
 
-fn unique(search: &Search<'_>, wanted: &Rc<Wanted<'_>>) -> Result<usize, Refusal> {
+fn unique(search: &MatchSearch<'_>, wanted: &Rc<PatternLines<'_>>) -> Result<usize, MatchRefusal> {
     let windows = search.windows(&wanted.old);
     let mut places = windows.into_iter().filter(|&at| windows::ends_equal(search, wanted, at));
     match (places.next(), places.next()) {
@@ -60,7 +60,7 @@ fn unique(search: &Search<'_>, wanted: &Rc<Wanted<'_>>) -> Result<usize, Refusal
 }
 
 /// Returns the first occurrence from a line on; a piece that is kept need not be unique.
-fn next(search: &Search<'_>, wanted: &Rc<Wanted<'_>>, from: usize) -> Result<usize, Refusal> {
+fn next(search: &MatchSearch<'_>, wanted: &Rc<PatternLines<'_>>, from: usize) -> Result<usize, MatchRefusal> {
     let mut windows = search.windows(&wanted.old).into_iter();
     let at = windows.find(|&at| at >= from && windows::ends_equal(search, wanted, at));
     at.ok_or_else(|| refused("a piece between the elision lines is not in the file behind the one before"))

@@ -4,13 +4,13 @@
 //! occur in old; a class that only new has is refused.
 
 use super::exact;
-use crate::find::refusal::{Reason, Refusal};
-use crate::find::search::{Search, Trial};
+use crate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::find::search::{CandidateSites, MatchSearch};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// An escaping scheme.
-struct Code {
+struct EscapeScheme {
     name: &'static str,
     /// The character that begins an escape.
     lead: char,
@@ -18,8 +18,8 @@ struct Code {
     rows: &'static [(&'static str, &'static str)],
 }
 
-static CODES: [Code; 2] = [
-    Code {
+static ESCAPE_SCHEMES: [EscapeScheme; 2] = [
+    EscapeScheme {
         name: "backslash escapes",
         lead: '\\',
         rows: &[
@@ -34,15 +34,15 @@ static CODES: [Code; 2] = [
             ("/", "/"),
         ],
     },
-    Code {
+    EscapeScheme {
         name: "HTML entities",
         lead: '&',
         rows: &[("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'"), ("#39;", "'")],
     },
 ];
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    for code in &CODES {
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    for code in &ESCAPE_SCHEMES {
         let seen = code.classes(&search.find.old);
         // If line ends and tabs are part of string literals, only the quotes may be over-escaped.
         let quotes: BTreeSet<&str> =
@@ -52,7 +52,11 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
             sets.push(quotes);
         }
         for set in sets.iter().filter(|set| !set.is_empty()) {
-            let spans = exact::places(search.text, &code.decoded(&search.find.old, set), exact::most(search.find.pick));
+            let spans = exact::places(
+                search.text,
+                &code.decoded(&search.find.old, set),
+                exact::search_limit(search.find.expected),
+            );
             if spans.is_empty() {
                 continue;
             }
@@ -61,22 +65,24 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
                     "The old text is there with its {} decoded, but the new text also has `{}{other}`, for which the old text gives no evidence.",
                     code.name, code.lead
                 );
-                return Err(Refusal::new(Reason::Unrepaired, why));
+                return Err(MatchRefusal::new(RefusalReason::Unrepaired, why));
             }
             return Ok(exact::literal(spans, &Cow::Owned(code.decoded(search.new, set))));
         }
     }
-    Ok(Trial::default())
+    Ok(CandidateSites::default())
 }
 
 /// Returns the text between the escapes: it is found literally wherever the decoded text is found. `None` for a text
 /// without escapes.
 pub(in crate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
     let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
-    while let Some((lead, ch)) = text[at..].char_indices().find(|(_, ch)| CODES.iter().any(|code| code.lead == *ch)) {
+    while let Some((lead, ch)) =
+        text[at..].char_indices().find(|(_, ch)| ESCAPE_SCHEMES.iter().any(|code| code.lead == *ch))
+    {
         let behind = at + lead + ch.len_utf8();
         at = behind;
-        let row = CODES.iter().filter(|code| code.lead == ch).find_map(|code| code.row(&text[behind..]));
+        let row = ESCAPE_SCHEMES.iter().filter(|code| code.lead == ch).find_map(|code| code.row(&text[behind..]));
         if let Some((name, _)) = row {
             out.push(&text[from..at - ch.len_utf8()]);
             at = behind + name.len();
@@ -87,7 +93,7 @@ pub(in crate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
     (out.len() > 1).then_some(out)
 }
 
-impl Code {
+impl EscapeScheme {
     /// Returns the row of the escape after a lead.
     fn row(&self, rest: &str) -> Option<&'static (&'static str, &'static str)> {
         self.rows.iter().find(|(name, _)| rest.starts_with(name))

@@ -1,11 +1,11 @@
 //! Tier 0: literal text. Nothing is tolerated; `$` and `\` have no special meaning.
 
-use crate::find::place::{Place, Plan};
-use crate::find::refusal::Refusal;
-use crate::find::search::{Search, Trial};
-use crate::find::{Hit, MOST_PLACES, TextEdit};
+use crate::find::match_site::{MatchSite, SitePlan};
+use crate::find::refusal::MatchRefusal;
+use crate::find::search::{CandidateSites, MatchSearch};
+use crate::find::{CHANGED_PLACES_MAX, TextEdit, TextMatch};
 use crate::lines::starts_line;
-use crate::op::Pick;
+use crate::op::ExpectedMatches;
 use crate::resolve;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
@@ -13,12 +13,12 @@ use memchr::memmem;
 use std::borrow::Cow;
 
 /// Occurrences after which counting stops; a message says "more than".
-pub(in crate::find) const MANY: usize = 1000;
+pub(in crate::find) const COUNTED_PLACES_MAX: usize = 1000;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
-    let most = most(search.find.pick);
+    let most = search_limit(search.find.expected);
     let known = || search.literal.map(<[Span]>::to_vec);
     if !search.find.lines {
         return Ok(literal(known().unwrap_or_else(|| places(text, old, most)), &new));
@@ -26,17 +26,17 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     let mut trial = literal(known().unwrap_or_else(|| whole_lines(text, old, most)), &new);
     if let Some(span) = last_line(text, old) {
         let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
-        trial.places.push(Place { span, plan: Plan::Literal(new) });
+        trial.places.push(MatchSite { span, plan: SitePlan::Literal(new) });
     }
     Ok(trial)
 }
 
 /// Returns the number of occurrences to search for; `None` for all.
-pub(in crate::find) fn most(pick: Pick) -> Option<usize> {
+pub(in crate::find) fn search_limit(pick: ExpectedMatches) -> Option<usize> {
     match pick {
-        Pick::All => None,
-        Pick::Unique => Some(MANY),
-        Pick::Exactly(count) => Some(MANY.max(count.saturating_add(1))),
+        ExpectedMatches::All => None,
+        ExpectedMatches::Unique => Some(COUNTED_PLACES_MAX),
+        ExpectedMatches::Exactly(count) => Some(COUNTED_PLACES_MAX.max(count.saturating_add(1))),
     }
 }
 
@@ -47,13 +47,13 @@ fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     let mut from = 0;
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at).filter(|_| !old.is_empty()) {
         let span = Span::new(at, at + old.len());
-        if work::ends(1 + old.len() / STEP_BYTES) {
+        if work::spend_or_end(1 + old.len() / STEP_BYTES) {
             break;
         }
         if is_whole_lines(text, span) {
             out.push(span);
         }
-        if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
+        if out.len() >= most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1) {
             break;
         }
         // No other occurrence begins on this line.
@@ -79,9 +79,9 @@ fn last_line(text: &str, old: &str) -> Option<Span> {
 }
 
 /// Creates sites whose text is replaced by `new` as it is.
-pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> Trial<'a> {
-    let place = |span| Place { span, plan: Plan::Literal(new.clone()) };
-    Trial { places: spans.into_iter().map(place).collect(), ..Trial::default() }
+pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> CandidateSites<'a> {
+    let place = |span| MatchSite { span, plan: SitePlan::Literal(new.clone()) };
+    CandidateSites { places: spans.into_iter().map(place).collect(), ..CandidateSites::default() }
 }
 
 /// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else overlapping ones too (`aa` in
@@ -96,10 +96,10 @@ pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec
     let mut from = 0;
     while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
         out.push(Span::new(at, at + len));
-        if work::ends(1 + len / STEP_BYTES) {
+        if work::spend_or_end(1 + len / STEP_BYTES) {
             break;
         }
-        if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
+        if out.len() >= most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1) {
             break;
         }
         // If all are wanted, only disjoint ones matter; skipping the others keeps hostile text linear.
@@ -109,17 +109,21 @@ pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec
 }
 
 /// Replaces an occurrence by `new`: only the lines that differ are written.
-pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
+pub(in crate::find) fn whole_line_match(search: &MatchSearch<'_>, span: Span, new: &str) -> TextMatch {
     let text = search.text;
     if new.is_empty() {
         let span = if search.literal_deletion { span } else { deletion(text, span) };
-        return Hit { span, edits: vec![TextEdit { span, text: String::new() }] };
+        return TextMatch { span, edits: vec![TextEdit { span, text: String::new() }] };
     }
-    Hit { span, edits: resolve::difference(text, span, new) }
+    TextMatch { span, edits: resolve::difference(text, span, new) }
 }
 
 /// Returns the note about a deletion that removed more than the given text: the rest of the lines that it emptied.
-pub(in crate::find) fn emptied_lines(search: &Search<'_>, places: &[Place<'_>], hits: &[Hit]) -> Option<String> {
+pub(in crate::find) fn emptied_lines(
+    search: &MatchSearch<'_>,
+    places: &[MatchSite<'_>],
+    hits: &[TextMatch],
+) -> Option<String> {
     if !search.new.is_empty() {
         return None;
     }
@@ -163,7 +167,7 @@ fn deletion(text: &str, span: Span) -> Span {
 }
 
 /// Returns warnings about matches that begin or end inside a word.
-pub(in crate::find) fn notes(text: &str, hits: &[Hit]) -> Vec<String> {
+pub(in crate::find) fn notes(text: &str, hits: &[TextMatch]) -> Vec<String> {
     let word = |ch: char| ch.is_alphanumeric() || ch == '_';
     let cuts = |at: usize| {
         let (left, right) = (text[..at].chars().next_back(), text[at..].chars().next());

@@ -2,20 +2,24 @@
 //!
 //! Whole lines that are equal when folded as in tier 1, trailing blanks aside.
 
-use super::windows::{self, Fit, Rule};
-use crate::find::fold::Look;
+use super::windows::{self, WindowFit, WindowRule};
+use crate::find::fold::Normalization;
 use crate::find::indent::IndentMap;
-use crate::find::refusal::Refusal;
-use crate::find::search::{Search, Trial, Wanted};
+use crate::find::refusal::MatchRefusal;
+use crate::find::search::{CandidateSites, MatchSearch, PatternLines};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 4, short: false, runs: false };
+pub(in crate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, short: false, runs: false };
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     windows::run(search, &RULE)
 }
 
-fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
-    if windows::alike(search, wanted, first, Look::Ended) { Fit::Yes(IndentMap::Verbatim) } else { Fit::No }
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if windows::alike(search, wanted, first, Normalization::TrailingBlanks) {
+        WindowFit::Yes(IndentMap::Verbatim)
+    } else {
+        WindowFit::No
+    }
 }
 
 #[cfg(test)]

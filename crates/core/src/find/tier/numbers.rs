@@ -7,13 +7,13 @@
 use super::edges;
 use super::windows::{self, RULES};
 use crate::find::fold::is_blank;
-use crate::find::refusal::{Reason, Refusal};
-use crate::find::search::{Search, Trial, Wanted};
+use crate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::find::search::{CandidateSites, MatchSearch, PatternLines};
 use std::rc::Rc;
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Some(old) = numbered(&search.wanted.old) else { return Ok(Trial::default()) };
-    let new = stripped_new(&search.wanted.new, old.sign);
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(old) = numbered(&search.pattern.old) else { return Ok(CandidateSites::default()) };
+    let new = stripped_new(&search.pattern.new, old.sign);
     let number = Some(old.first);
     // Some tools print a blank after the separator; only if every line has it, it may be theirs.
     let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
@@ -26,7 +26,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     };
     for &pad in pads {
         let text = new.as_ref().map_or(Vec::new(), |new| new.lines(pad));
-        let wanted = Wanted { old: old.lines(pad), new: text, changes: None };
+        let wanted = PatternLines { old: old.lines(pad), new: text, changes: None };
         let edges = edges::trimmed(&wanted);
         for wanted in [Some(wanted), edges].into_iter().flatten() {
             let windows = search.windows(&wanted.old);
@@ -36,7 +36,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     // The indentation as it is takes precedence. If it is open whose blank it is, and new has no numbers to tell, no
     // other is tried: new would be shifted by that blank.
     let open = pads.len() > 1 && new.as_ref().is_some_and(|new| !new.bared && !new.rests.is_empty());
-    let rules: &[&[&windows::Rule]] = if open { &[&RULES[..2]] } else { &[&RULES[..2], &RULES[2..]] };
+    let rules: &[&[&windows::WindowRule]] = if open { &[&RULES[..2]] } else { &[&RULES[..2], &RULES[2..]] };
     for rules in rules {
         for (wanted, windows) in &attempts {
             for rule in *rules {
@@ -45,33 +45,34 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
                     continue;
                 }
                 if new.is_none() {
-                    return Err(Refusal::new(Reason::Unrepaired, MIXED));
+                    return Err(MatchRefusal::new(RefusalReason::Unrepaired, PARTLY_NUMBERED));
                 }
-                return Ok(Trial { number, ..trial });
+                return Ok(CandidateSites { number, ..trial });
             }
         }
     }
-    Ok(Trial::default())
+    Ok(CandidateSites::default())
 }
 
-const MIXED: &str = "The old text is there without its line numbers, but the new text has numbers on some lines only.";
+const PARTLY_NUMBERED: &str =
+    "The old text is there without its line numbers, but the new text has numbers on some lines only.";
 
 /// Returns the text without the numbers, if every line has one: for the failure report.
-pub(in crate::find) fn suggestion(search: &Search<'_>) -> Option<String> {
-    let old = numbered(&search.wanted.old)?;
+pub(in crate::find) fn suggestion(search: &MatchSearch<'_>) -> Option<String> {
+    let old = numbered(&search.pattern.old)?;
     Some(old.lines(old.padded).join("\n"))
 }
 
 /// Returns the zero-based lines of the file that the numbers of old name, if it has them all.
-pub(in crate::find) fn lines_named(search: &Search<'_>) -> Option<core::ops::Range<usize>> {
-    let old = numbered(&search.wanted.old)?;
+pub(in crate::find) fn lines_named(search: &MatchSearch<'_>) -> Option<core::ops::Range<usize>> {
+    let old = numbered(&search.pattern.old)?;
     let first = old.first.checked_sub(1)?;
     let lines = first..first + old.rests.len();
     (lines.end <= search.lines().count()).then_some(lines)
 }
 
 /// Lines whose numbers were removed.
-pub(in crate::find) struct Numbered<'a> {
+pub(in crate::find) struct NumberedLines<'a> {
     pub(in crate::find) rests: Vec<&'a str>,
     pub(in crate::find) first: usize,
     pub(in crate::find) sign: char,
@@ -83,7 +84,7 @@ pub(in crate::find) struct Numbered<'a> {
     bared: bool,
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> NumberedLines<'a> {
     pub(in crate::find) fn lines(&self, pad: bool) -> Vec<&'a str> {
         self.rests
             .iter()
@@ -129,7 +130,7 @@ pub(in crate::find) fn has_number(line: &str) -> bool {
 }
 
 /// Returns the lines without their numbers, if all have one and they are consecutive.
-pub(in crate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<Numbered<'a>> {
+pub(in crate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<NumberedLines<'a>> {
     let (mut last, mut first, mut sign) = (None, 0, '\0');
     let mut rests = Vec::with_capacity(lines.len());
     for line in without_header(lines) {
@@ -147,7 +148,7 @@ pub(in crate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<Numbered<'a>> {
     let padded = is_padded(&rests, sign);
     let behind = |line: &&str| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' ');
     let set_off = without_header(lines).iter().all(behind);
-    (sign != '\0').then_some(Numbered { rests, first, sign, padded, set_off, bared: true })
+    (sign != '\0').then_some(NumberedLines { rests, first, sign, padded, set_off, bared: true })
 }
 
 fn is_padded(rests: &[&str], sign: char) -> bool {
@@ -163,7 +164,7 @@ fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
 }
 
 /// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture.
-fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<Numbered<'a>> {
+fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> {
     let lines = without_header(lines);
     let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
     let filled = || lines.iter().filter(|line| !is_blank(line));
@@ -181,7 +182,7 @@ fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<Numbered<'a>> {
     let rests = if bared && rests.len() == 1 && is_blank(rests[0]) { Vec::new() } else { rests };
     // Text without numbers is no evidence about the blank after the separator.
     let padded = !bared || is_padded(&rests, sign);
-    Some(Numbered { rests, first: 0, sign, padded, set_off: false, bared })
+    Some(NumberedLines { rests, first: 0, sign, padded, set_off: false, bared })
 }
 
 #[cfg(test)]

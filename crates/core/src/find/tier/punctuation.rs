@@ -4,32 +4,32 @@
 //! [`fold`](crate::find::fold)), the text is a literal part of one line, and it begins and ends on character boundaries
 //! of the file. The file keeps its own characters wherever old and new agree.
 
-use super::exact::{self, MANY};
-use crate::find::fold::{self, Mapped};
-use crate::find::place::{Place, Plan};
-use crate::find::refusal::Refusal;
-use crate::find::search::{Search, Trial};
-use crate::find::{Hit, tokens};
+use super::exact::{self, COUNTED_PLACES_MAX};
+use crate::find::fold::{self, MappedText};
+use crate::find::match_site::{MatchSite, SitePlan};
+use crate::find::refusal::MatchRefusal;
+use crate::find::search::{CandidateSites, MatchSearch};
+use crate::find::{TextMatch, tokens};
 use crate::span::Span;
 use memchr::memmem;
 use std::collections::BTreeSet;
 
 /// Letters and digits that old must have, unless it differs in quotes only.
-pub(in crate::find) const SUBSTANCE: usize = 4;
+pub(in crate::find) const ALNUM_MIN: usize = 4;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let old = &*search.find.old;
-    let folded = fold::folded(old);
+    let folded = fold::fold(old);
     if old.contains('\n') || folded.trim().is_empty() {
-        return Ok(Trial::default());
+        return Ok(CandidateSites::default());
     }
     let mut spans: BTreeSet<Span> = BTreeSet::new();
     if folded != old {
         // Text that is already in folded form represents itself.
         spans.extend(
             memmem::find_iter(search.text.as_bytes(), folded.as_bytes())
-                .take(MANY)
+                .take(COUNTED_PLACES_MAX)
                 .map(|at| Span::new(at, at + folded.len())),
         );
     }
@@ -37,25 +37,25 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
         let finder = memmem::Finder::new(folded.as_bytes());
         for at in 0..search.lines().count() {
             let line = search.line(at);
-            if !line.is_ascii() && spans.len() < MANY {
+            if !line.is_ascii() && spans.len() < COUNTED_PLACES_MAX {
                 spans.extend(in_line(line, search.lines().start(at), &finder));
             }
         }
     }
     // A text too short for a folded search is still found by its quotes.
-    if search.wanted.substance(SUBSTANCE) < SUBSTANCE {
+    if search.pattern.alnum(ALNUM_MIN) < ALNUM_MIN {
         spans.retain(|span| fold::differ_in_quotes_only(&search.text[span.range()], old));
     }
-    let place = |span| Place { span, plan: Plan::Inline(search.new) };
-    Ok(Trial { places: spans.into_iter().map(place).collect(), ..Trial::default() })
+    let place = |span| MatchSite { span, plan: SitePlan::Inline(search.new) };
+    Ok(CandidateSites { places: spans.into_iter().map(place).collect(), ..CandidateSites::default() })
 }
 
 fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
-    let folded = fold::folded(line);
+    let folded = fold::fold(line);
     if finder.find(folded.as_bytes()).is_none() {
         return Vec::new();
     }
-    let map = Mapped::new(line, false);
+    let map = MappedText::new(line, false);
     let mut out = Vec::new();
     let mut from = 0;
     while let Some(at) = finder.find(&map.text.as_bytes()[from..]).map(|at| from + at) {
@@ -69,9 +69,9 @@ fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
 }
 
 /// Computes the change token by token in a part of a line that resembles old.
-pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
-    let carried = tokens::carried(&search.text[span.range()], &search.find.old, new, false);
-    exact::hit(search, span, carried.as_deref().unwrap_or(new))
+pub(in crate::find) fn hit(search: &MatchSearch<'_>, span: Span, new: &str) -> TextMatch {
+    let carried = tokens::with_file_tokens(&search.text[span.range()], &search.find.old, new, false);
+    exact::whole_line_match(search, span, carried.as_deref().unwrap_or(new))
 }
 
 #[cfg(test)]

@@ -4,27 +4,27 @@
 //! 5. Runs that are kept have the file's length.
 
 use super::widths;
-use super::windows::{self, Fit, Rule};
-use crate::find::fold::Look;
+use super::windows::{self, WindowFit, WindowRule};
+use crate::find::fold::Normalization;
 use crate::find::indent::IndentMap;
-use crate::find::refusal::Refusal;
-use crate::find::search::{Search, Trial, Wanted};
+use crate::find::refusal::MatchRefusal;
+use crate::find::search::{CandidateSites, MatchSearch, PatternLines};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 6, short: false, runs: true };
+pub(in crate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: false, runs: true };
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     windows::run(search, &RULE)
 }
 
-fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
-    if !windows::alike(search, wanted, first, Look::Runs) {
-        return Fit::No;
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if !windows::alike(search, wanted, first, Normalization::BlankRuns) {
+        return WindowFit::No;
     }
     let pairs = windows::pairs(search, wanted, first);
     IndentMap::shift(&pairs)
         .or_else(|| widths::map(search, wanted, &pairs, 0))
         .or_else(|| widths::first_line_exempt(search, wanted, &pairs))
-        .map_or(Fit::Crooked, Fit::Yes)
+        .map_or(WindowFit::Crooked, WindowFit::Yes)
 }
 
 #[cfg(test)]

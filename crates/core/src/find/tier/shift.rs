@@ -3,23 +3,23 @@
 //! Whole lines, with the same prefix added to, or removed from, every line that is not blank. The new text is shifted
 //! in the same way; a line that would need a negative depth is refused.
 
-use super::windows::{self, Fit, Rule};
-use crate::find::fold::Look;
+use super::windows::{self, WindowFit, WindowRule};
+use crate::find::fold::Normalization;
 use crate::find::indent::IndentMap;
-use crate::find::refusal::Refusal;
-use crate::find::search::{Search, Trial, Wanted};
+use crate::find::refusal::MatchRefusal;
+use crate::find::search::{CandidateSites, MatchSearch, PatternLines};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 6, short: true, runs: false };
+pub(in crate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: true, runs: false };
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     windows::run(search, &RULE)
 }
 
-fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
-    if !windows::alike(search, wanted, first, Look::Trimmed) {
-        return Fit::No;
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if !windows::alike(search, wanted, first, Normalization::Indentation) {
+        return WindowFit::No;
     }
-    IndentMap::shift(&windows::pairs(search, wanted, first)).map_or(Fit::No, Fit::Yes)
+    IndentMap::shift(&windows::pairs(search, wanted, first)).map_or(WindowFit::No, WindowFit::Yes)
 }
 
 #[cfg(test)]

@@ -4,39 +4,45 @@
 //! further depths of the new text follow from the step. The first line alone may have lost its indentation. Anything
 //! else is refused.
 
-use super::windows::{self, Fit, Rule};
-use crate::find::fold::{Look, indent_of};
-use crate::find::indent::{self, IndentMap, Pair};
-use crate::find::refusal::Refusal;
-use crate::find::search::{Search, Trial, Wanted};
+use super::windows::{self, WindowFit, WindowRule};
+use crate::find::fold::{Normalization, indent_of};
+use crate::find::indent::{self, IndentMap, IndentPair};
+use crate::find::refusal::MatchRefusal;
+use crate::find::search::{CandidateSites, MatchSearch, PatternLines};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 6, short: true, runs: false };
+pub(in crate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: true, runs: false };
 
-pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     windows::run(search, &RULE)
 }
 
-fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
-    if !windows::alike(search, wanted, first, Look::Trimmed) {
-        return Fit::No;
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if !windows::alike(search, wanted, first, Normalization::Indentation) {
+        return WindowFit::No;
     }
     let pairs = windows::pairs(search, wanted, first);
-    map(search, wanted, &pairs, 0).or_else(|| first_line_exempt(search, wanted, &pairs)).map_or(Fit::Crooked, Fit::Yes)
+    map(search, wanted, &pairs, 0)
+        .or_else(|| first_line_exempt(search, wanted, &pairs))
+        .map_or(WindowFit::Crooked, WindowFit::Yes)
 }
 
 /// Returns the map of widths for these pairs; the first `but` lines of old and new are ignored when detecting the
 /// steps.
 pub(in crate::find) fn map(
-    search: &Search<'_>,
-    wanted: &Wanted<'_>,
-    pairs: &[Pair<'_>],
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    pairs: &[IndentPair<'_>],
     but: usize,
 ) -> Option<IndentMap> {
     IndentMap::widths(pairs, || steps(search, wanted, pairs, but))
 }
 
 /// Returns the map for a text whose first line lost its indentation, in old and in new.
-pub(super) fn first_line_exempt(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<IndentMap> {
+pub(super) fn first_line_exempt(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    pairs: &[IndentPair<'_>],
+) -> Option<IndentMap> {
     let (&(old, file), rest) = pairs.split_first()?;
     let lost = old.is_empty() && !file.is_empty() && !rest.is_empty();
     if !lost || wanted.new.first().is_none_or(|line| !indent_of(line).is_empty()) {
@@ -48,7 +54,12 @@ pub(super) fn first_line_exempt(search: &Search<'_>, wanted: &Wanted<'_>, pairs:
 
 /// Detects the steps of both sides. The file's step is that of its lines with the same kind of indentation as the
 /// place, by tabs or by blanks.
-fn steps(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>], but: usize) -> Option<(String, String)> {
+fn steps(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    pairs: &[IndentPair<'_>],
+    but: usize,
+) -> Option<(String, String)> {
     let old = indent::step(wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied())?;
     let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));
     let file = if tabs { "\t".to_owned() } else { search.index.step()?.to_owned() };

@@ -1,12 +1,12 @@
 //! `anchors`: lines named by their anchors (seed 004, section 6), as `read` with format `anchors` shows them.
 
-use super::{Format, Input, Spec};
+use super::{Format, FormatInput, FormatSpec};
 use crate::advice;
 use crate::advice::{Advice, Phrase};
+use crate::anchor_map::{AnchorEdit, AnchorRef, AnchorTarget, AnchorWord};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, reading_of};
-use crate::words::{Anchor, Word, WordPlace, Worded};
+use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,7 +23,8 @@ const DELIMITERS: [char; 3] = [':', '\t', '§'];
 /// What an edit does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+#[schemars(rename = "Kind")]
+enum AnchorEditKind {
     /// The lines from `anchor` to `end_anchor` become `text`.
     #[default]
     Replace,
@@ -38,7 +39,8 @@ enum Kind {
 /// One edit.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Edit {
+#[schemars(rename = "Edit")]
+struct AnchorEditInput {
     /// The line: its word, or `Word:` and the whole line as read shows it.
     anchor: String,
     /// The last line of a range, in the same form (default: anchor).
@@ -46,7 +48,7 @@ struct Edit {
     end_anchor: Option<String>,
     /// What to do (default: replace).
     #[serde(default, rename = "edit_type")]
-    kind: Kind,
+    kind: AnchorEditKind,
     /// The new lines, without words.
     #[serde(default)]
     text: Option<String>,
@@ -55,41 +57,43 @@ struct Edit {
 /// The edits of one file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OneFile {
+#[schemars(rename = "OneFile")]
+struct AnchorFileInput {
     /// The absolute path of the file.
     #[serde(alias = "file_path")]
     path: String,
     /// All against the file as it is now, all or nothing.
-    edits: Vec<Edit>,
+    edits: Vec<AnchorEditInput>,
 }
 
 /// The input of the format: `path` and `edits`, or several of them in `files`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Args {
+#[schemars(rename = "Args")]
+struct AnchorsInput {
     /// The absolute path of the file.
     #[serde(alias = "file_path")]
     path: Option<String>,
     /// The edits, all against the file as it is now, all or nothing.
-    edits: Option<Vec<Edit>>,
+    edits: Option<Vec<AnchorEditInput>>,
     /// Several files, all or nothing.
-    files: Option<Vec<OneFile>>,
+    files: Option<Vec<AnchorFileInput>>,
 }
 
 impl Format for WordAnchors {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "anchors",
             summary: "lines named by the words that read shows before them → new lines",
             prompt: PROMPT,
-            schema: Some(|| schemars::schema_for!(Args)),
+            schema: Some(|| schemars::schema_for!(AnchorsInput)),
             key: "edits",
             example: r#"{"path": "/src/main.rs", "edits": [{"anchor": "Table:fn main() {", "end_anchor": "Drop", "text": "fn main() {\n    run();\n}"}]}"#,
             grammar: None,
         }
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
         let mut value = super::object(input)?;
         let mut notes = Vec::new();
         for name in ["edits", "files"] {
@@ -104,29 +108,29 @@ impl Format for WordAnchors {
                 notes.push(format!("{name} was one item without a list; it was read as a list of one."));
             }
         }
-        let args: Args = super::from_json(Input::Json(value))?;
-        let mut files: Vec<OneFile> = args.files.unwrap_or_default();
+        let args: AnchorsInput = super::from_json(FormatInput::Json(value))?;
+        let mut files: Vec<AnchorFileInput> = args.files.unwrap_or_default();
         match (args.path, args.edits) {
-            (Some(path), Some(edits)) => files.insert(0, OneFile { path, edits }),
+            (Some(path), Some(edits)) => files.insert(0, AnchorFileInput { path, edits }),
             (None, None) => {}
             _ => return Err(wrong("path and edits belong together.")),
         }
         let mut request = Request { files: Vec::new(), notes };
         let mut errors = Vec::new();
-        for OneFile { path, edits } in files {
+        for AnchorFileInput { path, edits } in files {
             let ops = ops(&edits, &mut errors);
             // One path in two entries is one file: all of its edits refer to the current text.
             let known = request.files.iter_mut().find(|file: &&mut FileRequest| file.path == path);
-            match known.map(|file| &mut file.ask) {
-                Some(Ask::Edit { ops: known, .. }) => known.extend(ops),
-                _ => request.files.push(FileRequest::new(path, Ask::Edit { ops, order: Order::Together })),
+            match known.map(|file| &mut file.action) {
+                Some(FileAction::Edit { ops: known, .. }) => known.extend(ops),
+                _ => request.files.push(FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::Together })),
             }
         }
         let of = errors.len();
-        if let Some(error) = Error::all(errors, of) {
+        if let Some(error) = Error::combine(errors, of) {
             return Err(error);
         }
-        if request.files.iter().all(|file| matches!(&file.ask, Ask::Edit { ops, .. } if ops.is_empty())) {
+        if request.files.iter().all(|file| matches!(&file.action, FileAction::Edit { ops, .. } if ops.is_empty())) {
             return Err(wrong("there are no edits."));
         }
         Ok(request)
@@ -138,7 +142,7 @@ fn wrong(what: &str) -> Error {
         .next(r#"Send {"path": …, "edits": [{"anchor": "Word", "edit_type": "replace", "text": "…"}]}."#)
 }
 
-fn ops(edits: &[Edit], errors: &mut Vec<Error>) -> Vec<Op> {
+fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>) -> Vec<Op> {
     let mut out = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {
         match op(index, edit) {
@@ -149,33 +153,35 @@ fn ops(edits: &[Edit], errors: &mut Vec<Error>) -> Vec<Op> {
     out
 }
 
-fn op(index: usize, edit: &Edit) -> Result<Op> {
+fn op(index: usize, edit: &AnchorEditInput) -> Result<Op> {
     let from = anchor("anchor", &edit.anchor)?;
     let end = edit.end_anchor.as_deref().filter(|end| !end.is_empty());
     let place = match edit.kind {
-        Kind::InsertBefore => WordPlace::Before(from),
-        Kind::InsertAfter => WordPlace::After(from),
-        Kind::Replace | Kind::Delete => {
+        AnchorEditKind::InsertBefore => AnchorTarget::Before(from),
+        AnchorEditKind::InsertAfter => AnchorTarget::After(from),
+        AnchorEditKind::Replace | AnchorEditKind::Delete => {
             let to = end.map(|end| anchor("end_anchor", end)).transpose()?;
-            WordPlace::Lines { to: to.unwrap_or_else(|| from.clone()), from }
+            AnchorTarget::Lines { to: to.unwrap_or_else(|| from.clone()), from }
         }
     };
     let text = match (edit.kind, &edit.text) {
-        (Kind::Delete, None) => String::new(),
-        (Kind::Delete, Some(text)) if text.is_empty() => String::new(),
-        (Kind::Delete, Some(_)) => return Err(wrong("delete takes no text; to put text there, use replace.")),
+        (AnchorEditKind::Delete, None) => String::new(),
+        (AnchorEditKind::Delete, Some(text)) if text.is_empty() => String::new(),
+        (AnchorEditKind::Delete, Some(_)) => {
+            return Err(wrong("delete takes no text; to put text there, use replace."));
+        }
         (_, None) => return Err(wrong("text is missing.")),
-        (Kind::InsertBefore | Kind::InsertAfter, Some(text)) if text.is_empty() => {
+        (AnchorEditKind::InsertBefore | AnchorEditKind::InsertAfter, Some(text)) if text.is_empty() => {
             return Err(wrong(r#"text is empty; to insert a blank line, write "\n"."#));
         }
         (_, Some(text)) => rows_of(text),
     };
-    Ok(Op { at: Locator::Words(Box::new(Worded { place, index })), text })
+    Ok(Op { at: Locator::AnchorWords(Box::new(AnchorEdit { place, index })), text })
 }
 
 /// Splits text into rows, each with a line end. A single final line end belongs to the last row.
 fn rows_of(text: &str) -> String {
-    let mut rows = reading_of(text);
+    let mut rows = normalize_text(text);
     if !(rows.is_empty() || rows.ends_with('\n')) {
         rows.push('\n');
     }
@@ -183,7 +189,7 @@ fn rows_of(text: &str) -> String {
 }
 
 /// Splits at the first delimiter; the rest is the literal line.
-fn anchor(field: &str, said: &str) -> Result<Anchor> {
+fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
     let (word, line) = match said.split_once(DELIMITERS) {
         Some((word, line)) => (word, Some(line.strip_suffix('\n').unwrap_or(line))),
         None => (said.trim(), None),
@@ -192,7 +198,7 @@ fn anchor(field: &str, said: &str) -> Result<Anchor> {
     if line.as_deref().is_some_and(|line| line.contains('\n')) {
         return Err(wrong(&format!("{field} holds more than one line.")));
     }
-    let Ok(word) = word.parse::<Word>() else {
+    let Ok(word) = word.parse::<AnchorWord>() else {
         let shown: String = word.chars().take(60).collect();
         let what = format!("{field} must begin with the word of a line: {shown:?} is none.");
         return Err(Error::new(Code::CallInvalid, what).next(match meant(word) {
@@ -200,7 +206,7 @@ fn anchor(field: &str, said: &str) -> Result<Anchor> {
             None => read_words("Read the lines", "and copy the word in front of the line as it stands."),
         }));
     };
-    Ok(Anchor { word, line })
+    Ok(AnchorRef { word, line })
 }
 
 /// Returns advice to read lines with their anchors, where a client has to request them.
@@ -210,7 +216,7 @@ pub(crate) fn read_words(first: &str, then: &str) -> Advice {
 }
 
 /// Returns the word for one with other capitals, or with surrounding characters.
-fn meant(said: &str) -> Option<Word> {
+fn meant(said: &str) -> Option<AnchorWord> {
     let said = said.trim_matches(|ch: char| !ch.is_ascii_alphabetic());
     let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..].to_ascii_lowercase();
     (!said.is_empty()).then(|| capital(said).parse().or_else(|()| said.parse()).ok())?

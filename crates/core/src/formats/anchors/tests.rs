@@ -1,29 +1,29 @@
 use super::WordAnchors;
-use crate::formats::{Format, Input};
-use crate::marks::{MARKS, Mark};
-use crate::op::Ask;
-use crate::rows;
+use crate::anchor_map::{AnchorMap, AnchorPage};
+use crate::formats::{Format, FormatInput};
+use crate::line_edits;
+use crate::line_format::{LINE_FORMATS, LineMark};
+use crate::op::FileAction;
 use crate::snapshot::Snapshot;
-use crate::words::{Page, Words};
-use crate::{Order, Settings, resolve};
+use crate::{OpOrder, ResolveSettings, resolve};
 use serde_json::{Value, json};
 
 /// Applies edits to a text, or returns the error message; `{0}` in an input is replaced by the anchor of the first
 /// line, and so on.
 fn done(text: &str, edits: &Value) -> Result<String, String> {
     let base = Snapshot::from_text(text);
-    let words = Words::new(text).unwrap();
+    let words = AnchorMap::new(text).unwrap();
     let mut said = json!({ "path": "/f", "edits": edits }).to_string();
-    for (at, word) in words.all().iter().enumerate() {
+    for (at, word) in words.words().iter().enumerate() {
         said = said.replace(&format!("{{{at}}}"), &word.to_string());
     }
-    let request = WordAnchors.parse(Input::Text(said)).map_err(|error| error.message().to_owned())?;
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
-    let page = Page::new(&base, words.all());
-    let placed = ops.iter().map(|op| page.rows(op, |_| false).map_err(|it| it.error.message().to_owned()));
+    let request = WordAnchors.parse(FormatInput::Text(said)).map_err(|error| error.message().to_owned())?;
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("no edit") };
+    let page = AnchorPage::new(&base, words.words());
+    let placed = ops.iter().map(|op| page.to_line_edit(op, |_| false).map_err(|it| it.error.message().to_owned()));
     let placed = placed.collect::<Result<Vec<_>, String>>()?;
-    assert!(rows::are(&placed));
-    let resolved = resolve(&base, &placed, Order::Together, Settings::default());
+    assert!(line_edits::are_line_edits(&placed));
+    let resolved = resolve(&base, &placed, OpOrder::Together, ResolveSettings::default());
     let resolved = resolved.map_err(|error| error.message().to_owned())?;
     Ok(String::from_utf8(resolved.changes.apply(&base)).unwrap())
 }
@@ -93,8 +93,8 @@ fn what_does_not_fit_is_refused() {
     }
     // Text that only resembles a mark is text.
     assert!(done(TEXT, &json!([{ "anchor": "{0}", "text": "Table:x" }])).is_ok());
-    let unknown = Words::new(TEXT).unwrap();
-    let unknown = ["Table", "Drop"].into_iter().find(|word| !unknown.all().contains(&word.parse().unwrap())).unwrap();
+    let unknown = AnchorMap::new(TEXT).unwrap();
+    let unknown = ["Table", "Drop"].into_iter().find(|word| !unknown.words().contains(&word.parse().unwrap())).unwrap();
     assert!(done(TEXT, &json!([{ "anchor": unknown, "text": "x" }])).unwrap_err().contains("is not the word"));
 }
 
@@ -102,21 +102,21 @@ fn what_does_not_fit_is_refused() {
 fn one_path_twice_is_one_file_and_lists_may_be_strings() {
     let edit = json!({ "anchor": "Table", "text": "x" });
     let files = json!({ "files": [{ "path": "/f", "edits": [edit] }, { "path": "/g", "edits": [edit] }, { "path": "/f", "edits": [edit] }] });
-    let request = WordAnchors.parse(Input::Json(files)).unwrap();
+    let request = WordAnchors.parse(FormatInput::Json(files)).unwrap();
     let counts: Vec<(&str, usize)> = request
         .files
         .iter()
-        .map(|file| (&*file.path, if let Ask::Edit { ops, .. } = &file.ask { ops.len() } else { 0 }))
+        .map(|file| (&*file.path, if let FileAction::Edit { ops, .. } = &file.action { ops.len() } else { 0 }))
         .collect();
     assert_eq!(counts, [("/f", 2), ("/g", 1)]);
     let bare = json!({ "anchor": "Table", "text": "x" });
     for (edits, notes) in [(json!([bare]).to_string().into(), 1), (bare.clone(), 1), (bare.to_string().into(), 2)] {
         let text = json!({ "file_path": "/f", "edits": Value::clone(&edits) });
-        assert_eq!(WordAnchors.parse(Input::Json(text)).unwrap().notes.len(), notes, "{edits}");
+        assert_eq!(WordAnchors.parse(FormatInput::Json(text)).unwrap().notes.len(), notes, "{edits}");
     }
     for (said, part) in [("table", ": Table,"), ("TABLE", ": Table,"), ("`Table`", ": Table,"), ("zzqq", "Read")] {
         let text = json!({ "path": "/f", "edits": [{ "anchor": said, "text": "x" }] });
-        let error = WordAnchors.parse(Input::Json(text)).unwrap_err();
+        let error = WordAnchors.parse(FormatInput::Json(text)).unwrap_err();
         assert!(error.to_string().contains(part), "{said}: {error}");
     }
 }
@@ -125,17 +125,17 @@ fn one_path_twice_is_one_file_and_lists_may_be_strings() {
 fn every_printed_mark_leads_back_to_its_line() {
     let text: String =
         (0..4000).map(|at| format!("{}: {}\n", if at % 3 == 0 { "}" } else { "let x" }, at % 700)).collect();
-    let (base, words) = (Snapshot::from_text(&text), Words::new(&text).unwrap());
-    let page = Page::new(&base, words.all());
-    for marks in MARKS.iter().filter(|marks| marks.words) {
+    let (base, words) = (Snapshot::from_text(&text), AnchorMap::new(&text).unwrap());
+    let page = AnchorPage::new(&base, words.words());
+    for marks in LINE_FORMATS.iter().filter(|marks| marks.anchors) {
         for (number, line) in (1..).zip(text.lines()) {
             let mut row = String::new();
-            (marks.line)(&mut row, Mark::of(number, words.all()), line);
+            (marks.push_line)(&mut row, LineMark::for_line(number, words.words()), line);
             let input = json!({ "path": "/f", "edits": [{ "anchor": row, "edit_type": "delete" }] });
-            let request = WordAnchors.parse(Input::Json(input)).unwrap();
-            let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
-            let placed = page.rows(&ops[0], |_| false).unwrap();
-            assert_eq!(rows::of(&placed).unwrap().range(), Some((number, number)), "{row}");
+            let request = WordAnchors.parse(FormatInput::Json(input)).unwrap();
+            let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("no edit") };
+            let placed = page.to_line_edit(&ops[0], |_| false).unwrap();
+            assert_eq!(line_edits::of(&placed).unwrap().range(), Some((number, number)), "{row}");
         }
     }
 }

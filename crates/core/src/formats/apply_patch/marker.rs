@@ -23,17 +23,17 @@ impl Marker<'_> {
 }
 
 /// The first line of a patch.
-pub(super) const BEGIN: &str = "*** Begin Patch";
+pub(super) const BEGIN_MARKER: &str = "*** Begin Patch";
 /// The last line of a patch.
-pub(super) const END: &str = "*** End Patch";
+pub(super) const END_MARKER: &str = "*** End Patch";
 /// The last line of a chunk that extends to the end of the file.
-pub(super) const END_OF_FILE: &str = "*** End of File";
+pub(super) const END_OF_FILE_MARKER: &str = "*** End of File";
 
 /// A label, as specified and its variants in lower case, and the marker it creates from the text after its colon.
-type Row = (&'static str, &'static [&'static str], for<'a> fn(&'a str) -> Marker<'a>);
+type LabelRow = (&'static str, &'static [&'static str], for<'a> fn(&'a str) -> Marker<'a>);
 
 /// The markers with a name: their spelling, and unambiguous variants.
-const NAMING: &[Row] = &[
+const NAMING_MARKERS: &[LabelRow] = &[
     ("*** Add File: ", &["add file", "create file", "new file"], |name| Marker::Add(name)),
     ("*** Delete File: ", &["delete file", "remove file"], |name| Marker::Delete(name)),
     ("*** Update File: ", &["update file", "modify file", "edit file", "change file"], |name| Marker::Update(name)),
@@ -42,14 +42,14 @@ const NAMING: &[Row] = &[
 ];
 
 /// The markers without a name.
-const BARE: &[(&str, &[&str], Marker<'_>)] = &[
-    (BEGIN, &["begin patch", "start patch", "begin of patch"], Marker::Begin),
-    (END, &["end patch", "end of patch"], Marker::End),
-    (END_OF_FILE, &["end of file", "end file", "eof"], Marker::EndOfFile),
+const BARE_MARKERS: &[(&str, &[&str], Marker<'_>)] = &[
+    (BEGIN_MARKER, &["begin patch", "start patch", "begin of patch"], Marker::Begin),
+    (END_MARKER, &["end patch", "end of patch"], Marker::End),
+    (END_OF_FILE_MARKER, &["end of file", "end file", "eof"], Marker::EndOfFile),
 ];
 
 /// Bytes of a label.
-const LONGEST: usize = 40;
+const LABEL_BYTES_MAX: usize = 40;
 
 /// Parses a marker in the first column; also returns whether it is spelled as specified.
 pub(super) fn read(line: &str) -> Option<(Marker<'_>, bool)> {
@@ -60,10 +60,10 @@ pub(super) fn read(line: &str) -> Option<(Marker<'_>, bool)> {
 }
 
 fn exact(line: &str) -> Option<Marker<'_>> {
-    if let Some((.., marker)) = BARE.iter().find(|row| row.0 == line) {
+    if let Some((.., marker)) = BARE_MARKERS.iter().find(|row| row.0 == line) {
         return Some(*marker);
     }
-    let (start, _, make) = NAMING.iter().find(|row| line.starts_with(row.0))?;
+    let (start, _, make) = NAMING_MARKERS.iter().find(|row| line.starts_with(row.0))?;
     let name = &line[start.len()..];
     (name == clean(name).0).then(|| make(name))
 }
@@ -73,7 +73,7 @@ fn near(line: &str) -> Option<Marker<'_>> {
     let stars = line.len() - body.len();
     let body = without_stars(body.trim());
     let alone = body.trim_end_matches('*').trim_end().trim_end_matches(':').trim_end();
-    if let Some((.., marker)) = BARE.iter().find(|row| is_label(alone, row.1)) {
+    if let Some((.., marker)) = BARE_MARKERS.iter().find(|row| is_label(alone, row.1)) {
         return Some(*marker);
     }
     if stars < 3 {
@@ -83,7 +83,7 @@ fn near(line: &str) -> Option<Marker<'_>> {
         Some(parts) => parts,
         None => body.split_at(after_two_words(body)),
     };
-    if let Some((.., make)) = NAMING.iter().find(|row| is_label(label, row.1)) {
+    if let Some((.., make)) = NAMING_MARKERS.iter().find(|row| is_label(label, row.1)) {
         return Some(make(name));
     }
     let words = label.split_whitespace().count();
@@ -103,7 +103,7 @@ fn without_stars(text: &str) -> &str {
 }
 
 fn is_label(text: &str, labels: &[&str]) -> bool {
-    text.len() <= LONGEST && labels.contains(&plain(text).as_str())
+    text.len() <= LABEL_BYTES_MAX && labels.contains(&plain(text).as_str())
 }
 
 /// Normalizes to lower case, with one blank between words.
@@ -125,7 +125,7 @@ pub(super) fn clean(said: &str) -> (&str, bool) {
 
 /// The header line of a chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct At<'a> {
+pub(super) struct ChunkHeader<'a> {
     /// The line it names.
     pub(super) scope: Option<&'a str>,
     /// The number of its first old line.
@@ -133,12 +133,12 @@ pub(super) struct At<'a> {
     /// The section name after the numbers.
     pub(super) section: Option<&'a str>,
     /// The deviation from the specified form.
-    pub(super) slip: Option<AtSlip>,
+    pub(super) slip: Option<ChunkHeaderMistake>,
 }
 
 /// Other forms of an `@@` line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AtSlip {
+pub(super) enum ChunkHeaderMistake {
     /// `@@ text @@`, `@@text`, `@@ ... @@`.
     Form,
     /// `@@ -1,3 +1,3 @@`.
@@ -146,7 +146,7 @@ pub(super) enum AtSlip {
 }
 
 /// Parses an `@@` line in the first column.
-pub(super) fn at(line: &str) -> Option<At<'_>> {
+pub(super) fn at(line: &str) -> Option<ChunkHeader<'_>> {
     let rest = line.strip_prefix("@@")?;
     if rest.starts_with('@') {
         return None;
@@ -156,9 +156,14 @@ pub(super) fn at(line: &str) -> Option<At<'_>> {
     let text = said.trim_start();
     if let Some(first) = numbers(text) {
         let section = text.split_once("@@").map_or("", |(_, name)| name.trim());
-        return Some(At { first: Some(first), section: named(section), slip: Some(AtSlip::Numbers), scope: None });
+        return Some(ChunkHeader {
+            first: Some(first),
+            section: named(section),
+            slip: Some(ChunkHeaderMistake::Numbers),
+            scope: None,
+        });
     }
-    let form = |scope, section| At { scope, section, first: None, slip: Some(AtSlip::Form) };
+    let form = |scope, section| ChunkHeader { scope, section, first: None, slip: Some(ChunkHeaderMistake::Form) };
     for filler in ["...", "…", ""] {
         if let Some(name) = text.strip_prefix(filler).and_then(|it| it.trim_start().strip_prefix("@@")) {
             return Some(form(None, named(name.trim())));
@@ -170,7 +175,11 @@ pub(super) fn at(line: &str) -> Option<At<'_>> {
     if let Some(scope) = said.strip_suffix("@@").filter(|scope| scope.ends_with(' ')) {
         return Some(form(named(scope.trim_end()), None));
     }
-    Some(At { scope: named(said), slip: (!near && !said.is_empty()).then_some(AtSlip::Form), ..At::default() })
+    Some(ChunkHeader {
+        scope: named(said),
+        slip: (!near && !said.is_empty()).then_some(ChunkHeaderMistake::Form),
+        ..ChunkHeader::default()
+    })
 }
 
 fn named(text: &str) -> Option<&str> {
@@ -193,7 +202,7 @@ fn range(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{At, AtSlip, Marker, at, clean, read};
+    use super::{ChunkHeader, ChunkHeaderMistake, Marker, at, clean, read};
 
     #[test]
     fn spellings() {
@@ -232,19 +241,28 @@ mod tests {
     #[test]
     fn at_lines() {
         let of = |line| at(line).unwrap();
-        assert_eq!((of("@@"), of("@@  ")), (At::default(), At::default()));
-        assert_eq!(of("@@ def f"), At { scope: Some("def f"), ..At::default() });
-        assert_eq!(of("@@     def f "), At { scope: Some("    def f"), ..At::default() });
+        assert_eq!((of("@@"), of("@@  ")), (ChunkHeader::default(), ChunkHeader::default()));
+        assert_eq!(of("@@ def f"), ChunkHeader { scope: Some("def f"), ..ChunkHeader::default() });
+        assert_eq!(of("@@     def f "), ChunkHeader { scope: Some("    def f"), ..ChunkHeader::default() });
         for line in ["@@ def f @@", "@@def f"] {
-            assert_eq!(of(line), At { scope: Some("def f"), slip: Some(AtSlip::Form), ..At::default() }, "{line}");
+            assert_eq!(
+                of(line),
+                ChunkHeader { scope: Some("def f"), slip: Some(ChunkHeaderMistake::Form), ..ChunkHeader::default() },
+                "{line}"
+            );
         }
         for line in ["@@ ... @@", "@@ @@", "@@ …", "@@@@"] {
             let Some(found) = at(line) else { continue };
-            assert_eq!(found, At { slip: Some(AtSlip::Form), ..At::default() }, "{line}");
+            assert_eq!(found, ChunkHeader { slip: Some(ChunkHeaderMistake::Form), ..ChunkHeader::default() }, "{line}");
         }
-        let numbers = At { first: Some(7), section: Some("fn g()"), slip: Some(AtSlip::Numbers), scope: None };
+        let numbers = ChunkHeader {
+            first: Some(7),
+            section: Some("fn g()"),
+            slip: Some(ChunkHeaderMistake::Numbers),
+            scope: None,
+        };
         assert_eq!(of("@@ -7,2 +7,3 @@ fn g()"), numbers);
-        assert_eq!(of("@@ -7 +7 @@"), At { section: None, ..numbers.clone() });
+        assert_eq!(of("@@ -7 +7 @@"), ChunkHeader { section: None, ..numbers.clone() });
         assert_eq!(of("@@ ... @@ fn g()").section, Some("fn g()"));
         assert_eq!(of("@@ -x +y").scope, Some("-x +y"));
         assert_eq!(at("@@@ -1 -1 +1 @@@"), None);

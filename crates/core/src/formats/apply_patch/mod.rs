@@ -5,15 +5,15 @@
 
 mod body;
 pub mod codex;
-mod machine;
 mod marker;
+mod mistakes;
+mod parser;
 mod print;
 mod request;
 mod shell;
-mod slips;
 
-use super::stream::{self, Machine, Manner};
-use super::{Format, Input, Spec, hashline};
+use super::stream::{self, LineParser, ParseOptions};
+use super::{Format, FormatInput, FormatSpec, hashline};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
@@ -26,8 +26,8 @@ pub use print::print;
 pub struct ApplyPatch;
 
 impl Format for ApplyPatch {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "apply_patch",
             summary: "patches with `*** Begin Patch`, for several files, as Codex models write them (V4A)",
             prompt: PROMPT,
@@ -38,7 +38,7 @@ impl Format for ApplyPatch {
         }
     }
 
-    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+    fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
         // The first line of the open patch, and of the shell line directly above it.
         let (mut open, mut above) = (None, None);
@@ -70,15 +70,15 @@ impl Format for ApplyPatch {
         out
     }
 
-    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
-        Some(Box::new(machine::Reader::new(manner)))
+    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(parser::ApplyPatchParser::new(manner)))
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Input::Text(text) = input else {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
         };
-        stream::read(Box::new(machine::Reader::new(&Manner::default())), &text)
+        stream::parse_text(Box::new(parser::ApplyPatchParser::new(&ParseOptions::default())), &text)
     }
 }
 

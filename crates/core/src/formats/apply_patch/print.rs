@@ -1,7 +1,7 @@
 //! Printer: a request as a patch in this format.
 
-use super::marker::{BEGIN, END, END_OF_FILE};
-use crate::op::{Ask, FileRequest, Hunk, LineKind, Locator, NewFile, Op, Request};
+use super::marker::{BEGIN_MARKER, END_MARKER, END_OF_FILE_MARKER};
+use crate::op::{FileAction, FileRequest, Hunk, HunkLineKind, Locator, NewFile, Op, Request};
 
 /// Prints a patch for this request; `None` if the format cannot express it: other locators than hunks, copies, links,
 /// bytes, permissions, and names or lines that contain line ends.
@@ -9,11 +9,11 @@ use crate::op::{Ask, FileRequest, Hunk, LineKind, Locator, NewFile, Op, Request}
 /// Numbers, section names and missing final line ends of hunks are written if present; the original tool does not know
 /// them.
 pub fn print(request: &Request) -> Option<String> {
-    let mut out = format!("{BEGIN}\n");
+    let mut out = format!("{BEGIN_MARKER}\n");
     for file in &request.files {
         print_file(file, &mut out)?;
     }
-    out.push_str(END);
+    out.push_str(END_MARKER);
     out.push('\n');
     Some(out)
 }
@@ -22,22 +22,22 @@ fn print_file(file: &FileRequest, out: &mut String) -> Option<()> {
     if file.mode.is_some() {
         return None;
     }
-    match &file.ask {
-        Ask::Create(NewFile::Text(text)) => {
+    match &file.action {
+        FileAction::Create(NewFile::Text(text)) => {
             header("Add File", &file.path, out)?;
             for line in text.split_terminator('\n') {
                 put('+', line, out)?;
             }
             if !text.is_empty() && !text.ends_with('\n') {
-                out.push_str(OPEN);
+                out.push_str(NO_NEWLINE_MARKER);
             }
         }
-        Ask::Delete { .. } => header("Delete File", &file.path, out)?,
-        Ask::Edit { ops, .. } => {
+        FileAction::Delete { .. } => header("Delete File", &file.path, out)?,
+        FileAction::Edit { ops, .. } => {
             header("Update File", &file.path, out)?;
             print_ops(ops, out)?;
         }
-        Ask::Move { to, ops } => {
+        FileAction::Move { to, ops } => {
             header("Update File", &file.path, out)?;
             header("Move to", to, out)?;
             print_ops(ops, out)?;
@@ -47,7 +47,7 @@ fn print_file(file: &FileRequest, out: &mut String) -> Option<()> {
     Some(())
 }
 
-const OPEN: &str = "\\ No newline at end of file\n";
+const NO_NEWLINE_MARKER: &str = "\\ No newline at end of file\n";
 
 fn header(label: &str, name: &str, out: &mut String) -> Option<()> {
     let said = super::marker::clean(name);
@@ -87,21 +87,21 @@ fn print_hunk(hunk: &Hunk, out: &mut String) -> Option<()> {
     for scope in &hunk.scopes {
         put('@', &format!("@ {scope}"), out)?;
     }
-    let last = |without: LineKind| hunk.lines.iter().rposition(|line| line.kind != without);
-    let (last_old, last_new) = (last(LineKind::Added), last(LineKind::Removed));
+    let last = |without: HunkLineKind| hunk.lines.iter().rposition(|line| line.kind != without);
+    let (last_old, last_new) = (last(HunkLineKind::Added), last(HunkLineKind::Removed));
     for (number, line) in hunk.lines.iter().enumerate() {
         let mark = match line.kind {
-            LineKind::Context | LineKind::Bare => ' ',
-            LineKind::Removed => '-',
-            LineKind::Added => '+',
+            HunkLineKind::Context | HunkLineKind::Bare => ' ',
+            HunkLineKind::Removed => '-',
+            HunkLineKind::Added => '+',
         };
         put(mark, &line.text, out)?;
         if (hunk.open.0 && last_old == Some(number)) || (hunk.open.1 && last_new == Some(number)) {
-            out.push_str(OPEN);
+            out.push_str(NO_NEWLINE_MARKER);
         }
     }
     if hunk.at_end {
-        out.push_str(END_OF_FILE);
+        out.push_str(END_OF_FILE_MARKER);
         out.push('\n');
     }
     Some(())

@@ -1,24 +1,24 @@
 //! Conversion of parsed operations to a request, and errors that show the corrected patch.
 
-use super::machine::{Section, What};
 use super::marker;
+use super::mistakes::{ApplyPatchMistake, ApplyPatchMistakes};
+use super::parser::{PatchSection, SectionAction};
 use super::print::print;
-use super::slips::{Slip, Slips};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::multi_edit::MOST_EDITS;
-use crate::formats::stream::Manner;
-use crate::op::{Ask, FileRequest, Hunk, NewFile, Op, Order, Request};
+use crate::formats::multi_edit::EDITS_PER_CALL_MAX;
+use crate::formats::stream::ParseOptions;
+use crate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
 use std::collections::HashMap;
 
 /// Characters of a line that a message shows.
-const SHOWN: usize = 200;
+const LINE_CHARS_MAX: usize = 200;
 /// Bytes of a corrected patch that an error shows; a longer one is cheaper to correct in place.
-const LONGEST_FIX: usize = 4_000;
+const CORRECTED_PATCH_BYTES_MAX: usize = 4_000;
 
 /// A problem with a line.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct PatchProblem {
     line: usize,
     shown: String,
     what: String,
@@ -27,9 +27,9 @@ pub(super) struct Problem {
     pub(super) sure: bool,
 }
 
-impl Problem {
-    pub(super) fn new(line: usize, shown_line: &str, what: impl Into<String>, next: impl Into<String>) -> Problem {
-        Problem { line, shown: shown(shown_line).to_owned(), what: what.into(), next: next.into(), sure: false }
+impl PatchProblem {
+    pub(super) fn new(line: usize, shown_line: &str, what: impl Into<String>, next: impl Into<String>) -> PatchProblem {
+        PatchProblem { line, shown: shown(shown_line).to_owned(), what: what.into(), next: next.into(), sure: false }
     }
 
     fn to_error(&self) -> Error {
@@ -41,42 +41,44 @@ impl Problem {
 }
 
 /// The operations of a request, and the omitted ones.
-pub(super) struct Built {
+pub(super) struct BuiltRequest {
     files: Vec<FileRequest>,
     edits: usize,
     /// Line of the first chunk that changes nothing.
     idle: Option<usize>,
-    problem: Option<Problem>,
+    problem: Option<PatchProblem>,
 }
 
 /// Converts sections to operations. Those on one file are joined, unless something else touches the file in between.
-pub(super) fn build(sections: Vec<Section>, slips: &mut Slips) -> Built {
-    let mut out = Built { files: Vec::new(), edits: 0, idle: None, problem: None };
+pub(super) fn build(sections: Vec<PatchSection>, slips: &mut ApplyPatchMistakes) -> BuiltRequest {
+    let mut out = BuiltRequest { files: Vec::new(), edits: 0, idle: None, problem: None };
     // The entry that further edits of a file may join.
     let mut open: HashMap<String, usize> = HashMap::new();
-    for Section { path, also, line, what } in sections {
+    for PatchSection { path, also, line, action: what } in sections {
         out.edits += 1;
         let known = open.remove(&path);
         let ask = match what {
-            What::Add { text } => Ask::Create(NewFile::Text(text)),
-            What::Delete => Ask::Delete { text: None },
-            What::Update { to, hunks } => {
+            SectionAction::Add { text } => FileAction::Create(NewFile::Text(text)),
+            SectionAction::Delete => FileAction::Delete { text: None },
+            SectionAction::Update { to, hunks } => {
                 let empty = hunks.is_empty();
                 let ops = out.effective(hunks, slips);
                 match (to, known) {
                     (Some(to), _) => {
                         open.remove(&to);
-                        Ask::Move { to, ops }
+                        FileAction::Move { to, ops }
                     }
                     (None, _) if empty => {
                         let header = format!("*** Update File: {path}");
                         let next =
                             "Write at least one chunk below it: `@@`, then lines that begin with ` `, `-` or `+`.";
-                        out.problem.get_or_insert(Problem::new(line, &header, "the update has no chunk.", next));
+                        out.problem.get_or_insert(PatchProblem::new(line, &header, "the update has no chunk.", next));
                         continue;
                     }
                     (None, Some(at)) => {
-                        if let Some(Ask::Edit { ops: earlier, .. }) = out.files.get_mut(at).map(|file| &mut file.ask) {
+                        if let Some(FileAction::Edit { ops: earlier, .. }) =
+                            out.files.get_mut(at).map(|file| &mut file.action)
+                        {
                             earlier.extend(ops);
                         }
                         open.insert(path, at);
@@ -85,20 +87,20 @@ pub(super) fn build(sections: Vec<Section>, slips: &mut Slips) -> Built {
                     (None, None) if ops.is_empty() => continue,
                     (None, None) => {
                         open.insert(path.clone(), out.files.len());
-                        Ask::Edit { ops, order: Order::AsNeeded }
+                        FileAction::Edit { ops, order: OpOrder::AsNeeded }
                     }
                 }
             }
         };
-        let also = if matches!(ask, Ask::Create(_)) { Vec::new() } else { also };
-        out.files.push(FileRequest { also, ..FileRequest::new(path, ask) });
+        let also = if matches!(ask, FileAction::Create(_)) { Vec::new() } else { also };
+        out.files.push(FileRequest { alternatives: also, ..FileRequest::new(path, ask) });
     }
     out
 }
 
-impl Built {
+impl BuiltRequest {
     /// Returns the operations of the chunks that change something.
-    fn effective(&mut self, hunks: Vec<Hunk>, slips: &mut Slips) -> Vec<Op> {
+    fn effective(&mut self, hunks: Vec<Hunk>, slips: &mut ApplyPatchMistakes) -> Vec<Op> {
         self.edits += hunks.len();
         let changes = |hunk: &Hunk| hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text();
         let mut ops = Vec::with_capacity(hunks.len());
@@ -106,8 +108,8 @@ impl Built {
             if changes(&hunk) {
                 ops.push(hunk.into_op());
             } else {
-                slips.add(Slip::SamePart, hunk.said_at);
-                self.idle.get_or_insert(hunk.said_at);
+                slips.add(ApplyPatchMistake::SamePart, hunk.source_line);
+                self.idle.get_or_insert(hunk.source_line);
             }
         }
         ops
@@ -115,12 +117,18 @@ impl Built {
 }
 
 /// Returns the request, or the error.
-pub(super) fn settle(built: Built, problem: Option<Problem>, manner: &Manner, notes: Vec<String>) -> Result<Request> {
-    let Built { files, edits, idle, problem: empty } = built;
+pub(super) fn into_request(
+    built: BuiltRequest,
+    problem: Option<PatchProblem>,
+    manner: &ParseOptions,
+    notes: Vec<String>,
+) -> Result<Request> {
+    let BuiltRequest { files, edits, idle, problem: empty } = built;
     let request = Request { files, notes };
     if let Some(problem) = problem {
         let error = problem.to_error();
-        let fix = print(&request).filter(|text| problem.sure && empty.is_none() && text.len() <= LONGEST_FIX);
+        let fix =
+            print(&request).filter(|text| problem.sure && empty.is_none() && text.len() <= CORRECTED_PATCH_BYTES_MAX);
         return Err(match fix {
             Some(text) => error.next(format!("{} The whole patch, corrected:\n{text}", problem.next)),
             None => error,
@@ -129,8 +137,9 @@ pub(super) fn settle(built: Built, problem: Option<Problem>, manner: &Manner, no
     if let Some(problem) = empty {
         return Err(problem.to_error());
     }
-    if edits > MOST_EDITS {
-        let what = format!("{edits} operations and chunks are more than the {MOST_EDITS} that one call may have.");
+    if edits > EDITS_PER_CALL_MAX {
+        let what =
+            format!("{edits} operations and chunks are more than the {EDITS_PER_CALL_MAX} that one call may have.");
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
     if request.files.is_empty() {
@@ -142,24 +151,24 @@ pub(super) fn settle(built: Built, problem: Option<Problem>, manner: &Manner, no
             .next("Mark the lines to take away with `-` and the new ones with `+`."));
     }
     if manner.reverse {
-        return request.reversed();
+        return request.reverse();
     }
     Ok(request)
 }
 
 /// Creates the error for a text without any patch.
-pub(super) fn none() -> Error {
-    let what = format!("There is no patch in it: no line says `{}`.", marker::BEGIN);
+pub(super) fn no_patch() -> Error {
+    let what = format!("There is no patch in it: no line says `{}`.", marker::BEGIN_MARKER);
     Error::new(Code::EditUnparsable, what).next(format!(
         "Send `{}`, the operations (`*** Update File: PATH`, then `@@` and the changed lines), `{}`.",
-        marker::BEGIN,
-        marker::END
+        marker::BEGIN_MARKER,
+        marker::END_MARKER
     ))
 }
 
 /// Creates the error for a patch without its end.
-pub(super) fn cut(line: usize, last: &str, problem: Option<&Problem>) -> Error {
-    let end = marker::END;
+pub(super) fn truncated(line: usize, last: &str, problem: Option<&PatchProblem>) -> Error {
+    let end = marker::END_MARKER;
     let indented = if last.trim() == end { ", in the first column" } else { "" };
     let error = Error::new(
         Code::EditUnparsable,
@@ -175,11 +184,11 @@ pub(super) fn cut(line: usize, last: &str, problem: Option<&Problem>) -> Error {
 
 /// Returns a line as a message shows it.
 pub(super) fn shown(line: &str) -> &str {
-    line.char_indices().nth(SHOWN).map_or(line, |(at, _)| &line[..at])
+    line.char_indices().nth(LINE_CHARS_MAX).map_or(line, |(at, _)| &line[..at])
 }
 
 /// Strips the first `count` directories from a name.
-pub(super) fn stripped(name: &str, count: usize) -> Option<&str> {
+pub(super) fn strip_folders(name: &str, count: usize) -> Option<&str> {
     let mut rest = name;
     for _ in 0..count {
         rest = rest.split_once('/')?.1.trim_start_matches('/');
@@ -188,7 +197,7 @@ pub(super) fn stripped(name: &str, count: usize) -> Option<&str> {
 }
 
 /// True for `--- NAME` or `+++ NAME` (with the prefix `start`) of this file.
-pub(super) fn names(line: &str, start: &str, path: &str) -> bool {
+pub(super) fn is_file_header(line: &str, start: &str, path: &str) -> bool {
     let Some(name) = line.strip_prefix(start) else { return false };
     let name = marker::clean(name.split('\t').next().unwrap_or(name)).0;
     let bare = |name: &'_ str| name.strip_prefix("a/").or(name.strip_prefix("b/")).unwrap_or(name).to_owned();

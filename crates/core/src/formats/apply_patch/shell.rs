@@ -2,7 +2,7 @@
 
 /// A parsed shell line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Opener {
+pub(super) struct HeredocOpener {
     /// The delimiter that ends the here-document.
     pub(super) tag: String,
     /// The directory that names are relative to.
@@ -12,7 +12,7 @@ pub(super) struct Opener {
 }
 
 /// Parses a line that opens a here-document with a patch.
-pub(super) fn opener(line: &str) -> Option<Opener> {
+pub(super) fn opener(line: &str) -> Option<HeredocOpener> {
     let (head, tail) = line.trim().split_once("<<")?;
     let (tag, tail) = tag(tail)?;
     let head = ["$ ", "> ", "% "].into_iter().find_map(|prompt| head.strip_prefix(prompt)).unwrap_or(head);
@@ -33,7 +33,7 @@ pub(super) fn opener(line: &str) -> Option<Opener> {
     if !applies {
         return None;
     }
-    let mut out = Opener { tag: tag.to_owned(), ..Opener::default() };
+    let mut out = HeredocOpener { tag: tag.to_owned(), ..HeredocOpener::default() };
     for part in before.split("&&").flat_map(|part| part.split(';')).map(str::trim).filter(|part| !part.is_empty()) {
         match folder(part) {
             Some(folder) => out.directory = Some(join(out.directory.as_deref(), folder)),
@@ -90,11 +90,11 @@ fn tag(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Opener, join, opener};
+    use super::{HeredocOpener, join, opener};
 
     #[test]
     fn openers() {
-        let plain = Opener { tag: "EOF".into(), ..Opener::default() };
+        let plain = HeredocOpener { tag: "EOF".into(), ..HeredocOpener::default() };
         for line in [
             "<<EOF",
             "<<'EOF'",
@@ -109,7 +109,8 @@ mod tests {
         ] {
             assert_eq!(opener(line).as_ref(), Some(&plain), "{line}");
         }
-        let folder = |name: &str| Some(Opener { directory: Some(name.into()), tag: "P_1".into(), beside: vec![] });
+        let folder =
+            |name: &str| Some(HeredocOpener { directory: Some(name.into()), tag: "P_1".into(), beside: vec![] });
         assert_eq!(opener("cd 'my src' && apply_patch <<\"P_1\""), folder("my src"));
         assert_eq!(opener("bash -lc 'cd a && cd ./b; apply_patch <<P_1"), folder("a/b"));
         let beside = opener("set -e; cd a && apply_patch <<EOF").unwrap();

@@ -1,24 +1,24 @@
 use super::{ApplyPatch, print};
 use crate::code::Code;
 use crate::error::Error;
-use crate::formats::stream::{Action, Event, Manner, read};
-use crate::formats::{Format, Input};
-use crate::op::{Ask, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Order, Request};
+use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent, parse_text};
+use crate::formats::{Format, FormatInput};
+use crate::op::{FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, OpOrder, Request};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Request {
-    ApplyPatch.parse(Input::Text(text.to_owned())).unwrap_or_else(|error| panic!("{text}\n{error}"))
+    ApplyPatch.parse(FormatInput::Text(text.to_owned())).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
 fn fails(text: &str) -> Error {
-    match ApplyPatch.parse(Input::Text(text.to_owned())) {
+    match ApplyPatch.parse(FormatInput::Text(text.to_owned())) {
         Ok(request) => panic!("{text}\n{request:?}"),
         Err(error) => error,
     }
 }
 
-fn with(manner: &Manner, text: &str) -> Result<Request, Error> {
-    read(ApplyPatch.machine(manner).unwrap(), text)
+fn with(manner: &ParseOptions, text: &str) -> Result<Request, Error> {
+    parse_text(ApplyPatch.line_parser(manner).unwrap(), text)
 }
 
 /// Wraps these lines in a patch.
@@ -27,7 +27,7 @@ fn patch(body: &str) -> String {
 }
 
 fn hunks(file: &FileRequest) -> Vec<Hunk> {
-    let (Ask::Edit { ops, .. } | Ask::Move { ops, .. }) = &file.ask else { panic!("{file:?}") };
+    let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. }) = &file.action else { panic!("{file:?}") };
     let hunk = |op: &Op| match &op.at {
         Locator::Hunk(hunk) => (**hunk).clone(),
         other => panic!("{other:?}"),
@@ -46,10 +46,10 @@ fn hunk(text: &str) -> Hunk {
 
 fn lines(hunk: &Hunk) -> String {
     let mark = |line: &HunkLine| match line.kind {
-        LineKind::Context => ' ',
-        LineKind::Removed => '-',
-        LineKind::Added => '+',
-        LineKind::Bare => '?',
+        HunkLineKind::Context => ' ',
+        HunkLineKind::Removed => '-',
+        HunkLineKind::Added => '+',
+        HunkLineKind::Bare => '?',
     };
     hunk.lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
 }
@@ -66,19 +66,19 @@ fn all_operations() {
     assert_eq!(request.notes, Vec::<String>::new());
     let paths: Vec<&str> = request.files.iter().map(|file| &*file.path).collect();
     assert_eq!(paths, ["new.txt", "empty", "old.txt", "a b.py", "m", "p"]);
-    assert_eq!(request.files[0].ask, Ask::Create(NewFile::Text("one\n+two\n\n*** End Patch\n".into())));
-    assert_eq!(request.files[1].ask, Ask::Create(NewFile::Text(String::new())));
-    assert_eq!(request.files[2].ask, Ask::Delete { text: None });
+    assert_eq!(request.files[0].action, FileAction::Create(NewFile::Text("one\n+two\n\n*** End Patch\n".into())));
+    assert_eq!(request.files[1].action, FileAction::Create(NewFile::Text(String::new())));
+    assert_eq!(request.files[2].action, FileAction::Delete { text: None });
     let found = hunks(&request.files[3]);
     assert_eq!(found.len(), 2);
     assert_eq!(
-        (&*found[0].scopes, &*lines(&found[0]), found[0].said_at),
+        (&*found[0].scopes, &*lines(&found[0]), found[0].source_line),
         (&["class A".into(), "def f".into()][..], "-x\n+y\n", 10)
     );
     assert_eq!((&*lines(&found[1]), found[1].at_end, found[0].at_end), (" z\n+w\n", true, false));
-    assert_eq!(request.files[4].ask, Ask::Move { to: "n".into(), ops: vec![] });
-    assert!(matches!(&request.files[5].ask, Ask::Move { to, ops } if to == "q" && ops.len() == 1));
-    assert!(matches!(&request.files[3].ask, Ask::Edit { order: Order::AsNeeded, .. }));
+    assert_eq!(request.files[4].action, FileAction::Move { to: "n".into(), ops: vec![] });
+    assert!(matches!(&request.files[5].action, FileAction::Move { to, ops } if to == "q" && ops.len() == 1));
+    assert!(matches!(&request.files[3].action, FileAction::Edit { order: OpOrder::AsNeeded, .. }));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn wrappers_and_prose() {
     {
         let request = parse(&format!("{before}{moved}EOF\n"));
         assert_eq!((&*request.files[0].path, &*request.files[1].path), ("sub/x/f", "/abs"), "{before}");
-        assert_eq!(request.files[0].ask, Ask::Move { to: "sub/x/g".into(), ops: vec![] });
+        assert_eq!(request.files[0].action, FileAction::Move { to: "sub/x/g".into(), ops: vec![] });
         assert!(request.notes.iter().any(|note| note.contains("sub/x")), "{:?}", request.notes);
     }
     assert!(fails(&format!("cd $HOME && apply_patch <<'EOF'\n{inner}EOF\n")).message().contains("shell"));
@@ -154,7 +154,7 @@ fn slips_are_repaired_and_told() {
         assert!(request.notes.iter().any(|note| note.contains(part)), "{text}\n{:?}", request.notes);
     }
     let implicit = hunk(&patch(UPDATE).replace("@@\n", ""));
-    assert_eq!((lines(&implicit), implicit.said_at), (" a\n-b\n+c\n".to_owned(), 3));
+    assert_eq!((lines(&implicit), implicit.source_line), (" a\n-b\n+c\n".to_owned(), 3));
 }
 
 #[test]
@@ -182,24 +182,26 @@ fn at_lines_point() {
 #[test]
 fn names() {
     let of = |name: &str| parse(&patch(UPDATE).replace("File: f", &format!("File: {name}"))).files.remove(0);
-    assert_eq!((of("a/src/x").path, of("a/src/x").also), ("a/src/x".into(), vec!["src/x".to_owned()]));
-    assert_eq!((of("src/x").also, of("./x").path), (vec![], "./x".into()));
-    let strip = Manner { strip: Some(1), ..Manner::default() };
+    assert_eq!((of("a/src/x").path, of("a/src/x").alternatives), ("a/src/x".into(), vec!["src/x".to_owned()]));
+    assert_eq!((of("src/x").alternatives, of("./x").path), (vec![], "./x".into()));
+    let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     let request = with(&strip, &patch(UPDATE).replace("File: f", "File: a/src/x")).unwrap();
-    assert_eq!((&*request.files[0].path, request.files[0].also.len()), ("src/x", 0));
+    assert_eq!((&*request.files[0].path, request.files[0].alternatives.len()), ("src/x", 0));
     assert!(with(&strip, &patch(UPDATE)).unwrap_err().message().contains("fewer folders"));
-    let named = Manner { file: Some("dir/f".into()), ..Manner::default() };
+    let named = ParseOptions { file: Some("dir/f".into()), ..ParseOptions::default() };
     assert_eq!(with(&named, &patch("@@\n-x\n+y\n")).unwrap().files[0].path, "dir/f");
-    assert!(with(&Manner::default(), &patch("@@\n-x\n+y\n")).unwrap_err().message().contains("operation is expected"));
+    assert!(
+        with(&ParseOptions::default(), &patch("@@\n-x\n+y\n")).unwrap_err().message().contains("operation is expected")
+    );
     assert!(fails(&patch(UPDATE).replace("File: f", "File: ")).message().contains("no name"));
     assert!(fails(&patch(UPDATE).replace("File: f", "File: f\0g")).message().contains("NUL"));
 }
 
 #[test]
 fn the_other_way_round() {
-    let manner = Manner { reverse: true, ..Manner::default() };
+    let manner = ParseOptions { reverse: true, ..ParseOptions::default() };
     let back = with(&manner, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
-    assert_eq!(back.files[0].ask, Ask::Delete { text: Some("x\n".into()) });
+    assert_eq!(back.files[0].action, FileAction::Delete { text: Some("x\n".into()) });
     assert_eq!(lines(&hunks(&back.files[1])[0]), " a\n-c\n+b\n");
     // This format does not have the content of a deleted file.
     assert_eq!(with(&manner, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
@@ -212,7 +214,7 @@ fn blank_lines() {
     let below = hunk(&patch("*** Update File: f\n@@ import os\n+import re\n\n"));
     assert_eq!(lines(&below), "+import re\n");
     let request = parse(&patch("*** Add File: n\n+a\n\n+b\n\n*** Delete File: d\n\n*** Add File: e\n\n"));
-    assert_eq!(request.files[0].ask, Ask::Create(NewFile::Text("a\n\nb\n".into())));
+    assert_eq!(request.files[0].action, FileAction::Create(NewFile::Text("a\n\nb\n".into())));
     assert_eq!(request.files.len(), 3);
     assert_eq!(request.notes.len(), 2, "{:?}", request.notes);
 }
@@ -230,7 +232,7 @@ fn lines_without_marks_and_open_ends() {
     let inner = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline\n y\n"));
     assert_eq!(inner.open, (false, false));
     let new = parse(&patch("*** Add File: n\n+x\n\\ No newline at end of file\n"));
-    assert_eq!(new.files[0].ask, Ask::Create(NewFile::Text("x".into())));
+    assert_eq!(new.files[0].action, FileAction::Create(NewFile::Text("x".into())));
     // `---` and `+++` that are not a header of this file.
     let lists = hunk(&patch("*** Update File: f\n--- a/g\n+++ b/g\n"));
     assert_eq!(lines(&lists), "--- a/g\n+++ b/g\n");
@@ -243,7 +245,7 @@ fn sections_of_one_file_are_taken_together() {
          *** Delete File: g\n*** Add File: g\n+x\n*** Update File: g\n-x\n+y\n",
     ));
     let shape: Vec<(&str, bool)> =
-        request.files.iter().map(|file| (&*file.path, matches!(file.ask, Ask::Edit { .. }))).collect();
+        request.files.iter().map(|file| (&*file.path, matches!(file.action, FileAction::Edit { .. }))).collect();
     assert_eq!(shape, [("f", true), ("g", true), ("g", false), ("g", false), ("g", true)]);
     assert_eq!(hunks(&request.files[0]).len(), 2);
 }
@@ -297,30 +299,30 @@ fn refused_with_the_line_and_what_would_work() {
 fn the_corrected_patch_parses() {
     let error = fails(&patch("*** Add File: n\nx\n\n  y\n*** Update File: f\n@@ s\n-a\n+b\n"));
     let fixed = error.next_step().split_once("corrected:\n").unwrap().1;
-    assert_eq!(parse(fixed).files[0].ask, Ask::Create(NewFile::Text("x\n\n  y\n".into())));
+    assert_eq!(parse(fixed).files[0].action, FileAction::Create(NewFile::Text("x\n\n  y\n".into())));
     assert_eq!(parse(fixed).notes, Vec::<String>::new());
 }
 
 #[test]
 fn events_tell_what_arrives() {
-    let mut machine = ApplyPatch.machine(&Manner::default()).unwrap();
+    let mut machine = ApplyPatch.line_parser(&ParseOptions::default()).unwrap();
     let mut out = Vec::new();
     for line in patch("*** Update File: f\n*** Move to: g\n@@ s\n-a\n+b\n*** Add File: n\n+x\n").lines() {
         machine.line(line, &mut out);
     }
-    let file = |path: &str, action| Event::File { path: path.into(), action };
-    let line = |kind, text: &str| Event::Line { kind, text: text.into() };
+    let file = |path: &str, action| StreamEvent::File { path: path.into(), action };
+    let line = |kind, text: &str| StreamEvent::Line { kind, text: text.into() };
     let expected = [
-        file("f", Action::Update),
-        file("f", Action::Move { to: "g".into() }),
-        Event::Hunk { line: 4 },
-        line(LineKind::Removed, "a"),
-        line(LineKind::Added, "b"),
-        Event::HunkDone,
-        Event::FileDone,
-        file("n", Action::Add),
-        line(LineKind::Added, "x"),
-        Event::FileDone,
+        file("f", FileActionKind::Update),
+        file("f", FileActionKind::Move { to: "g".into() }),
+        StreamEvent::Hunk { line: 4 },
+        line(HunkLineKind::Removed, "a"),
+        line(HunkLineKind::Added, "b"),
+        StreamEvent::HunkDone,
+        StreamEvent::FileDone,
+        file("n", FileActionKind::Add),
+        line(HunkLineKind::Added, "x"),
+        StreamEvent::FileDone,
     ];
     assert_eq!(out, expected);
     assert!(machine.finish(false, &mut out).is_ok());
@@ -329,7 +331,7 @@ fn events_tell_what_arrives() {
 #[test]
 fn claims() {
     let of = |text: &str| -> Vec<(usize, usize)> {
-        ApplyPatch.claims(text).into_iter().map(|range| (range.start, range.end)).collect()
+        ApplyPatch.detected_ranges(text).into_iter().map(|range| (range.start, range.end)).collect()
     };
     let inner = patch(UPDATE);
     assert_eq!(of(&inner), [(0, 7)]);
@@ -348,7 +350,7 @@ fn every_shared_case_is_read() {
     let cases: Vec<_> = cases.as_array().unwrap().iter().filter(|case| case["format"] == "codex").collect();
     assert_eq!(cases.len(), 18);
     for case in cases {
-        let result = ApplyPatch.parse(Input::Text(case["patch"].as_str().unwrap().into()));
+        let result = ApplyPatch.parse(FormatInput::Text(case["patch"].as_str().unwrap().into()));
         assert_eq!(result.is_err(), case["name"] == "c-missing-end", "{}: {result:?}", case["name"]);
     }
 }
@@ -377,7 +379,7 @@ fn text_line() -> impl Strategy<Value = String> {
 }
 
 fn any_hunk() -> impl Strategy<Value = Hunk> {
-    let kind = prop_oneof![Just(LineKind::Context), Just(LineKind::Removed), Just(LineKind::Added)];
+    let kind = prop_oneof![Just(HunkLineKind::Context), Just(HunkLineKind::Removed), Just(HunkLineKind::Added)];
     let lines = prop::collection::vec((kind, text_line()).prop_map(|(kind, text)| HunkLine { kind, text }), 1..6);
     let scopes = prop::collection::vec("[a-z]{1,4}( [a-z]{1,4})?", 0..3);
     let first = prop::option::of((1usize..99, prop::option::of("[a-z]{1,5}")));
@@ -393,11 +395,11 @@ fn any_file(number: usize) -> impl Strategy<Value = FileRequest> {
     let ask = prop_oneof![
         (text, any::<bool>()).prop_map(|(lines, open)| {
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            Ask::Create(NewFile::Text(if open { text.trim_end_matches('\n').to_owned() } else { text }))
+            FileAction::Create(NewFile::Text(if open { text.trim_end_matches('\n').to_owned() } else { text }))
         }),
-        Just(Ask::Delete { text: None }),
-        ops(1).prop_map(|ops| Ask::Edit { ops, order: Order::AsNeeded }),
-        (ops(0), "[a-z]{1,5}/[a-z]{1,3}").prop_map(|(ops, to)| Ask::Move { to, ops }),
+        Just(FileAction::Delete { text: None }),
+        ops(1).prop_map(|ops| FileAction::Edit { ops, order: OpOrder::AsNeeded }),
+        (ops(0), "[a-z]{1,5}/[a-z]{1,3}").prop_map(|(ops, to)| FileAction::Move { to, ops }),
     ];
     ask.prop_map(move |ask| FileRequest::new(format!("dir {number}/f.txt"), ask))
 }
@@ -414,15 +416,15 @@ fn any_request() -> impl Strategy<Value = Request> {
 /// Removes what a patch cannot express: line numbers of hunks, and edits that change nothing.
 fn essence(mut request: Request) -> Request {
     for file in &mut request.files {
-        let (Ask::Edit { ops, .. } | Ask::Move { ops, .. }) = &mut file.ask else { continue };
+        let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. }) = &mut file.action else { continue };
         ops.retain(|op| !matches!(&op.at, Locator::Hunk(hunk) if hunk.old_text() == hunk.new_text()));
         for op in ops {
             if let Locator::Hunk(hunk) = &mut op.at {
-                hunk.said_at = 0;
+                hunk.source_line = 0;
             }
         }
     }
-    request.files.retain(|file| !matches!(&file.ask, Ask::Edit { ops, .. } if ops.is_empty()));
+    request.files.retain(|file| !matches!(&file.action, FileAction::Edit { ops, .. } if ops.is_empty()));
     request.notes.clear();
     request
 }
@@ -432,7 +434,7 @@ proptest! {
     fn what_is_printed_is_read(request in any_request()) {
         let text = print(&request).unwrap();
         let expected = essence(request);
-        match ApplyPatch.parse(Input::Text(text.clone())) {
+        match ApplyPatch.parse(FormatInput::Text(text.clone())) {
             Ok(read) => prop_assert_eq!(essence(read), expected, "{}", text),
             Err(error) => prop_assert!(expected.files.is_empty() && error.code() == Code::EditNoChange, "{text}\n{error}"),
         }
@@ -444,7 +446,7 @@ proptest! {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
         let kept = (lines.len() as f64 * part) as usize;
-        prop_assert!(ApplyPatch.parse(Input::Text(lines[..kept].concat())).is_err());
+        prop_assert!(ApplyPatch.parse(FormatInput::Text(lines[..kept].concat())).is_err());
     }
 
     #[test]
@@ -453,12 +455,12 @@ fn any_text_is_read_or_refused(
         whole in any::<bool>(),
     ) {
         let text = if whole { patch(&format!("*** Update File: f\n{text}\n")) } else { text };
-        let claims = ApplyPatch.claims(&text);
+        let claims = ApplyPatch.detected_ranges(&text);
         prop_assert!(claims.iter().all(|range| range.start < range.end && range.end <= text.lines().count()));
-        if let Ok(request) = ApplyPatch.parse(Input::Text(text)) {
+        if let Ok(request) = ApplyPatch.parse(FormatInput::Text(text)) {
             prop_assert!(!claims.is_empty() && request.files.iter().all(|file| !file.path.is_empty()));
             if let Some(text) = print(&request) {
-                let again = ApplyPatch.parse(Input::Text(text.clone()));
+                let again = ApplyPatch.parse(FormatInput::Text(text.clone()));
                 prop_assert_eq!(again.map(|it| it.files.len()), Ok(request.files.len()), "{}", text);
             }
         }

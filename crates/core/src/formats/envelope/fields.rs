@@ -1,18 +1,18 @@
 //! Arguments of a tool call, from JSON or XML.
 
-use super::{Layer, json};
-use crate::formats::textual;
+use super::{WrapperLayer, json};
+use crate::formats::text_formats;
 use serde_json::Value;
 
 /// Fields for the text.
-const TEXT: [&str; 9] =
+const TEXT_FIELDS: [&str; 9] =
     ["input", "patch", "diff", "cmd", "command", "patchText", "patch_text", "patch_content", "script"];
 /// Fields for the file name.
-const FILE: [&str; 6] = ["path", "file_path", "filePath", "target_file", "filename", "file"];
+const FILE_FIELDS: [&str; 6] = ["path", "file_path", "filePath", "target_file", "filename", "file"];
 /// Fields for the directory.
-const DIRECTORY: [&str; 4] = ["directory", "workdir", "cwd", "working_directory"];
+const DIRECTORY_FIELDS: [&str; 4] = ["directory", "workdir", "cwd", "working_directory"];
 /// Fields that are irrelevant to the edit.
-const IDLE: [&str; 17] = [
+const IGNORED_FIELDS: [&str; 17] = [
     "explanation",
     "description",
     "instruction",
@@ -34,23 +34,24 @@ const IDLE: [&str; 17] = [
 
 /// True for a field of a call that [`layer`] uses or may ignore.
 pub(super) fn is_known(key: &str) -> bool {
-    key == "format" || [&TEXT[..], &FILE, &DIRECTORY, &IDLE].iter().any(|keys| keys.contains(&key))
+    key == "format"
+        || [&TEXT_FIELDS[..], &FILE_FIELDS, &DIRECTORY_FIELDS, &IGNORED_FIELDS].iter().any(|keys| keys.contains(&key))
 }
 
 /// True for a field of a call that is irrelevant to the edit.
 pub(super) fn is_idle(key: &str) -> bool {
-    IDLE.contains(&key)
+    IGNORED_FIELDS.contains(&key)
 }
 
 /// Unwraps the arguments: exactly one text, and no unknown fields. `of` describes their origin for the note.
-pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> Option<Layer<'static>> {
-    let mut out: Option<Layer<'static>> = None;
+pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> Option<WrapperLayer<'static>> {
+    let mut out: Option<WrapperLayer<'static>> = None;
     let (mut file, mut directory, mut format) = (None, None, None);
     for (key, value) in fields {
         let slot = match &*key {
-            key if TEXT.contains(&key) => {
+            key if TEXT_FIELDS.contains(&key) => {
                 let found = match value {
-                    Value::String(text) => Layer::new(text, format!("The field `{key}` of {of} was read.")),
+                    Value::String(text) => WrapperLayer::new(text, format!("The field `{key}` of {of} was read.")),
                     Value::Array(words) => json::command(words)?,
                     _ => return None,
                 };
@@ -59,8 +60,8 @@ pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> 
                 }
                 continue;
             }
-            key if FILE.contains(&key) => &mut file,
-            key if DIRECTORY.contains(&key) => &mut directory,
+            key if FILE_FIELDS.contains(&key) => &mut file,
+            key if DIRECTORY_FIELDS.contains(&key) => &mut directory,
             "format" => &mut format,
             key if is_idle(key) => continue,
             _ => return None,
@@ -71,10 +72,10 @@ pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> 
         }
     }
     let mut out = out?;
-    out.manner.file = file.filter(|file| !file.is_empty());
+    out.options.file = file.filter(|file| !file.is_empty());
     out.directory = directory.filter(|directory| !directory.is_empty());
     if let Some(name) = format.filter(|name| name != "auto") {
-        out.format = Some(textual().map(|format| format.spec().name).find(|known| *known == name)?);
+        out.format = Some(text_formats().map(|format| format.spec().name).find(|known| *known == name)?);
     }
     Some(out)
 }

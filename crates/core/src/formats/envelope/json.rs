@@ -1,22 +1,22 @@
 //! JSON wrappers: a string, the arguments of a tool, a tool call, the words of a command.
 
-use super::{Layer, fields, shell};
+use super::{WrapperLayer, fields, shell};
 use serde_json::{Map, Value};
 
 /// Fields of a tool call that hold its arguments.
-const ARGUMENTS: [&str; 4] = ["arguments", "input", "parameters", "args"];
+const ARGUMENT_FIELDS: [&str; 4] = ["arguments", "input", "parameters", "args"];
 
 /// Unwraps a text that is a single JSON value.
-pub(super) fn layer(text: &str) -> Option<Layer<'static>> {
+pub(super) fn layer(text: &str) -> Option<WrapperLayer<'static>> {
     if !text.starts_with(['{', '[', '"']) {
         return None;
     }
     read(serde_json::from_str(text).ok()?)
 }
 
-fn read(value: Value) -> Option<Layer<'static>> {
+fn read(value: Value) -> Option<WrapperLayer<'static>> {
     match value {
-        Value::String(text) => Some(Layer::new(text, "The text inside the JSON string was read.")),
+        Value::String(text) => Some(WrapperLayer::new(text, "The text inside the JSON string was read.")),
         Value::Array(items) if items.iter().all(Value::is_string) => command(items),
         Value::Array(items) => only(items).and_then(read),
         Value::Object(fields) => call(fields),
@@ -31,13 +31,13 @@ fn only(items: Vec<Value>) -> Option<Value> {
 }
 
 /// Unwraps the words of a command, e.g. `["apply_patch", "…"]` or `["bash", "-lc", "…"]`.
-pub(super) fn command(words: Vec<Value>) -> Option<Layer<'static>> {
+pub(super) fn command(words: Vec<Value>) -> Option<WrapperLayer<'static>> {
     let words: Option<Vec<String>> = words.into_iter().map(|word| word.as_str().map(str::to_owned)).collect();
     shell::of_words(words?)
 }
 
 /// Unwraps a tool call, or the arguments of one.
-fn call(mut fields: Map<String, Value>) -> Option<Layer<'static>> {
+fn call(mut fields: Map<String, Value>) -> Option<WrapperLayer<'static>> {
     let named = fields.get("name").is_some_and(Value::is_string);
     for inner in ["tool_calls", "function", "function_call", "tool_call"] {
         if let Some(value) = fields.shift_remove(inner) {
@@ -48,7 +48,7 @@ fn call(mut fields: Map<String, Value>) -> Option<Layer<'static>> {
     if !named {
         return fields::layer(fields.into_iter(), "the JSON object");
     }
-    let key = ARGUMENTS.into_iter().find(|key| fields.contains_key(*key))?;
+    let key = ARGUMENT_FIELDS.into_iter().find(|key| fields.contains_key(*key))?;
     let (name, arguments) = (fields.shift_remove("name")?, fields.shift_remove(key)?);
     if !fields.keys().all(|key| fields::is_idle(key) || key == "index") {
         return None;
@@ -58,7 +58,7 @@ fn call(mut fields: Map<String, Value>) -> Option<Layer<'static>> {
         Value::Object(arguments) => fields::layer(arguments.into_iter(), &of),
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Object(arguments)) => fields::layer(arguments.into_iter(), &of),
-            _ => Some(Layer::new(text, format!("The text of {of} was read."))),
+            _ => Some(WrapperLayer::new(text, format!("The text of {of} was read."))),
         },
         _ => None,
     }

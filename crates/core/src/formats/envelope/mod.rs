@@ -10,23 +10,23 @@ mod shell;
 mod words;
 mod xml;
 
-use super::stream::Manner;
-use super::textual;
+use super::stream::ParseOptions;
+use super::text_formats;
 use std::borrow::Cow;
 use std::path::Path;
 
 /// Nested wrappers that are removed.
-const DEEPEST: usize = 8;
+const WRAPPERS_MAX: usize = 8;
 
 /// A text without its wrappers, and the information in them.
 #[derive(Clone, Debug, Default)]
-pub struct Peeled<'a> {
+pub struct UnwrappedText<'a> {
     /// The text inside.
     pub text: Cow<'a, str>,
     /// The name of the format, if a wrapper gives it.
     pub format: Option<&'static str>,
     /// The parse options given by the wrappers: file, directories to strip, direction.
-    pub manner: Manner,
+    pub options: ParseOptions,
     /// The directory that names in the text are relative to; may be relative itself.
     pub directory: Option<String>,
     /// One sentence per wrapper; empty if there was none.
@@ -35,38 +35,38 @@ pub struct Peeled<'a> {
 
 /// One wrapper that was removed.
 #[derive(Default)]
-struct Layer<'a> {
+struct WrapperLayer<'a> {
     text: Cow<'a, str>,
     format: Option<&'static str>,
-    manner: Manner,
+    options: ParseOptions,
     directory: Option<String>,
     notes: Vec<String>,
 }
 
-impl<'a> Layer<'a> {
-    fn new(text: impl Into<Cow<'a, str>>, note: impl Into<String>) -> Layer<'a> {
-        Layer { text: text.into(), notes: vec![note.into()], ..Layer::default() }
+impl<'a> WrapperLayer<'a> {
+    fn new(text: impl Into<Cow<'a, str>>, note: impl Into<String>) -> WrapperLayer<'a> {
+        WrapperLayer { text: text.into(), notes: vec![note.into()], ..WrapperLayer::default() }
     }
 
-    fn owned(self) -> Layer<'static> {
-        Layer { text: Cow::Owned(self.text.into_owned()), ..self }
+    fn owned(self) -> WrapperLayer<'static> {
+        WrapperLayer { text: Cow::Owned(self.text.into_owned()), ..self }
     }
 }
 
 /// Removes all wrappers. Linear in the text.
-pub fn peel(text: &str) -> Peeled<'_> {
-    let mut out = Peeled { text: Cow::Borrowed(text), ..Peeled::default() };
-    for _ in 0..DEEPEST {
+pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
+    let mut out = UnwrappedText { text: Cow::Borrowed(text), ..UnwrappedText::default() };
+    for _ in 0..WRAPPERS_MAX {
         let layer = match &out.text {
             Cow::Borrowed(text) => layer(text),
-            Cow::Owned(text) => layer(text).map(Layer::owned),
+            Cow::Owned(text) => layer(text).map(WrapperLayer::owned),
         };
-        let Some(Layer { text, format, manner, directory, notes }) = layer else { break };
+        let Some(WrapperLayer { text, format, options: manner, directory, notes }) = layer else { break };
         out.text = text;
         out.format = format.or(out.format);
-        out.manner.strip = manner.strip.or(out.manner.strip);
-        out.manner.file = manner.file.or(out.manner.file);
-        out.manner.reverse |= manner.reverse;
+        out.options.strip = manner.strip.or(out.options.strip);
+        out.options.file = manner.file.or(out.options.file);
+        out.options.reverse |= manner.reverse;
         out.directory = match (out.directory, directory) {
             (Some(outer), Some(inner)) => Some(Path::new(&outer).join(inner).to_string_lossy().into_owned()),
             (outer, inner) => inner.or(outer),
@@ -76,7 +76,7 @@ pub fn peel(text: &str) -> Peeled<'_> {
     out
 }
 
-fn layer(text: &str) -> Option<Layer<'_>> {
+fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     let body = text.trim_start_matches('\u{FEFF}').trim();
     let json = json::layer(body).or_else(|| json::layer(in_fence(body)?));
     json.or_else(|| xml::layer(text)).or_else(|| shell::layer(text))
@@ -93,7 +93,7 @@ pub(super) fn in_fence(text: &str) -> Option<&str> {
 
 /// True when a text is in no format.
 fn is_quiet(text: &str) -> bool {
-    text.trim().is_empty() || textual().all(|format| format.claims(text).is_empty())
+    text.trim().is_empty() || text_formats().all(|format| format.detected_ranges(text).is_empty())
 }
 
 /// Returns the lines of a text without line ends, with their offsets.

@@ -1,21 +1,21 @@
 //! Shell wrappers: a command that would apply a patch given as a here-document, an argument or a pipe. Nothing is run:
 //! the patch is extracted, with the directory and the options of the command.
 
-use super::words::{self, Token};
-use super::{Layer, is_quiet, lines};
-use crate::formats::stream::Manner;
+use super::words::{self, ShellToken};
+use super::{WrapperLayer, is_quiet, lines};
+use crate::formats::stream::ParseOptions;
 use std::borrow::Cow;
 
 /// Names of the command that applies a V4A patch.
-const APPLY_PATCH: [&str; 3] = ["apply_patch", "applypatch", "apply-patch"];
+const APPLY_PATCH_COMMANDS: [&str; 3] = ["apply_patch", "applypatch", "apply-patch"];
 const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "ksh"];
 /// Positions at which a command line is tried; each costs one pass.
-const TRIES: usize = 4;
+const COMMAND_LINES_TRIED_MAX: usize = 4;
 
 /// Extracts a patch from the first command line that applies one.
-pub(super) fn layer(text: &str) -> Option<Layer<'_>> {
+pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     let starts = lines(text).filter(|(_, line)| line.contains("<<") || begins_command(line));
-    let (mut layer, at, after) = starts.take(TRIES).find_map(|(at, line)| {
+    let (mut layer, at, after) = starts.take(COMMAND_LINES_TRIED_MAX).find_map(|(at, line)| {
         let at = at + line.len() - line.trim_start_matches("$ ").len();
         let (layer, len) = command(&text[at..])?;
         Some((layer, at, &text[at + len..]))
@@ -38,66 +38,67 @@ fn begins_command(line: &str) -> bool {
     let line = line.trim_start_matches("$ ");
     let word = &line[..line.find([' ', '\t']).unwrap_or(line.len())];
     let word = word.rsplit('/').next().unwrap_or(word);
-    APPLY_PATCH.contains(&word) || SHELLS.contains(&word) || ["cd", "echo", "printf"].contains(&word)
+    APPLY_PATCH_COMMANDS.contains(&word) || SHELLS.contains(&word) || ["cd", "echo", "printf"].contains(&word)
 }
 
 /// Returns the directory of the last line before the command, if that is a `cd`.
 fn changed_directory(before: &str) -> Option<String> {
     let line = before.lines().rev().find(|line| !line.trim().is_empty())?;
-    let (tokens, _) = words::read(line.trim_start_matches("$ "))?;
+    let (tokens, _) = words::tokenize(line.trim_start_matches("$ "))?;
     directory_of(&tokens).map(str::to_owned)
 }
 
 /// Parses `cd DIR`.
-fn directory_of(tokens: &[Token]) -> Option<&str> {
+fn directory_of(tokens: &[ShellToken]) -> Option<&str> {
     match tokens {
-        [Token::Word { text: cd, .. }, Token::Word { text, open: false }] if cd == "cd" => Some(text),
+        [ShellToken::Word { text: cd, .. }, ShellToken::Word { text, open: false }] if cd == "cd" => Some(text),
         _ => None,
     }
 }
 
 /// Unwraps a command given word by word.
-pub(super) fn of_words(words: Vec<String>) -> Option<Layer<'static>> {
+pub(super) fn of_words(words: Vec<String>) -> Option<WrapperLayer<'static>> {
     let mut words = words.into_iter();
     let program = words.next()?;
     let name = program.rsplit('/').next()?.to_owned();
     let rest: Vec<String> = words.collect();
     let rest: [String; 2] = match <[String; 1]>::try_from(rest) {
-        Ok([text]) if APPLY_PATCH.contains(&&*name) => {
-            return Some(Layer::new(text, format!("The argument of `{name}` was read.")));
+        Ok([text]) if APPLY_PATCH_COMMANDS.contains(&&*name) => {
+            return Some(WrapperLayer::new(text, format!("The argument of `{name}` was read.")));
         }
         Ok(_) => return None,
         Err(rest) => rest.try_into().ok()?,
     };
     let [flags, script] = rest;
     let runs = SHELLS.contains(&&*name) && flags.starts_with('-') && flags.ends_with('c');
-    runs.then(|| Layer::new(script, format!("The script of `{name} {flags}` was read, not run.")))
+    runs.then(|| WrapperLayer::new(script, format!("The script of `{name} {flags}` was read, not run.")))
 }
 
 /// Parses the command line at the start of a text: returns the patch, and the offset of the rest.
-fn command(text: &str) -> Option<(Layer<'_>, usize)> {
-    let (tokens, len) = words::read(text)?;
+fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
+    let (tokens, len) = words::tokenize(text)?;
     let mut directory = None;
-    let mut parts = tokens.split(|token| matches!(token, Token::Then("&&" | "||" | ";" | "&"))).peekable();
+    let mut parts = tokens.split(|token| matches!(token, ShellToken::Then("&&" | "||" | ";" | "&"))).peekable();
     while let Some(cd) = parts.peek().and_then(|part| directory_of(part)) {
         directory = Some(cd.to_owned());
         parts.next();
     }
-    let pipe: Vec<&[Token]> = parts.next()?.split(|token| *token == Token::Then("|")).collect();
+    let pipe: Vec<&[ShellToken]> = parts.next()?.split(|token| *token == ShellToken::Then("|")).collect();
     let (source, tool) = match pipe[..] {
         [tool] => (tool, tool),
         [source, tool] if is_source(source) => (source, tool),
         _ => return None,
     };
-    let is_word = |token: &&Token| matches!(token, Token::Word { .. });
-    let words: Vec<&Token> = tool.iter().filter(is_word).collect();
+    let is_word = |token: &&ShellToken| matches!(token, ShellToken::Word { .. });
+    let words: Vec<&ShellToken> = tool.iter().filter(is_word).collect();
     let words: Vec<&str> = words.into_iter().map(text_of).collect();
     let manner = manner(&words);
-    let (mut layer, used) = match source.iter().find(|token| matches!(token, Token::Here { .. })) {
-        Some(Token::Here { tag, quoted, tabs }) => {
+    let (mut layer, used) = match source.iter().find(|token| matches!(token, ShellToken::Here { .. })) {
+        Some(ShellToken::Here { tag, quoted, tabs }) => {
             let name = words.first().copied().unwrap_or_default();
             let (body, used) = here(&text[len..], tag, *tabs)?;
-            let mut layer = Layer::new(body, format!("The here-document of `{name}` was read; no command was run."));
+            let mut layer =
+                WrapperLayer::new(body, format!("The here-document of `{name}` was read; no command was run."));
             if !quoted && layer.text.contains(['$', '`', '\\']) {
                 layer.notes.push("Its text was taken as it stands; a shell would have expanded it.".to_owned());
             }
@@ -106,13 +107,13 @@ fn command(text: &str) -> Option<(Layer<'_>, usize)> {
         _ if pipe.len() == 2 => {
             let text = source.last().map(text_of).unwrap_or_default();
             let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-            (Layer::new(text, "The text piped into the command was read; no command was run."), len)
+            (WrapperLayer::new(text, "The text piped into the command was read; no command was run."), len)
         }
         _ => (of_words(words.iter().map(|word| (*word).to_owned()).collect())?, len),
     };
-    let heard = source.iter().any(|token| matches!(token, Token::Here { .. })) || pipe.len() == 2;
-    let (manner, inner) = if heard { manner? } else { (Manner::default(), None) };
-    layer.manner = manner;
+    let heard = source.iter().any(|token| matches!(token, ShellToken::Here { .. })) || pipe.len() == 2;
+    let (manner, inner) = if heard { manner? } else { (ParseOptions::default(), None) };
+    layer.options = manner;
     layer.directory = match (directory, inner) {
         (Some(outer), Some(inner)) => Some(format!("{outer}/{inner}")),
         (outer, inner) => inner.or(outer),
@@ -120,22 +121,22 @@ fn command(text: &str) -> Option<(Layer<'_>, usize)> {
     if parts.next().is_some() {
         layer.notes.push("The commands behind it were not run.".to_owned());
     }
-    if source.iter().chain(tool).any(|token| matches!(token, Token::Word { open: true, .. })) {
+    if source.iter().chain(tool).any(|token| matches!(token, ShellToken::Word { open: true, .. })) {
         layer.notes.push("Its text was taken as it stands; a shell would have expanded it.".to_owned());
     }
     Some((layer, used))
 }
 
-fn text_of(token: &Token) -> &str {
+fn text_of(token: &ShellToken) -> &str {
     match token {
-        Token::Word { text, .. } => text,
+        ShellToken::Word { text, .. } => text,
         _ => "",
     }
 }
 
 /// True for `cat <<TAG`, `echo TEXT`, `printf '%s' TEXT`.
-fn is_source(tokens: &[Token]) -> bool {
-    let words: Vec<&str> = tokens.iter().filter(|it| matches!(it, Token::Word { .. })).map(text_of).collect();
+fn is_source(tokens: &[ShellToken]) -> bool {
+    let words: Vec<&str> = tokens.iter().filter(|it| matches!(it, ShellToken::Word { .. })).map(text_of).collect();
     match (&words[..], words.len() < tokens.len()) {
         (["cat"] | ["cat", "-"], here) => here,
         (["echo", _] | ["printf", "%s" | "%s\\n" | "%b", _], here) => !here,
@@ -158,10 +159,10 @@ fn here<'a>(text: &'a str, tag: &str, tabs: bool) -> Option<(Cow<'a, str>, usize
 
 /// Returns the parse options and the directory of a command that applies a patch; `None` for any other command and for
 /// unknown options.
-fn manner(words: &[&str]) -> Option<(Manner, Option<String>)> {
+fn manner(words: &[&str]) -> Option<(ParseOptions, Option<String>)> {
     let (name, rest) = words.split_first()?;
     let name = name.rsplit('/').next()?;
-    if APPLY_PATCH.contains(&name) {
+    if APPLY_PATCH_COMMANDS.contains(&name) {
         return matches!(rest, [] | ["-"]).then(Default::default);
     }
     let (is_git, mut rest, mut directory) = match (name, rest) {
@@ -170,7 +171,7 @@ fn manner(words: &[&str]) -> Option<(Manner, Option<String>)> {
         ("git", ["-C", directory, "apply", rest @ ..]) => (true, rest, Some((*directory).to_owned())),
         _ => return None,
     };
-    let mut out = Manner::default();
+    let mut out = ParseOptions::default();
     while let Some((word, next)) = rest.split_first() {
         rest = next;
         if let Some(count) = word.strip_prefix("-p").or_else(|| word.strip_prefix("--strip=")) {
@@ -195,7 +196,7 @@ fn manner(words: &[&str]) -> Option<(Manner, Option<String>)> {
 
 /// True for options of `git apply` and `patch` that do not affect the meaning of a patch.
 fn is_harmless(word: &str) -> bool {
-    const WORDS: [&str; 27] = [
+    const SHELL_WORDS: [&str; 27] = [
         "-",
         "-v",
         "--verbose",
@@ -225,5 +226,5 @@ fn is_harmless(word: &str) -> bool {
         "--posix",
     ];
     let starts = ["--whitespace=", "-C", "--fuzz=", "-F"].iter().any(|start| word.starts_with(start));
-    WORDS.contains(&word) || starts
+    SHELL_WORDS.contains(&word) || starts
 }

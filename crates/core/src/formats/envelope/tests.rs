@@ -1,17 +1,17 @@
-use super::{Peeled, peel};
+use super::{UnwrappedText, unwrap_text};
 use proptest::prelude::*;
 use serde_json::json;
 
 const BLOCK: &str = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
 
-fn inner(text: &str) -> Peeled<'_> {
-    let peeled = peel(text);
+fn inner(text: &str) -> UnwrappedText<'_> {
+    let peeled = unwrap_text(text);
     assert!(!peeled.notes.is_empty(), "nothing was taken off: {text}");
     peeled
 }
 
 fn same(text: &str) {
-    let peeled = peel(text);
+    let peeled = unwrap_text(text);
     assert_eq!((&*peeled.text, peeled.notes), (text, vec![]));
 }
 
@@ -41,7 +41,7 @@ fn json_in_every_shape() {
     let said = json!({ "path": "src/a.rs", "workdir": "/w", "format": "search_replace", "diff": BLOCK }).to_string();
     let said = inner(&said);
     assert_eq!(
-        (said.manner.file.as_deref(), said.directory.as_deref(), said.format),
+        (said.options.file.as_deref(), said.directory.as_deref(), said.format),
         (Some("src/a.rs"), Some("/w"), Some("search_replace"))
     );
 }
@@ -96,7 +96,7 @@ fn tags() {
         let path = element("path", "", "src/b.rs");
         let wrapped = element(name, "", &format!("\n{path}\n{}\n", element("diff", "", &text)));
         let peeled = inner(&wrapped);
-        assert_eq!((&*peeled.text, peeled.manner.file.as_deref()), (BLOCK, Some("src/b.rs")));
+        assert_eq!((&*peeled.text, peeled.options.file.as_deref()), (BLOCK, Some("src/b.rs")));
     }
     // The text contains the closing tag of its own wrapper.
     let tricky = BLOCK.replace("old", "a</diff>b\n</diff>");
@@ -142,12 +142,12 @@ fn shell_lines() {
 fn what_shell_lines_say() {
     let text = format!("cd /repo && git -C sub apply -p2 -R --whitespace=fix <<'EOF'\n{BLOCK}EOF\ncargo test\n");
     let peeled = inner(&text);
-    assert_eq!((peeled.manner.strip, peeled.manner.reverse), (Some(2), true));
+    assert_eq!((peeled.options.strip, peeled.options.reverse), (Some(2), true));
     assert_eq!(peeled.directory.as_deref(), Some("/repo/sub"));
     assert!(peeled.notes.iter().any(|note| note.contains("not run")), "{:?}", peeled.notes);
     let text = format!("cd src\npatch -p0 a.rs <<'EOF'\n{BLOCK}EOF\n");
     let peeled = inner(&text);
-    assert_eq!((peeled.manner.file.as_deref(), peeled.directory.as_deref()), (Some("a.rs"), Some("src")));
+    assert_eq!((peeled.options.file.as_deref(), peeled.directory.as_deref()), (Some("a.rs"), Some("src")));
     let text = format!("patch -d lib <<EOF\n{}EOF\n", BLOCK.replace("new", "$new"));
     let peeled = inner(&text);
     assert_eq!(peeled.directory.as_deref(), Some("lib"));
@@ -186,7 +186,7 @@ fn nesting_has_an_end() {
 proptest! {
     #[test]
     fn any_text_is_peeled_or_left(text in "(apply_patch|git apply|<<'?EOF'?|EOF|cd a &&|\\{|\"input\":|\"|'|\\\\|\\$|<apply_patch>|</apply_patch>|<diff>|</diff>|```|\\]|é|x| |\n){0,40}") {
-        let peeled = peel(&text);
+        let peeled = unwrap_text(&text);
         prop_assert!(!peeled.notes.is_empty() || peeled.text == text);
     }
 }

@@ -2,7 +2,7 @@
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum ShellToken {
     /// A word. `open` is true if a shell would expand something in it.
     Word { text: String, open: bool },
     /// `<<TAG`: the delimiter, whether it was quoted, whether leading tabs are stripped.
@@ -13,7 +13,7 @@ pub(super) enum Token {
 
 /// Tokenizes up to the end of the command line; also returns the offset after its line end. `None` for a command line
 /// that cannot be understood: open quotes, groups, comments, input from files.
-pub(super) fn read(text: &str) -> Option<(Vec<Token>, usize)> {
+pub(super) fn tokenize(text: &str) -> Option<(Vec<ShellToken>, usize)> {
     let mut out = Vec::new();
     let mut rest = text;
     loop {
@@ -34,18 +34,18 @@ pub(super) fn read(text: &str) -> Option<(Vec<Token>, usize)> {
             if tag.is_empty() {
                 return None;
             }
-            out.push(Token::Here { tag, quoted: after.starts_with(['\'', '"', '\\']), tabs });
+            out.push(ShellToken::Here { tag, quoted: after.starts_with(['\'', '"', '\\']), tabs });
             rest = next;
         } else if let Some(next) = output(rest) {
             rest = word(next.trim_start_matches([' ', '\t']))?.2;
         } else if let Some(sign) = ["&&", "||", ";", "|", "&"].into_iter().find(|sign| rest.starts_with(sign)) {
-            out.push(Token::Then(sign));
+            out.push(ShellToken::Then(sign));
             rest = &rest[sign.len()..];
         } else if ['<', '(', ')', '#'].contains(&first) {
             return None;
         } else {
             let (text, open, next) = word(rest)?;
-            out.push(Token::Word { text, open });
+            out.push(ShellToken::Word { text, open });
             rest = next;
         }
     }

@@ -1,12 +1,12 @@
 //! Tag wrappers: tool calls as models write them without JSON. The content is taken literally; entities are not
 //! decoded.
 
-use super::{Layer, fields, is_quiet, lines};
+use super::{WrapperLayer, fields, is_quiet, lines};
 use serde_json::Value;
 
 /// The content of a wrapper.
 #[derive(Clone, Copy, PartialEq)]
-enum Holds {
+enum TagContent {
     /// A text.
     Text,
     /// A text; a file name may precede it, so it has to be the whole input.
@@ -17,23 +17,23 @@ enum Holds {
     Arguments,
 }
 
-const WRAPPERS: [(&str, Holds); 12] = [
-    ("apply_patch", Holds::Either),
-    ("applypatch", Holds::Either),
-    ("apply", Holds::Either),
-    ("apply_diff", Holds::Arguments),
-    ("replace_in_file", Holds::Arguments),
-    ("invoke", Holds::Arguments),
-    ("function", Holds::Arguments),
-    ("function_calls", Holds::Text),
-    ("tool_call", Holds::Text),
-    ("tool_calls", Holds::Text),
-    ("patch", Holds::Alone),
-    ("diff", Holds::Alone),
+const WRAPPERS: [(&str, TagContent); 12] = [
+    ("apply_patch", TagContent::Either),
+    ("applypatch", TagContent::Either),
+    ("apply", TagContent::Either),
+    ("apply_diff", TagContent::Arguments),
+    ("replace_in_file", TagContent::Arguments),
+    ("invoke", TagContent::Arguments),
+    ("function", TagContent::Arguments),
+    ("function_calls", TagContent::Text),
+    ("tool_call", TagContent::Text),
+    ("tool_calls", TagContent::Text),
+    ("patch", TagContent::Alone),
+    ("diff", TagContent::Alone),
 ];
 
 /// An opening tag.
-struct Tag<'a> {
+struct OpeningTag<'a> {
     /// The name with its prefix, if it has one.
     full: &'a str,
     name: &'a str,
@@ -44,7 +44,7 @@ struct Tag<'a> {
 }
 
 /// Parses the tag at the start of a text.
-fn open(text: &str) -> Option<Tag<'_>> {
+fn open(text: &str) -> Option<OpeningTag<'_>> {
     let inside = text.strip_prefix('<')?;
     let full = &inside[..inside.find(|ch: char| !(ch.is_ascii_alphanumeric() || "_-:".contains(ch)))?];
     let name = full.rsplit_once(':').map_or(full, |(_, name)| name);
@@ -52,11 +52,11 @@ fn open(text: &str) -> Option<Tag<'_>> {
     let (attributes, _) = line.split_once('>')?;
     let rest = &inside[full.len() + attributes.len() + 1..];
     let said = attributes.split_once('=').map_or("", |(_, said)| said.trim().trim_matches(['"', '\'']));
-    (!name.is_empty()).then_some(Tag { full, name, said, rest })
+    (!name.is_empty()).then_some(OpeningTag { full, name, said, rest })
 }
 
 /// Removes the first wrapper that begins a line.
-pub(super) fn layer(text: &str) -> Option<Layer<'_>> {
+pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     let (at, tag, holds) = lines(text).find_map(|(at, line)| {
         let at = at + line.len() - line.trim_start().len();
         let tag = line.trim_start().starts_with('<').then(|| open(&text[at..])).flatten()?;
@@ -69,16 +69,16 @@ pub(super) fn layer(text: &str) -> Option<Layer<'_>> {
     let again = lines(inside).filter(|(_, line)| line.trim_start().starts_with('<'));
     let again = again.filter_map(|(at, _)| open(inside[at..].trim_start())).any(|other| other.full == tag.full);
     let alone = text[..at].trim().is_empty() && after.trim().is_empty();
-    if again || (holds == Holds::Alone && !alone) || !(is_quiet(&text[..at]) && is_quiet(after)) {
+    if again || (holds == TagContent::Alone && !alone) || !(is_quiet(&text[..at]) && is_quiet(after)) {
         return None;
     }
     let called = [tag.said, tag.name][usize::from(tag.said.is_empty())];
     let arguments = || fields::layer(children(inside)?.into_iter(), &format!("the call of `{called}`"));
-    let whole = || Layer::new(bare(inside), format!("The text inside <{}> was read.", tag.full));
+    let whole = || WrapperLayer::new(bare(inside), format!("The text inside <{}> was read.", tag.full));
     match holds {
-        Holds::Arguments => arguments(),
-        Holds::Either if is_element(inside) => arguments(),
-        Holds::Text | Holds::Alone | Holds::Either => Some(whole()),
+        TagContent::Arguments => arguments(),
+        TagContent::Either if is_element(inside) => arguments(),
+        TagContent::Text | TagContent::Alone | TagContent::Either => Some(whole()),
     }
 }
 

@@ -1,15 +1,15 @@
 //! The rows under an operation, and which of them are its new lines.
 
-use super::dialect::Dialect;
-use super::token::{Kind, OpLine, trimmed};
+use super::dialect::HashlineDialect;
+use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, header};
-use crate::content::Header;
+use crate::content::HeaderStyle;
 use crate::error::{Error, Result};
-use crate::rows::RowPlace;
+use crate::line_edits::LineTarget;
 
 /// Form of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum RowKind {
     /// With a `+`, which is stripped.
     Plus,
     /// Without.
@@ -20,24 +20,24 @@ pub(super) enum Sort {
 
 /// A row of a body.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) sort: Sort,
+pub(super) struct BodyRow {
+    pub(super) sort: RowKind,
     pub(super) text: String,
     /// 1-based line of the input.
     pub(super) at: usize,
 }
 
 /// An operation with its rows.
-pub(super) struct Open {
+pub(super) struct OpenOp {
     pub(super) op: OpLine,
     pub(super) said: String,
     pub(super) at: usize,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<BodyRow>,
 }
 
 /// The meaning of the rows.
 #[derive(Default)]
-pub(super) struct Settled {
+pub(super) struct BodyMeaning {
     /// The new lines, each with a line end.
     pub(super) text: String,
     /// Lines that are marked as removed.
@@ -45,23 +45,23 @@ pub(super) struct Settled {
     pub(super) notes: Vec<&'static str>,
 }
 
-const PIPED: &str = "Auto-prefixed bare body row(s) with `+`. Body rows must be `+TEXT` literal lines; pasting raw code as payload is not a portable shape.";
-const EMPTIED: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
-const OLD_ROWS: &str = "Rows with `-` were taken as the lines that go away, and are checked against the file; the range alone says what is replaced.";
-const BULLETS: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
-const NUMBERS: &str = "Line numbers copied in front of the body rows were taken off.";
-const LOOKS_LIKE_OP: &str =
+const PREFIXED_NOTE: &str = "Auto-prefixed bare body row(s) with `+`. Body rows must be `+TEXT` literal lines; pasting raw code as payload is not a portable shape.";
+const EMPTIED_NOTE: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
+const OLD_ROWS_NOTE: &str = "Rows with `-` were taken as the lines that go away, and are checked against the file; the range alone says what is replaced.";
+const BULLETS_NOTE: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
+const NUMBERS_NOTE: &str = "Line numbers copied in front of the body rows were taken off.";
+const LOOKS_LIKE_OP_NOTE: &str =
     "A body row `+…` reads like an operation; it was written as text. Leave out the `+` to make it one.";
-const BLANKS: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
+const BLANK_ROWS_NOTE: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
 
 /// Resolves the rows of an operation. `cut_off`: the text was aborted inside it.
 ///
 /// Errors: rows under an operation without a body, no rows under one that needs them, rows with `-`.
-pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Result<Settled> {
-    let mut out = Settled { notes: open.op.lenient.into_iter().collect(), ..Settled::default() };
+pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, cut_off: bool) -> Result<BodyMeaning> {
+    let mut out = BodyMeaning { notes: open.op.lenient.into_iter().collect(), ..BodyMeaning::default() };
     let mut rows = std::mem::take(&mut open.rows);
     drop_edges(&mut rows, &mut out.notes);
-    if open.op.kind != Kind::Body {
+    if open.op.kind != OpKind::Body {
         return match rows.first() {
             Some(row) => Err(no_body(dialect, open, row)),
             None => Ok(out),
@@ -72,11 +72,11 @@ pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Resul
     }
     minus_rows(&open.op, &mut rows, &mut out)?;
     numbered_rows(open.op.place, &mut rows, &mut out.notes);
-    if rows.iter().any(|row| row.sort == Sort::Bare) && !out.notes.contains(&BULLETS) {
-        out.notes.push(PIPED);
+    if rows.iter().any(|row| row.sort == RowKind::Bare) && !out.notes.contains(&BULLETS_NOTE) {
+        out.notes.push(PREFIXED_NOTE);
     }
-    if rows.iter().any(|row| row.sort == Sort::Plus && matches!((dialect.read)(&row.text), Some(Ok(_)))) {
-        out.notes.push(LOOKS_LIKE_OP);
+    if rows.iter().any(|row| row.sort == RowKind::Plus && matches!((dialect.read)(&row.text), Some(Ok(_)))) {
+        out.notes.push(LOOKS_LIKE_OP_NOTE);
     }
     if rows.is_empty() {
         empty(dialect, open, cut_off, &mut out)?;
@@ -91,33 +91,33 @@ pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Resul
 }
 
 /// Drops blank rows at the edges, which are layout; between rows they are lines.
-fn drop_edges(rows: &mut Vec<Row>, notes: &mut Vec<&'static str>) {
-    let first = rows.iter().position(|row| row.sort != Sort::Blank).unwrap_or(rows.len());
-    let last = rows.iter().rposition(|row| row.sort != Sort::Blank).map_or(first, |at| at + 1);
+fn drop_edges(rows: &mut Vec<BodyRow>, notes: &mut Vec<&'static str>) {
+    let first = rows.iter().position(|row| row.sort != RowKind::Blank).unwrap_or(rows.len());
+    let last = rows.iter().rposition(|row| row.sort != RowKind::Blank).map_or(first, |at| at + 1);
     if first > 0 && last > first {
-        notes.push(BLANKS);
+        notes.push(BLANK_ROWS_NOTE);
     }
     rows.truncate(last);
     rows.drain(..first);
 }
 
-fn no_body(dialect: &Dialect, open: &Open, row: &Row) -> Error {
+fn no_body(dialect: &HashlineDialect, open: &OpenOp, row: &BodyRow) -> Error {
     let (from, to) = open.op.ends();
     let (what, next) = match (&open.op.kind, open.op.place) {
-        (Kind::Take, RowPlace::Lines { .. }) => (
+        (OpKind::Take, LineTarget::Lines { .. }) => (
             format!("`{}` does not take body rows. Remove the body, or use `{}`.", dialect.delete, dialect.replace),
             format!("To replace the lines: `{}` above these rows.", dialect.replacing(from, to)),
         ),
-        (Kind::Take, _) if dialect.header == Header::Pilcrow => (
+        (OpKind::Take, _) if dialect.header == HeaderStyle::Pilcrow => (
             "`delete block N` does not take body rows. Remove the body, or use `replace block N:` to replace the block."
                 .to_owned(),
             "Remove the body rows, or write the operation that replaces.".to_owned(),
         ),
-        (Kind::Take, _) => (
+        (OpKind::Take, _) => (
             format!("`{}` does not take body rows. Remove the body, or replace the block.", open.said),
             "Remove the body rows, or write the operation that replaces.".to_owned(),
         ),
-        (Kind::Paste, _) => (
+        (OpKind::Paste, _) => (
             format!("`{}` pastes a register and does not take body rows.", open.said),
             format!("Write `{}:` if these rows are its body.", open.said),
         ),
@@ -127,18 +127,18 @@ fn no_body(dialect: &Dialect, open: &Open, row: &Row) -> Error {
 }
 
 /// Handles an empty body: it deletes lines, but insertions and blocks need rows.
-fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Result<()> {
-    let newer = dialect.header == Header::Brackets;
+fn empty(dialect: &HashlineDialect, open: &OpenOp, cut_off: bool, out: &mut BodyMeaning) -> Result<()> {
+    let newer = dialect.header == HeaderStyle::Brackets;
     let what = match open.op.place {
-        RowPlace::Lines { .. } | RowPlace::Block(_) if newer && !cut_off => {
-            out.notes.push(EMPTIED);
+        LineTarget::Lines { .. } | LineTarget::Block(_) if newer && !cut_off => {
+            out.notes.push(EMPTIED_NOTE);
             return Ok(());
         }
-        RowPlace::Lines { .. } => format!(
+        LineTarget::Lines { .. } => format!(
             "`{}` needs at least one `+TEXT` body row. To delete lines, use `{}`.",
             dialect.replace, dialect.delete
         ),
-        RowPlace::Block(_) => format!(
+        LineTarget::Block(_) => format!(
             "`{}` needs at least one `+TEXT` body row. To delete a block, use `{}` with the block's line range.",
             open.said, dialect.delete
         ),
@@ -150,13 +150,13 @@ fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Re
 
 /// Refuses a row such as `[src/b.ts]` right before an operation, which may be a header without its tag; one with a
 /// pilcrow also elsewhere, and as the only row of a body.
-fn suspicious(dialect: &Dialect, rows: &[Row]) -> Result<()> {
-    let plus = rows.iter().any(|row| row.sort == Sort::Plus);
+fn suspicious(dialect: &HashlineDialect, rows: &[BodyRow]) -> Result<()> {
+    let plus = rows.iter().any(|row| row.sort == RowKind::Plus);
     let found = rows.iter().enumerate().find(|(at, row)| {
-        let looks = header::look(&row.text).filter(|_| row.sort == Sort::Bare);
+        let looks = header::classify(&row.text).filter(|_| row.sort == RowKind::Bare);
         looks.is_some_and(|(header, inner)| match header {
-            Header::Pilcrow => header::names_file(inner) || !plus,
-            Header::Brackets => header::names_file(inner) && at + 1 == rows.len(),
+            HeaderStyle::Pilcrow => header::names_file(inner) || !plus,
+            HeaderStyle::Brackets => header::names_file(inner) && at + 1 == rows.len(),
         })
     });
     let Some((_, row)) = found else { return Ok(()) };
@@ -166,21 +166,21 @@ fn suspicious(dialect: &Dialect, rows: &[Row]) -> Result<()> {
 }
 
 /// Handles rows with `-`: removed lines if others have a `+`, bullets of a list if all have one.
-fn minus_rows(open: &OpLine, rows: &mut Vec<Row>, out: &mut Settled) -> Result<()> {
-    let is_minus = |row: &Row| row.sort == Sort::Bare && trimmed(&row.text).starts_with('-');
+fn minus_rows(open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> Result<()> {
+    let is_minus = |row: &BodyRow| row.sort == RowKind::Bare && trimmed(&row.text).starts_with('-');
     let bullet = |text: &str| trimmed(text).starts_with("- ");
     let Some(first) = rows.iter().find(|row| is_minus(row)) else { return Ok(()) };
     let bullets = rows.iter().filter(|row| is_minus(row)).all(|row| bullet(&row.text));
-    let plus = || rows.iter().filter(|row| row.sort == Sort::Plus);
-    if !matches!(open.place, RowPlace::Lines { .. } | RowPlace::Block(_)) && plus().next().is_some() {
+    let plus = || rows.iter().filter(|row| row.sort == RowKind::Plus);
+    if !matches!(open.place, LineTarget::Lines { .. } | LineTarget::Block(_)) && plus().next().is_some() {
         let what = "`-` rows are not valid; an insertion removes no lines. To insert a literal line starting with `-`, write `+-…`.";
         return Err(
             broken(first.at, what, &first.text).next("Leave the `-` rows out, or replace the lines with a range.")
         );
     }
-    let literal = bullets && rows.iter().all(|row| row.sort == Sort::Blank || bullet(&row.text));
+    let literal = bullets && rows.iter().all(|row| row.sort == RowKind::Blank || bullet(&row.text));
     if literal {
-        out.notes.push(BULLETS);
+        out.notes.push(BULLETS_NOTE);
         return Ok(());
     }
     if bullets || plus().next().is_none() {
@@ -189,30 +189,30 @@ fn minus_rows(open: &OpLine, rows: &mut Vec<Row>, out: &mut Settled) -> Result<(
             broken(first.at, what, &first.text).next("Leave the `-` rows out and send the new lines as `+TEXT` rows.")
         );
     }
-    let (old, new): (Vec<Row>, Vec<Row>) = std::mem::take(rows).into_iter().partition(is_minus);
+    let (old, new): (Vec<BodyRow>, Vec<BodyRow>) = std::mem::take(rows).into_iter().partition(is_minus);
     *rows = new;
     out.old = old.into_iter().map(|row| row.text.strip_prefix('-').unwrap_or(&row.text).to_owned()).collect();
-    out.notes.push(OLD_ROWS);
+    out.notes.push(OLD_ROWS_NOTE);
     drop_edges(rows, &mut out.notes);
     Ok(())
 }
 
 /// Strips `N:` from bare rows if every one has the form that `read` prints and the number of that very row, and the
 /// rest is not a table of literals.
-fn numbered_rows(place: RowPlace, rows: &mut [Row], notes: &mut Vec<&'static str>) {
-    let bare = || rows.iter().filter(|row| row.sort == Sort::Bare);
+fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'static str>) {
+    let bare = || rows.iter().filter(|row| row.sort == RowKind::Bare);
     let first = match place {
-        RowPlace::Lines { from, .. } | RowPlace::Block(from) | RowPlace::Before(from) => from,
-        RowPlace::After(line) => line.saturating_add(1),
-        RowPlace::Head => 1,
-        RowPlace::Tail | RowPlace::AfterBlock(_) => return,
+        LineTarget::Lines { from, .. } | LineTarget::Block(from) | LineTarget::Before(from) => from,
+        LineTarget::After(line) => line.saturating_add(1),
+        LineTarget::Head => 1,
+        LineTarget::Tail | LineTarget::AfterBlock(_) => return,
     };
     if first.checked_add(rows.len()).is_none() {
         return;
     }
     // Rows in between that are blank or have a `+` may count or not.
-    let own = |row: &Row, number: usize| shown(&row.text).is_some_and(|(found, _)| found == number);
-    let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != Sort::Bare || own(row, number));
+    let own = |row: &BodyRow, number: usize| shown(&row.text).is_some_and(|(found, _)| found == number);
+    let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != RowKind::Bare || own(row, number));
     let in_a_row = || bare().zip(first..).all(|(row, number)| own(row, number));
     if bare().next().is_none() || !(by_place || in_a_row()) {
         return;
@@ -220,8 +220,8 @@ fn numbered_rows(place: RowPlace, rows: &mut [Row], notes: &mut Vec<&'static str
     if bare().all(|row| numbered(&row.text).is_some_and(|(_, rest)| is_literal(rest))) {
         return;
     }
-    notes.push(NUMBERS);
-    for row in rows.iter_mut().filter(|row| row.sort == Sort::Bare) {
+    notes.push(NUMBERS_NOTE);
+    for row in rows.iter_mut().filter(|row| row.sort == RowKind::Bare) {
         if let Some(rest) = numbered(&row.text).map(|(_, rest)| rest.to_owned()) {
             row.text = rest;
         }

@@ -1,12 +1,12 @@
 //! Operations of the current dialect: `PUT`, `CUT`, `MV`, `REM`.
 
-use super::dialect::{CURRENT, Fault};
-use super::token::{Kind, OpLine, Range, SEPARATOR, Scan, misplaced, trimmed, unknown_word};
-use crate::rows::{Ends, Register, RowPlace};
+use super::dialect::{CURRENT, OpLineError};
+use super::token::{LineNumberRange, LineScanner, OpKind, OpLine, SEPARATOR_NOTE, misplaced, trimmed, unknown_word};
+use crate::line_edits::{AnchorRange, LineTarget, Register};
 
 /// Parses an operation; `None` for any other line.
-pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
-    let mut scan = Scan::new(line);
+pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
+    let mut scan = LineScanner::new(line);
     if scan.eat("PUT") {
         if !scan.blanks() && !scan.rest.starts_with(['<', '>']) {
             return None;
@@ -17,17 +17,17 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
         return cut(scan);
     }
     if scan.word("REM") {
-        return scan.at_end().then(|| Ok(OpLine::new(Kind::Remove, RowPlace::Head)));
+        return scan.at_end().then(|| Ok(OpLine::new(OpKind::Remove, LineTarget::Head)));
     }
     if scan.word("MV") {
         let path = unquoted(trimmed(scan.rest));
-        return (!path.is_empty()).then(|| Ok(OpLine::new(Kind::Move(path.to_owned()), RowPlace::Head)));
+        return (!path.is_empty()).then(|| Ok(OpLine::new(OpKind::Move(path.to_owned()), LineTarget::Head)));
     }
     // A range with a colon but without a verb.
     let range = scan
         .range(&CURRENT)
         .filter(|it| it.from > 0 && it.to > 0 && !it.open && line.contains(['.', '=', '…', '-']))?;
-    let mut op = OpLine::new(Kind::Body, RowPlace::Lines { from: range.from, to: range.to });
+    let mut op = OpLine::new(OpKind::Body, LineTarget::Lines { from: range.from, to: range.to });
     let whole = scan.tail(&mut op) && op.colon && op.check.is_none();
     op.lenient = Some("A range without a verb was read as `PUT`.");
     whole.then(|| checked(op, Some(range)))
@@ -44,7 +44,7 @@ fn unquoted(path: &str) -> &str {
 }
 
 /// Parses a block, a gap or lines.
-fn target(scan: &mut Scan<'_>) -> Option<(RowPlace, Ends, Option<Range>)> {
+fn target(scan: &mut LineScanner<'_>) -> Option<(LineTarget, AnchorRange, Option<LineNumberRange>)> {
     let gap = if scan.eat("<") {
         Some(false)
     } else if scan.eat(">") {
@@ -58,28 +58,28 @@ fn target(scan: &mut Scan<'_>) -> Option<(RowPlace, Ends, Option<Range>)> {
             && block.eat("*")
         {
             *scan = block;
-            return Some((RowPlace::Block(line), Ends { from: word, to: None }, None));
+            return Some((LineTarget::Block(line), AnchorRange { from: word, to: None }, None));
         }
         let range = scan.range(&CURRENT)?;
-        return Some((RowPlace::Lines { from: range.from, to: range.to }, range.words, Some(range)));
+        return Some((LineTarget::Lines { from: range.from, to: range.to }, range.words, Some(range)));
     };
     scan.blanks();
     if behind && scan.eat("$") {
-        return Some((RowPlace::Tail, Ends::default(), None));
+        return Some((LineTarget::Tail, AnchorRange::default(), None));
     }
     let (line, word) = scan.line()?;
     let place = match (behind, behind && scan.eat("*")) {
-        (true, true) => RowPlace::AfterBlock(line),
-        (true, false) => RowPlace::After(line),
-        (false, _) if line == 1 => RowPlace::Head,
-        (false, _) => RowPlace::Before(line),
+        (true, true) => LineTarget::AfterBlock(line),
+        (true, false) => LineTarget::After(line),
+        (false, _) if line == 1 => LineTarget::Head,
+        (false, _) => LineTarget::Before(line),
     };
-    Some((place, Ends { from: word, to: None }, None))
+    Some((place, AnchorRange { from: word, to: None }, None))
 }
 
-fn put(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
+fn put(mut scan: LineScanner<'_>) -> Option<Result<OpLine, OpLineError>> {
     let (place, words, range) = target(&mut scan)?;
-    let mut op = OpLine::new(Kind::Body, place).named(words);
+    let mut op = OpLine::new(OpKind::Body, place).named(words);
     let register = scan.register();
     if !scan.tail(&mut op) {
         return None;
@@ -87,7 +87,7 @@ fn put(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
     match register {
         Some(Err(())) => return Some(Err(bad_name())),
         Some(Ok(_)) if op.colon => {
-            return Some(Err(Fault {
+            return Some(Err(OpLineError {
                 what: "`PUT … @name` pastes the register and never takes `:` — the colon promises body rows."
                     .to_owned(),
                 next: "Drop the colon (`PUT >40 @name`), or drop `@name` and write `+TEXT` body rows.".to_owned(),
@@ -98,17 +98,17 @@ fn put(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
         None => {}
     }
     if op.paste.is_some() {
-        op.kind = Kind::Paste;
+        op.kind = OpKind::Paste;
     }
     Some(checked(op, range))
 }
 
-fn cut(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
+fn cut(mut scan: LineScanner<'_>) -> Option<Result<OpLine, OpLineError>> {
     let (place, words, range) = target(&mut scan)?;
-    if !matches!(place, RowPlace::Lines { .. } | RowPlace::Block(_)) {
+    if !matches!(place, LineTarget::Lines { .. } | LineTarget::Block(_)) {
         return None;
     }
-    let mut op = OpLine::new(Kind::Take, place).named(words);
+    let mut op = OpLine::new(OpKind::Take, place).named(words);
     match scan.register() {
         Some(Err(())) => return Some(Err(bad_name())),
         Some(Ok(register)) => op.keep = Some(register),
@@ -123,14 +123,14 @@ fn cut(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
     Some(checked(op, range))
 }
 
-fn bad_name() -> Fault {
-    Fault {
+fn bad_name() -> OpLineError {
+    OpLineError {
         what: "a register's name is 1 to 64 letters, digits, `_` or `-`.".to_owned(),
         next: "Give the register such a name, e.g. `@moved`.".to_owned(),
     }
 }
 
-fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
+fn checked(mut op: OpLine, range: Option<LineNumberRange>) -> Result<OpLine, OpLineError> {
     if let Some(fault) = unknown_word(&op) {
         return Err(fault);
     }
@@ -143,7 +143,7 @@ fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
         return Err(fault);
     }
     if !range.strict {
-        op.lenient = op.lenient.or(Some(SEPARATOR));
+        op.lenient = op.lenient.or(Some(SEPARATOR_NOTE));
     }
     Ok(op)
 }

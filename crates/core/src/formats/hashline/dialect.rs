@@ -1,17 +1,17 @@
 //! The table of dialects: how each writes what both can express.
 
-use super::token::{Kind, OpLine};
+use super::token::{OpKind, OpLine};
 use super::{current, seed};
-use crate::content::Header;
+use crate::anchor_map::AnchorWord;
+use crate::content::HeaderStyle;
 use crate::error::Error;
-use crate::rows::{Register, RowPlace};
-use crate::words::Word;
+use crate::line_edits::{LineTarget, Register};
 use core::fmt;
 
 /// A dialect of hashline.
-pub(super) struct Dialect {
+pub(super) struct HashlineDialect {
     /// The header style; it determines the dialect of a section.
-    pub(super) header: Header,
+    pub(super) header: HeaderStyle,
     /// The form of a header, for messages.
     pub(super) form: &'static str,
     /// A sample header, for messages.
@@ -27,13 +27,13 @@ pub(super) struct Dialect {
     /// The separator of a range.
     pub(super) between: &'static str,
     /// Parses an operation; `None` for any other line.
-    pub(super) read: fn(&str) -> Option<Result<OpLine, Fault>>,
+    pub(super) read: fn(&str) -> Option<Result<OpLine, OpLineError>>,
 }
 
 /// A line as it is written: by its anchor if it has one.
-pub(super) struct Named(usize, Option<Word>);
+pub(super) struct LineRef(usize, Option<AnchorWord>);
 
-impl fmt::Display for Named {
+impl fmt::Display for LineRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.1 {
             Some(word) => word.fmt(f),
@@ -44,23 +44,23 @@ impl fmt::Display for Named {
 
 impl OpLine {
     /// The first and the last line it names, as written; line 1 if it names none.
-    pub(super) fn ends(&self) -> (Named, Named) {
+    pub(super) fn ends(&self) -> (LineRef, LineRef) {
         let (from, to) = match self.place {
-            RowPlace::Lines { from, to } => (from, to),
+            LineTarget::Lines { from, to } => (from, to),
             _ => (1, 1),
         };
-        (Named(from, self.words.from), Named(to, self.words.to))
+        (LineRef(from, self.words.from), LineRef(to, self.words.to))
     }
 }
 
 /// An error in a recognized operation.
-pub(super) struct Fault {
+pub(super) struct OpLineError {
     pub(super) what: String,
     pub(super) next: String,
 }
 
-pub(super) static SEED: Dialect = Dialect {
-    header: Header::Pilcrow,
+pub(super) static SEED: HashlineDialect = HashlineDialect {
+    header: HeaderStyle::Pilcrow,
     form: "¶PATH#TAG",
     sample: "¶src/foo.ts#1A2B",
     above: "`replace N..M:`, `delete N..M`, or `insert before|after|head|tail:`",
@@ -71,8 +71,8 @@ pub(super) static SEED: Dialect = Dialect {
     read: seed::read,
 };
 
-pub(super) static CURRENT: Dialect = Dialect {
-    header: Header::Brackets,
+pub(super) static CURRENT: HashlineDialect = HashlineDialect {
+    header: HeaderStyle::Brackets,
     form: "[PATH#TAG]",
     sample: "[src/foo.ts#1A2B]",
     above: "`PUT N.=M:`, `CUT N.=M`, or `PUT <N:`/`PUT >N:`",
@@ -83,20 +83,20 @@ pub(super) static CURRENT: Dialect = Dialect {
     read: current::read,
 };
 
-impl Dialect {
+impl HashlineDialect {
     /// Returns the dialect with this header.
-    pub(super) fn of(header: Header) -> &'static Dialect {
+    pub(super) fn dialect_of(header: HeaderStyle) -> &'static HashlineDialect {
         match header {
-            Header::Pilcrow => &SEED,
-            Header::Brackets => &CURRENT,
+            HeaderStyle::Pilcrow => &SEED,
+            HeaderStyle::Brackets => &CURRENT,
         }
     }
 
     /// Returns the other dialect.
-    pub(super) fn other(&self) -> &'static Dialect {
+    pub(super) fn other_dialect(&self) -> &'static HashlineDialect {
         match self.header {
-            Header::Pilcrow => &CURRENT,
-            Header::Brackets => &SEED,
+            HeaderStyle::Pilcrow => &CURRENT,
+            HeaderStyle::Brackets => &SEED,
         }
     }
 
@@ -125,37 +125,37 @@ impl Dialect {
 
     /// Formats an operation in this dialect; `None` if it cannot express it.
     pub(super) fn write(&self, op: &OpLine) -> Option<String> {
-        let seed = self.header == Header::Pilcrow;
+        let seed = self.header == HeaderStyle::Pilcrow;
         let name = |register: &Option<Register>| {
             let name = register.as_ref().and_then(|register| register.0.as_deref());
             name.map_or_else(String::new, |name| format!(" @{name}"))
         };
-        let from = |line: usize| Named(line, op.words.from);
+        let from = |line: usize| LineRef(line, op.words.from);
         let (first, last) = op.ends();
         Some(match (&op.kind, op.place, seed) {
-            (Kind::Body, RowPlace::Lines { .. }, _) => self.replacing(first, last),
-            (Kind::Body, RowPlace::Block(line), true) => format!("replace block {}:", from(line)),
-            (Kind::Body, RowPlace::Block(line), false) => format!("PUT {}*:", from(line)),
-            (Kind::Body, RowPlace::Before(line), true) => format!("insert before {}:", from(line)),
-            (Kind::Body, RowPlace::Before(line), false) => format!("PUT <{}:", from(line)),
-            (Kind::Body, RowPlace::After(line), true) => format!("insert after {}:", from(line)),
-            (Kind::Body, RowPlace::After(line), false) => format!("PUT >{}:", from(line)),
-            (Kind::Body, RowPlace::AfterBlock(line), true) => format!("insert after block {}:", from(line)),
-            (Kind::Body, RowPlace::AfterBlock(line), false) => format!("PUT >{}*:", from(line)),
-            (Kind::Body, RowPlace::Head, true) => "insert head:".to_owned(),
-            (Kind::Body, RowPlace::Head, false) => "PUT <1:".to_owned(),
-            (Kind::Body, RowPlace::Tail, true) => "insert tail:".to_owned(),
-            (Kind::Body, RowPlace::Tail, false) => "PUT >$:".to_owned(),
-            (Kind::Take, RowPlace::Lines { .. }, true) if op.unnamed() => self.deleting(first, last),
-            (Kind::Take, RowPlace::Lines { .. }, false) => self.deleting(first, last) + &name(&op.keep),
-            (Kind::Take, RowPlace::Block(line), true) if op.unnamed() => format!("delete block {}", from(line)),
-            (Kind::Take, RowPlace::Block(line), false) => format!("CUT {}*{}", from(line), name(&op.keep)),
+            (OpKind::Body, LineTarget::Lines { .. }, _) => self.replacing(first, last),
+            (OpKind::Body, LineTarget::Block(line), true) => format!("replace block {}:", from(line)),
+            (OpKind::Body, LineTarget::Block(line), false) => format!("PUT {}*:", from(line)),
+            (OpKind::Body, LineTarget::Before(line), true) => format!("insert before {}:", from(line)),
+            (OpKind::Body, LineTarget::Before(line), false) => format!("PUT <{}:", from(line)),
+            (OpKind::Body, LineTarget::After(line), true) => format!("insert after {}:", from(line)),
+            (OpKind::Body, LineTarget::After(line), false) => format!("PUT >{}:", from(line)),
+            (OpKind::Body, LineTarget::AfterBlock(line), true) => format!("insert after block {}:", from(line)),
+            (OpKind::Body, LineTarget::AfterBlock(line), false) => format!("PUT >{}*:", from(line)),
+            (OpKind::Body, LineTarget::Head, true) => "insert head:".to_owned(),
+            (OpKind::Body, LineTarget::Head, false) => "PUT <1:".to_owned(),
+            (OpKind::Body, LineTarget::Tail, true) => "insert tail:".to_owned(),
+            (OpKind::Body, LineTarget::Tail, false) => "PUT >$:".to_owned(),
+            (OpKind::Take, LineTarget::Lines { .. }, true) if op.unnamed() => self.deleting(first, last),
+            (OpKind::Take, LineTarget::Lines { .. }, false) => self.deleting(first, last) + &name(&op.keep),
+            (OpKind::Take, LineTarget::Block(line), true) if op.unnamed() => format!("delete block {}", from(line)),
+            (OpKind::Take, LineTarget::Block(line), false) => format!("CUT {}*{}", from(line), name(&op.keep)),
             _ => return None,
         })
     }
 }
 
-impl Fault {
+impl OpLineError {
     /// Creates the error for line `at`.
     pub(super) fn error(self, at: usize, row: &str) -> Error {
         super::broken(at, &self.what, row).next(self.next)

@@ -2,21 +2,21 @@
 //! shows the whole corrected text, if it is certain and parses.
 
 use super::body::numbered;
-use super::dialect::{CURRENT, Dialect, SEED};
+use super::dialect::{CURRENT, HashlineDialect, SEED};
 use super::header;
-use super::machine::Reader;
+use super::parser::HashlineParser;
 use super::stray::is_unified;
-use super::token::{Kind, OpLine, Scan, trimmed};
+use super::token::{LineScanner, OpKind, OpLine, trimmed};
 use crate::error::Error;
 use crate::formats::stream;
-use crate::rows::RowPlace;
+use crate::line_edits::LineTarget;
 
 /// Bytes of a converted text that are shown.
-pub(super) const SHOWN: usize = 8000;
+pub(super) const CONVERTED_BYTES_MAX: usize = 8000;
 
 /// Adds the converted text to the error of a text that does not parse.
-pub(super) fn taught(text: &str, error: Error) -> Error {
-    match converted(text) {
+pub(super) fn with_conversion(text: &str, error: Error) -> Error {
+    match convert(text) {
         Some(text) => error
             .evidence(format!("Ready to send:\n{}", text.trim_end()))
             .next("If that is what was meant, send the text shown.")
@@ -26,12 +26,12 @@ pub(super) fn taught(text: &str, error: Error) -> Error {
 }
 
 /// Converts the text to the dialect of its headers, if all of it is understood.
-pub(in crate::formats) fn converted(text: &str) -> Option<String> {
+pub(in crate::formats) fn convert(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
-    let mut dialect: Option<&Dialect> = None;
+    let mut dialect: Option<&HashlineDialect> = None;
     let mut changed = false;
     let mut pasted = Vec::new();
-    let mut diff: Option<Diff> = None;
+    let mut diff: Option<ForeignDiff> = None;
     // Below a pasted row another row would insert a line, which was not requested.
     let mut lone = false;
     for line in text.lines() {
@@ -42,16 +42,16 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
             of.flush(it, &mut out);
             diff = None;
         }
-        if let Some((header, inner)) = header::look(line).filter(|(_, inner)| header::is_tagged(inner)) {
+        if let Some((header, inner)) = header::classify(line).filter(|(_, inner)| header::is_tagged(inner)) {
             // Older texts in brackets use verbs that fit the dialect of their header best.
             let named = header::read(inner)?;
-            let it = Dialect::of(header);
+            let it = HashlineDialect::dialect_of(header);
             (dialect, lone) = (Some(it), false);
             out.push_str(&it.headed(&named.path, named.tag?.to_string()));
             out.push('\n');
             continue;
         }
-        if let Some(begun) = dialect.and_then(|_| Diff::begun(line)) {
+        if let Some(begun) = dialect.and_then(|_| ForeignDiff::begun(line)) {
             (diff, changed) = (Some(begun), true);
             continue;
         }
@@ -73,12 +73,12 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
     if let (Some(mut diff), Some(it)) = (diff, dialect) {
         diff.flush(it, &mut out);
     }
-    let parses = || stream::read(Box::new(Reader::trial()), &out).is_ok();
+    let parses = || stream::parse_text(Box::new(HashlineParser::trial()), &out).is_ok();
     (changed && parses()).then_some(out)
 }
 
 /// A unified diff hunk below a hashline header: its numbers are assumed to refer to the version shown.
-struct Diff {
+struct ForeignDiff {
     /// The next line of the old side.
     next: usize,
     /// Lines of the old side removed right before it.
@@ -87,19 +87,19 @@ struct Diff {
     rows: String,
 }
 
-impl Diff {
+impl ForeignDiff {
     /// Parses its first line, `@@ -a,b +c,d @@`.
-    fn begun(line: &str) -> Option<Diff> {
+    fn begun(line: &str) -> Option<ForeignDiff> {
         let text = trimmed(line);
         let old = text.strip_prefix("@@ -").filter(|_| is_unified(text))?;
-        let mut scan = Scan::new(old);
+        let mut scan = LineScanner::new(old);
         // After line `a` if the old side is empty.
         let next = scan.number()? + usize::from(scan.rest.starts_with(",0"));
-        Some(Diff { next, gone: 0, rows: String::new() })
+        Some(ForeignDiff { next, gone: 0, rows: String::new() })
     }
 
     /// Adds a row; false for any other line.
-    fn takes(&mut self, line: &str, dialect: &Dialect, out: &mut String) -> bool {
+    fn takes(&mut self, line: &str, dialect: &HashlineDialect, out: &mut String) -> bool {
         match line.as_bytes().first() {
             Some(b'+') => {
                 self.rows.push_str(line);
@@ -121,7 +121,7 @@ impl Diff {
     }
 
     /// Writes the changes so far as one operation.
-    fn flush(&mut self, dialect: &Dialect, out: &mut String) {
+    fn flush(&mut self, dialect: &HashlineDialect, out: &mut String) {
         let rows = std::mem::take(&mut self.rows);
         let gone = std::mem::take(&mut self.gone);
         let (from, to) = (self.next.saturating_sub(gone), self.next.saturating_sub(1));
@@ -129,8 +129,8 @@ impl Diff {
             (false, true) => return,
             (true, false) => Some(dialect.replacing(from, to)),
             (true, true) => Some(dialect.deleting(from, to)),
-            (false, false) if to == 0 => dialect.write(&OpLine::new(Kind::Body, RowPlace::Head)),
-            (false, false) => dialect.write(&OpLine::new(Kind::Body, RowPlace::After(to))),
+            (false, false) if to == 0 => dialect.write(&OpLine::new(OpKind::Body, LineTarget::Head)),
+            (false, false) => dialect.write(&OpLine::new(OpKind::Body, LineTarget::After(to))),
         };
         out.push_str(&op.unwrap_or_default());
         out.push('\n');
@@ -141,11 +141,11 @@ impl Diff {
 /// Translates a line in another spelling to `dialect`; `None` for any other line.
 ///
 /// Errors: an ambiguous line.
-fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
+fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
     let verb_in = |case: fn(&str) -> String| (dialect.read)(&case(line)).and_then(Result::ok);
     let cased = || verb_in(str::to_ascii_lowercase).or_else(|| verb_in(str::to_ascii_uppercase));
-    let plain = |op: &OpLine| op.check.is_none() && op.inline.is_none() && op.words.is_none() && op.paste.is_none();
-    let other = (dialect.other().read)(line).and_then(Result::ok).or_else(|| older(line));
+    let plain = |op: &OpLine| op.check.is_none() && op.inline.is_none() && op.words.is_empty() && op.paste.is_none();
+    let other = (dialect.other_dialect().read)(line).and_then(Result::ok).or_else(|| older(line));
     let other = other.or_else(|| cased().filter(plain));
     if let Some(op) = other {
         return dialect.write(&op).map(Some).ok_or(());
@@ -173,26 +173,26 @@ pub(super) fn is_older(line: &str) -> bool {
 
 /// Parses `SWAP`, `DEL`, `INS.…` and the ranges of still older transcripts.
 fn older(line: &str) -> Option<OpLine> {
-    let mut scan = Scan::new(line);
-    let body = |place| Some(OpLine::new(Kind::Body, place));
+    let mut scan = LineScanner::new(line);
+    let body = |place| Some(OpLine::new(OpKind::Body, place));
     let place = if scan.eat("SWAP.BLK") {
-        body(RowPlace::Block(number(&mut scan)?))
+        body(LineTarget::Block(number(&mut scan)?))
     } else if scan.eat("DEL.BLK") {
-        Some(OpLine::new(Kind::Take, RowPlace::Block(number(&mut scan)?)))
+        Some(OpLine::new(OpKind::Take, LineTarget::Block(number(&mut scan)?)))
     } else if scan.eat("INS.BLK.POST") {
-        body(RowPlace::AfterBlock(number(&mut scan)?))
+        body(LineTarget::AfterBlock(number(&mut scan)?))
     } else if scan.eat("INS.PRE") {
-        body(RowPlace::Before(number(&mut scan)?))
+        body(LineTarget::Before(number(&mut scan)?))
     } else if scan.eat("INS.POST") {
-        body(RowPlace::After(number(&mut scan)?))
+        body(LineTarget::After(number(&mut scan)?))
     } else if scan.eat("INS.HEAD") {
-        body(RowPlace::Head)
+        body(LineTarget::Head)
     } else if scan.eat("INS.TAIL") {
-        body(RowPlace::Tail)
+        body(LineTarget::Tail)
     } else if scan.word("SWAP") {
         body(lines(&mut scan)?)
     } else if scan.word("DEL") {
-        Some(OpLine::new(Kind::Take, lines(&mut scan)?))
+        Some(OpLine::new(OpKind::Take, lines(&mut scan)?))
     } else if scan.eat("@@") {
         scan.blanks();
         let place = lines(&mut scan)?;
@@ -207,13 +207,13 @@ fn older(line: &str) -> Option<OpLine> {
     place.filter(|_| trimmed(scan.rest).is_empty())
 }
 
-fn number(scan: &mut Scan<'_>) -> Option<usize> {
+fn number(scan: &mut LineScanner<'_>) -> Option<usize> {
     scan.blanks();
     scan.number()
 }
 
-fn lines(scan: &mut Scan<'_>) -> Option<RowPlace> {
+fn lines(scan: &mut LineScanner<'_>) -> Option<LineTarget> {
     let dialect = if scan.rest.contains(SEED.between) { &SEED } else { &CURRENT };
     let range = scan.range(dialect).filter(|range| range.from > 0 && range.from <= range.to && !range.open)?;
-    Some(RowPlace::Lines { from: range.from, to: range.to })
+    Some(LineTarget::Lines { from: range.from, to: range.to })
 }

@@ -1,66 +1,66 @@
 //! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
 
 use super::token::trimmed;
-use crate::content::{Handle, Header, ShortTag, Tag};
+use crate::content::{Handle, HeaderStyle, ShortTag, Tag};
 use core::fmt;
 
 /// A parsed header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct SectionHeader {
     pub(super) path: String,
-    pub(super) tag: Option<NamedTag>,
+    pub(super) tag: Option<HeaderTag>,
 }
 
 /// The tag of a header: the four digits that hashline prints, or the eight of other replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NamedTag {
+pub(super) enum HeaderTag {
     Short(ShortTag),
     Full(Tag),
 }
 
-impl NamedTag {
-    fn parse(digits: &str) -> Option<NamedTag> {
-        let full = || digits.parse().ok().filter(|_| digits.len() == 8).map(NamedTag::Full);
-        ShortTag::parse(digits).map(NamedTag::Short).or_else(full)
+impl HeaderTag {
+    fn parse(digits: &str) -> Option<HeaderTag> {
+        let full = || digits.parse().ok().filter(|_| digits.len() == 8).map(HeaderTag::Full);
+        ShortTag::parse(digits).map(HeaderTag::Short).or_else(full)
     }
 
     /// Returns the version handle of a section with this header.
-    pub(super) fn handle(self, header: Header) -> Handle {
+    pub(super) fn handle(self, header: HeaderStyle) -> Handle {
         match self {
-            NamedTag::Short(tag) => Handle::Lines(header, tag),
-            NamedTag::Full(tag) => Handle::Headed(header, tag),
+            HeaderTag::Short(tag) => Handle::Lines(header, tag),
+            HeaderTag::Full(tag) => Handle::Headed(header, tag),
         }
     }
 }
 
-impl fmt::Display for NamedTag {
+impl fmt::Display for HeaderTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NamedTag::Short(tag) => tag.fmt(f),
-            NamedTag::Full(tag) => tag.fmt(f),
+            HeaderTag::Short(tag) => tag.fmt(f),
+            HeaderTag::Full(tag) => tag.fmt(f),
         }
     }
 }
 
 /// Returns kind and content of a line that looks like a header. Words of a patch may precede the sign of a complete
 /// header.
-pub(super) fn look(line: &str) -> Option<(Header, &str)> {
+pub(super) fn classify(line: &str) -> Option<(HeaderStyle, &str)> {
     let noisy = line.starts_with(|first: char| matches!(first.to_ascii_lowercase(), '*' | 'u' | 'a' | 'd' | 'm'));
     if !noisy {
         return plain(line);
     }
     let (header, inner) = plain(trimmed(without_noise(trimmed(line))))?;
-    let sure = is_tagged(inner) && (header == Header::Pilcrow || line.starts_with('*'));
+    let sure = is_tagged(inner) && (header == HeaderStyle::Pilcrow || line.starts_with('*'));
     sure.then_some((header, inner))
 }
 
 /// Parses the header of a line that begins with its sign.
-fn plain(line: &str) -> Option<(Header, &str)> {
+fn plain(line: &str) -> Option<(HeaderStyle, &str)> {
     if let Some(inner) = line.strip_prefix('¶') {
-        return Some((Header::Pilcrow, trimmed(inner)));
+        return Some((HeaderStyle::Pilcrow, trimmed(inner)));
     }
     let inner = trimmed(line.strip_prefix('[')?).strip_suffix(']')?;
-    (!is_notice(line)).then(|| (Header::Brackets, trimmed(inner)))
+    (!is_notice(line)).then(|| (HeaderStyle::Brackets, trimmed(inner)))
 }
 
 /// True for notices that `read` prints below lines and that are not part of a file.
@@ -69,19 +69,19 @@ pub(super) fn is_notice(line: &str) -> bool {
 }
 
 /// Parses the content of a header; `None` if it cannot be one.
-pub(super) fn read(inner: &str) -> Option<Named> {
+pub(super) fn read(inner: &str) -> Option<SectionHeader> {
     let inner = trimmed(without_noise(inner));
     let (path, tag) = match inner.rsplit_once('#') {
-        Some((path, digits)) => (path, Some(NamedTag::parse(digits.trim_end_matches(['"', '\'']))?)),
+        Some((path, digits)) => (path, Some(HeaderTag::parse(digits.trim_end_matches(['"', '\'']))?)),
         None => (inner, None),
     };
     let path = trimmed(path.trim_matches(['"', '\'']));
-    (!path.is_empty()).then(|| Named { path: path.to_owned(), tag })
+    (!path.is_empty()).then(|| SectionHeader { path: path.to_owned(), tag })
 }
 
 /// True for header content with a tag.
 pub(super) fn is_tagged(inner: &str) -> bool {
-    inner.rsplit_once('#').is_some_and(|(path, digits)| !trimmed(path).is_empty() && NamedTag::parse(digits).is_some())
+    inner.rsplit_once('#').is_some_and(|(path, digits)| !trimmed(path).is_empty() && HeaderTag::parse(digits).is_some())
 }
 
 /// True for header content that looks like the path of a file.

@@ -5,12 +5,12 @@
 //! refused with the text to send instead.
 
 mod body;
-mod claims;
 mod current;
+mod detect;
 mod dialect;
 mod foreign;
 mod header;
-mod machine;
+mod parser;
 mod section;
 mod seed;
 mod stray;
@@ -18,59 +18,61 @@ mod stray;
 mod tests;
 mod token;
 
-use super::stream::{self, Machine, Manner};
-use super::{Format, Input, Spec};
+use super::stream::{self, LineParser, ParseOptions};
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
-use crate::content::Header;
+use crate::content::HeaderStyle;
 use crate::error::{Error, Result};
 use crate::op::Request;
-use dialect::Dialect;
-use machine::Reader;
+use dialect::HashlineDialect;
+use parser::HashlineParser;
 use std::ops::Range;
 
 /// The format with the instructions for one dialect; it parses both.
-pub struct Hashline(Header);
+pub struct Hashline(HeaderStyle);
 
 impl Hashline {
     /// `¶PATH#TAG` and verbs.
-    pub const SEED: Hashline = Hashline(Header::Pilcrow);
+    pub const SEED: Hashline = Hashline(HeaderStyle::Pilcrow);
     /// `[PATH#TAG]`, `PUT` and `CUT`.
-    pub const CURRENT: Hashline = Hashline(Header::Brackets);
+    pub const CURRENT: Hashline = Hashline(HeaderStyle::Brackets);
 }
 
 /// True for a line that can only be a header of this format: at the left margin, with a tag.
 pub(super) fn opens(line: &str) -> bool {
-    header::look(line).is_some_and(|(_, inner)| header::is_tagged(inner))
+    header::classify(line).is_some_and(|(_, inner)| header::is_tagged(inner))
 }
 
 /// True for an operation with a body at the left margin.
 pub(super) fn begins(line: &str) -> bool {
-    let read = |dialect: &Dialect| (dialect.read)(line).is_some_and(|op| op.is_ok_and(|op| op.colon));
+    let read = |dialect: &HashlineDialect| (dialect.read)(line).is_some_and(|op| op.is_ok_and(|op| op.colon));
     let sure = line.starts_with(|first: char| first.is_ascii_alphabetic()) && line.trim_end().ends_with(':');
-    sure && [Header::Pilcrow, Header::Brackets].into_iter().any(|header| read(Dialect::of(header)))
+    sure && [HeaderStyle::Pilcrow, HeaderStyle::Brackets]
+        .into_iter()
+        .any(|header| read(HashlineDialect::dialect_of(header)))
 }
 
-pub(super) use foreign::converted;
+pub(super) use foreign::convert;
 
 /// True for a path that headers of both kinds can contain unambiguously.
 pub fn is_name(path: &str) -> bool {
     let tag = crate::content::ShortTag::of("");
-    [Header::Pilcrow, Header::Brackets].into_iter().all(|header| {
+    [HeaderStyle::Pilcrow, HeaderStyle::Brackets].into_iter().all(|header| {
         let line = header.line(path, tag);
-        let read = (!path.contains(['\n', '\r'])).then(|| header::look(&line)).flatten();
+        let read = (!path.contains(['\n', '\r'])).then(|| header::classify(&line)).flatten();
         read.is_some_and(|(found, inner)| found == header && header::read(inner).is_some_and(|it| it.path == path))
     })
 }
 
 /// Creates the error for a line of the input.
 fn broken(at: usize, what: &str, row: &str) -> Error {
-    let row = crate::marks::clipped(row);
+    let row = crate::line_format::clip(row);
     Error::new(Code::EditUnparsable, format!("line {at}: {what}"))
         .evidence(format!("Line {at} of the input: {row}"))
         .fact("line", at)
 }
 
-static SEED_SPEC: Spec = Spec {
+static SEED_SPEC: FormatSpec = FormatSpec {
     name: "hashline",
     summary: "hunks by line number against a tagged version (¶path#TAG, replace/delete/insert)",
     prompt: SEED_PROMPT,
@@ -80,7 +82,7 @@ static SEED_SPEC: Spec = Spec {
     grammar: Some(SEED_GRAMMAR),
 };
 
-static CURRENT_SPEC: Spec = Spec {
+static CURRENT_SPEC: FormatSpec = FormatSpec {
     name: "hashline_put",
     summary: "hunks by line number against a tagged version ([path#TAG], PUT/CUT/MV/REM)",
     prompt: CURRENT_PROMPT,
@@ -91,34 +93,34 @@ static CURRENT_SPEC: Spec = Spec {
 };
 
 impl Format for Hashline {
-    fn spec(&self) -> &'static Spec {
+    fn spec(&self) -> &'static FormatSpec {
         match self.0 {
-            Header::Pilcrow => &SEED_SPEC,
-            Header::Brackets => &CURRENT_SPEC,
+            HeaderStyle::Pilcrow => &SEED_SPEC,
+            HeaderStyle::Brackets => &CURRENT_SPEC,
         }
     }
 
-    fn claims(&self, text: &str) -> Vec<Range<usize>> {
-        claims::claims(text, Dialect::of(self.0))
+    fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
+        detect::detect_ranges(text, HashlineDialect::dialect_of(self.0))
     }
 
-    fn begins(&self, line: &str) -> bool {
-        let dialect = Dialect::of(self.0);
-        let header = header::look(line).is_some_and(|(header, inner)| header == self.0 && !inner.is_empty());
+    fn is_first_line(&self, line: &str) -> bool {
+        let dialect = HashlineDialect::dialect_of(self.0);
+        let header = header::classify(line).is_some_and(|(header, inner)| header == self.0 && !inner.is_empty());
         header || (dialect.read)(line).is_some() || stray::begins_like_an_operation(line)
     }
 
-    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
-        Some(Box::new(Reader::new(manner)))
+    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(HashlineParser::new(manner)))
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Input::Text(text) = input else {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let FormatInput::Text(text) = input else {
             return Err(
                 Error::new(Code::CallInvalid, "Hashline edits are text, not JSON.").next("Send them as one text.")
             );
         };
-        stream::read(Box::new(Reader::new(&Manner::default())), &text)
+        stream::parse_text(Box::new(HashlineParser::new(&ParseOptions::default())), &text)
     }
 }
 

@@ -1,35 +1,40 @@
 //! Sections: the edits of one file, and the conversion of sections to a request.
 
-use super::body::{Open, Settled};
+use super::body::{BodyMeaning, OpenOp};
 use super::broken;
-use super::dialect::{CURRENT, Dialect, SEED};
-use super::header::NamedTag;
-use super::token::Kind;
+use super::dialect::{CURRENT, HashlineDialect, SEED};
+use super::header::HeaderTag;
+use super::token::OpKind;
 use crate::code::Code;
 use crate::content::Handle;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Locator, Op, Order, Request};
-use crate::rows::{self, Rows};
+use crate::line_edits::{self, LineEdit};
+use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
 use std::collections::HashMap;
 
 /// The edits of one file.
-pub(super) struct Section {
-    pub(super) dialect: &'static Dialect,
+pub(super) struct HashlineSection {
+    pub(super) dialect_row: &'static HashlineDialect,
     pub(super) path: String,
-    pub(super) tag: Option<NamedTag>,
+    pub(super) tag: Option<HeaderTag>,
     /// 1-based line of its header.
     at: usize,
     ops: Vec<Op>,
     /// The action on the file itself, with its line.
-    file: Option<(Kind, usize)>,
+    file: Option<(OpKind, usize)>,
     notes: Vec<&'static str>,
     /// The first comment before the first operation.
     pub(super) comment: Option<(usize, String)>,
 }
 
-impl Section {
-    pub(super) fn new(dialect: &'static Dialect, path: String, tag: Option<NamedTag>, at: usize) -> Section {
-        Section { dialect, path, tag, at, ops: Vec::new(), file: None, notes: Vec::new(), comment: None }
+impl HashlineSection {
+    pub(super) fn new(
+        dialect_row: &'static HashlineDialect,
+        path: String,
+        tag: Option<HeaderTag>,
+        at: usize,
+    ) -> HashlineSection {
+        HashlineSection { dialect_row, path, tag, at, ops: Vec::new(), file: None, notes: Vec::new(), comment: None }
     }
 
     /// True as long as there is no operation.
@@ -40,15 +45,15 @@ impl Section {
     /// Adds a completed operation.
     ///
     /// Errors: contradictory operations on the file.
-    pub(super) fn take(&mut self, open: Open, settled: Settled) -> Result<()> {
+    pub(super) fn take(&mut self, open: OpenOp, settled: BodyMeaning) -> Result<()> {
         for note in settled.notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
         }
-        let Open { op, said, at, .. } = open;
-        if let Kind::Remove | Kind::Move(_) = op.kind {
-            let alone = op.kind != Kind::Remove || self.ops.is_empty();
+        let OpenOp { op, said, at, .. } = open;
+        if let OpKind::Remove | OpKind::Move(_) = op.kind {
+            let alone = op.kind != OpKind::Remove || self.ops.is_empty();
             if !alone || self.file.is_some() {
                 return Err(with_file(at, &said));
             }
@@ -58,29 +63,29 @@ impl Section {
         if self.file.is_some() {
             return Err(with_file(at, &said));
         }
-        let rows = Rows {
-            place: op.place,
-            words: op.words,
+        let rows = LineEdit {
+            target: op.place,
+            anchors: op.words,
             check: op.check,
             old: settled.old,
-            keep: op.keep,
+            cut_to: op.keep,
             paste: op.paste,
-            said,
-            said_at: at,
+            source_text: said,
+            source_line: at,
         };
-        self.ops.push(Op { at: Locator::Rows(Box::new(rows)), text: settled.text });
+        self.ops.push(Op { at: Locator::Lines(Box::new(rows)), text: settled.text });
         Ok(())
     }
 
     /// Returns the last operation, unless it is about the file itself, with the version it refers to.
     pub(super) fn last_op(&self) -> Option<(&Op, Option<Handle>)> {
-        let base = self.tag.map(|tag| tag.handle(self.dialect.header));
+        let base = self.tag.map(|tag| tag.handle(self.dialect_row.header));
         self.ops.last().filter(|_| self.file.is_none()).map(|op| (op, base))
     }
 
     fn uses_registers(&self) -> bool {
         let named = |op: &Op| match &op.at {
-            Locator::Rows(rows) => rows.paste.is_some() || rows.keep.as_ref().is_some_and(|it| it.0.is_some()),
+            Locator::Lines(rows) => rows.paste.is_some() || rows.cut_to.as_ref().is_some_and(|it| it.0.is_some()),
             _ => false,
         };
         self.ops.iter().any(named)
@@ -117,10 +122,10 @@ pub(super) fn no_header(line: &str, at: usize) -> Error {
 /// Converts all sections to a request; those of one path are joined at the position of the first one.
 ///
 /// Errors: no section, different tags, no tag, registers used across joined sections.
-pub(super) fn request(sections: Vec<Section>, mut notes: Vec<String>) -> Result<Request> {
-    let mut merged: Vec<Section> = Vec::with_capacity(sections.len());
+pub(super) fn request(sections: Vec<HashlineSection>, mut notes: Vec<String>) -> Result<Request> {
+    let mut merged: Vec<HashlineSection> = Vec::with_capacity(sections.len());
     let mut known: HashMap<String, usize> = HashMap::new();
-    let registers = sections.iter().any(Section::uses_registers);
+    let registers = sections.iter().any(HashlineSection::uses_registers);
     for section in sections {
         if section.is_untouched() {
             return Err(idle(&section));
@@ -154,15 +159,15 @@ pub(super) fn request(sections: Vec<Section>, mut notes: Vec<String>) -> Result<
 }
 
 /// Creates the error for a header without operations.
-fn idle(section: &Section) -> Error {
-    let said = section.dialect.headed(&section.path, section.tag.map_or_else(String::new, |tag| tag.to_string()));
+fn idle(section: &HashlineSection) -> Error {
+    let said = section.dialect_row.headed(&section.path, section.tag.map_or_else(String::new, |tag| tag.to_string()));
     let what = format!("the section of {} has no operation.", section.path);
     broken(section.at, &what, &said)
-        .next(format!("Write an operation below its header, or leave the header out. {}", section.dialect.shape()))
+        .next(format!("Write an operation below its header, or leave the header out. {}", section.dialect_row.shape()))
 }
 
-fn merge(first: &mut Section, section: Section) -> Result<()> {
-    let said = |section: &Section| section.dialect.headed(&section.path, "…");
+fn merge(first: &mut HashlineSection, section: HashlineSection) -> Result<()> {
+    let said = |section: &HashlineSection| section.dialect_row.headed(&section.path, "…");
     match (first.tag, section.tag) {
         (Some(a), Some(b)) if a != b => {
             let what = format!(
@@ -175,7 +180,7 @@ fn merge(first: &mut Section, section: Section) -> Result<()> {
         (None, tag) => first.tag = tag,
         _ => {}
     }
-    if let Some((_, at)) = first.file.as_ref().or(section.file.as_ref().filter(|(kind, _)| *kind == Kind::Remove)) {
+    if let Some((_, at)) = first.file.as_ref().or(section.file.as_ref().filter(|(kind, _)| *kind == OpKind::Remove)) {
         return Err(with_file(*at, &said(&section)));
     }
     first.ops.extend(section.ops);
@@ -184,16 +189,16 @@ fn merge(first: &mut Section, section: Section) -> Result<()> {
     Ok(())
 }
 
-fn interleaved(section: &Section) -> Error {
+fn interleaved(section: &HashlineSection) -> Error {
     let what = format!("sections of {} stand apart, so the order of `CUT` and `PUT` is not clear.", section.path);
     broken(section.at, &what, &section.path).next("Put all hunks of a file under one header.")
 }
 
-fn asked(section: Section) -> Result<FileRequest> {
-    let Section { dialect, path, tag, ops, file, .. } = section;
+fn asked(section: HashlineSection) -> Result<FileRequest> {
+    let HashlineSection { dialect_row: dialect, path, tag, ops, file, .. } = section;
     // Anchors name their lines in any version.
-    if tag.is_none() && rows::are_by_word(&ops) && file.is_none() {
-        return Ok(FileRequest::new(path, Ask::Edit { ops, order: Order::Together }));
+    if tag.is_none() && line_edits::are_all_by_anchor(&ops) && file.is_none() {
+        return Ok(FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::Together }));
     }
     let Some(tag) = tag else {
         let what = format!(
@@ -204,9 +209,9 @@ fn asked(section: Section) -> Result<FileRequest> {
         return Err(Error::new(Code::EditUnparsable, what).next(hint).fact("path", path));
     };
     let ask = match file {
-        None => Ask::Edit { ops, order: Order::Together },
-        Some((Kind::Move(to), _)) => Ask::Move { to, ops },
-        Some(_) => Ask::Delete { text: None },
+        None => FileAction::Edit { ops, order: OpOrder::Together },
+        Some((OpKind::Move(to), _)) => FileAction::Move { to, ops },
+        Some(_) => FileAction::Delete { text: None },
     };
     let base = Some(tag.handle(dialect.header));
     Ok(FileRequest { base, ..FileRequest::new(path, ask) })

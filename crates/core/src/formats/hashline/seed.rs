@@ -1,69 +1,73 @@
 //! Operations of the seed dialect: `replace`, `delete`, `insert`.
 
-use super::dialect::{Fault, SEED};
-use super::token::{COLON, Kind, OpLine, Range, SEPARATOR, Scan, misplaced, unknown_word};
-use crate::rows::{Ends, RowPlace};
+use super::dialect::{OpLineError, SEED};
+use super::token::{COLON_NOTE, LineNumberRange, LineScanner, OpKind, OpLine, SEPARATOR_NOTE, misplaced, unknown_word};
+use crate::line_edits::{AnchorRange, LineTarget};
 
 /// Parses an operation; `None` for any other line.
-pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
-    let mut scan = Scan::new(line);
+pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
+    let mut scan = LineScanner::new(line);
     if scan.word("replace") {
         let (place, words, range) = block_or_range(&mut scan)?;
-        return body(scan, OpLine::new(Kind::Body, place).named(words), range);
+        return body(scan, OpLine::new(OpKind::Body, place).named(words), range);
     }
     if scan.word("delete") {
         let (place, words, range) = block_or_range(&mut scan)?;
-        let mut op = OpLine::new(Kind::Take, place).named(words);
+        let mut op = OpLine::new(OpKind::Take, place).named(words);
         if !scan.tail(&mut op) || op.inline.is_some() {
             return None;
         }
-        op.lenient = if op.colon { Some(COLON_ON_DELETE) } else { op.lenient };
+        op.lenient = if op.colon { Some(COLON_ON_DELETE_NOTE) } else { op.lenient };
         return Some(checked(op, range));
     }
     if !scan.word("insert") {
         return None;
     }
-    let mut op = OpLine::new(Kind::Body, RowPlace::Head);
+    let mut op = OpLine::new(OpKind::Body, LineTarget::Head);
     // `insert head:` has no blank after the word.
     if scan.eat("head") {
-        op.place = RowPlace::Head;
+        op.place = LineTarget::Head;
     } else if scan.eat("tail") {
-        op.place = RowPlace::Tail;
+        op.place = LineTarget::Tail;
     } else if scan.word("before") {
         let (line, word) = scan.line()?;
-        (op.place, op.words.from) = (RowPlace::Before(line), word);
+        (op.place, op.words.from) = (LineTarget::Before(line), word);
     } else if scan.word("after") {
         let block = scan.word("block");
         let (line, word) = scan.line()?;
-        (op.place, op.words.from) = (if block { RowPlace::AfterBlock(line) } else { RowPlace::After(line) }, word);
+        (op.place, op.words.from) = (if block { LineTarget::AfterBlock(line) } else { LineTarget::After(line) }, word);
     } else {
         return None;
     }
     body(scan, op, None)
 }
 
-const COLON_ON_DELETE: &str = "A `:` behind `delete` was ignored; it has no body.";
+const COLON_ON_DELETE_NOTE: &str = "A `:` behind `delete` was ignored; it has no body.";
 
-fn block_or_range(scan: &mut Scan<'_>) -> Option<(RowPlace, Ends, Option<Range>)> {
+fn block_or_range(scan: &mut LineScanner<'_>) -> Option<(LineTarget, AnchorRange, Option<LineNumberRange>)> {
     if scan.word("block") {
         let (line, word) = scan.line()?;
-        return Some((RowPlace::Block(line), Ends { from: word, to: None }, None));
+        return Some((LineTarget::Block(line), AnchorRange { from: word, to: None }, None));
     }
     let range = scan.range(&SEED)?;
-    Some((RowPlace::Lines { from: range.from, to: range.to }, range.words, Some(range)))
+    Some((LineTarget::Lines { from: range.from, to: range.to }, range.words, Some(range)))
 }
 
-fn body(mut scan: Scan<'_>, mut op: OpLine, range: Option<Range>) -> Option<Result<OpLine, Fault>> {
+fn body(
+    mut scan: LineScanner<'_>,
+    mut op: OpLine,
+    range: Option<LineNumberRange>,
+) -> Option<Result<OpLine, OpLineError>> {
     if !scan.tail(&mut op) {
         return None;
     }
     if !op.colon {
-        op.lenient = Some(COLON);
+        op.lenient = Some(COLON_NOTE);
     }
     Some(checked(op, range))
 }
 
-fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
+fn checked(mut op: OpLine, range: Option<LineNumberRange>) -> Result<OpLine, OpLineError> {
     if let Some(fault) = unknown_word(&op) {
         return Err(fault);
     }
@@ -72,7 +76,7 @@ fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
         return Err(fault);
     }
     if !range.strict {
-        op.lenient = op.lenient.or(Some(SEPARATOR));
+        op.lenient = op.lenient.or(Some(SEPARATOR_NOTE));
     }
     Ok(op)
 }

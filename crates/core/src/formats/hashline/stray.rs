@@ -1,12 +1,12 @@
 //! Rows that are wrong anywhere: marks of other formats, numbers without a verb, notices of `read`.
 
-use super::dialect::Dialect;
-use super::token::{Scan, trimmed};
+use super::dialect::HashlineDialect;
+use super::token::{LineScanner, trimmed};
 use super::{broken, header};
 use crate::error::Error;
 
 /// Returns the error for a bare row that belongs to another format; `None` for any other row.
-pub(super) fn foreign(dialect: &Dialect, row: &str, at: usize) -> Option<Error> {
+pub(super) fn foreign(dialect: &HashlineDialect, row: &str, at: usize) -> Option<Error> {
     let text = trimmed(row);
     if text.starts_with("@@") {
         return Some(bracketed(dialect, text, at));
@@ -23,7 +23,7 @@ pub(super) fn foreign(dialect: &Dialect, row: &str, at: usize) -> Option<Error> 
                 .next("Send the text as an apply_patch patch instead, or write the lines as hashline."),
         );
     }
-    let mut scan = Scan::new(text);
+    let mut scan = LineScanner::new(text);
     let range = scan.range(dialect).filter(|range| scan.at_end() && range.from > 0 && range.to > 0)?;
     let single = text.bytes().all(|byte| byte.is_ascii_digit());
     let what = if single {
@@ -42,7 +42,7 @@ pub(super) fn foreign(dialect: &Dialect, row: &str, at: usize) -> Option<Error> 
     Some(broken(at, &what, row).next(format!("If it is a line of the body, write `+{text}`.")))
 }
 
-fn bracketed(dialect: &Dialect, text: &str, at: usize) -> Error {
+fn bracketed(dialect: &HashlineDialect, text: &str, at: usize) -> Error {
     let what = if is_unified(text) {
         format!("unified-diff hunk header (`@@ -N,M +N,M @@`) is not valid in hashline. Use {}.", dialect.ops)
     } else {
@@ -97,7 +97,7 @@ fn short(text: &str) -> String {
 }
 
 /// Creates the error for a row without an open operation.
-pub(super) fn orphan(dialect: &Dialect, row: &str, at: usize) -> Error {
+pub(super) fn orphan(dialect: &HashlineDialect, row: &str, at: usize) -> Error {
     let what = format!(
         "payload line has no preceding hunk header. Use {} above the body. Got {:?}.",
         dialect.above,
@@ -113,7 +113,7 @@ pub(super) fn begins_like_an_operation(text: &str) -> bool {
 }
 
 /// Suggests a correction for a line that is nearly an operation.
-fn hint(dialect: &Dialect, text: &str) -> Option<String> {
+fn hint(dialect: &HashlineDialect, text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     if lower != text && matches!((dialect.read)(&lower), Some(Ok(_))) {
         return Some(format!("Verbs are written in lower case: `{lower}`."));

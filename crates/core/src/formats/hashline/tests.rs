@@ -1,34 +1,34 @@
 use super::Hashline;
-use crate::formats::recognise;
-use crate::formats::stream::{self, Event, Manner};
-use crate::formats::{Format, Input};
-use crate::op::{Ask, FileRequest, LineKind, Op, Request};
-use crate::rows::{self, Ends, Register, RowPlace};
-use crate::{Error, Handle, Header, ShortTag};
+use crate::formats::detect;
+use crate::formats::stream::{self, ParseOptions, StreamEvent};
+use crate::formats::{Format, FormatInput};
+use crate::line_edits::{self, AnchorRange, LineTarget, Register};
+use crate::op::{FileAction, FileRequest, HunkLineKind, Op, Request};
+use crate::{Error, Handle, HeaderStyle, ShortTag};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Result<Request, Error> {
-    Hashline::SEED.parse(Input::Text(text.to_owned()))
+    Hashline::SEED.parse(FormatInput::Text(text.to_owned()))
 }
 
 /// Parses operations on a single file.
 fn read(text: &str) -> Vec<Op> {
     let mut request = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let Some(FileRequest { ask: Ask::Edit { ops, .. }, .. }) = request.files.pop() else { panic!("{text}") };
+    let Some(FileRequest { action: FileAction::Edit { ops, .. }, .. }) = request.files.pop() else { panic!("{text}") };
     ops
 }
 
 /// Returns their lines and texts.
-fn ops(text: &str) -> Vec<(RowPlace, String)> {
-    read(text).into_iter().map(|op| (rows::of(&op).unwrap().place, op.text)).collect()
+fn ops(text: &str) -> Vec<(LineTarget, String)> {
+    read(text).into_iter().map(|op| (line_edits::of(&op).unwrap().target, op.text)).collect()
 }
 
 fn refused(text: &str) -> Error {
     parse(text).map_or_else(|error| error, |request| panic!("{text}: {request:?}"))
 }
 
-fn lines(from: usize, to: usize, text: &str) -> (RowPlace, String) {
-    (RowPlace::Lines { from, to }, text.to_owned())
+fn lines(from: usize, to: usize, text: &str) -> (LineTarget, String) {
+    (LineTarget::Lines { from, to }, text.to_owned())
 }
 
 #[test]
@@ -39,15 +39,15 @@ fn every_operation_of_both_dialects() {
     let wanted = [
         lines(2, 3, "x\n\n"),
         lines(9, 9, ""),
-        body(RowPlace::Before(4), "b\n"),
-        body(RowPlace::After(5), "a\n"),
-        body(RowPlace::Head, "h\n"),
-        body(RowPlace::Tail, "t\n"),
-        body(RowPlace::Block(7), "y\n"),
-        body(RowPlace::Block(8), ""),
-        body(RowPlace::AfterBlock(6), "z\n"),
+        body(LineTarget::Before(4), "b\n"),
+        body(LineTarget::After(5), "a\n"),
+        body(LineTarget::Head, "h\n"),
+        body(LineTarget::Tail, "t\n"),
+        body(LineTarget::Block(7), "y\n"),
+        body(LineTarget::Block(8), ""),
+        body(LineTarget::AfterBlock(6), "z\n"),
     ];
-    for (text, header) in [(seed, Header::Pilcrow), (current, Header::Brackets)] {
+    for (text, header) in [(seed, HeaderStyle::Pilcrow), (current, HeaderStyle::Brackets)] {
         assert_eq!(ops(text), wanted);
         let request = parse(text).unwrap();
         assert_eq!(request.files[0].base, Some(Handle::Lines(header, ShortTag::parse("1A2B").unwrap())));
@@ -143,8 +143,8 @@ fn bodies() {
     assert_eq!(body("+2:a"), "2:a\n");
     assert_eq!(body("+*** End of File\n*** End of File"), "*** End of File\n");
     let request = parse("¶a#1A2B\nreplace 2..3:\n-old\n+new\n").unwrap();
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
-    assert_eq!((&*ops[0].text, &*rows::of(&ops[0]).unwrap().old), ("new\n", &["old".to_owned()][..]));
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };
+    assert_eq!((&*ops[0].text, &*line_edits::of(&ops[0]).unwrap().old), ("new\n", &["old".to_owned()][..]));
     for (rows, part) in [
         ("-old", "`-` rows are not valid"),
         ("- a\n+b", "`-` rows are not valid"),
@@ -213,7 +213,7 @@ fn rows_that_look_like_headers() {
         assert!(refused(text).message().contains(part), "{text}: {}", refused(text));
     }
     let full = parse("¶a#1A2B3C4D\ndelete 1\n").unwrap();
-    assert_eq!(full.files[0].base, Some(Handle::Headed(Header::Pilcrow, "1A2B3C4D".parse().unwrap())));
+    assert_eq!(full.files[0].base, Some(Handle::Headed(HeaderStyle::Pilcrow, "1A2B3C4D".parse().unwrap())));
     assert!(refused("¶a#1A2B3\ndelete 1\n").message().contains("Input header must be"));
 }
 
@@ -229,8 +229,8 @@ fn sections_of_one_path_are_one_and_brackets_inside_are_text() {
     assert_eq!(ops("[a.toml#1A2B]\nPUT 1.=1:\n+[b#1A2C]\n"), [lines(1, 1, "[b#1A2C]\n")]);
     assert!(refused("[a.ts#1A2B]\nPUT 1.=1:\n+x\n[src/b.ts]\nPUT 2.=2:\n+y\n").message().contains("without its tag"));
     let two = parse("[a#1A2B]\nCUT 1\n[b#1A2C]\nREM\n[c#1A2C]\nCUT 2\nMV 'd e'\n").unwrap();
-    assert_eq!(two.files[1].ask, Ask::Delete { text: None });
-    assert!(matches!(&two.files[2].ask, Ask::Move { to, ops } if to == "d e" && ops.len() == 1));
+    assert_eq!(two.files[1].action, FileAction::Delete { text: None });
+    assert!(matches!(&two.files[2].action, FileAction::Move { to, ops } if to == "d e" && ops.len() == 1));
     for text in
         ["[a#1A2B]\nREM\nCUT 1\n", "[a#1A2B]\nCUT 1\nREM\n", "[a#1A2B]\nMV b\nCUT 1\n", "[a#1A2B]\nMV b\nMV c\n"]
     {
@@ -242,11 +242,11 @@ fn sections_of_one_path_are_one_and_brackets_inside_are_text() {
 #[test]
 fn registers_are_named_or_of_the_call() {
     let request = parse("[a#1A2B]\nCUT 1.=2 @moved\nCUT 5\nPUT >9 @moved\nPUT <7\n").unwrap();
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
-    let of = |at: usize| rows::of(&ops[at]).unwrap();
-    assert_eq!(of(0).keep, Some(Register(Some("moved".to_owned()))));
-    assert_eq!((&of(1).keep, &of(3).paste), (&Some(Register(None)), &Some(Register(None))));
-    assert_eq!((of(2).paste.clone(), of(2).place), (Some(Register(Some("moved".to_owned()))), RowPlace::After(9)));
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };
+    let of = |at: usize| line_edits::of(&ops[at]).unwrap();
+    assert_eq!(of(0).cut_to, Some(Register(Some("moved".to_owned()))));
+    assert_eq!((&of(1).cut_to, &of(3).paste), (&Some(Register(None)), &Some(Register(None))));
+    assert_eq!((of(2).paste.clone(), of(2).target), (Some(Register(Some("moved".to_owned()))), LineTarget::After(9)));
     assert!(refused("[a#1A2B]\nPUT >9 @r:\n").message().contains("never takes `:`"));
     assert!(refused(&format!("[a#1A2B]\nCUT 9 @{}\n", "x".repeat(65))).message().contains("1 to 64"));
 }
@@ -266,29 +266,29 @@ fn it_is_recognised_with_what_is_around_it() {
         ("¶a.rs#1A2B\nREPLACE 2:\n+x\n", Some("hashline")),
         ("[a.rs#1A2B]\nDEL 2\n", Some("hashline_put")),
     ] {
-        let found = recognise::recognise(text).map(|format| format.spec().name);
+        let found = detect::detect_format(text).map(|format| format.spec().name);
         match name {
             Some(name) => assert_eq!(found.unwrap_or_else(|error| panic!("{text}: {error}")), name),
             None => assert_eq!(found.unwrap_or_else(|error| panic!("{text}: {error}")), "hashline"),
         }
     }
     for prose in ["delete 3 of them\n", "delete 3\nreplace the rest\n", "[1]: x\n", "as [a] says\n", "[a]\nb = 1\n"] {
-        assert!(recognise::recognise(prose).is_err(), "{prose}");
+        assert!(detect::detect_format(prose).is_err(), "{prose}");
     }
 }
 
 #[test]
 fn events_come_as_the_lines_do() {
-    let mut machine = Hashline::SEED.machine(&Manner::default()).unwrap();
+    let mut machine = Hashline::SEED.line_parser(&ParseOptions::default()).unwrap();
     let mut events = Vec::new();
     for line in ["¶a#1A2B", "replace 2..3:", "+x"] {
         machine.line(line, &mut events);
     }
     assert!(
-        matches!(&events[..], [Event::File { .. }, Event::Hunk { line: 2 }, Event::Line { kind: LineKind::Added, text }] if text == "x")
+        matches!(&events[..], [StreamEvent::File { .. }, StreamEvent::Hunk { line: 2 }, StreamEvent::Line { kind: HunkLineKind::Added, text }] if text == "x")
     );
     machine.finish(true, &mut events).unwrap();
-    assert!(events.ends_with(&[Event::HunkDone, Event::FileDone]));
+    assert!(events.ends_with(&[StreamEvent::HunkDone, StreamEvent::FileDone]));
 }
 
 #[test]
@@ -311,9 +311,9 @@ proptest! {
         let _ = parse(&text);
         for format in [Hashline::SEED, Hashline::CURRENT] {
             let count = text.lines().count();
-            prop_assert!(format.claims(&text).iter().all(|range| range.start < range.end && range.end <= count));
+            prop_assert!(format.detected_ranges(&text).iter().all(|range| range.start < range.end && range.end <= count));
         }
-        let read = stream::read(Hashline::CURRENT.machine(&Manner { file: Some("f".to_owned()), ..Manner::default() }).unwrap(), &text);
+        let read = stream::parse_text(Hashline::CURRENT.line_parser(&ParseOptions { file: Some("f".to_owned()), ..ParseOptions::default() }).unwrap(), &text);
         let _ = read;
     }
 
@@ -329,7 +329,7 @@ proptest! {
 
 #[test]
 fn fences_and_what_stands_around_them() {
-    let understood = |text: &str| recognise::understand(text, None, &Manner::default()).map(|it| it.request);
+    let understood = |text: &str| detect::parse_any(text, None, &ParseOptions::default()).map(|it| it.request);
     for text in [
         "```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\n",
         "Here:\n\n```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\nDone.\n",
@@ -337,7 +337,7 @@ fn fences_and_what_stands_around_them() {
         "````\n¶a.rs#1A2B\nreplace 2..3:\n+x\n````\n",
     ] {
         let request = understood(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
+        let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };
         assert_eq!((ops.len(), &*ops[0].text), (1, "x\n"), "{text}");
     }
     let two = "```diff\n¶a.rs#1A2B\ndelete 2\n```\n\nand\n\n```\n¶b.rs#1A2B\ndelete 2\n```\n";
@@ -353,22 +353,22 @@ fn fences_and_what_stands_around_them() {
 fn words_stand_where_numbers_may() {
     let word = |text: &str| Some(text.parse().unwrap());
     for (seed, current, place, words) in [
-        ("replace Table:", "PUT Table:", RowPlace::Lines { from: 0, to: 0 }, (word("Table"), word("Table"))),
-        ("replace Table..9:", "PUT Table.=9:", RowPlace::Lines { from: 0, to: 9 }, (word("Table"), None)),
+        ("replace Table:", "PUT Table:", LineTarget::Lines { from: 0, to: 0 }, (word("Table"), word("Table"))),
+        ("replace Table..9:", "PUT Table.=9:", LineTarget::Lines { from: 0, to: 9 }, (word("Table"), None)),
         (
             "replace 2..TableFormer:",
             "PUT 2-TableFormer:",
-            RowPlace::Lines { from: 2, to: 0 },
+            LineTarget::Lines { from: 2, to: 0 },
             (None, word("TableFormer")),
         ),
-        ("insert before Table:", "PUT <Table:", RowPlace::Before(0), (word("Table"), None)),
-        ("insert after block Table:", "PUT >Table*:", RowPlace::AfterBlock(0), (word("Table"), None)),
-        ("replace block Table:", "PUT Table*:", RowPlace::Block(0), (word("Table"), None)),
+        ("insert before Table:", "PUT <Table:", LineTarget::Before(0), (word("Table"), None)),
+        ("insert after block Table:", "PUT >Table*:", LineTarget::AfterBlock(0), (word("Table"), None)),
+        ("replace block Table:", "PUT Table*:", LineTarget::Block(0), (word("Table"), None)),
     ] {
         for text in [format!("¶a#1A2B\n{seed}\n+x\n"), format!("[a#1A2B]\n{current}\n+x\n")] {
             let ops = read(&text);
-            let rows = rows::of(&ops[0]).unwrap();
-            assert_eq!((rows.place, rows.words), (place, Ends { from: words.0, to: words.1 }), "{text}");
+            let rows = line_edits::of(&ops[0]).unwrap();
+            assert_eq!((rows.target, rows.anchors), (place, AnchorRange { from: words.0, to: words.1 }), "{text}");
         }
     }
     // Without a version, anchors are sufficient, numbers are not.
@@ -383,7 +383,7 @@ fn words_stand_where_numbers_may() {
         ("¶a#1A2B\ndelete Table Former\n", false),
         ("¶a#1A2B\ndelete table\n", false),
     ] {
-        let read = Hashline::SEED.parse(Input::Text(text.to_owned()));
+        let read = Hashline::SEED.parse(FormatInput::Text(text.to_owned()));
         assert_eq!(read.is_ok(), fine, "{text}: {read:?}");
     }
 }

@@ -1,13 +1,13 @@
 //! Tokens common to both dialects: white space, numbers, ranges, and the end of an operation line.
 
-use super::dialect::{Dialect, Fault};
-use crate::content::Header;
-use crate::rows::{Ends, Register, RowPlace};
-use crate::words::Word;
+use super::dialect::{HashlineDialect, OpLineError};
+use crate::anchor_map::AnchorWord;
+use crate::content::HeaderStyle;
+use crate::line_edits::{AnchorRange, LineTarget, Register};
 
 /// The action of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OpKind {
     /// Writes the rows below it.
     Body,
     /// Removes lines.
@@ -23,10 +23,10 @@ pub(super) enum Kind {
 /// A parsed operation line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OpLine {
-    pub(super) kind: Kind,
-    pub(super) place: RowPlace,
+    pub(super) kind: OpKind,
+    pub(super) place: LineTarget,
     /// Anchors in place of its numbers.
-    pub(super) words: Ends,
+    pub(super) words: AnchorRange,
     /// Text expected on the first line.
     pub(super) check: Option<String>,
     /// The first row of the body, written on the same line.
@@ -40,11 +40,11 @@ pub(super) struct OpLine {
 }
 
 impl OpLine {
-    pub(super) fn new(kind: Kind, place: RowPlace) -> OpLine {
+    pub(super) fn new(kind: OpKind, place: LineTarget) -> OpLine {
         OpLine {
             kind,
             place,
-            words: Ends::default(),
+            words: AnchorRange::default(),
             check: None,
             inline: None,
             keep: None,
@@ -55,7 +55,7 @@ impl OpLine {
     }
 
     /// Sets anchors in place of numbers.
-    pub(super) fn named(self, words: Ends) -> OpLine {
+    pub(super) fn named(self, words: AnchorRange) -> OpLine {
         OpLine { words, ..self }
     }
 
@@ -78,26 +78,26 @@ pub(super) fn trimmed(line: &str) -> &str {
 
 /// A scanner for one line, from left to right.
 #[derive(Clone, Copy)]
-pub(super) struct Scan<'a> {
+pub(super) struct LineScanner<'a> {
     pub(super) rest: &'a str,
 }
 
 /// A range of lines by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct LineNumberRange {
     pub(super) from: usize,
     pub(super) to: usize,
     /// Anchors in place of the numbers.
-    pub(super) words: Ends,
+    pub(super) words: AnchorRange,
     /// Written in the dialect's own form.
     pub(super) strict: bool,
     /// It has a separator but no last line.
     pub(super) open: bool,
 }
 
-impl<'a> Scan<'a> {
-    pub(super) fn new(line: &'a str) -> Scan<'a> {
-        Scan { rest: trimmed(line) }
+impl<'a> LineScanner<'a> {
+    pub(super) fn new(line: &'a str) -> LineScanner<'a> {
+        LineScanner { rest: trimmed(line) }
     }
 
     pub(super) fn at_end(&self) -> bool {
@@ -139,7 +139,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Parses a line by its number, or by its anchor with the number 0. Text that only resembles an anchor has neither.
-    pub(super) fn line(&mut self) -> Option<(usize, Option<Word>)> {
+    pub(super) fn line(&mut self) -> Option<(usize, Option<AnchorWord>)> {
         if let Some(number) = self.number() {
             return Some((number, None));
         }
@@ -156,9 +156,15 @@ impl<'a> Scan<'a> {
 
     /// Parses one line or a range, with any separator made of blanks, `-`, `.`, `=` and `…`; between anchors, blanks
     /// alone are not a separator.
-    pub(super) fn range(&mut self, dialect: &Dialect) -> Option<Range> {
+    pub(super) fn range(&mut self, dialect: &HashlineDialect) -> Option<LineNumberRange> {
         let (from, first) = self.line()?;
-        let alone = |strict| Range { from, to: from, words: Ends { from: first, to: first }, strict, open: false };
+        let alone = |strict| LineNumberRange {
+            from,
+            to: from,
+            words: AnchorRange { from: first, to: first },
+            strict,
+            open: false,
+        };
         let mut next = *self;
         let separator = |ch: char| matches!(ch, '-' | '.' | '=' | '…') || u8::try_from(ch).is_ok_and(is_blank);
         next.rest = next.rest.trim_start_matches(separator);
@@ -170,12 +176,18 @@ impl<'a> Scan<'a> {
         let strict = between == dialect.between;
         if let Some((to, last)) = next.line().filter(|(to, _)| written || from > 0 && *to > 0) {
             *self = next;
-            return Some(Range { from, to, words: Ends { from: first, to: last }, strict, open: false });
+            return Some(LineNumberRange {
+                from,
+                to,
+                words: AnchorRange { from: first, to: last },
+                strict,
+                open: false,
+            });
         }
         if written {
             // Nothing follows the separator.
             *self = next;
-            return Some(Range { open: true, ..alone(false) });
+            return Some(LineNumberRange { open: true, ..alone(false) });
         }
         Some(alone(true))
     }
@@ -216,15 +228,15 @@ impl<'a> Scan<'a> {
 }
 
 /// Returns the error for a name that no line can have.
-pub(super) fn unknown_word(op: &OpLine) -> Option<Fault> {
+pub(super) fn unknown_word(op: &OpLine) -> Option<OpLineError> {
     let wrong = match op.place {
-        RowPlace::Lines { from, to } => from == 0 && op.words.from.is_none() || to == 0 && op.words.to.is_none(),
-        RowPlace::Block(line) | RowPlace::Before(line) | RowPlace::After(line) | RowPlace::AfterBlock(line) => {
+        LineTarget::Lines { from, to } => from == 0 && op.words.from.is_none() || to == 0 && op.words.to.is_none(),
+        LineTarget::Block(line) | LineTarget::Before(line) | LineTarget::After(line) | LineTarget::AfterBlock(line) => {
             line == 0 && op.words.from.is_none()
         }
-        RowPlace::Head | RowPlace::Tail => false,
+        LineTarget::Head | LineTarget::Tail => false,
     };
-    wrong.then(|| Fault {
+    wrong.then(|| OpLineError {
         what: "a line is named by a word that no line of any file has.".to_owned(),
         next: "Name lines by their numbers, or by the words that read prints with format anchors.".to_owned(),
     })
@@ -232,10 +244,10 @@ pub(super) fn unknown_word(op: &OpLine) -> Option<Fault> {
 
 /// Returns the error for a range that ends before it starts, or that has a separator and no last line: the current
 /// dialect tolerates the latter, the seed's does not.
-pub(super) fn misplaced(range: Range, dialect: &Dialect) -> Option<Fault> {
-    if range.open && dialect.header == Header::Pilcrow {
+pub(super) fn misplaced(range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
+    if range.open && dialect.header == HeaderStyle::Pilcrow {
         let from = range.words.from.map_or_else(|| range.from.to_string(), |word| word.to_string());
-        return Some(Fault {
+        return Some(OpLineError {
             what: format!("the range that starts at {from} has no last line."),
             next: format!(
                 "Name the last line: {from}{0}{from} for line {from} alone, or {from}{0}M up to line M.",
@@ -246,9 +258,9 @@ pub(super) fn misplaced(range: Range, dialect: &Dialect) -> Option<Fault> {
     reversed(range, dialect)
 }
 
-fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
+fn reversed(range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
     // If an anchor names a line, only the file tells which line is the upper one.
-    (range.from > 0 && range.to > 0 && range.to < range.from).then(|| Fault {
+    (range.from > 0 && range.to > 0 && range.to < range.from).then(|| OpLineError {
         what: format!("range {}..{} ends before it starts.", range.from, range.to),
         next: format!(
             "Both numbers are lines of the file, never a count: `{}`, or `{}` if {} lines were meant.",
@@ -260,6 +272,7 @@ fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
 }
 
 /// The note for a range that was not written in the dialect's form.
-pub(super) const SEPARATOR: &str = "A range was written with another separator; it was read as first and last line.";
+pub(super) const SEPARATOR_NOTE: &str =
+    "A range was written with another separator; it was read as first and last line.";
 /// The note for a missing colon.
-pub(super) const COLON: &str = "A missing `:` behind an operation was added.";
+pub(super) const COLON_NOTE: &str = "A missing `:` behind an operation was added.";

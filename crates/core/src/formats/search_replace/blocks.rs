@@ -1,24 +1,24 @@
 //! From lines to blocks: a state machine, linear in the text. Errors are reported at the end.
 
-use super::draft::{Closed, Draft, Later};
-use super::marker::{self, Open};
-use super::tags::{self, Tags};
+use super::draft::{BlockDraft, FinishedBlock, PendingLine};
+use super::marker::{self, OpenMarker};
+use super::tags::{self, TaggedBlock};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence::Fence;
+use crate::formats::mistakes::MistakeTally;
 use crate::formats::name;
-use crate::formats::stream::{Action, Event, Manner};
-use crate::formats::tally::Tally;
-use crate::op::LineKind;
+use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent};
+use crate::op::HunkLineKind;
 use std::collections::VecDeque;
 use std::mem;
 
 /// Lines above a block that may hold its file name.
-const ABOVE: usize = 5;
+const NAME_LINES_ABOVE: usize = 5;
 
 /// One block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct SearchReplaceBlock {
     /// The file's name, without decorations.
     pub(super) path: String,
     /// The text to search for; whole lines with their line ends, unless it was in tags.
@@ -35,7 +35,7 @@ pub(super) struct Block {
 
 /// A mistake that is repaired because only one thing can be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slip {
+pub(super) enum BlockMistake {
     /// A closing marker of another length or form.
     Close,
     /// The surrounding fence ends the block.
@@ -52,62 +52,66 @@ pub(super) enum Slip {
     Shell,
 }
 
-impl Slip {
-    pub(super) fn what(self) -> &'static str {
+impl BlockMistake {
+    pub(super) fn note(self) -> &'static str {
         match self {
-            Slip::Close => "the closing marker is not spelled like the opening one; the block was taken to end there",
-            Slip::Fence => "the block has no closing marker; it was taken to end with the fence around it",
-            Slip::Divider => "the divider is not as long as the opening marker; it was taken as the divider",
-            Slip::Doubled => "a second divider directly below the first one was left out",
-            Slip::Option => "options below the divider were taken off the new text",
-            Slip::NoChange => "a block whose two parts are the same was left out",
-            Slip::Shell => "shell commands in the text were not run",
+            BlockMistake::Close => {
+                "the closing marker is not spelled like the opening one; the block was taken to end there"
+            }
+            BlockMistake::Fence => "the block has no closing marker; it was taken to end with the fence around it",
+            BlockMistake::Divider => "the divider is not as long as the opening marker; it was taken as the divider",
+            BlockMistake::Doubled => "a second divider directly below the first one was left out",
+            BlockMistake::Option => "options below the divider were taken off the new text",
+            BlockMistake::NoChange => "a block whose two parts are the same was left out",
+            BlockMistake::Shell => "shell commands in the text were not run",
         }
     }
 }
 
 /// The blocks of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Blocks {
+pub(super) struct BlockList {
     /// The blocks in order.
-    pub(super) list: Vec<Block>,
+    pub(super) list: Vec<SearchReplaceBlock>,
     /// Repaired mistakes.
-    pub(super) slips: Tally<Slip>,
+    pub(super) mistakes: MistakeTally<BlockMistake>,
 }
 
 /// Creates an error that names the line of the request.
 pub(super) fn broken(line: usize, what: &str) -> Error {
-    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}")).next(SHAPE).fact("line", line)
+    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}"))
+        .next(SHAPE_ADVICE)
+        .fact("line", line)
 }
 
-const SHAPE: &str = "Write each block as the file's path on a line of its own, then <<<<<<< SEARCH, the lines as they are, =======, the new \
+const SHAPE_ADVICE: &str = "Write each block as the file's path on a line of its own, then <<<<<<< SEARCH, the lines as they are, =======, the new \
 lines, >>>>>>> REPLACE. Put a backslash before a line of the text that looks like a marker, or use longer markers (all three of one \
 length).";
 
 #[derive(Default)]
-enum State {
+enum BlockState {
     #[default]
     Between,
     /// After an opening marker, where Roo's option lines may follow; whether one did.
-    Options(Draft, bool),
-    Search(Draft),
+    Options(BlockDraft, bool),
+    Search(BlockDraft),
     /// Directly below the divider.
-    Below(Draft),
-    Replace(Draft),
-    Tagged(Draft, Tags),
+    Below(BlockDraft),
+    Replace(BlockDraft),
+    Tagged(BlockDraft, TaggedBlock),
 }
 
 /// A parser of blocks, fed line by line.
-pub(super) struct Reader {
-    manner: Manner,
-    state: State,
+pub(super) struct BlockReader {
+    options: ParseOptions,
+    state: BlockState,
     /// Lines parsed.
     count: usize,
     above: VecDeque<String>,
     fence: Option<Fence>,
     /// The first command in the open fence, if that is a shell's without blocks.
     command: Option<usize>,
-    out: Blocks,
+    out: BlockList,
     /// A word above a block that was taken for its file name.
     word: Option<String>,
     /// The file of the last event.
@@ -115,16 +119,16 @@ pub(super) struct Reader {
     failed: Option<Error>,
 }
 
-impl Reader {
-    pub(super) fn new(manner: &Manner) -> Reader {
-        Reader {
-            manner: manner.clone(),
-            state: State::Between,
+impl BlockReader {
+    pub(super) fn new(manner: &ParseOptions) -> BlockReader {
+        BlockReader {
+            options: manner.clone(),
+            state: BlockState::Between,
             count: 0,
             above: VecDeque::new(),
             fence: None,
             command: None,
-            out: Blocks::default(),
+            out: BlockList::default(),
             word: None,
             file: None,
             failed: None,
@@ -132,7 +136,7 @@ impl Reader {
     }
 
     /// Parses the next line.
-    pub(super) fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+    pub(super) fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         self.count += 1;
         if self.failed.is_some() {
             return;
@@ -146,86 +150,92 @@ impl Reader {
     /// Ends the text.
     ///
     /// Errors: [`Code::EditUnparsable`] with the line of the request.
-    pub(super) fn end(mut self, out: &mut Vec<Event>) -> Result<Blocks> {
+    pub(super) fn end(mut self, out: &mut Vec<StreamEvent>) -> Result<BlockList> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         // Each round ends a block; the lines after it may open another one.
         loop {
             match mem::take(&mut self.state) {
-                State::Between => break,
-                State::Options(draft, _) => return Err(draft.unclosed()),
-                State::Tagged(draft, tags) => return Err(tags.unfinished(draft.at)),
-                State::Search(draft) | State::Below(draft) | State::Replace(draft) => {
+                BlockState::Between => break,
+                BlockState::Options(draft, _) => return Err(draft.unclosed()),
+                BlockState::Tagged(draft, tags) => return Err(tags.unfinished(draft.at)),
+                BlockState::Search(draft) | BlockState::Below(draft) | BlockState::Replace(draft) => {
                     self.state = self.complete(draft.close_nearly(false)?, out)?;
                 }
             }
         }
         if self.file.is_some() {
-            out.push(Event::FileDone);
+            out.push(StreamEvent::FileDone);
         }
         Ok(self.out)
     }
 
-    fn step(&mut self, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn step(&mut self, at: usize, line: &str, out: &mut Vec<StreamEvent>) -> Result<BlockState> {
         match mem::take(&mut self.state) {
-            State::Between => self.between(at, line, out),
-            State::Options(mut draft, any) => match marker::option(line) {
+            BlockState::Between => self.between(at, line, out),
+            BlockState::Options(mut draft, any) => match marker::option(line) {
                 Some((is_start, number)) => {
                     draft.hint = if is_start { Some(number) } else { draft.hint };
-                    Ok(State::Options(draft, true))
+                    Ok(BlockState::Options(draft, true))
                 }
-                None if any && marker::ends_options(line) => Ok(State::Search(draft)),
+                None if any && marker::ends_options(line) => Ok(BlockState::Search(draft)),
                 None => self.search(draft, at, line, out),
             },
-            State::Search(draft) => self.search(draft, at, line, out),
-            State::Below(draft) => self.below(draft, at, line, out),
-            State::Replace(draft) => self.replace(draft, at, line, out),
-            State::Tagged(draft, tags) => self.tagged(draft, tags, at, line, out),
+            BlockState::Search(draft) => self.search(draft, at, line, out),
+            BlockState::Below(draft) => self.below(draft, at, line, out),
+            BlockState::Replace(draft) => self.replace(draft, at, line, out),
+            BlockState::Tagged(draft, tags) => self.tagged(draft, tags, at, line, out),
         }
     }
 
-    fn between(&mut self, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
-        if let Some(Open { run, line }) = marker::open(line) {
-            return Ok(State::Options(self.begin(at, run, line, out), false));
+    fn between(&mut self, at: usize, line: &str, out: &mut Vec<StreamEvent>) -> Result<BlockState> {
+        if let Some(OpenMarker { run, line }) = marker::open(line) {
+            return Ok(BlockState::Options(self.begin(at, run, line, out), false));
         }
         if let Some((hint, rest)) = tags::open(line) {
             let draft = self.begin(at, 0, hint, out);
-            return self.tagged(draft, Tags::default(), at, rest, out);
+            return self.tagged(draft, TaggedBlock::default(), at, rest, out);
         }
         stray(line, at)?;
         self.track(at, line);
-        if self.above.len() == ABOVE {
+        if self.above.len() == NAME_LINES_ABOVE {
             self.above.pop_front();
         }
         self.above.push_back(line.to_owned());
-        Ok(State::Between)
+        Ok(BlockState::Between)
     }
 
     /// Begins a block on this line.
-    fn begin(&mut self, at: usize, run: usize, hint: Option<usize>, out: &mut Vec<Event>) -> Draft {
-        let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.manner.name(&name));
+    fn begin(&mut self, at: usize, run: usize, hint: Option<usize>, out: &mut Vec<StreamEvent>) -> BlockDraft {
+        let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.options.name(&name));
         let before = || self.out.list.last().map(|block| block.path.clone());
-        let path = above.or_else(before).or_else(|| self.manner.file.clone());
+        let path = above.or_else(before).or_else(|| self.options.file.clone());
         // A single word may name an existing file; it never creates one.
         let path = path.or_else(|| {
             self.word = name::word_above(self.above.iter().rev().map(String::as_str));
             self.word.clone()
         });
         if let Some(path) = path.as_ref().filter(|path| self.file.as_ref() != Some(path)) {
-            out.extend(self.file.is_some().then_some(Event::FileDone));
-            out.push(Event::File { path: path.clone(), action: Action::Update });
+            out.extend(self.file.is_some().then_some(StreamEvent::FileDone));
+            out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Update });
             self.file = Some(path.clone());
         }
-        out.push(Event::Hunk { line: at });
-        Draft::new(path, at, run, hint)
+        out.push(StreamEvent::Hunk { line: at });
+        BlockDraft::new(path, at, run, hint)
     }
 
-    fn search(&mut self, mut draft: Draft, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn search(
+        &mut self,
+        mut draft: BlockDraft,
+        at: usize,
+        line: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<BlockState> {
         let run = draft.run;
         if marker::divider(line) == Some(run) {
             draft.divide();
-            return Ok(State::Below(draft));
+            return Ok(BlockState::Below(draft));
         }
         if marker::close(line) == Some(run) {
             return self.complete(draft.close(at)?, out);
@@ -241,23 +251,35 @@ impl Reader {
             return self.reopen(closed, at, line, out);
         }
         let text = draft.line(at, line, None);
-        self.tell(LineKind::Removed, text, out);
-        Ok(State::Search(draft))
+        self.emit(HunkLineKind::Removed, text, out);
+        Ok(BlockState::Search(draft))
     }
 
     /// Parses the first lines below the divider: options that belong above the first part.
-    fn below(&mut self, mut draft: Draft, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn below(
+        &mut self,
+        mut draft: BlockDraft,
+        at: usize,
+        line: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<BlockState> {
         if let Some((is_start, number)) = marker::option(line) {
             draft.option(at, is_start.then_some(number));
-            return Ok(State::Below(draft));
+            return Ok(BlockState::Below(draft));
         }
         if marker::ends_options(line) && draft.has_options() {
-            return Ok(State::Replace(draft));
+            return Ok(BlockState::Replace(draft));
         }
         self.replace(draft, at, line, out)
     }
 
-    fn replace(&mut self, mut draft: Draft, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn replace(
+        &mut self,
+        mut draft: BlockDraft,
+        at: usize,
+        line: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<BlockState> {
         let (begun, run) = (draft.at, draft.run);
         if marker::close(line) == Some(run) {
             return self.complete(draft.close(at)?, out);
@@ -265,9 +287,9 @@ impl Reader {
         let divides = marker::divider(line) == Some(run);
         if divides && draft.doubled.is_none() && draft.is_bare() {
             draft.doubled = Some(at);
-            return Ok(State::Replace(draft));
+            return Ok(BlockState::Replace(draft));
         }
-        if divides || draft.doubled.is_some() && !line.trim().is_empty() && marker::look(line).is_none() {
+        if divides || draft.doubled.is_some() && !line.trim().is_empty() && marker::classify(line).is_none() {
             let signs = "=".repeat(run);
             let what = format!(
                 "the block of line {begun} has a second {signs}; one of the two is text and needs a backslash, or the block longer markers."
@@ -282,36 +304,49 @@ impl Reader {
             return self.reopen(closed, at, line, out);
         }
         let text = draft.line(at, line, self.fence.as_ref());
-        self.tell(LineKind::Added, text, out);
-        Ok(State::Replace(draft))
+        self.emit(HunkLineKind::Added, text, out);
+        Ok(BlockState::Replace(draft))
     }
 
     /// Begins the next block after one without an exact end.
-    fn reopen(&mut self, closed: Closed, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn reopen(
+        &mut self,
+        closed: FinishedBlock,
+        at: usize,
+        line: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<BlockState> {
         self.state = self.complete(closed, out)?;
         self.step(at, line, out)
     }
 
-    fn tagged(&mut self, draft: Draft, mut tags: Tags, at: usize, text: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn tagged(
+        &mut self,
+        draft: BlockDraft,
+        mut tags: TaggedBlock,
+        at: usize,
+        text: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<BlockState> {
         let Some((search, replace)) = tags.read(text, at)? else {
-            return Ok(State::Tagged(draft, tags));
+            return Ok(BlockState::Tagged(draft, tags));
         };
-        self.tell(LineKind::Removed, &search, out);
-        let Draft { path, hint, at, .. } = draft;
-        let block = Block { path: path.unwrap_or_default(), search, replace, hint, at, lines: false };
-        self.complete(Closed { block, told: 0, slips: Vec::new(), later: Vec::new() }, out)
+        self.emit(HunkLineKind::Removed, &search, out);
+        let BlockDraft { path, hint, at, .. } = draft;
+        let block = SearchReplaceBlock { path: path.unwrap_or_default(), search, replace, hint, at, lines: false };
+        self.complete(FinishedBlock { block, emitted: 0, mistakes: Vec::new(), later: Vec::new() }, out)
     }
 
     /// Takes a complete block, and parses the lines after it once more.
-    fn complete(&mut self, closed: Closed, out: &mut Vec<Event>) -> Result<State> {
-        let Closed { block, told, slips, later } = closed;
-        self.tell(LineKind::Added, &block.replace[told..], out);
-        out.push(Event::HunkDone);
+    fn complete(&mut self, closed: FinishedBlock, out: &mut Vec<StreamEvent>) -> Result<BlockState> {
+        let FinishedBlock { block, emitted: told, mistakes: slips, later } = closed;
+        self.emit(HunkLineKind::Added, &block.replace[told..], out);
+        out.push(StreamEvent::HunkDone);
         if block.path.is_empty() || block.search.is_empty() && self.word.as_ref() == Some(&block.path) {
             return Err(broken(block.at, "the block has no file name above it, and no block before it has one."));
         }
         for (slip, at) in slips {
-            self.out.slips.add(slip, at);
+            self.out.mistakes.add(slip, at);
         }
         self.out.list.push(block);
         self.above.clear();
@@ -319,22 +354,22 @@ impl Reader {
         if let Some(fence) = &mut self.fence {
             fence.forget_shell();
         }
-        self.state = State::Between;
-        for Later { at, line } in later {
+        self.state = BlockState::Between;
+        for PendingLine { at, line } in later {
             self.state = self.step(at, &line, out)?;
         }
         Ok(mem::take(&mut self.state))
     }
 
     /// Emits events for lines of a block.
-    fn tell(&self, kind: LineKind, text: &str, out: &mut Vec<Event>) {
+    fn emit(&self, kind: HunkLineKind, text: &str, out: &mut Vec<StreamEvent>) {
         let kind = match kind {
-            LineKind::Removed if self.manner.reverse => LineKind::Added,
-            LineKind::Added if self.manner.reverse => LineKind::Removed,
+            HunkLineKind::Removed if self.options.reverse => HunkLineKind::Added,
+            HunkLineKind::Added if self.options.reverse => HunkLineKind::Removed,
             kind => kind,
         };
         let lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line));
-        out.extend(lines.map(|line| Event::Line { kind, text: line.to_owned() }));
+        out.extend(lines.map(|line| StreamEvent::Line { kind, text: line.to_owned() }));
     }
 
     /// Tracks fences between blocks.
@@ -342,7 +377,7 @@ impl Reader {
         match &self.fence {
             Some(open) if open.is_closed_by(line) => {
                 if let Some(command) = self.command.take() {
-                    self.out.slips.add(Slip::Shell, command);
+                    self.out.mistakes.add(BlockMistake::Shell, command);
                 }
                 self.fence = None;
             }
@@ -358,7 +393,7 @@ fn stray(line: &str, at: usize) -> Result<()> {
     if marker::close(line).is_some() {
         return Err(broken(at, "a block is closed here, but none is open."));
     }
-    if marker::nearly_open(line) {
+    if marker::is_nearly_open(line) {
         return Err(broken(at, &format!("`{}` is not a marker: at least five `<` and the word SEARCH.", line.trim())));
     }
     Ok(())

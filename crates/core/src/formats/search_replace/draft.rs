@@ -3,45 +3,45 @@
 //! Exact markers take effect immediately. A marker of another length, an indented one or one with text around it counts
 //! only if no exact one follows before the next block or the end of the text.
 
-use super::blocks::{Block, Slip, broken};
-use super::marker::{self, Likeness};
+use super::blocks::{BlockMistake, SearchReplaceBlock, broken};
+use super::marker::{self, MarkerLikeness};
 use crate::error::{Error, Result};
 use crate::formats::fence::Fence;
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// Length of the usual marker: text in longer ones may contain markers of other lengths.
-const USUAL: usize = 7;
+const USUAL_MARKER_LENGTH: usize = 7;
 
 /// A line of the request after the possible end of a block.
 #[derive(Debug)]
-pub(super) struct Later {
+pub(super) struct PendingLine {
     pub(super) at: usize,
     pub(super) line: String,
 }
 
 /// A block that was parsed to its end.
-pub(super) struct Closed {
-    pub(super) block: Block,
+pub(super) struct FinishedBlock {
+    pub(super) block: SearchReplaceBlock,
     /// Bytes of its second part already reported as events.
-    pub(super) told: usize,
+    pub(super) emitted: usize,
     /// Repaired mistakes, with their lines.
-    pub(super) slips: Vec<(Slip, usize)>,
+    pub(super) mistakes: Vec<(BlockMistake, usize)>,
     /// Lines after it that were read already.
-    pub(super) later: Vec<Later>,
+    pub(super) later: Vec<PendingLine>,
 }
 
 /// A line that divides the block if there is no exact divider.
-struct Divider {
+struct FallbackDivider {
     at: usize,
     len: usize,
     lines: Range<usize>,
 }
 
 /// A line that ends the block if there is no exact marker.
-struct Cut {
+struct FallbackEnd {
     at: usize,
-    slip: Slip,
+    slip: BlockMistake,
     /// Offset in the text at which the block's last line ends.
     end: usize,
     /// Text before the marker.
@@ -49,7 +49,7 @@ struct Cut {
 }
 
 /// A block that is being parsed.
-pub(super) struct Draft {
+pub(super) struct BlockDraft {
     /// `None` if no file name was found.
     pub(super) path: Option<String>,
     pub(super) at: usize,
@@ -60,10 +60,10 @@ pub(super) struct Draft {
     /// The lines between the parts: the divider, and options below it.
     split: Option<Range<usize>>,
     /// Dividers of other lengths in the first part, at most two.
-    dividers: Vec<Divider>,
-    cut: Option<Cut>,
+    dividers: Vec<FallbackDivider>,
+    cut: Option<FallbackEnd>,
     /// Lines after the possible end.
-    later: Vec<Later>,
+    later: Vec<PendingLine>,
     /// Length of an opening marker inside the part, until its counterpart closes it.
     inner: Option<usize>,
     /// A fence inside the second part.
@@ -73,16 +73,16 @@ pub(super) struct Draft {
     /// 1-based line of a second divider directly below the first one.
     pub(super) doubled: Option<usize>,
     /// A line of the second part that looks like a marker.
-    strange: Option<usize>,
+    suspicious_line: Option<usize>,
     /// Repaired mistakes of this block.
-    pub(super) slips: Vec<(Slip, usize)>,
+    pub(super) mistakes: Vec<(BlockMistake, usize)>,
     /// Bytes of the second part already reported as events.
-    told: usize,
+    emitted: usize,
 }
 
-impl Draft {
-    pub(super) fn new(path: Option<String>, at: usize, run: usize, hint: Option<usize>) -> Draft {
-        Draft {
+impl BlockDraft {
+    pub(super) fn new(path: Option<String>, at: usize, run: usize, hint: Option<usize>) -> BlockDraft {
+        BlockDraft {
             path,
             at,
             run,
@@ -96,9 +96,9 @@ impl Draft {
             fence: None,
             fences: 0,
             doubled: None,
-            strange: None,
-            slips: Vec::new(),
-            told: 0,
+            suspicious_line: None,
+            mistakes: Vec::new(),
+            emitted: 0,
         }
     }
 
@@ -128,30 +128,30 @@ impl Draft {
     /// Handles a line below the divider that belongs to it: an option, or the dashes after one.
     pub(super) fn option(&mut self, at: usize, number: Option<usize>) {
         self.hint = self.hint.or(number);
-        self.slips.push((Slip::Option, at));
+        self.mistakes.push((BlockMistake::Option, at));
     }
 
     /// True when the second part began with options.
     pub(super) fn has_options(&self) -> bool {
-        self.slips.iter().any(|(slip, _)| *slip == Slip::Option)
+        self.mistakes.iter().any(|(slip, _)| *slip == BlockMistake::Option)
     }
 
     /// Adds a line to either part. Returns the lines that are certainly text, for events.
     pub(super) fn line(&mut self, at: usize, line: &str, around: Option<&Fence>) -> &str {
         if self.cut.is_some() {
-            self.later.push(Later { at, line: line.to_owned() });
+            self.later.push(PendingLine { at, line: line.to_owned() });
         }
         let from = self.text.len();
-        self.text.push_str(marker::unescaped(line).unwrap_or(line));
+        self.text.push_str(marker::unescape(line).unwrap_or(line));
         self.text.push('\n');
-        if marker::unescaped(line).is_none() {
+        if marker::unescape(line).is_none() {
             self.weigh(at, line, from);
             self.fenced(at, line, from, around);
         }
         if self.cut.is_some() {
             return "";
         }
-        self.told = self.text.len();
+        self.emitted = self.text.len();
         &self.text[from..]
     }
 
@@ -163,37 +163,37 @@ impl Draft {
             && self.cut.is_none()
             && self.inner.is_none()
         {
-            self.dividers.push(Divider { at, len, lines: from..self.text.len() });
+            self.dividers.push(FallbackDivider { at, len, lines: from..self.text.len() });
             return;
         }
-        let Some(found) = marker::look(line) else { return };
-        let free = self.run > USUAL;
+        let Some(found) = marker::classify(line) else { return };
+        let free = self.run > USUAL_MARKER_LENGTH;
         match found {
-            Likeness::Open { run } => {
+            MarkerLikeness::Open { run } => {
                 let inner = self.inner.replace(run);
                 let text = free && run < self.run;
-                self.strange = self.strange.or((inner.is_some() && !text).then_some(at));
+                self.suspicious_line = self.suspicious_line.or((inner.is_some() && !text).then_some(at));
             }
-            Likeness::Close { run, .. } if self.inner == Some(run) => self.inner = None,
-            Likeness::Other { .. } if self.inner.is_some() => self.inner = None,
-            Likeness::Close { run, before } => {
+            MarkerLikeness::Close { run, .. } if self.inner == Some(run) => self.inner = None,
+            MarkerLikeness::Other { .. } if self.inner.is_some() => self.inner = None,
+            MarkerLikeness::Close { run, before } => {
                 let text = !before.is_empty() || free && run < self.run;
-                self.strange = self.strange.or((!text && self.is_divided()).then_some(at));
+                self.suspicious_line = self.suspicious_line.or((!text && self.is_divided()).then_some(at));
                 if self.cut.is_none() {
                     let before = if before.is_empty() { String::new() } else { format!("{}\n", before.trim_end()) };
-                    self.cut = Some(Cut { at, slip: Slip::Close, end: from, before });
+                    self.cut = Some(FallbackEnd { at, slip: BlockMistake::Close, end: from, before });
                 }
             }
-            Likeness::Other { run } => {
+            MarkerLikeness::Other { run } => {
                 let text = free && run < self.run;
-                self.strange = self.strange.or((!text && self.is_divided()).then_some(at));
+                self.suspicious_line = self.suspicious_line.or((!text && self.is_divided()).then_some(at));
             }
         }
     }
 
     /// Checks whether a line ends the fence around the block.
     fn fenced(&mut self, at: usize, line: &str, from: usize, around: Option<&Fence>) {
-        if !self.is_divided() || self.cut.as_ref().is_some_and(|cut| cut.slip != Slip::Fence) {
+        if !self.is_divided() || self.cut.as_ref().is_some_and(|cut| cut.slip != BlockMistake::Fence) {
             return;
         }
         if let Some(inner) = &self.fence {
@@ -205,7 +205,7 @@ impl Draft {
         if around.is_some_and(|around| around.is_closed_by(line)) {
             self.fences += 1;
             if self.cut.is_none() {
-                self.cut = Some(Cut { at, slip: Slip::Fence, end: from, before: String::new() });
+                self.cut = Some(FallbackEnd { at, slip: BlockMistake::Fence, end: from, before: String::new() });
             }
         } else if around.is_some() {
             self.fence = Fence::opened_by(line).filter(|fence| matches!(fence, Fence::Run { .. }));
@@ -215,12 +215,12 @@ impl Draft {
     /// Closes the block at the exact marker.
     ///
     /// Errors: no divider; lines of the second part that look like markers.
-    pub(super) fn close(mut self, at: usize) -> Result<Closed> {
+    pub(super) fn close(mut self, at: usize) -> Result<FinishedBlock> {
         if !self.is_divided() {
             self.divide_nearly()?;
         }
-        let opened = self.inner.filter(|run| !(self.run > USUAL && *run < self.run));
-        if let Some(line) = self.strange.or(opened.map(|_| at))
+        let opened = self.inner.filter(|run| !(self.run > USUAL_MARKER_LENGTH && *run < self.run));
+        if let Some(line) = self.suspicious_line.or(opened.map(|_| at))
             && !self.keeps_markers()
         {
             let what = format!(
@@ -236,7 +236,7 @@ impl Draft {
     fn keeps_markers(&self) -> bool {
         let Some(split) = &self.split else { return false };
         let kept: HashSet<&str> = self.text[..split.start].lines().collect();
-        self.second().lines().filter(|line| marker::look(line).is_some()).all(|line| kept.contains(line))
+        self.second().lines().filter(|line| marker::classify(line).is_some()).all(|line| kept.contains(line))
     }
 
     /// Closes the block at an inexact marker or at the end of the surrounding fence.
@@ -244,25 +244,25 @@ impl Draft {
     /// `reopened` is true if the next block follows.
     ///
     /// Errors: no such line; a missing divider.
-    pub(super) fn close_nearly(mut self, reopened: bool) -> Result<Closed> {
+    pub(super) fn close_nearly(mut self, reopened: bool) -> Result<FinishedBlock> {
         let cut = self.cut.take();
         let cut = cut.filter(|cut| {
-            cut.slip != Slip::Fence || self.fences == 1 || self.fences == 2 && reopened && self.ends_in_fence()
+            cut.slip != BlockMistake::Fence || self.fences == 1 || self.fences == 2 && reopened && self.ends_in_fence()
         });
         let Some(mut cut) = cut else { return Err(self.unclosed()) };
         if !self.is_divided() {
             self.divide_nearly()?;
         }
-        if cut.slip == Slip::Fence {
+        if cut.slip == BlockMistake::Fence {
             cut.end = self.end_before_marker(cut.end);
             // Nothing says that the text is to be deleted.
             if self.split.as_ref().is_some_and(|split| self.text[split.end..cut.end].trim().is_empty()) {
                 return Err(self.unclosed());
             }
         }
-        self.slips.push((cut.slip, cut.at));
+        self.mistakes.push((cut.slip, cut.at));
         let later = std::mem::take(&mut self.later);
-        Ok(Closed { later, ..self.into_closed(Some(&cut)) })
+        Ok(FinishedBlock { later, ..self.into_closed(Some(&cut)) })
     }
 
     /// The end of the second part without a last line that is the beginning of a closing marker.
@@ -282,13 +282,13 @@ impl Draft {
     /// Accepts the only divider of another length.
     fn divide_nearly(&mut self) -> Result<()> {
         let [divider] = &*self.dividers else { return Err(self.undivided()) };
-        self.slips.push((Slip::Divider, divider.at));
+        self.mistakes.push((BlockMistake::Divider, divider.at));
         self.split = Some(divider.lines.clone());
-        self.told = divider.lines.end;
+        self.emitted = divider.lines.end;
         Ok(())
     }
 
-    fn into_closed(mut self, cut: Option<&Cut>) -> Closed {
+    fn into_closed(mut self, cut: Option<&FallbackEnd>) -> FinishedBlock {
         if let Some(cut) = cut {
             self.text.truncate(cut.end);
             self.text.push_str(&cut.before);
@@ -298,13 +298,13 @@ impl Draft {
         self.text.truncate(split.start);
         if let Some(at) = self.doubled {
             replace.clear();
-            self.slips.push((Slip::Doubled, at));
+            self.mistakes.push((BlockMistake::Doubled, at));
         }
-        let told = self.told.saturating_sub(split.end).min(replace.len());
+        let told = self.emitted.saturating_sub(split.end).min(replace.len());
         let path = self.path.take().unwrap_or_default();
-        let Draft { hint, at, slips, text: search, .. } = self;
-        let block = Block { path, search, replace, hint, at, lines: true };
-        Closed { block, told, slips, later: Vec::new() }
+        let BlockDraft { hint, at, mistakes: slips, text: search, .. } = self;
+        let block = SearchReplaceBlock { path, search, replace, hint, at, lines: true };
+        FinishedBlock { block, emitted: told, mistakes: slips, later: Vec::new() }
     }
 
     /// Creates the error for a block that is ended by the text or the next block.
@@ -322,7 +322,7 @@ impl Draft {
     fn undivided(&self) -> Error {
         let why = match &*self.dividers {
             [] => String::new(),
-            [Divider { at, len, .. }] => {
+            [FallbackDivider { at, len, .. }] => {
                 format!(" (the divider on line {at} has {len} signs, the block was opened with {})", self.run)
             }
             [first, second, ..] => format!(" (lines {} and {} could both be meant)", first.at, second.at),

@@ -5,13 +5,13 @@
 //! one, so text that contains markers is edited with longer ones, or with a backslash before each marker of the text.
 
 /// Minimum length of a run in angle brackets, and of an independent divider.
-const ANGLES: usize = 5;
+const ANGLE_RUN_MIN: usize = 5;
 /// Minimum length of Cline's runs.
-const DASHES: usize = 3;
+const DASH_RUN_MIN: usize = 3;
 
 /// A line that opens a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Open {
+pub(super) struct OpenMarker {
     /// Length of the run.
     pub(super) run: usize,
     /// `line=N`.
@@ -25,10 +25,10 @@ fn run(line: &str, sign: char) -> (usize, &str) {
 }
 
 /// Parses an opening line.
-pub(super) fn open(line: &str) -> Option<Open> {
+pub(super) fn open(line: &str) -> Option<OpenMarker> {
     let (count, rest) = match line.chars().next()? {
-        '<' => Some(run(line, '<')).filter(|it| it.0 >= ANGLES)?,
-        '-' => Some(run(line, '-')).filter(|it| it.0 >= DASHES)?,
+        '<' => Some(run(line, '<')).filter(|it| it.0 >= ANGLE_RUN_MIN)?,
+        '-' => Some(run(line, '-')).filter(|it| it.0 >= DASH_RUN_MIN)?,
         _ => return None,
     };
     let rest = rest.trim_start().strip_prefix("SEARCH")?.trim_start().trim_start_matches('>').trim();
@@ -36,20 +36,20 @@ pub(super) fn open(line: &str) -> Option<Open> {
         "" => None,
         _ => Some(rest.strip_prefix("line=")?.trim_matches('"').parse().ok()?),
     };
-    Some(Open { run: count, line })
+    Some(OpenMarker { run: count, line })
 }
 
 /// Returns the length of the run, if the line divides a block.
 pub(super) fn divider(line: &str) -> Option<usize> {
     let (count, rest) = run(line, '=');
-    (count >= DASHES && rest.is_empty()).then_some(count)
+    (count >= DASH_RUN_MIN && rest.is_empty()).then_some(count)
 }
 
 /// Returns the length of the run, if the line closes a block.
 pub(super) fn close(line: &str) -> Option<usize> {
     let (count, rest) = match line.chars().next()? {
-        '>' => Some(run(line, '>')).filter(|it| it.0 >= ANGLES)?,
-        '+' => Some(run(line, '+')).filter(|it| it.0 >= DASHES)?,
+        '>' => Some(run(line, '>')).filter(|it| it.0 >= ANGLE_RUN_MIN)?,
+        '+' => Some(run(line, '+')).filter(|it| it.0 >= DASH_RUN_MIN)?,
         _ => return None,
     };
     matches!(rest.trim_start().strip_prefix("REPLACE")?, "" | "<").then_some(count)
@@ -58,16 +58,16 @@ pub(super) fn close(line: &str) -> Option<usize> {
 /// True for a line that may be the beginning of a closing marker: its signs, and a part of its word.
 pub(super) fn begins_close(line: &str) -> bool {
     let (count, rest) = run(line.trim(), '>');
-    count >= DASHES && CLOSING.iter().any(|word| word.starts_with(rest.trim()))
+    count >= DASH_RUN_MIN && CLOSING_WORDS.iter().any(|word| word.starts_with(rest.trim()))
 }
 
 /// Returns a line without the backslash that escapes its marker.
-pub(super) fn unescaped(line: &str) -> Option<&str> {
+pub(super) fn unescape(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('\\')?;
     let bare = rest.trim_start_matches('\\');
     let long = |sign| {
         let (count, tail) = run(bare, sign);
-        count >= ANGLES && (tail.is_empty() || tail.starts_with(' '))
+        count >= ANGLE_RUN_MIN && (tail.is_empty() || tail.starts_with(' '))
     };
     let option = bare.starts_with(":start_line:") || bare.starts_with(":end_line:");
     (['<', '=', '>', '-', '+'].into_iter().any(long) || option).then_some(rest)
@@ -85,18 +85,18 @@ pub(super) fn option(line: &str) -> Option<(bool, usize)> {
 /// True for the line that ends Roo's options.
 pub(super) fn ends_options(line: &str) -> bool {
     let (count, rest) = run(line, '-');
-    count >= ANGLES && rest.is_empty()
+    count >= ANGLE_RUN_MIN && rest.is_empty()
 }
 
 /// True for an inexact opening marker with the word SEARCH.
-pub(super) fn nearly_open(line: &str) -> bool {
+pub(super) fn is_nearly_open(line: &str) -> bool {
     let (count, rest) = run(line, '<');
     count >= 2 && open(line).is_none() && rest.trim_start().starts_with("SEARCH")
 }
 
 /// A line that resembles a marker, of any length and indentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Likeness<'a> {
+pub(super) enum MarkerLikeness<'a> {
     /// An opening marker.
     Open {
         /// Length of the run.
@@ -116,49 +116,53 @@ pub(super) enum Likeness<'a> {
     },
 }
 
-impl Likeness<'_> {
+impl MarkerLikeness<'_> {
     /// Length of its run.
     pub(super) fn run(self) -> usize {
         match self {
-            Likeness::Open { run } | Likeness::Close { run, .. } | Likeness::Other { run } => run,
+            MarkerLikeness::Open { run } | MarkerLikeness::Close { run, .. } | MarkerLikeness::Other { run } => run,
         }
     }
 }
 
 /// Words after opening and closing markers in several tools, in capitals.
-const OPENING: [&str; 5] = ["SEARCH", "ORIGINAL", "FIND", "BEFORE", "OLD"];
-const CLOSING: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "AFTER", "NEW"];
+const OPENING_WORDS: [&str; 5] = ["SEARCH", "ORIGINAL", "FIND", "BEFORE", "OLD"];
+const CLOSING_WORDS: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "AFTER", "NEW"];
 /// Minimum length of a run that counts as a marker whatever follows it.
-const SURE: usize = 7;
+const UNAMBIGUOUS_RUN_MIN: usize = 7;
 
 /// Classifies a line that resembles a marker, including exact ones.
-pub(super) fn look(line: &str) -> Option<Likeness<'_>> {
+pub(super) fn classify(line: &str) -> Option<MarkerLikeness<'_>> {
     let text = line.trim();
     match text.as_bytes().first()? {
         b'<' => {
             let (run, rest) = run(text, '<');
-            (worded(rest, run, &OPENING) || run >= SURE && rest.starts_with(' ')).then_some(Likeness::Open { run })
+            (worded(rest, run, &OPENING_WORDS) || run >= UNAMBIGUOUS_RUN_MIN && rest.starts_with(' '))
+                .then_some(MarkerLikeness::Open { run })
         }
         b'-' => {
             let (run, rest) = run(text, '-');
-            (run >= DASHES && rest.trim_end_matches('>').trim() == "SEARCH").then_some(Likeness::Open { run })
+            (run >= DASH_RUN_MIN && rest.trim_end_matches('>').trim() == "SEARCH")
+                .then_some(MarkerLikeness::Open { run })
         }
         b'>' => {
             let (run, rest) = run(text, '>');
-            if worded(rest, run, &CLOSING) {
-                return Some(Likeness::Close { run, before: "" });
+            if worded(rest, run, &CLOSING_WORDS) {
+                return Some(MarkerLikeness::Close { run, before: "" });
             }
-            (run >= SURE && (rest.is_empty() || rest.starts_with(' '))).then_some(Likeness::Other { run })
+            (run >= UNAMBIGUOUS_RUN_MIN && (rest.is_empty() || rest.starts_with(' ')))
+                .then_some(MarkerLikeness::Other { run })
         }
         b'+' => {
             let (run, rest) = run(text, '+');
-            worded(rest, run, &CLOSING[..1]).then_some(Likeness::Close { run, before: "" })
+            worded(rest, run, &CLOSING_WORDS[..1]).then_some(MarkerLikeness::Close { run, before: "" })
         }
         _ => {
             let signs = text.strip_suffix("REPLACE")?.trim_end();
             let before = signs.trim_end_matches('>');
             let run = signs.len() - before.len();
-            (run >= ANGLES).then_some(Likeness::Close { run, before: &line[..line.find(signs)? + before.len()] })
+            (run >= ANGLE_RUN_MIN)
+                .then_some(MarkerLikeness::Close { run, before: &line[..line.find(signs)? + before.len()] })
         }
     }
 }
@@ -177,8 +181,8 @@ fn worded(rest: &str, run: usize, words: &[&str]) -> bool {
         rest = &rest[at + end + 1..];
     }
     let known = match run {
-        ANGLES.. => words.contains(&word.to_ascii_uppercase().as_str()),
-        DASHES.. => word == words[0],
+        ANGLE_RUN_MIN.. => words.contains(&word.to_ascii_uppercase().as_str()),
+        DASH_RUN_MIN.. => word == words[0],
         _ => false,
     };
     known && !rest.contains(|ch: char| ch.is_alphanumeric() || ch == '_' || ch == '=')
@@ -186,7 +190,7 @@ fn worded(rest: &str, run: usize, words: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Likeness, Open, close, divider, look, nearly_open, open, unescaped};
+    use super::{MarkerLikeness, OpenMarker, classify, close, divider, is_nearly_open, open, unescape};
 
     #[test]
     fn spellings() {
@@ -198,14 +202,14 @@ mod tests {
             "------- SEARCH",
             "------- SEARCH>",
         ] {
-            assert_eq!(open(line), Some(Open { run: 7, line: None }), "{line}");
+            assert_eq!(open(line), Some(OpenMarker { run: 7, line: None }), "{line}");
         }
-        assert_eq!(open("<<<<< SEARCH line=12"), Some(Open { run: 5, line: Some(12) }));
+        assert_eq!(open("<<<<< SEARCH line=12"), Some(OpenMarker { run: 5, line: Some(12) }));
         assert_eq!(open("--- SEARCH").unwrap().run, 3);
         for line in ["<<<< SEARCH", "<<<<<<< HEAD", " <<<<<<< SEARCH", "<<<<<<< SEARCHING", "-- SEARCH", "SEARCH"] {
             assert_eq!(open(line), None, "{line}");
         }
-        assert!(nearly_open("<<<< SEARCH") && !nearly_open("<<<<<<< HEAD"));
+        assert!(is_nearly_open("<<<< SEARCH") && !is_nearly_open("<<<<<<< HEAD"));
         assert_eq!(
             (close(">>>>>>> REPLACE"), close("+++++++ REPLACE"), close(">>>>>>> main")),
             (Some(7), Some(7), None)
@@ -215,11 +219,11 @@ mod tests {
 
     #[test]
     fn a_backslash_makes_a_marker_text() {
-        assert_eq!(unescaped("\\======="), Some("======="));
-        assert_eq!(unescaped("\\<<<<<<< HEAD"), Some("<<<<<<< HEAD"));
-        assert_eq!(unescaped("\\\\>>>>>>> x"), Some("\\>>>>>>> x"));
-        assert_eq!(unescaped("\\title{x}"), None);
-        assert_eq!(unescaped("\\-------x"), None);
+        assert_eq!(unescape("\\======="), Some("======="));
+        assert_eq!(unescape("\\<<<<<<< HEAD"), Some("<<<<<<< HEAD"));
+        assert_eq!(unescape("\\\\>>>>>>> x"), Some("\\>>>>>>> x"));
+        assert_eq!(unescape("\\title{x}"), None);
+        assert_eq!(unescape("\\-------x"), None);
     }
 
     #[test]
@@ -233,16 +237,16 @@ mod tests {
             ">>>>>>> UPDATED",
             "+++++++ REPLACE",
         ] {
-            assert!(matches!(look(line), Some(Likeness::Close { before: "", .. })), "{line}");
+            assert!(matches!(classify(line), Some(MarkerLikeness::Close { before: "", .. })), "{line}");
         }
-        assert_eq!(look(">>>>>>> REPLACE</diff>"), Some(Likeness::Close { run: 7, before: "" }));
-        assert_eq!(look("  TWO>>>>>>> REPLACE"), Some(Likeness::Close { run: 7, before: "  TWO" }));
-        assert_eq!(look(">>>>>>> main"), Some(Likeness::Other { run: 7 }));
+        assert_eq!(classify(">>>>>>> REPLACE</diff>"), Some(MarkerLikeness::Close { run: 7, before: "" }));
+        assert_eq!(classify("  TWO>>>>>>> REPLACE"), Some(MarkerLikeness::Close { run: 7, before: "  TWO" }));
+        assert_eq!(classify(">>>>>>> main"), Some(MarkerLikeness::Other { run: 7 }));
         for line in ["<<<<<<< SEARCH", "<<<< SEARCH", "<<<<<<< HEAD", "    <<<<<<< search", "------- SEARCH"] {
-            assert!(matches!(look(line), Some(Likeness::Open { .. })), "{line}");
+            assert!(matches!(classify(line), Some(MarkerLikeness::Open { .. })), "{line}");
         }
         for line in ["", ">>> print(1)", "a >> REPLACE", "<<EOF", "<<<<<", "-- SEARCH", "+ REPLACE", ">>>> new line"] {
-            assert_eq!(look(line), None, "{line}");
+            assert_eq!(classify(line), None, "{line}");
         }
     }
 }

@@ -11,16 +11,18 @@ mod marker;
 mod print;
 mod tags;
 
-use super::multi_edit::MOST_EDITS;
-use super::stream::{self, Event, Machine, Manner};
-use super::{Format, Input, Spec};
+use super::multi_edit::EDITS_PER_CALL_MAX;
+use super::stream::{self, LineParser, ParseOptions, StreamEvent};
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, TextNames, reading_of};
+use crate::op::{
+    ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
+};
 use std::collections::HashMap;
 use std::ops::Range;
 
-use blocks::{Block, Blocks, Reader, Slip};
+use blocks::{BlockList, BlockMistake, BlockReader, SearchReplaceBlock};
 pub(crate) use print::{print_block, print_name};
 
 /// The format.
@@ -28,34 +30,39 @@ pub struct SearchReplace;
 
 /// True for a line that resembles the opening marker of a block or a conflict, whatever is wrong with it.
 pub(super) fn nearly_opens(line: &str) -> bool {
-    matches!(marker::look(line), Some(marker::Likeness::Open { .. }))
+    matches!(marker::classify(line), Some(marker::MarkerLikeness::Open { .. }))
 }
 
 /// True for a line that opens a block.
 pub(super) fn opens(line: &str) -> bool {
-    Claim::opened(0, line).is_some()
+    DetectedBlock::opened(0, line).is_some()
 }
 
-impl Block {
+impl SearchReplaceBlock {
     /// Returns the reversed block.
     ///
     /// Errors: [`Code::EditUnparsable`] if its second part is empty, so that the place of the first one is unknown.
-    fn reversed(self) -> Result<Block> {
-        let Block { path, search, replace, .. } = self;
+    fn reversed(self) -> Result<SearchReplaceBlock> {
+        let SearchReplaceBlock { path, search, replace, .. } = self;
         if replace.is_empty() || search.is_empty() {
             let what = "a part of the block is empty, so it says no place when it is reversed.";
             return Err(blocks::broken(self.at, what).next("Write the reversed block out."));
         }
-        Ok(Block { path, search: replace, replace: search, ..self })
+        Ok(SearchReplaceBlock { path, search: replace, replace: search, ..self })
     }
 
     /// Converts it to an operation.
     ///
     /// Errors: [`Code::EditNoChange`] if both parts are equal.
     fn to_op(&self) -> Result<Op> {
-        let text = reading_of(&self.replace);
+        let text = normalize_text(&self.replace);
         let names = if self.lines { TextNames::BLOCK } else { TextNames::TAGS };
-        let find = Find { line: self.hint, lines: self.lines, names, ..Find::new(&self.search, Pick::Unique) };
+        let find = TextQuery {
+            line: self.hint,
+            lines: self.lines,
+            names,
+            ..TextQuery::new(&self.search, ExpectedMatches::Unique)
+        };
         if find.old == text {
             let what = format!("Line {} of the request: the block's two parts are exactly the same.", self.at);
             return Err(Error::new(Code::EditNoChange, what)
@@ -68,43 +75,43 @@ impl Block {
 }
 
 /// An open block, for detection.
-struct Claim {
+struct DetectedBlock {
     from: usize,
-    until: Until,
+    until: BlockEnd,
     /// The index after the first line that ends it if there is no exact marker.
     nearly: Option<usize>,
 }
 
 /// A line that ends a block.
-enum Until {
+enum BlockEnd {
     /// A closing marker of this length.
     Marker(usize),
     /// This many end tags.
     Tags(usize),
 }
 
-impl Claim {
-    fn opened(from: usize, line: &str) -> Option<Claim> {
-        let until = marker::open(line).map(|open| Until::Marker(open.run));
-        let until = until.or_else(|| tags::open(line).map(|_| Until::Tags(2)))?;
-        Some(Claim { from, until, nearly: None })
+impl DetectedBlock {
+    fn opened(from: usize, line: &str) -> Option<DetectedBlock> {
+        let until = marker::open(line).map(|open| BlockEnd::Marker(open.run));
+        let until = until.or_else(|| tags::open(line).map(|_| BlockEnd::Tags(2)))?;
+        Some(DetectedBlock { from, until, nearly: None })
     }
 
     /// True for the start of another block, so that this one lacks its end.
     fn is_cut_by(&self, line: &str) -> bool {
-        let Until::Marker(run) = self.until else { return false };
+        let BlockEnd::Marker(run) = self.until else { return false };
         marker::open(line).is_some_and(|open| open.run == run)
     }
 
     fn is_met(&mut self, at: usize, line: &str) -> bool {
         match &mut self.until {
-            Until::Marker(run) => {
-                if let Some(marker::Likeness::Close { .. }) = marker::look(line) {
+            BlockEnd::Marker(run) => {
+                if let Some(marker::MarkerLikeness::Close { .. }) = marker::classify(line) {
                     self.nearly = self.nearly.or(Some(at + 1));
                 }
                 marker::close(line) == Some(*run)
             }
-            Until::Tags(left) => {
+            BlockEnd::Tags(left) => {
                 *left = left.saturating_sub(tags::ends(line));
                 *left == 0
             }
@@ -113,8 +120,8 @@ impl Claim {
 }
 
 impl Format for SearchReplace {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "search_replace",
             summary: "blocks of text to look for and text to put there, in a reply (SEARCH/REPLACE)",
             prompt: PROMPT,
@@ -125,16 +132,16 @@ impl Format for SearchReplace {
         }
     }
 
-    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+    fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
-        let mut open: Option<Claim> = None;
+        let mut open: Option<DetectedBlock> = None;
         let mut count = 0;
         for (at, line) in text.lines().enumerate() {
             count = at + 1;
             if let Some(claim) = open.take_if(|claim| at > claim.from && claim.is_cut_by(line)) {
                 out.push(claim.from..claim.nearly.unwrap_or(at));
             }
-            open = open.take().or_else(|| Claim::opened(at, line));
+            open = open.take().or_else(|| DetectedBlock::opened(at, line));
             if let Some(claim) = open.take_if(|claim| claim.is_met(at, line)) {
                 out.push(claim.from..count);
             }
@@ -143,44 +150,47 @@ impl Format for SearchReplace {
         out
     }
 
-    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
-        Some(Box::new(BlockMachine { reader: Reader::new(manner), reverse: manner.reverse }))
+    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(SearchReplaceParser { reader: BlockReader::new(manner), reverse: manner.reverse }))
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Input::Text(text) = input else {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "Blocks are text, not JSON.").next("Send them as one text."));
         };
-        stream::read(Box::new(BlockMachine { reader: Reader::new(&Manner::default()), reverse: false }), &text)
+        stream::parse_text(
+            Box::new(SearchReplaceParser { reader: BlockReader::new(&ParseOptions::default()), reverse: false }),
+            &text,
+        )
     }
 }
 
-struct BlockMachine {
-    reader: Reader,
+struct SearchReplaceParser {
+    reader: BlockReader,
     reverse: bool,
 }
 
-impl Machine for BlockMachine {
-    fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+impl LineParser for SearchReplaceParser {
+    fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         self.reader.line(line, out);
     }
 
-    fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<Event>) -> Result<Request> {
+    fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         let mut read = self.reader.end(out)?;
         if self.reverse {
-            read.list = read.list.into_iter().rev().map(Block::reversed).collect::<Result<_>>()?;
+            read.list = read.list.into_iter().rev().map(SearchReplaceBlock::reversed).collect::<Result<_>>()?;
         }
         request(read)
     }
 }
 
-fn request(read: Blocks) -> Result<Request> {
-    let Blocks { list: blocks, mut slips } = read;
+fn request(read: BlockList) -> Result<Request> {
+    let BlockList { list: blocks, mistakes: mut slips } = read;
     if blocks.is_empty() {
         return Err(blocks::broken(1, "there is no SEARCH/REPLACE block in it."));
     }
-    if blocks.len() > MOST_EDITS {
-        let what = format!("{} blocks are more than the {MOST_EDITS} that one call may have.", blocks.len());
+    if blocks.len() > EDITS_PER_CALL_MAX {
+        let what = format!("{} blocks are more than the {EDITS_PER_CALL_MAX} that one call may have.", blocks.len());
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
     let mut files: Vec<(String, Vec<Op>)> = Vec::new();
@@ -190,7 +200,7 @@ fn request(read: Blocks) -> Result<Request> {
         let op = match block.to_op() {
             Ok(op) => op,
             Err(error) => {
-                slips.add(Slip::NoChange, block.at);
+                slips.add(BlockMistake::NoChange, block.at);
                 idle.get_or_insert(error);
                 continue;
             }
@@ -204,8 +214,8 @@ fn request(read: Blocks) -> Result<Request> {
     if let Some(error) = idle.filter(|_| files.is_empty()) {
         return Err(error);
     }
-    let notes = slips.into_notes(Slip::what).collect();
-    let file = |(path, ops)| FileRequest::new(path, Ask::Edit { ops, order: Order::AsNeeded });
+    let notes = slips.into_notes(BlockMistake::note).collect();
+    let file = |(path, ops)| FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::AsNeeded });
     Ok(Request { files: files.into_iter().map(file).collect(), notes })
 }
 

@@ -5,7 +5,7 @@ use crate::formats::name;
 use std::fmt::Write as _;
 
 /// The usual length of a marker.
-const RUN: usize = 7;
+const USUAL_MARKER_LENGTH: usize = 7;
 
 /// Writes the line with the file name; `None` if no spelling of it is parsed as this name.
 pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
@@ -23,13 +23,13 @@ pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
 /// escaped are escaped once more.
 pub(crate) fn print_block(search: &str, replace: &str, out: &mut String) {
     let runs = |line: &str| {
-        let alike = marker::look(line).map(|found| found.run().max(RUN));
+        let alike = marker::classify(line).map(|found| found.run().max(USUAL_MARKER_LENGTH));
         marker::divider(line).or(alike).map_or(0, |run| run + 1)
     };
-    let run = search.lines().chain(replace.lines()).map(runs).max().unwrap_or(0).max(RUN);
+    let run = search.lines().chain(replace.lines()).map(runs).max().unwrap_or(0).max(USUAL_MARKER_LENGTH);
     let part = |text: &str, out: &mut String| {
         for line in text.split_terminator('\n') {
-            if marker::unescaped(line).is_some() || marker::option(line).is_some() {
+            if marker::unescape(line).is_some() || marker::option(line).is_some() {
                 out.push('\\');
             }
             out.push_str(line);

@@ -4,7 +4,7 @@ use super::blocks::broken;
 use crate::error::{Error, Result};
 
 /// End tags of either part.
-const ENDS: [&str; 2] = ["</old_text>", "</new_text>"];
+const END_TAGS: [&str; 2] = ["</old_text>", "</new_text>"];
 
 /// Parses `<old_text>`: its line number, if it has one, and the rest of the line.
 pub(super) fn open(line: &str) -> Option<(Option<usize>, &str)> {
@@ -20,12 +20,12 @@ pub(super) fn open(line: &str) -> Option<(Option<usize>, &str)> {
 
 /// Counts the end tags on a line.
 pub(super) fn ends(line: &str) -> usize {
-    ENDS.iter().map(|tag| line.matches(tag).count()).sum()
+    END_TAGS.iter().map(|tag| line.matches(tag).count()).sum()
 }
 
 /// A block in tags that is being parsed.
 #[derive(Default)]
-pub(super) struct Tags {
+pub(super) struct TaggedBlock {
     /// The first part, once it is complete.
     search: Option<String>,
     /// `<new_text>` was parsed.
@@ -34,7 +34,7 @@ pub(super) struct Tags {
     part: String,
 }
 
-impl Tags {
+impl TaggedBlock {
     /// Parses the rest of the line with the opening tag, then whole lines; returns the two parts when the block is
     /// complete.
     pub(super) fn read(&mut self, text: &str, here: usize) -> Result<Option<(String, String)>> {
@@ -61,7 +61,7 @@ impl Tags {
     /// Returns the part up to an end tag on this line, without the line ends next to the tags, and the text after the
     /// tag.
     fn part<'a>(&mut self, line: &'a str) -> Option<(String, &'a str)> {
-        let end = ENDS.iter().filter_map(|tag| Some((line.find(tag)?, tag.len()))).min();
+        let end = END_TAGS.iter().filter_map(|tag| Some((line.find(tag)?, tag.len()))).min();
         let Some((place, len)) = end else {
             self.part.push_str(line);
             self.part.push('\n');

@@ -1,25 +1,25 @@
-use super::{Block, Blocks, Reader, SearchReplace};
+use super::{BlockList, BlockReader, SearchReplace, SearchReplaceBlock};
 use crate::code::Code;
 use crate::error::Result;
-use crate::formats::stream::{Event, Manner};
-use crate::formats::{Format, Input};
-use crate::op::{Ask, LineKind, Order, Request, Settings};
+use crate::formats::stream::{ParseOptions, StreamEvent};
+use crate::formats::{Format, FormatInput};
+use crate::op::{FileAction, HunkLineKind, OpOrder, Request, ResolveSettings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 use proptest::prelude::*;
 
-fn read(text: &str) -> Result<Blocks> {
-    told(text, &Manner::default()).1
+fn read(text: &str) -> Result<BlockList> {
+    told(text, &ParseOptions::default()).1
 }
 
-fn told(text: &str, manner: &Manner) -> (Vec<Event>, Result<Blocks>) {
-    let (mut reader, mut events) = (Reader::new(manner), Vec::new());
+fn told(text: &str, manner: &ParseOptions) -> (Vec<StreamEvent>, Result<BlockList>) {
+    let (mut reader, mut events) = (BlockReader::new(manner), Vec::new());
     text.lines().for_each(|line| reader.line(line, &mut events));
     let blocks = reader.end(&mut events);
     (events, blocks)
 }
 
-fn one(text: &str) -> Block {
+fn one(text: &str) -> SearchReplaceBlock {
     let mut blocks = read(text).unwrap_or_else(|error| panic!("{error}")).list;
     assert_eq!(blocks.len(), 1, "{text}");
     blocks.remove(0)
@@ -32,13 +32,13 @@ fn fails(text: &str) -> String {
 }
 
 fn parse(text: &str) -> Request {
-    SearchReplace.parse(Input::Text(text.to_owned())).unwrap()
+    SearchReplace.parse(FormatInput::Text(text.to_owned())).unwrap()
 }
 
 fn apply(file: &str, text: &str) -> std::result::Result<String, String> {
     let base = Snapshot::from_text(file);
-    let Ask::Edit { ops, order } = &parse(text).files[0].ask else { panic!() };
-    let done = resolve(&base, ops, *order, Settings::default()).map_err(|error| error.to_string())?;
+    let FileAction::Edit { ops, order } = &parse(text).files[0].action else { panic!() };
+    let done = resolve(&base, ops, *order, ResolveSettings::default()).map_err(|error| error.to_string())?;
     Ok(String::from_utf8(done.changes.apply(&base)).unwrap())
 }
 
@@ -74,7 +74,7 @@ fn every_spelling() {
     for text in spellings {
         let block = one(text);
         assert_eq!((&*block.path, &*block.search, &*block.replace), ("a.rs", "old\n", "new\n"), "{text}");
-        assert!(block.lines && !SearchReplace.claims(text).is_empty());
+        assert!(block.lines && !SearchReplace.detected_ranges(text).is_empty());
     }
 }
 
@@ -112,8 +112,8 @@ fn several_blocks_and_files() {
     let counts: Vec<(&str, usize)> = request
         .files
         .iter()
-        .map(|file| match &file.ask {
-            Ask::Edit { ops, order: Order::AsNeeded } => (&*file.path, ops.len()),
+        .map(|file| match &file.action {
+            FileAction::Edit { ops, order: OpOrder::AsNeeded } => (&*file.path, ops.len()),
             _ => panic!(),
         })
         .collect();
@@ -155,10 +155,10 @@ fn never_a_guess() {
     for (text, part) in cases {
         assert!(fails(text).contains(part), "{text}: {}", fails(text));
     }
-    let same = SearchReplace.parse(Input::Text("a.rs\n<<<<<<< SEARCH\na\n=======\na\n>>>>>>> REPLACE\n".into()));
+    let same = SearchReplace.parse(FormatInput::Text("a.rs\n<<<<<<< SEARCH\na\n=======\na\n>>>>>>> REPLACE\n".into()));
     assert_eq!(same.unwrap_err().code(), Code::EditNoChange);
-    assert!(SearchReplace.parse(Input::Text("only prose".into())).is_err());
-    assert!(SearchReplace.parse(Input::Json(serde_json::json!({}))).is_err());
+    assert!(SearchReplace.parse(FormatInput::Text("only prose".into())).is_err());
+    assert!(SearchReplace.parse(FormatInput::Json(serde_json::json!({}))).is_err());
 }
 
 #[test]
@@ -173,7 +173,9 @@ fn a_block_that_is_nearly_closed_and_another() {
     }
     let idle = "a.rs\n<<<<<<< SEARCH\na\n=======\na\n>>>>>>> REPLACE\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n";
     let request = parse(idle);
-    assert!(matches!(&request.files[0].ask, Ask::Edit { ops, .. } if ops.len() == 1) && request.notes.len() == 1);
+    assert!(
+        matches!(&request.files[0].action, FileAction::Edit { ops, .. } if ops.len() == 1) && request.notes.len() == 1
+    );
     let doubled = one("a.rs\n<<<<<<< SEARCH\na\n=======\n=======\n>>>>>>> REPLACE\n");
     assert_eq!((&*doubled.search, &*doubled.replace), ("a\n", ""));
 }
@@ -249,39 +251,39 @@ fn every_block_is_told_and_claimed() {
         "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\n=======\nnew\n\n\nlast\n>>>>>>> REPLACE\n",
         "a.rs\n\n<old_text>\none\ntwo\n</old_text>\n<new_text>\nnew\n\n\nlast\n</new_text>\n",
     ] {
-        let (events, blocks) = told(text, &Manner::default());
-        let lines = |wanted: LineKind| {
-            let text = |event: &Event| match event {
-                Event::Line { kind, text } if *kind == wanted => Some(format!("{text}\n")),
+        let (events, blocks) = told(text, &ParseOptions::default());
+        let lines = |wanted: HunkLineKind| {
+            let text = |event: &StreamEvent| match event {
+                StreamEvent::Line { kind, text } if *kind == wanted => Some(format!("{text}\n")),
                 _ => None,
             };
             events.iter().filter_map(text).collect::<String>()
         };
         let block = &blocks.unwrap_or_else(|error| panic!("{text}: {error}")).list[0];
-        assert_eq!(lines(LineKind::Removed).trim_end(), block.search.trim_end(), "{text}");
-        assert_eq!(lines(LineKind::Added).trim_end(), block.replace.trim_end(), "{text}");
-        assert!(matches!(events[..2], [Event::File { .. }, Event::Hunk { line: 3 }]), "{events:?}");
-        assert!(matches!(events[events.len() - 2..], [Event::HunkDone, Event::FileDone]), "{events:?}");
-        assert_eq!(SearchReplace.claims(text)[0].start, 2);
+        assert_eq!(lines(HunkLineKind::Removed).trim_end(), block.search.trim_end(), "{text}");
+        assert_eq!(lines(HunkLineKind::Added).trim_end(), block.replace.trim_end(), "{text}");
+        assert!(matches!(events[..2], [StreamEvent::File { .. }, StreamEvent::Hunk { line: 3 }]), "{events:?}");
+        assert!(matches!(events[events.len() - 2..], [StreamEvent::HunkDone, StreamEvent::FileDone]), "{events:?}");
+        assert_eq!(SearchReplace.detected_ranges(text)[0].start, 2);
     }
     let two =
         "a\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n<old_text>a</old_text><new_text>b</new_text>\n<<<<<<< SEARCH\n\n";
-    assert_eq!(SearchReplace.claims(two), [1..4, 4..5, 5..7]);
+    assert_eq!(SearchReplace.detected_ranges(two), [1..4, 4..5, 5..7]);
 }
 
 #[test]
 fn said_beside_the_text() {
     let text = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
-    let manner = Manner { file: Some("a.rs".into()), reverse: true, ..Manner::default() };
-    let parse = |text: &str, manner: &Manner| {
-        let machine = SearchReplace.machine(manner).unwrap();
-        crate::formats::stream::read(machine, text)
+    let manner = ParseOptions { file: Some("a.rs".into()), reverse: true, ..ParseOptions::default() };
+    let parse = |text: &str, manner: &ParseOptions| {
+        let machine = SearchReplace.line_parser(manner).unwrap();
+        crate::formats::stream::parse_text(machine, text)
     };
     let request = parse(text, &manner).unwrap();
-    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
+    let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };
     assert_eq!((request.files[0].path.as_str(), ops[0].text.as_str()), ("a.rs", "old\n"));
     assert!(parse("<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE\n", &manner).is_err());
-    let strip = Manner { strip: Some(1), ..Manner::default() };
+    let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "src/b.rs");
 }
 
@@ -299,7 +301,7 @@ proptest! {
         if let Ok(read) = read(&text) {
             prop_assert!(read.list.iter().all(|block| !block.path.is_empty() && block.at > 0));
         }
-        let _ = SearchReplace.parse(Input::Text(text));
+        let _ = SearchReplace.parse(FormatInput::Text(text));
     }
 
     #[test]

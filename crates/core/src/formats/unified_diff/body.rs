@@ -1,15 +1,15 @@
 //! The lines of one hunk. Its counts are evidence, not commands: marked lines belong to it as long as nothing separates
 //! them; unmarked lines wait until the counts are complete or a later change shows that the hunk continues.
 
-use super::range::Header;
-use super::slips::{Slip, Slips, broken};
+use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
+use super::range::HunkHeader;
 use crate::error::{Error, Result};
-use crate::formats::stream::Event;
-use crate::op::{Hunk, HunkLine, LineKind};
+use crate::formats::stream::StreamEvent;
+use crate::op::{Hunk, HunkLine, HunkLineKind};
 
 /// A hunk and its position on the new side.
 #[derive(Clone, Debug)]
-pub(super) struct Numbered {
+pub(super) struct NumberedHunk {
     pub(super) hunk: Hunk,
     /// The new side's `first`, by the rule of [`Hunk::first`].
     pub(super) new_first: Option<usize>,
@@ -17,7 +17,7 @@ pub(super) struct Numbered {
 
 /// A pending line.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingLine {
     at: usize,
     line: HunkLine,
     /// It has no mark.
@@ -26,14 +26,14 @@ struct Waiting {
 
 /// A hunk that is being parsed.
 #[derive(Debug)]
-pub(super) struct Body {
-    header: Header,
+pub(super) struct HunkBody {
+    header: HunkHeader,
     hunk: Hunk,
     /// Lines that the counts still announce.
     left: Option<(usize, usize)>,
     /// More lines were parsed than the counts announced.
     over: bool,
-    tail: Vec<Waiting>,
+    tail: Vec<WaitingLine>,
     /// Old and new lines in the tail.
     waiting: (usize, usize),
     /// Whether the tail has a line without a mark, and one that is not blank.
@@ -46,12 +46,12 @@ pub(super) struct Body {
     quiet: bool,
 }
 
-impl Body {
+impl HunkBody {
     /// Begins a hunk at its header, or at its first line if it has none.
-    pub(super) fn new(header: Header, at: usize, quiet: bool) -> Body {
-        let hunk = Hunk { section: header.section.clone(), said_at: at, ..Hunk::default() };
+    pub(super) fn new(header: HunkHeader, at: usize, quiet: bool) -> HunkBody {
+        let hunk = Hunk { section: header.section.clone(), source_line: at, ..Hunk::default() };
         let (left, waiting, naked) = (header.counts, (0, 0), (false, false));
-        Body { header, hunk, left, over: false, tail: Vec::new(), waiting, naked, changed: false, last: at, quiet }
+        HunkBody { header, hunk, left, over: false, tail: Vec::new(), waiting, naked, changed: false, last: at, quiet }
     }
 
     /// True when the counts announced lines, and all of them have been parsed.
@@ -65,7 +65,7 @@ impl Body {
     }
 
     /// True when this many more old and new lines complete the counts.
-    pub(super) fn comes_out_with(&self, old: usize, new: usize) -> bool {
+    pub(super) fn would_complete(&self, old: usize, new: usize) -> bool {
         !self.is_full() && self.left == Some((self.waiting.0 + old, self.waiting.1 + new))
     }
 
@@ -77,15 +77,21 @@ impl Body {
     /// Adds a line of the request.
     ///
     /// Errors: a change after text that cannot belong to the hunk.
-    pub(super) fn take(&mut self, at: usize, text: &str, slips: &mut Slips, out: &mut Vec<Event>) -> Result<()> {
+    pub(super) fn take(
+        &mut self,
+        at: usize,
+        text: &str,
+        slips: &mut UnifiedDiffMistakes,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<()> {
         let (kind, text, naked) = match text.as_bytes().first() {
-            None => (LineKind::Context, text, true),
-            Some(b' ') => (LineKind::Context, &text[1..], false),
-            Some(b'-') => (LineKind::Removed, &text[1..], false),
-            Some(b'+') => (LineKind::Added, &text[1..], false),
-            Some(_) => (LineKind::Bare, text, true),
+            None => (HunkLineKind::Context, text, true),
+            Some(b' ') => (HunkLineKind::Context, &text[1..], false),
+            Some(b'-') => (HunkLineKind::Removed, &text[1..], false),
+            Some(b'+') => (HunkLineKind::Added, &text[1..], false),
+            Some(_) => (HunkLineKind::Bare, text, true),
         };
-        let changes = matches!(kind, LineKind::Added | LineKind::Removed);
+        let changes = matches!(kind, HunkLineKind::Added | HunkLineKind::Removed);
         let bullet = text.strip_prefix(' ').is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '\t']));
         let line = HunkLine { kind, text: text.to_owned() };
         if self.tail.is_empty() && !naked && (changes || !self.is_full()) {
@@ -95,8 +101,8 @@ impl Body {
         }
         // After unmarked lines, a line like `- this` may be an item of a list, unless the hunk has no change yet.
         let goes_on = changes && !(bullet && self.naked.0 && self.changed);
-        self.wait(Waiting { at, line, naked });
-        if self.comes_out_with(0, 0) {
+        self.wait(WaitingLine { at, line, naked });
+        if self.would_complete(0, 0) {
             self.flush(slips, out);
         } else if goes_on {
             if self.is_full() && self.naked.1 {
@@ -108,27 +114,30 @@ impl Body {
         Ok(())
     }
 
-    fn wait(&mut self, line: Waiting) {
-        self.waiting.0 += usize::from(line.line.kind != LineKind::Added);
-        self.waiting.1 += usize::from(line.line.kind != LineKind::Removed);
+    fn wait(&mut self, line: WaitingLine) {
+        self.waiting.0 += usize::from(line.line.kind != HunkLineKind::Added);
+        self.waiting.1 += usize::from(line.line.kind != HunkLineKind::Removed);
         self.naked.0 |= line.naked;
-        self.naked.1 |= line.line.kind == LineKind::Bare;
+        self.naked.1 |= line.line.kind == HunkLineKind::Bare;
         self.tail.push(line);
     }
 
-    fn flush(&mut self, slips: &mut Slips, out: &mut Vec<Event>) {
+    fn flush(&mut self, slips: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
         let tail = std::mem::take(&mut self.tail);
         (self.waiting, self.naked) = ((0, 0), (false, false));
-        for Waiting { at, line, naked } in tail {
+        for WaitingLine { at, line, naked } in tail {
             if naked {
-                slips.add(if line.kind == LineKind::Bare { Slip::Bare } else { Slip::Blank }, at);
+                slips.add(
+                    if line.kind == HunkLineKind::Bare { UnifiedDiffMistake::Bare } else { UnifiedDiffMistake::Blank },
+                    at,
+                );
             }
             self.push(at, line, out);
         }
     }
 
-    fn push(&mut self, at: usize, line: HunkLine, out: &mut Vec<Event>) {
-        let (old, new) = (line.kind != LineKind::Added, line.kind != LineKind::Removed);
+    fn push(&mut self, at: usize, line: HunkLine, out: &mut Vec<StreamEvent>) {
+        let (old, new) = (line.kind != HunkLineKind::Added, line.kind != HunkLineKind::Removed);
         if let Some(left) = &mut self.left {
             self.over |= old && left.0 == 0 || new && left.1 == 0;
             left.0 = left.0.saturating_sub(usize::from(old));
@@ -140,13 +149,13 @@ impl Body {
         self.changed |= old != new;
         self.last = at;
         if !self.quiet {
-            out.push(Event::Line { kind: line.kind, text: line.text.clone() });
+            out.push(StreamEvent::Line { kind: line.kind, text: line.text.clone() });
         }
         self.hunk.lines.push(line);
     }
 
     /// Handles `\ No newline at end of file`, in any wording.
-    pub(super) fn mark_open(&mut self, at: usize, slips: &mut Slips, out: &mut Vec<Event>) {
+    pub(super) fn mark_open(&mut self, at: usize, slips: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
         if !self.tail.is_empty() {
             if self.is_full() && self.naked.0 {
                 return;
@@ -154,14 +163,14 @@ impl Body {
             self.flush(slips, out);
         }
         let Some(last) = self.hunk.lines.last() else { return };
-        self.hunk.open.0 |= last.kind != LineKind::Added;
-        self.hunk.open.1 |= last.kind != LineKind::Removed;
+        self.hunk.open.0 |= last.kind != HunkLineKind::Added;
+        self.hunk.open.1 |= last.kind != HunkLineKind::Removed;
         self.last = at;
     }
 
     /// 1-based line of the request on which it begins.
     pub(super) fn begins(&self) -> usize {
-        self.hunk.said_at
+        self.hunk.source_line
     }
 
     /// True when the text ends after a changed line while the header announces more lines on both sides: the rest of
@@ -170,41 +179,49 @@ impl Body {
         let promised = self.left.is_some_and(|left| left.0 > 0 && left.1 > 0);
         let last = self.hunk.lines.last().map(|line| line.kind);
         let blank = self.tail.iter().all(|it| it.naked && it.line.text.is_empty());
-        promised && blank && matches!(last, Some(LineKind::Added | LineKind::Removed))
+        promised && blank && matches!(last, Some(HunkLineKind::Added | HunkLineKind::Removed))
     }
 
     /// Ends the hunk, and returns its last line; `cut` is true if the text ends here without a line end.
     ///
     /// Errors: the text was truncated inside the hunk; changes that may or may not belong to it.
-    pub(super) fn end(mut self, cut: bool, slips: &mut Slips, out: &mut Vec<Event>) -> Result<(Numbered, usize)> {
+    pub(super) fn end(
+        mut self,
+        cut: bool,
+        slips: &mut UnifiedDiffMistakes,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(NumberedHunk, usize)> {
         let announced = self.left.unwrap_or_default();
         if cut && announced != (0, 0) {
             let what = format!(
                 "the text was cut off inside this hunk: it announces {} old and {} new lines more.",
                 announced.0, announced.1
             );
-            return Err(broken(self.hunk.said_at, &what).next("Send the whole patch again, with its last line ended."));
+            return Err(
+                broken(self.hunk.source_line, &what).next("Send the whole patch again, with its last line ended.")
+            );
         }
         let rest = self.tail.split_off(self.keeps());
         if announced != (0, 0) && self.hunk.lines.is_empty() && self.tail.is_empty() {
-            return Err(broken(self.hunk.said_at, "the hunk announces lines, but none follow."));
+            return Err(broken(self.hunk.source_line, "the hunk announces lines, but none follow."));
         }
         self.flush(slips, out);
-        if let Some(change) = rest.iter().find(|it| matches!(it.line.kind, LineKind::Added | LineKind::Removed)) {
+        if let Some(change) = rest.iter().find(|it| matches!(it.line.kind, HunkLineKind::Added | HunkLineKind::Removed))
+        {
             if self.over || !self.is_full() {
                 return Err(self.unclear(change.at));
             }
-            slips.add(Slip::Prose, change.at);
+            slips.add(UnifiedDiffMistake::Prose, change.at);
         }
-        out.push(Event::HunkDone);
+        out.push(StreamEvent::HunkDone);
         if self.over || self.left.is_some_and(|left| left != (0, 0)) {
-            slips.add(Slip::Counts, self.hunk.said_at);
+            slips.add(UnifiedDiffMistake::Counts, self.hunk.source_line);
         }
-        let (old, new) = (self.has(LineKind::Added), self.has(LineKind::Removed));
+        let (old, new) = (self.has(HunkLineKind::Added), self.has(HunkLineKind::Removed));
         let counts = self.header.counts;
         self.hunk.first = first(self.header.first.0, counts.map(|it| it.0), old);
         let new_first = first(self.header.first.1, counts.map(|it| it.1), new);
-        Ok((Numbered { hunk: self.hunk, new_first }, self.last))
+        Ok((NumberedHunk { hunk: self.hunk, new_first }, self.last))
     }
 
     /// Returns how many pending lines are kept at the end: context, and unmarked lines that follow it directly.
@@ -212,11 +229,11 @@ impl Body {
         let mut keep = 0;
         for (index, it) in self.tail.iter().enumerate() {
             match it.line.kind {
-                LineKind::Context if it.naked && self.is_full() => break,
-                LineKind::Context if it.naked => {}
-                LineKind::Context if self.is_full() && it.line.text.is_empty() => {}
-                LineKind::Context => keep = index + 1,
-                LineKind::Bare if !self.is_full() && keep == index => keep = index + 1,
+                HunkLineKind::Context if it.naked && self.is_full() => break,
+                HunkLineKind::Context if it.naked => {}
+                HunkLineKind::Context if self.is_full() && it.line.text.is_empty() => {}
+                HunkLineKind::Context => keep = index + 1,
+                HunkLineKind::Bare if !self.is_full() && keep == index => keep = index + 1,
                 _ => break,
             }
         }
@@ -224,14 +241,14 @@ impl Body {
     }
 
     /// True when the hunk has a line of another kind.
-    fn has(&self, other: LineKind) -> bool {
+    fn has(&self, other: HunkLineKind) -> bool {
         self.hunk.lines.iter().any(|line| line.kind != other)
     }
 
     fn unclear(&self, at: usize) -> Error {
         let what = format!(
             "is this line part of the hunk of line {}? The lines before it are not marked, and the counts of the hunk do not say.",
-            self.hunk.said_at
+            self.hunk.source_line
         );
         broken(at, &what).next(
             "Mark every line of the hunk (space, - or +) and correct its counts, or end the patch with a closing fence before prose.",

@@ -1,15 +1,15 @@
 //! The end of a hunk: lines that look like its own but are a header, a trailer or a fence, and vice versa.
 
-use super::body::Body;
+use super::body::HunkBody;
 use super::name;
 use super::range;
 use crate::formats::name::fence;
 
 /// The next two lines, without the patch's indentation.
-pub(super) type Ahead<'a> = [Option<&'a str>; 2];
+pub(super) type Lookahead<'a> = [Option<&'a str>; 2];
 
 /// Number of following lines that are needed to judge this one.
-pub(super) fn ahead(line: &str) -> usize {
+pub(super) fn lookahead_needed(line: &str) -> usize {
     let text = line.trim_start();
     match text.as_bytes().first() {
         Some(b'-' | b'+') if text.starts_with("--") || text.starts_with("+++") => 2,
@@ -19,7 +19,7 @@ pub(super) fn ahead(line: &str) -> usize {
 }
 
 /// True when the hunk ends before this line.
-pub(super) fn ends(body: &Body, text: &str, ahead: Ahead<'_>, open: Option<(char, usize)>) -> bool {
+pub(super) fn ends(body: &HunkBody, text: &str, ahead: Lookahead<'_>, open: Option<(char, usize)>) -> bool {
     let next_begins = ahead[0].is_some_and(range::is_header);
     match text.as_bytes().first() {
         Some(b'-') => match text {
@@ -29,7 +29,7 @@ pub(super) fn ends(body: &Body, text: &str, ahead: Ahead<'_>, open: Option<(char
         },
         Some(b'+') => {
             let new = text.strip_prefix("+++ ").filter(|_| body.is_full() && next_begins);
-            new.is_some_and(|new| name::bare(new).is_some())
+            new.is_some_and(|new| name::without_prefix(new).is_some())
         }
         Some(b'`' | b'~') => ends_with_fence(body, text, ahead[0], open),
         Some(b' ') | None => false,
@@ -39,10 +39,10 @@ pub(super) fn ends(body: &Body, text: &str, ahead: Ahead<'_>, open: Option<(char
 
 /// Decides whether `--- x` in a hunk is the removal of `-- x` or the header of the next file, by the counts if they are
 /// consistent.
-fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
+fn is_file_header(body: &HunkBody, old: &str, ahead: Lookahead<'_>) -> bool {
     let begins = |line: Option<&str>| line.is_some_and(range::is_header);
     let Some(new) = ahead[0].and_then(|next| next.strip_prefix("+++ ")) else {
-        return body.is_full() && begins(ahead[0]) && name::bare(old).is_some();
+        return body.is_full() && begins(ahead[0]) && name::without_prefix(old).is_some();
     };
     let agree = name::agree(old, new);
     if body.is_full() {
@@ -53,14 +53,14 @@ fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
     }
     if begins(ahead[1]) {
         // Counts that are both too large by one look the same; then the names must not be those of one file.
-        !body.comes_out_with(1, 1) || agree
+        !body.would_complete(1, 1) || agree
     } else {
         agree && body.is_half_full()
     }
 }
 
 /// True for a mail signature, `-- ` and git's version, which may also be the removal of `- `.
-fn is_trailer(body: &Body, text: &str, next: Option<&str>) -> bool {
+fn is_trailer(body: &HunkBody, text: &str, next: Option<&str>) -> bool {
     // An unmarked version is not a line of a hunk, whatever the counts say.
     if next.is_some_and(is_version) {
         return true;
@@ -68,7 +68,7 @@ fn is_trailer(body: &Body, text: &str, next: Option<&str>) -> bool {
     if body.is_full() {
         return !next.is_some_and(changes);
     }
-    !body.comes_out_with(1, 0) && text == "-- " && next.is_none() && body.may_end()
+    !body.would_complete(1, 0) && text == "-- " && next.is_none() && body.may_end()
 }
 
 /// `2.43.0`, `2.39.2 (Apple Git-143)`
@@ -78,7 +78,7 @@ fn is_version(line: &str) -> bool {
     word.contains('.') && word.starts_with(|ch: char| ch.is_ascii_digit()) && numbers
 }
 
-fn ends_with_fence(body: &Body, text: &str, next: Option<&str>, open: Option<(char, usize)>) -> bool {
+fn ends_with_fence(body: &HunkBody, text: &str, next: Option<&str>, open: Option<(char, usize)>) -> bool {
     let Some((sign, len, info)) = fence(text) else { return false };
     let closes = info.is_empty() && open.is_none_or(|open| sign == open.0 && len >= open.1);
     let goes_on = next.is_some_and(changes);
@@ -86,7 +86,7 @@ fn ends_with_fence(body: &Body, text: &str, next: Option<&str>, open: Option<(ch
         (true, _) => true,
         (false, true) if open.is_some() => !goes_on,
         // Without an opening fence it may be context that lost its space.
-        (false, true) => !goes_on && !body.comes_out_with(1, 1),
+        (false, true) => !goes_on && !body.would_complete(1, 1),
         (false, false) => false,
     }
 }

@@ -38,7 +38,7 @@ fn mode(value: &str) -> Result<u32, &'static str> {
 
 /// Parses a whole name, quoted or not.
 fn full(value: &str) -> Result<String, &'static str> {
-    let name = if value.starts_with('"') { name::unquoted(value)?.0 } else { value.to_owned() };
+    let name = if value.starts_with('"') { name::unquote(value)?.0 } else { value.to_owned() };
     name::check(&name)?;
     Ok(name)
 }

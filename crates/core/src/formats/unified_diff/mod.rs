@@ -3,31 +3,31 @@
 //!
 //! `docs/formats/unified_diff.md` lists every flaw and whether it is repaired or refused.
 
+mod binary_patch;
 mod body;
 mod bounds;
 mod header;
-mod machine;
+mod mistakes;
 mod name;
 mod outside;
-mod packed;
+mod parser;
 mod patch;
 mod range;
-mod slips;
 
-use super::stream::{self, Machine, Manner};
-use super::{Format, Input, Spec};
+use super::stream::{self, LineParser, ParseOptions};
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
-use machine::Reader;
+use parser::UnifiedDiffParser;
 use std::ops::Range;
 
 /// The format.
 pub struct UnifiedDiff;
 
 impl Format for UnifiedDiff {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "unified_diff",
             summary: "a patch as diff -u and git write it, with hunks of marked lines",
             prompt: PROMPT,
@@ -38,19 +38,19 @@ impl Format for UnifiedDiff {
         }
     }
 
-    fn claims(&self, text: &str) -> Vec<Range<usize>> {
-        Reader::claims(text)
+    fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
+        UnifiedDiffParser::detect_ranges(text)
     }
 
-    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
-        Some(Box::new(Reader::new(manner)))
+    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(UnifiedDiffParser::new(manner)))
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Input::Text(text) = input else {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
         };
-        stream::read(Box::new(Reader::new(&Manner::default())), &text)
+        stream::parse_text(Box::new(UnifiedDiffParser::new(&ParseOptions::default())), &text)
     }
 }
 

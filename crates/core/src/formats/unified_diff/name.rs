@@ -2,7 +2,7 @@
 
 /// One side of a file header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct HeaderSide {
     /// The name as written; `None` for `/dev/null`.
     pub(super) name: Option<String>,
     /// The text after the name says that there is no file on this side: the epoch as its time, or svn's notice.
@@ -10,12 +10,12 @@ pub(super) struct Side {
 }
 
 /// Prefixes that git puts before names: `a/ b/`, and its mnemonics for index, work tree, commit and object.
-const PREFIXES: [&str; 6] = ["a", "b", "i", "w", "c", "o"];
+const GIT_PREFIXES: [&str; 6] = ["a", "b", "i", "w", "c", "o"];
 
 /// Parses the text after `--- ` or `+++ `; the error describes what is wrong.
-pub(super) fn side(text: &str) -> Result<Side, &'static str> {
+pub(super) fn side(text: &str) -> Result<HeaderSide, &'static str> {
     let (name, rest) = if text.starts_with('"') {
-        unquoted(text)?
+        unquote(text)?
     } else {
         let (name, rest) = unstamped(text);
         (name.trim_end().to_owned(), rest)
@@ -23,7 +23,7 @@ pub(super) fn side(text: &str) -> Result<Side, &'static str> {
     check(&name)?;
     let absent = is_epoch(rest.trim()) || rest.trim() == "(nonexistent)";
     let name = (name != "/dev/null").then_some(name);
-    Ok(Side { name, absent })
+    Ok(HeaderSide { name, absent })
 }
 
 /// Refuses names that no file can have.
@@ -95,7 +95,7 @@ fn is_epoch(stamp: &str) -> bool {
 }
 
 /// Parses a name in C quotes; the rest is the text after the closing one.
-pub(super) fn unquoted(text: &str) -> Result<(String, &str), &'static str> {
+pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
     let open = "the quoted file name does not end";
     let mut bytes = Vec::new();
     let mut rest = text.strip_prefix('"').ok_or(open)?.as_bytes();
@@ -144,19 +144,19 @@ fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
 pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     let text = text.trim_end();
     if text.starts_with('"') {
-        let (old, rest) = unquoted(text).ok()?;
+        let (old, rest) = unquote(text).ok()?;
         let rest = rest.strip_prefix(' ')?;
-        let new = if rest.starts_with('"') { unquoted(rest).ok()?.0 } else { rest.to_owned() };
+        let new = if rest.starts_with('"') { unquote(rest).ok()?.0 } else { rest.to_owned() };
         return Some((old, new));
     }
     if let Some((old, new)) = text.split_once(" \"") {
         let new = &text[text.len() - new.len() - 1..];
-        return Some((old.to_owned(), unquoted(new).ok()?.0));
+        return Some((old.to_owned(), unquote(new).ok()?.0));
     }
     // `a/NAME b/NAME`: both halves have the same length, whatever blanks the name contains.
     let (old, new) = (text.get(..text.len() / 2)?, text.get(text.len() / 2 + 1..)?);
     let is_pair = text.len() % 2 == 1 && text.as_bytes().get(text.len() / 2) == Some(&b' ');
-    if is_pair && (old == new || bare(old).is_some() && bare(old) == bare(new)) {
+    if is_pair && (old == new || without_prefix(old).is_some() && without_prefix(old) == without_prefix(new)) {
         return Some((old.to_owned(), new.to_owned()));
     }
     let (old, new) = text.split_once(' ')?;
@@ -164,9 +164,9 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
 }
 
 /// Returns the name without git's prefix, if it has one. A Windows path has a backslash after the prefix.
-pub(super) fn bare(name: &str) -> Option<&str> {
+pub(super) fn without_prefix(name: &str) -> Option<&str> {
     let (head, rest) = name.split_once(['/', '\\'])?;
-    (PREFIXES.contains(&head) && !rest.is_empty()).then_some(rest)
+    (GIT_PREFIXES.contains(&head) && !rest.is_empty()).then_some(rest)
 }
 
 /// Strips the first `count` directories; runs of slashes count once.
@@ -180,19 +180,19 @@ pub(super) fn without_folders(name: &str, count: usize) -> Option<&str> {
 
 /// True for two names with different prefixes, as git writes them.
 pub(super) fn are_prefixed(old: &str, new: &str) -> bool {
-    bare(old).is_some() && bare(new).is_some() && old.as_bytes().first() != new.as_bytes().first()
+    without_prefix(old).is_some() && without_prefix(new).is_some() && old.as_bytes().first() != new.as_bytes().first()
 }
 
 /// Returns the possible files of two names, best first: the new one without its prefix, the old one, then both as
 /// written.
 pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
     // Of a single name, only `a/` and `b/` are prefixes; `c/x` is in a directory.
-    let alone = |name: &'_ str| name.starts_with(['a', 'b']).then(|| bare(name)).flatten().map(str::to_owned);
+    let alone = |name: &'_ str| name.starts_with(['a', 'b']).then(|| without_prefix(name)).flatten().map(str::to_owned);
     let mut out: Vec<String> = Vec::new();
     match (old, new) {
         (Some(old), Some(new)) => {
-            let both = bare(old).is_some() && bare(new).is_some();
-            let mut rests = [new, old].map(|name| bare(name).unwrap_or(name).to_owned());
+            let both = without_prefix(old).is_some() && without_prefix(new).is_some();
+            let mut rests = [new, old].map(|name| without_prefix(name).unwrap_or(name).to_owned());
             if !both && rests[0] != rests[1] {
                 rests = [new, old].map(|name| alone(name).unwrap_or_else(|| name.to_owned()));
             }
@@ -220,7 +220,7 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
 
 /// True when a name after `---` or `+++` is the one after `diff --git`.
 pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
-    let rest = |name: &str| bare(name).unwrap_or(name).to_owned();
+    let rest = |name: &str| without_prefix(name).unwrap_or(name).to_owned();
     side.is_some() && side.map(rest) == git.map(rest)
 }
 
@@ -229,7 +229,7 @@ pub(super) fn agree(old: &str, new: &str) -> bool {
     let (Ok(old), Ok(new)) = (side(old), side(new)) else { return false };
     match (old.name, new.name) {
         (Some(old), Some(new)) if old == new => !old.contains(' ') && old.contains(['/', '.']),
-        (Some(old), Some(new)) => bare(&old).is_some() && bare(&old) == bare(&new),
+        (Some(old), Some(new)) => without_prefix(&old).is_some() && without_prefix(&old) == without_prefix(&new),
         (None, None) => false,
         (Some(one), None) | (None, Some(one)) => !one.contains(' '),
     }
@@ -237,7 +237,7 @@ pub(super) fn agree(old: &str, new: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Side, agree, candidates, git_pair, side, without_folders};
+    use super::{HeaderSide, agree, candidates, git_pair, side, without_folders};
 
     fn name(text: &str) -> String {
         side(text).unwrap().name.unwrap()
@@ -262,7 +262,7 @@ mod tests {
         ] {
             assert_eq!(name(text), expected, "{text}");
         }
-        assert_eq!(side("/dev/null\t1970-01-01"), Ok(Side { name: None, absent: false }));
+        assert_eq!(side("/dev/null\t1970-01-01"), Ok(HeaderSide { name: None, absent: false }));
         for bad in ["", "\"open", "\"\\9\"", "\"\\377\"", "a\0b", "\"a\\000b\""] {
             assert!(side(bad).is_err(), "{bad}");
         }

@@ -1,19 +1,19 @@
 //! Lines outside of hunks: file headers, the beginnings of hunks, and lines that are refused; everything else is prose.
 
-use super::bounds::{self, Ahead};
+use super::binary_patch::BinaryPatch;
+use super::bounds::{self, Lookahead};
 use super::header;
-use super::machine::{Reader, State};
+use super::mistakes::{UnifiedDiffMistake, broken};
 use super::name;
-use super::packed::Packed;
+use super::parser::{UnifiedDiffParser, UnifiedDiffState};
 use super::patch::FilePatch;
-use super::range::{self, Header};
-use super::slips::{Slip, broken};
+use super::range::{self, HunkHeader};
 use crate::formats::name::fence;
-use crate::formats::stream::Event;
+use crate::formats::stream::StreamEvent;
 
-impl Reader {
+impl UnifiedDiffParser {
     /// Parses a line outside of hunks.
-    pub(super) fn outside(&mut self, line: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) {
+    pub(super) fn outside(&mut self, line: &str, ahead: Lookahead<'_>, out: &mut Vec<StreamEvent>) {
         if self.foreign {
             self.foreign = !line.trim_start().starts_with("*** End Patch");
             return;
@@ -32,7 +32,7 @@ impl Reader {
         let indent = &line[..line.len() - text.len()];
         let ahead = ahead.map(|line| line.and_then(|line| line.strip_prefix(indent)));
         if let Some((sign, len, info)) = fence(text) {
-            self.left_at = 0;
+            self.ended_at = 0;
             match self.fence {
                 Some(open) if info.is_empty() && open.0 == sign && len >= open.1 => self.fence = None,
                 None => self.fence = Some((sign, len)),
@@ -41,12 +41,12 @@ impl Reader {
             return;
         }
         if let Some(header) = range::read(text) {
-            let known = self.file.as_ref().is_some_and(|file| !file.is_void()) || self.manner.file.is_some();
+            let known = self.file.as_ref().is_some_and(|file| !file.is_void()) || self.options.file.is_some();
             // In prose, words after `@@` are just words.
             if known || header.section.is_none() || header.first.0.is_some() {
                 self.indented(indent);
                 if header.first.0.is_none() && !header.overflow {
-                    self.slips.add(Slip::NoNumbers, self.at);
+                    self.mistakes.add(UnifiedDiffMistake::NoNumbers, self.at);
                 }
                 self.begin_hunk(header, out);
             }
@@ -71,19 +71,19 @@ impl Reader {
     /// True where a changed line cannot be prose: below file headers, and directly after the line that ended a hunk.
     fn is_adrift(&self) -> bool {
         let waits = |file: &FilePatch| file.is_named() && file.hunks.is_empty();
-        self.left_at + 1 == self.at || self.file.as_ref().is_some_and(waits)
+        self.ended_at + 1 == self.at || self.file.as_ref().is_some_and(waits)
     }
 
     /// Begins a hunk without a header: a marked line directly below `+++`.
-    fn headless(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
+    fn headless(&mut self, line: &str, out: &mut Vec<StreamEvent>) -> bool {
         let text = line.strip_prefix(&*self.indent).unwrap_or(line);
         if !text.starts_with([' ', '-', '+']) || text.starts_with("--- ") {
             return false;
         }
-        self.slips.add(Slip::NoHeader, self.at);
-        self.begin_hunk(Header::default(), out);
-        if let State::Hunk(body) = &mut self.state
-            && let Err(error) = body.take(self.at, text, &mut self.slips, out)
+        self.mistakes.add(UnifiedDiffMistake::NoHeader, self.at);
+        self.begin_hunk(HunkHeader::default(), out);
+        if let UnifiedDiffState::Hunk(body) = &mut self.state
+            && let Err(error) = body.take(self.at, text, &mut self.mistakes, out)
         {
             self.fail(error);
         }
@@ -91,11 +91,12 @@ impl Reader {
     }
 
     /// Parses `--- old` and `+++ new`, or one of them above a hunk.
-    fn names(&mut self, text: &str, indent: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) -> bool {
+    fn names(&mut self, text: &str, indent: &str, ahead: Lookahead<'_>, out: &mut Vec<StreamEvent>) -> bool {
         let next = ahead[0].unwrap_or_default();
         let new = next.strip_prefix("+++ ");
         // A single name is a header if a hunk follows and either of them has the typical form.
-        let alone = |side: &str| range::is_header(next) && (name::bare(side).is_some() || next.starts_with("@@ -"));
+        let alone =
+            |side: &str| range::is_header(next) && (name::without_prefix(side).is_some() || next.starts_with("@@ -"));
         let (old, side) = match (text.strip_prefix("--- "), text.strip_prefix("+++ ")) {
             (Some(side), _) if new.is_some() || alone(side) => (true, side),
             (_, Some(side)) if self.awaits_new() || alone(side) => (false, side),
@@ -136,7 +137,7 @@ impl Reader {
     }
 
     /// Parses the other structural lines.
-    fn structure(&mut self, text: &str, indent: &str, out: &mut Vec<Event>) {
+    fn structure(&mut self, text: &str, indent: &str, out: &mut Vec<StreamEvent>) {
         let at = self.at;
         if let Some(pair) = text.strip_prefix("diff --git ") {
             self.indented(indent);
@@ -147,7 +148,7 @@ impl Reader {
             file.git = true;
             file.pair = pair.map_or((None, None), |(old, new)| (Some(old), Some(new)));
         } else if range::is_combined(text) || text.starts_with("diff --c") {
-            self.claim(at - 1..at);
+            self.note_detected(at - 1..at);
             let what = "this is a combined diff (of a merge, with two parents or more), which says no single change.";
             self.fail(
                 broken(at, what).next("Make a diff against one parent: git diff HEAD^1 HEAD, or git diff --ours."),
@@ -161,7 +162,7 @@ impl Reader {
                 return self.fail(broken(at, "a binary patch begins, but nothing says which file it is about."));
             }
             self.indented(indent);
-            self.state = State::Binary(Packed::default());
+            self.state = UnifiedDiffState::Binary(BinaryPatch::default());
         } else if let Some(name) = text.strip_prefix("Index: ") {
             self.indented(indent);
             let file = self.begin(out);
@@ -170,7 +171,7 @@ impl Reader {
             let what = format!("`{}` does not say how.", text.trim_end());
             self.fail(broken(at, &what).next("Make the patch with git diff --binary, or leave the file out."));
         } else if bounds::is_only_in(text) {
-            self.slips.add(Slip::OnlyIn, at);
+            self.mistakes.add(UnifiedDiffMistake::OnlyIn, at);
         } else if text.starts_with("***************") {
             self.fail(broken(at, "this is a context diff (diff -c).").next("Send a unified diff (diff -u)."));
         } else if bounds::is_envelope(text) && text.contains(':') {

@@ -1,24 +1,25 @@
 //! One file of a patch: its headers, and the requests created from it.
 
-use super::body::Numbered;
-use super::name::{self, Side};
-use super::slips::{Slip, Slips, broken};
+use super::body::NumberedHunk;
+use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
+use super::name::{self, HeaderSide};
 use crate::binary::apply_binary;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::stream::{Action, Manner};
+use crate::formats::stream::{FileActionKind, ParseOptions};
 use crate::op::{
-    Ask, BinaryChange, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Order,
+    BinaryChange, BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op,
+    OpOrder,
 };
 use std::mem::swap;
 
 /// File modes: a symbolic link, a submodule, and the mask of the file type.
-const LINK: u32 = 0o120_000;
-const SUBMODULE: u32 = 0o160_000;
-const KIND: u32 = 0o170_000;
+const LINK_MODE: u32 = 0o120_000;
+const SUBMODULE_MODE: u32 = 0o160_000;
+const FILE_TYPE_MASK: u32 = 0o170_000;
 
 /// The object id of empty content, by SHA-1 and by SHA-256.
-const EMPTY: [&str; 2] =
+const EMPTY_BLOB_IDS: [&str; 2] =
     ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
 
 /// The part of a patch about one file; pairs are the old and the new side.
@@ -31,7 +32,7 @@ pub(super) struct FilePatch {
     /// The names after `diff --git`.
     pub(super) pair: (Option<String>, Option<String>),
     /// The names after `---` and `+++`.
-    pub(super) sides: (Option<Side>, Option<Side>),
+    pub(super) sides: (Option<HeaderSide>, Option<HeaderSide>),
     /// The name after svn's `Index:`, or given by the caller.
     pub(super) known: Option<String>,
     /// `rename from` and `rename to`.
@@ -49,15 +50,15 @@ pub(super) struct FilePatch {
     /// Object ids.
     pub(super) ids: (Option<String>, Option<String>),
     /// The hunks in order.
-    pub(super) hunks: Vec<Numbered>,
+    pub(super) hunks: Vec<NumberedHunk>,
     /// Forward and backward.
-    pub(super) binary: Option<(BinaryHow, Option<BinaryHow>)>,
+    pub(super) binary: Option<(BinaryPayload, Option<BinaryPayload>)>,
     /// [`Event::File`](crate::formats::stream::Event::File) was emitted.
     pub(super) told: bool,
 }
 
 /// The file that is meant.
-struct Names {
+struct FileNames {
     path: String,
     also: Vec<String>,
 }
@@ -92,15 +93,15 @@ impl FilePatch {
     }
 
     /// Returns path and action, for events.
-    pub(super) fn heading(&self, manner: &Manner) -> Result<(String, Action)> {
+    pub(super) fn heading(&self, manner: &ParseOptions) -> Result<(String, FileActionKind)> {
         let action = match (&self.rename, self.creates(), self.deletes()) {
             ((Some(from), Some(to)), ..) => {
                 let (from, to) = self.pair_of(from, to, manner)?;
-                return Ok((from, Action::Move { to }));
+                return Ok((from, FileActionKind::Move { to }));
             }
-            (_, true, _) => Action::Add,
-            (_, _, true) => Action::Delete,
-            _ => Action::Update,
+            (_, true, _) => FileActionKind::Add,
+            (_, _, true) => FileActionKind::Delete,
+            _ => FileActionKind::Update,
         };
         Ok((self.names(manner.strip)?.path, action))
     }
@@ -110,14 +111,18 @@ impl FilePatch {
     }
 
     /// Creates the requests, reversed if the caller says so.
-    pub(super) fn requests(mut self, manner: &Manner, slips: &mut Slips) -> Result<Vec<FileRequest>> {
+    pub(super) fn requests(
+        mut self,
+        manner: &ParseOptions,
+        slips: &mut UnifiedDiffMistakes,
+    ) -> Result<Vec<FileRequest>> {
         if manner.reverse {
             self.turn()?;
         }
         let preimage = self.ids.0.clone().filter(|id| id.len() >= 4 && id.bytes().any(|digit| digit != b'0'));
         let mut files = self.turned(manner, slips)?;
         for file in &mut files {
-            if matches!(file.ask, Ask::Edit { .. } | Ask::Move { .. } | Ask::Copy { .. }) {
+            if matches!(file.action, FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. }) {
                 file.preimage.clone_from(&preimage);
             }
         }
@@ -125,13 +130,13 @@ impl FilePatch {
     }
 
     /// The requests of a patch that has its direction.
-    fn turned(mut self, manner: &Manner, slips: &mut Slips) -> Result<Vec<FileRequest>> {
+    fn turned(mut self, manner: &ParseOptions, slips: &mut UnifiedDiffMistakes) -> Result<Vec<FileRequest>> {
         self.agree()?;
-        let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & KIND));
-        if links.contains(&Some(SUBMODULE)) {
+        let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
+        if links.contains(&Some(SUBMODULE_MODE)) {
             return Err(self.broken("this is a change of a submodule, which is no file.").next("Leave it out."));
         }
-        let mode = self.modes.1.filter(|mode| mode & KIND != LINK).map(permission);
+        let mode = self.modes.1.filter(|mode| mode & FILE_TYPE_MASK != LINK_MODE).map(permission);
         if let Some(change) = self.binary.take() {
             if !self.hunks.is_empty() {
                 return Err(self.broken("the file has hunks and a binary patch; it can have one of them."));
@@ -145,14 +150,14 @@ impl FilePatch {
         };
         if let Some((from, to, moves)) = moved {
             let (from, to) = self.pair_of(&from, &to, manner)?;
-            if links.contains(&Some(LINK)) && !self.hunks.is_empty() {
+            if links.contains(&Some(LINK_MODE)) && !self.hunks.is_empty() {
                 return Err(self.broken("a link cannot get another name and another target at once."));
             }
             let ops = self.ops(false, slips)?;
-            let ask = if moves { Ask::Move { to, ops } } else { Ask::Copy { to, ops } };
+            let ask = if moves { FileAction::Move { to, ops } } else { FileAction::Copy { to, ops } };
             return Ok(vec![FileRequest { mode, ..FileRequest::new(from, ask) }]);
         }
-        let Names { path, also } = self.names(manner.strip)?;
+        let FileNames { path, also } = self.names(manner.strip)?;
         // git omits `---` and `+++` if there is no hunk.
         if self.hunks.is_empty() && self.is_named() && mode.is_none() {
             return Err(self.broken("the file is named, but no hunk follows that says what to change in it."));
@@ -161,13 +166,13 @@ impl FilePatch {
             let made = self.created_file()?;
             // A new file has the usual permissions unless the patch says otherwise.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
-            return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
+            return Ok(vec![FileRequest { mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
         }
         if self.deletes() {
             let text = self.deleted_text()?;
-            return Ok(vec![FileRequest { also, ..FileRequest::new(path, Ask::Delete { text }) }]);
+            return Ok(vec![FileRequest { alternatives: also, ..FileRequest::new(path, FileAction::Delete { text }) }]);
         }
-        match (links.contains(&Some(LINK)), self.hunks.is_empty()) {
+        match (links.contains(&Some(LINK_MODE)), self.hunks.is_empty()) {
             (true, false) => self.exchanged(path, also),
             (true, true) => {
                 Err(self.broken("a file cannot become a link, or a link a file, without its new content.").next(
@@ -178,13 +183,13 @@ impl FilePatch {
                 Err(self.broken("the header names a file, but nothing follows that says what to change in it."))
             }
             (false, _) if self.fills() => {
-                slips.add(Slip::Fills, self.lines.0);
-                let ask = Ask::Edit { ops: vec![self.filled()], order: Order::AsNeeded };
-                Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, ask) }])
+                slips.add(UnifiedDiffMistake::Fills, self.lines.0);
+                let ask = FileAction::Edit { ops: vec![self.filled()], order: OpOrder::AsNeeded };
+                Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, ask) }])
             }
             (false, _) => {
-                let ask = Ask::Edit { ops: self.ops(mode.is_none(), slips)?, order: Order::AsNeeded };
-                Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, ask) }])
+                let ask = FileAction::Edit { ops: self.ops(mode.is_none(), slips)?, order: OpOrder::AsNeeded };
+                Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, ask) }])
             }
         }
     }
@@ -196,7 +201,7 @@ impl FilePatch {
         }
         let sides = [(&self.sides.0, &self.pair.0), (&self.sides.1, &self.pair.1)];
         for (side, pair) in sides {
-            if let (Some(Side { name: Some(side), .. }), Some(pair)) = (side, pair)
+            if let (Some(HeaderSide { name: Some(side), .. }), Some(pair)) = (side, pair)
                 && !name::same(Some(side), Some(pair))
             {
                 let what = format!("`diff --git` names {pair}, but the lines below it name {side}.");
@@ -212,12 +217,12 @@ impl FilePatch {
     fn exchanged(&self, path: String, also: Vec<String>) -> Result<Vec<FileRequest>> {
         let made = self.created_file()?;
         // The target of a link has no line end of its own.
-        let was_link = self.modes.0.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
+        let was_link = self.modes.0.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
         let old = self.hunks.iter().map(|it| it.hunk.old_text()).collect::<String>();
         let open = was_link || self.hunks.iter().any(|it| it.hunk.open.0);
         let text = Some(if open { old.trim_end_matches('\n').to_owned() } else { old });
-        let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text }) };
-        Ok(vec![gone, FileRequest::new(path, Ask::Create(made))])
+        let gone = FileRequest { alternatives: also, ..FileRequest::new(path.clone(), FileAction::Delete { text }) };
+        Ok(vec![gone, FileRequest::new(path, FileAction::Create(made))])
     }
 
     /// Returns the operation that puts the new lines into an empty file.
@@ -231,10 +236,10 @@ impl FilePatch {
 
     /// True for a single hunk that says that the old file has no lines, if nothing says that there was one.
     fn fills(&self) -> bool {
-        let [Numbered { hunk, .. }] = &*self.hunks else { return false };
+        let [NumberedHunk { hunk, .. }] = &*self.hunks else { return false };
         let id = self.ids.0.as_deref().is_some_and(|id| !is_empty_id(id));
         let named = self.sides.0.is_some() && self.sides.1.is_some();
-        let added = hunk.lines.iter().all(|line| line.kind == LineKind::Added) && !hunk.lines.is_empty();
+        let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
         named && !id && hunk.first == Some(0) && added
     }
 
@@ -251,9 +256,9 @@ impl FilePatch {
         swap(&mut self.modes.0, &mut self.modes.1);
         swap(&mut self.ids.0, &mut self.ids.1);
         swap(&mut self.created, &mut self.deleted);
-        for Numbered { hunk, new_first } in &mut self.hunks {
+        for NumberedHunk { hunk, new_first } in &mut self.hunks {
             let old_first = hunk.first;
-            let back = std::mem::take(hunk).reversed();
+            let back = std::mem::take(hunk).reverse();
             *hunk = Hunk { first: new_first.or(back.first), ..back };
             *new_first = old_first;
         }
@@ -266,23 +271,25 @@ impl FilePatch {
     }
 
     fn creates(&self) -> bool {
-        let absent = |side: &Side| side.name.is_none() || side.absent && self.is_bare(LineKind::Removed);
+        let absent = |side: &HeaderSide| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Removed);
         self.created || self.sides.0.as_ref().is_some_and(absent)
     }
 
     fn deletes(&self) -> bool {
-        let absent = |side: &Side| side.name.is_none() || side.absent && self.is_bare(LineKind::Added);
+        let absent = |side: &HeaderSide| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Added);
         self.deleted || self.sides.1.as_ref().is_some_and(absent)
     }
 
     /// True when there are neither lines of this kind nor context lines.
-    fn is_bare(&self, of: LineKind) -> bool {
+    fn is_bare(&self, of: HunkLineKind) -> bool {
         let lines = self.hunks.iter().flat_map(|it| &it.hunk.lines);
-        lines.into_iter().all(|line| line.kind != of && matches!(line.kind, LineKind::Added | LineKind::Removed))
+        lines
+            .into_iter()
+            .all(|line| line.kind != of && matches!(line.kind, HunkLineKind::Added | HunkLineKind::Removed))
     }
 
-    fn names(&self, strip: Option<usize>) -> Result<Names> {
-        let name = |side: &Option<Side>, pair: &Option<String>| match side {
+    fn names(&self, strip: Option<usize>) -> Result<FileNames> {
+        let name = |side: &Option<HeaderSide>, pair: &Option<String>| match side {
             Some(side) => side.name.clone(),
             None => pair.clone(),
         };
@@ -291,7 +298,7 @@ impl FilePatch {
         // A creation is named by its new side, a deletion by its old one, whatever the other says.
         let (old, new) = match (old, new) {
             (None, None) => match &self.known {
-                Some(known) => return Ok(Names { path: known.clone(), also: Vec::new() }),
+                Some(known) => return Ok(FileNames { path: known.clone(), also: Vec::new() }),
                 None => return Err(self.broken("nothing says which file this is about.")),
             },
             pair => pair,
@@ -301,7 +308,7 @@ impl FilePatch {
             // The other name is irrelevant, but it shows what is a prefix.
             None if git && (old.is_none() || new.is_none()) => {
                 let full = new.or(old).unwrap_or_default();
-                name::bare(&full).map(str::to_owned).into_iter().chain([full.clone()]).collect()
+                name::without_prefix(&full).map(str::to_owned).into_iter().chain([full.clone()]).collect()
             }
             None => name::candidates(old.as_deref(), new.as_deref()),
             Some(count) => {
@@ -316,7 +323,7 @@ impl FilePatch {
             }
         };
         let path = all.remove(0);
-        Ok(Names { path, also: all })
+        Ok(FileNames { path, also: all })
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
@@ -326,13 +333,13 @@ impl FilePatch {
     }
 
     /// Returns both names of a rename or copy. git writes them without the prefixes of the other headers.
-    fn pair_of(&self, from: &str, to: &str, manner: &Manner) -> Result<(String, String)> {
+    fn pair_of(&self, from: &str, to: &str, manner: &ParseOptions) -> Result<(String, String)> {
         if let Some(count) = manner.strip {
             let count = count.saturating_sub(1);
             return Ok((self.without(from, count)?, self.without(to, count)?));
         }
         let prefixed = self.pair.0.as_deref() == Some(from) && self.pair.1.as_deref() == Some(to);
-        let bare = |name: &str| name::bare(name).filter(|_| prefixed).unwrap_or(name).to_owned();
+        let bare = |name: &str| name::without_prefix(name).filter(|_| prefixed).unwrap_or(name).to_owned();
         let differ = from.as_bytes().first() != to.as_bytes().first();
         Ok(if differ { (bare(from), bare(to)) } else { (from.to_owned(), to.to_owned()) })
     }
@@ -340,13 +347,13 @@ impl FilePatch {
     /// Converts the hunks to operations, except for those that change nothing.
     ///
     /// Errors: [`Code::EditNoChange`] if none of them changes anything, if `needed`.
-    fn ops(&mut self, needed: bool, slips: &mut Slips) -> Result<Vec<Op>> {
+    fn ops(&mut self, needed: bool, slips: &mut UnifiedDiffMistakes) -> Result<Vec<Op>> {
         let hunks = std::mem::take(&mut self.hunks);
         let mut idle = Vec::new();
         let mut ops = Vec::with_capacity(hunks.len());
-        for Numbered { hunk, .. } in hunks {
+        for NumberedHunk { hunk, .. } in hunks {
             if hunk.open.0 == hunk.open.1 && is_idle(&hunk.lines) {
-                idle.push(hunk.said_at);
+                idle.push(hunk.source_line);
             } else {
                 ops.push(hunk.into_op());
             }
@@ -362,7 +369,7 @@ impl FilePatch {
             }
             _ => {
                 for line in idle {
-                    slips.add(Slip::NoChange, line);
+                    slips.add(UnifiedDiffMistake::NoChange, line);
                 }
                 Ok(ops)
             }
@@ -371,21 +378,21 @@ impl FilePatch {
 
     /// Returns the content of the hunks of a new file, or the target of a link.
     fn created_file(&self) -> Result<NewFile> {
-        let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
+        let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
         let target = !self.creates();
         let mut text = String::new();
         let mut open = false;
-        for Numbered { hunk, .. } in &self.hunks {
+        for NumberedHunk { hunk, .. } in &self.hunks {
             let wrong = |line: &&HunkLine| match line.kind {
-                LineKind::Added => false,
+                HunkLineKind::Added => false,
                 // A blank line of the new text without its mark.
-                LineKind::Context => !line.text.is_empty(),
-                LineKind::Removed => !target,
-                LineKind::Bare => true,
+                HunkLineKind::Context => !line.text.is_empty(),
+                HunkLineKind::Removed => !target,
+                HunkLineKind::Bare => true,
             };
             if let Some(line) = hunk.lines.iter().find(wrong) {
                 let what = format!("the file is new, but `{}` in its hunk is no added line.", line.text);
-                return Err(broken(hunk.said_at, &what).next("Begin every line of a new file with +."));
+                return Err(broken(hunk.source_line, &what).next("Begin every line of a new file with +."));
             }
             text.push_str(&hunk.new_text());
             open = hunk.open.1;
@@ -412,11 +419,11 @@ impl FilePatch {
         }
         let mut text = String::new();
         let mut open = false;
-        for Numbered { hunk, .. } in &self.hunks {
-            let stays = |line: &&HunkLine| line.kind != LineKind::Removed && !line.text.is_empty();
+        for NumberedHunk { hunk, .. } in &self.hunks {
+            let stays = |line: &&HunkLine| line.kind != HunkLineKind::Removed && !line.text.is_empty();
             if let Some(line) = hunk.lines.iter().find(stays) {
                 let what = format!("the file is deleted, but `{}` in its hunk is no removed line.", line.text);
-                return Err(broken(hunk.said_at, &what).next(
+                return Err(broken(hunk.source_line, &what).next(
                     "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
                 ));
             }
@@ -432,47 +439,53 @@ impl FilePatch {
     /// Creates the requests of a GIT binary patch.
     fn bytes(
         mut self,
-        (how, _): (BinaryHow, Option<BinaryHow>),
+        (how, _): (BinaryPayload, Option<BinaryPayload>),
         mode: Option<FileMode>,
-        manner: &Manner,
+        manner: &ParseOptions,
     ) -> Result<Vec<FileRequest>> {
         let id = |id: Option<String>| id.filter(|id| id.bytes().any(|digit| digit != b'0'));
-        let change = BinaryChange { before: id(self.ids.0.take()), after: id(self.ids.1.take()), how };
+        let change = BinaryChange { before: id(self.ids.0.take()), after: id(self.ids.1.take()), payload: how };
         if let (Some(from), Some(to)) = self.rename.clone() {
             let (from, to) = self.pair_of(&from, &to, manner)?;
-            let moved = FileRequest { mode, ..FileRequest::new(from, Ask::Move { to: to.clone(), ops: Vec::new() }) };
-            return Ok(vec![moved, FileRequest::new(to, Ask::Binary(change))]);
+            let moved =
+                FileRequest { mode, ..FileRequest::new(from, FileAction::Move { to: to.clone(), ops: Vec::new() }) };
+            return Ok(vec![moved, FileRequest::new(to, FileAction::Binary(change))]);
         }
         if let (Some(from), Some(to)) = self.copy.clone() {
             let (from, to) = self.pair_of(&from, &to, manner)?;
-            let copied = FileRequest { mode, ..FileRequest::new(from, Ask::Copy { to: to.clone(), ops: Vec::new() }) };
-            return Ok(vec![copied, FileRequest::new(to, Ask::Binary(change))]);
+            let copied =
+                FileRequest { mode, ..FileRequest::new(from, FileAction::Copy { to: to.clone(), ops: Vec::new() }) };
+            return Ok(vec![copied, FileRequest::new(to, FileAction::Binary(change))]);
         }
-        let Names { path, also } = self.names(manner.strip)?;
+        let FileNames { path, also } = self.names(manner.strip)?;
         let ask = if self.creates() {
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
             let made = NewFile::Bytes(apply_binary(&[], &change)?);
-            return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
+            return Ok(vec![FileRequest { mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
         } else if self.deletes() {
             // The change to empty content verifies that the file is the one that is meant.
-            let emptied = FileRequest { also: also.clone(), ..FileRequest::new(path.clone(), Ask::Binary(change)) };
-            let deleted = FileRequest { also, ..FileRequest::new(path, Ask::Delete { text: None }) };
+            let emptied = FileRequest {
+                alternatives: also.clone(),
+                ..FileRequest::new(path.clone(), FileAction::Binary(change))
+            };
+            let deleted =
+                FileRequest { alternatives: also, ..FileRequest::new(path, FileAction::Delete { text: None }) };
             return Ok(vec![emptied, deleted]);
         } else {
-            Ask::Binary(change)
+            FileAction::Binary(change)
         };
-        Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, ask) }])
+        Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, ask) }])
     }
 }
 
 /// True when the old and the new side have the same lines.
 fn is_idle(lines: &[HunkLine]) -> bool {
-    let side = |without: LineKind| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
-    side(LineKind::Added).eq(side(LineKind::Removed))
+    let side = |without: HunkLineKind| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
+    side(HunkLineKind::Added).eq(side(HunkLineKind::Removed))
 }
 
 fn is_empty_id(id: &str) -> bool {
-    id.len() >= 7 && EMPTY.iter().any(|empty| empty.starts_with(id))
+    id.len() >= 7 && EMPTY_BLOB_IDS.iter().any(|empty| empty.starts_with(id))
 }
 
 fn permission(mode: u32) -> FileMode {

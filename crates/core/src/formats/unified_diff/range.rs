@@ -2,7 +2,7 @@
 
 /// A hunk header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct HunkHeader {
     /// The first line on the old and on the new side, if it is a number.
     pub(super) first: (Option<usize>, Option<usize>),
     /// Announced number of lines on both sides; `None` if it is not given.
@@ -24,7 +24,7 @@ pub(super) fn is_combined(line: &str) -> bool {
 }
 
 /// Parses a hunk header.
-pub(super) fn read(line: &str) -> Option<Header> {
+pub(super) fn read(line: &str) -> Option<HunkHeader> {
     let rest = is_header(line).then(|| line.trim_start_matches('@').trim())?;
     // The section begins after the numbers, with or without a second `@@`.
     let Some((old, tail)) = side(rest, '-') else { return Some(unnumbered(rest)) };
@@ -32,7 +32,7 @@ pub(super) fn read(line: &str) -> Option<Header> {
     let tail = tail.trim_start();
     let section = tail.strip_prefix("@@").unwrap_or(tail).trim();
     let section = (!section.is_empty()).then(|| section.to_owned());
-    let mut header = Header { first: (old.first, new.and_then(|new| new.first)), section, ..Header::default() };
+    let mut header = HunkHeader { first: (old.first, new.and_then(|new| new.first)), section, ..HunkHeader::default() };
     let Some(new) = new else { return Some(header) };
     header.overflow = old.overflow || new.overflow;
     if !header.overflow {
@@ -42,29 +42,29 @@ pub(super) fn read(line: &str) -> Option<Header> {
 }
 
 /// Parses `@@`, `@@ @@`, `@@ ... @@`, `@@ -,+ @@ section`, `@@ section`, `@@ section @@`.
-fn unnumbered(rest: &str) -> Header {
+fn unnumbered(rest: &str) -> HunkHeader {
     let (before, behind) = rest.split_once("@@").unwrap_or((rest, ""));
     let section = if behind.trim().is_empty() { before } else { behind }.trim();
     let says = section.chars().any(char::is_alphanumeric) && !section.starts_with(['-', '+', '.']);
-    Header { section: says.then(|| section.to_owned()), ..Header::default() }
+    HunkHeader { section: says.then(|| section.to_owned()), ..HunkHeader::default() }
 }
 
 #[derive(Clone, Copy)]
-struct Numbers {
+struct RangeNumbers {
     first: Option<usize>,
     count: Option<usize>,
     overflow: bool,
 }
 
 /// Parses `-l,c` or `-l`; also returns the rest.
-fn side(text: &str, sign: char) -> Option<(Numbers, &str)> {
+fn side(text: &str, sign: char) -> Option<(RangeNumbers, &str)> {
     let (first, rest) = number(text.strip_prefix(sign)?)?;
     let (count, rest) = match rest.strip_prefix(',').and_then(number) {
         Some((count, rest)) => (Some(count), rest),
         None => (None, rest),
     };
     let overflow = first.is_none() || count == Some(None);
-    Some((Numbers { first, count: count.flatten(), overflow }, rest))
+    Some((RangeNumbers { first, count: count.flatten(), overflow }, rest))
 }
 
 /// Parses digits; also returns the rest. The number is `None` if it exceeds any file.

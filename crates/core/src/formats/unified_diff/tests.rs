@@ -2,17 +2,19 @@ use super::UnifiedDiff;
 use crate::binary::apply_binary;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::stream::{self, Action, Event, Manner};
-use crate::formats::{Format, Input};
-use crate::op::{Ask, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Request};
+use crate::formats::stream::{self, FileActionKind, ParseOptions, StreamEvent};
+use crate::formats::{Format, FormatInput};
+use crate::op::{
+    BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, Request,
+};
 use serde_json::Value;
 
 fn read(text: &str) -> Result<Request> {
-    UnifiedDiff.parse(Input::Text(text.to_owned()))
+    UnifiedDiff.parse(FormatInput::Text(text.to_owned()))
 }
 
-fn read_in(manner: &Manner, text: &str) -> Result<Request> {
-    stream::read(UnifiedDiff.machine(manner).unwrap(), text)
+fn read_in(manner: &ParseOptions, text: &str) -> Result<Request> {
+    stream::parse_text(UnifiedDiff.line_parser(manner).unwrap(), text)
 }
 
 fn good(text: &str) -> Request {
@@ -39,8 +41,10 @@ fn hunk(op: &Op) -> &Hunk {
 }
 
 fn hunks(file: &FileRequest) -> Vec<&Hunk> {
-    match &file.ask {
-        Ask::Edit { ops, .. } | Ask::Move { ops, .. } | Ask::Copy { ops, .. } => ops.iter().map(hunk).collect(),
+    match &file.action {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
+            ops.iter().map(hunk).collect()
+        }
         ask => panic!("{ask:?}"),
     }
 }
@@ -48,10 +52,10 @@ fn hunks(file: &FileRequest) -> Vec<&Hunk> {
 /// Prints the lines of a hunk with their marks; `?` for unmarked ones.
 fn marked(hunk: &Hunk) -> String {
     let mark = |line: &HunkLine| match line.kind {
-        LineKind::Context => ' ',
-        LineKind::Removed => '-',
-        LineKind::Added => '+',
-        LineKind::Bare => '?',
+        HunkLineKind::Context => ' ',
+        HunkLineKind::Removed => '-',
+        HunkLineKind::Added => '+',
+        HunkLineKind::Bare => '?',
     };
     hunk.lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
 }
@@ -59,7 +63,7 @@ fn marked(hunk: &Hunk) -> String {
 /// Prints every file: path, alternative names, and hunks.
 fn shape(text: &str) -> String {
     let file = |file: &FileRequest| {
-        let head = [std::slice::from_ref(&file.path), &*file.also].concat().join(" ");
+        let head = [std::slice::from_ref(&file.path), &*file.alternatives].concat().join(" ");
         let lines: Vec<String> = hunks(file).into_iter().map(marked).collect();
         format!("{head}\n{}", lines.join("@\n"))
     };
@@ -126,8 +130,8 @@ fn names_and_their_prefixes() {
 fn folders_are_taken_off_as_told() {
     let text = "--- a/one/x\n+++ b/one/x\n@@ -1 +1 @@\n-a\n+b\n";
     let names = |strip| {
-        let manner = Manner { strip: Some(strip), ..Manner::default() };
-        read_in(&manner, text).map(|request| (request.files[0].path.clone(), request.files[0].also.join(" ")))
+        let manner = ParseOptions { strip: Some(strip), ..ParseOptions::default() };
+        read_in(&manner, text).map(|request| (request.files[0].path.clone(), request.files[0].alternatives.join(" ")))
     };
     assert_eq!(names(0).unwrap(), ("b/one/x".to_owned(), "a/one/x".to_owned()));
     assert_eq!(names(1).unwrap(), ("one/x".to_owned(), String::new()));
@@ -138,7 +142,7 @@ fn folders_are_taken_off_as_told() {
 #[test]
 fn a_known_file_needs_no_header() {
     let text = "@@ -1 +1 @@\n-a\n+b\n";
-    let manner = Manner { file: Some("src/x".to_owned()), ..Manner::default() };
+    let manner = ParseOptions { file: Some("src/x".to_owned()), ..ParseOptions::default() };
     assert_eq!(read_in(&manner, text).unwrap().files[0].path, "src/x");
     for text in [text, "@@\n-a\n+b\n", "@@ ... @@\n-a\n+b\n"] {
         unparsable(text, "which file");
@@ -168,7 +172,7 @@ fn hunk_headers_in_every_shape() {
     assert_eq!(first("@@ class A:", "-a\n+b\n"), of(None, "class A:"));
     assert_eq!(first("@@ -10,0 +11,2 @@", "+a\n+b\n"), of(Some(10), ""));
     let empty = good(&format!("{HEAD}@@ -0,0 +1,2 @@\n+a\n+b\n"));
-    let Ask::Edit { ops, .. } = &empty.files[0].ask else { panic!() };
+    let FileAction::Edit { ops, .. } = &empty.files[0].action else { panic!() };
     assert_eq!(ops[..], [Op { at: Locator::Blank, text: "a\nb\n".into() }]);
     // git's id shows that there was a text: lines are inserted before it.
     let git = good("diff --git a/x b/x\nindex 1234567..89abcde 100644\n--- a/x\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n");
@@ -332,7 +336,7 @@ fn only(text: &str) -> FileRequest {
 #[test]
 fn files_made_and_removed() {
     let made = |text: &str| match only(text) {
-        FileRequest { path, ask: Ask::Create(NewFile::Text(text)), mode, also, .. } => {
+        FileRequest { path, action: FileAction::Create(NewFile::Text(text)), mode, alternatives: also, .. } => {
             assert!(also.is_empty());
             (path, text, mode)
         }
@@ -359,7 +363,7 @@ fn files_made_and_removed() {
     unparsable("--- /dev/null\n+++ b/x\n", "no hunk follows");
 
     let gone = |text: &str| match only(text) {
-        FileRequest { path, ask: Ask::Delete { text }, .. } if path == "x" => text,
+        FileRequest { path, action: FileAction::Delete { text }, .. } if path == "x" => text,
         file => panic!("{file:?}"),
     };
     assert_eq!(gone("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n").as_deref(), Some("a\nb\n"));
@@ -380,21 +384,21 @@ fn renames_copies_and_modes() {
     for (word, moves) in [("rename", true), ("copy", false)] {
         for hunk in ["", edit] {
             let file = only(&format!("diff --git a/x b/y\nsimilarity index 90%\n{word} from x\n{word} to y\n{hunk}"));
-            let (to, ops) = match &file.ask {
-                Ask::Move { to, ops } if moves => (to, ops),
-                Ask::Copy { to, ops } if !moves => (to, ops),
+            let (to, ops) = match &file.action {
+                FileAction::Move { to, ops } if moves => (to, ops),
+                FileAction::Copy { to, ops } if !moves => (to, ops),
                 ask => panic!("{ask:?}"),
             };
             assert_eq!((&*file.path, &**to, ops.is_empty()), ("x", "y", hunk.is_empty()));
         }
     }
     let prefixed = only("diff --git a/x b/y\nrename from a/x\nrename to b/y\n");
-    assert!(matches!(&prefixed.ask, Ask::Move { to, .. } if to == "y" && prefixed.path == "x"));
+    assert!(matches!(&prefixed.action, FileAction::Move { to, .. } if to == "y" && prefixed.path == "x"));
     let quoted = only("diff --git \"a/\\303\\251\" b/y\nrename from \"\\303\\251\"\nrename to y\n");
     assert_eq!(quoted.path, "é");
-    let manner = Manner { strip: Some(2), ..Manner::default() };
+    let manner = ParseOptions { strip: Some(2), ..ParseOptions::default() };
     let deep = read_in(&manner, "diff --git a/d/x b/d/y\nrename from d/x\nrename to d/y\n").unwrap();
-    assert!(matches!(&deep.files[0].ask, Ask::Move { to, .. } if to == "y"));
+    assert!(matches!(&deep.files[0].action, FileAction::Move { to, .. } if to == "y"));
 
     let mode = only("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n");
     assert_eq!(mode.mode, Some(FileMode::Executable));
@@ -414,16 +418,19 @@ fn links() {
     let made = only(&format!(
         "diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1234567\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n{end}"
     ));
-    assert_eq!((made.ask, made.mode), (Ask::Create(NewFile::Link("target".to_owned())), None));
+    assert_eq!((made.action, made.mode), (FileAction::Create(NewFile::Link("target".to_owned())), None));
     let gone = good(&format!(
         "diff --git a/l b/l\ndeleted file mode 120000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-target\n{end}"
     ));
-    assert_eq!(gone.files[0].ask, Ask::Delete { text: Some("target".to_owned()) });
+    assert_eq!(gone.files[0].action, FileAction::Delete { text: Some("target".to_owned()) });
     let changed = good(&format!(
         "diff --git a/l b/l\nindex 1234567..2345678 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-old\n{end}+new\n{end}"
     ));
-    let asks: Vec<&Ask> = changed.files.iter().map(|file| &file.ask).collect();
-    assert_eq!(asks, [&Ask::Delete { text: Some("old".to_owned()) }, &Ask::Create(NewFile::Link("new".to_owned()))]);
+    let asks: Vec<&FileAction> = changed.files.iter().map(|file| &file.action).collect();
+    assert_eq!(
+        asks,
+        [&FileAction::Delete { text: Some("old".to_owned()) }, &FileAction::Create(NewFile::Link("new".to_owned()))]
+    );
     unparsable("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "without its new content");
     unparsable(
         "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,2 @@\n+a\n+b\n",
@@ -448,16 +455,16 @@ fn new_bytes() -> Vec<u8> {
 
 #[test]
 fn binary_patches_both_ways() {
-    assert_eq!(only(LITERAL).ask, Ask::Create(NewFile::Bytes(old_bytes())));
-    let back = Manner { reverse: true, ..Manner::default() };
+    assert_eq!(only(LITERAL).action, FileAction::Create(NewFile::Bytes(old_bytes())));
+    let back = ParseOptions { reverse: true, ..ParseOptions::default() };
     let removed = read_in(&back, LITERAL).unwrap().files;
-    assert!(matches!(&removed[0].ask, Ask::Binary(change) if change.before.is_some()));
-    assert_eq!(removed[1].ask, Ask::Delete { text: None });
-    let Ask::Binary(there) = only(DELTA).ask else { panic!() };
-    assert!(matches!(there.how, BinaryHow::Delta(_)) && there.before.is_some() && there.after.is_some());
+    assert!(matches!(&removed[0].action, FileAction::Binary(change) if change.before.is_some()));
+    assert_eq!(removed[1].action, FileAction::Delete { text: None });
+    let FileAction::Binary(there) = only(DELTA).action else { panic!() };
+    assert!(matches!(there.payload, BinaryPayload::Delta(_)) && there.before.is_some() && there.after.is_some());
     assert_eq!(apply_binary(&old_bytes(), &there).unwrap(), new_bytes());
     assert_eq!(apply_binary(&new_bytes(), &there).unwrap_err().code(), Code::StaleChanged);
-    let Ask::Binary(here) = read_in(&back, DELTA).unwrap().files.remove(0).ask else { panic!() };
+    let FileAction::Binary(here) = read_in(&back, DELTA).unwrap().files.remove(0).action else { panic!() };
     assert_eq!(apply_binary(&new_bytes(), &here).unwrap(), old_bytes());
 
     let damaged = DELTA.replacen("delta ", "delta 9", 1);
@@ -486,7 +493,7 @@ fn what_is_no_unified_diff_is_said() {
     }
     unparsable("*** a/x\n--- b/x\n***************\n*** 1 ****\n", "context diff");
     assert!(notes(&format!("Only in old: y\n{HEAD}@@ -1 +1 @@\n-a\n+b\n")).contains("Only in"));
-    assert!(UnifiedDiff.parse(Input::Json(Value::Null)).is_err());
+    assert!(UnifiedDiff.parse(FormatInput::Json(Value::Null)).is_err());
 }
 
 #[test]
@@ -499,12 +506,16 @@ fn hunks_that_change_nothing() {
 
 #[test]
 fn the_other_way_round() {
-    let back = Manner { reverse: true, ..Manner::default() };
+    let back = ParseOptions { reverse: true, ..ParseOptions::default() };
     let text = "--- a/x\n+++ b/x\n@@ -3,3 +5,4 @@ f\n a\n-b\n+c\n+d\n e\ndiff --git a/m b/n\nold mode 100644\nnew mode 100755\nrename from m\nrename to n\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+new\n--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n";
     let files = read_in(&back, text).unwrap().files;
-    assert!(matches!(&files[0].ask, Ask::Create(NewFile::Text(text)) if text == "old\n" && files[0].path == "z"));
-    assert!(matches!(&files[1].ask, Ask::Delete { text: Some(text) } if text == "new\n" && files[1].path == "y"));
-    assert!(matches!(&files[2].ask, Ask::Move { to, .. } if to == "m" && files[2].path == "n"));
+    assert!(
+        matches!(&files[0].action, FileAction::Create(NewFile::Text(text)) if text == "old\n" && files[0].path == "z")
+    );
+    assert!(
+        matches!(&files[1].action, FileAction::Delete { text: Some(text) } if text == "new\n" && files[1].path == "y")
+    );
+    assert!(matches!(&files[2].action, FileAction::Move { to, .. } if to == "m" && files[2].path == "n"));
     assert_eq!(files[2].mode, Some(FileMode::Regular));
     let hunk = hunks(&files[3])[0];
     assert_eq!((marked(hunk), hunk.first), (" a\n-c\n-d\n+b\n e\n".to_owned(), Some(5)));
@@ -529,7 +540,8 @@ fn limits() {
 
 #[test]
 fn what_is_claimed() {
-    let claims = |text: &str| -> Vec<_> { UnifiedDiff.claims(text).into_iter().map(|it| (it.start, it.end)).collect() };
+    let claims =
+        |text: &str| -> Vec<_> { UnifiedDiff.detected_ranges(text).into_iter().map(|it| (it.start, it.end)).collect() };
     let text = "Hi\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\nprose\n@@ -9 +9 @@\n-c\n+d\nbye\n";
     assert_eq!(claims(text), [(1, 6), (8, 11)]);
     assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [(1, 4)]);
@@ -543,26 +555,26 @@ fn what_is_claimed() {
 
 #[test]
 fn a_watcher_sees_files_hunks_and_lines() {
-    let mut machine = UnifiedDiff.machine(&Manner::default()).unwrap();
+    let mut machine = UnifiedDiff.line_parser(&ParseOptions::default()).unwrap();
     let mut events = Vec::new();
     for line in "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+c".split('\n') {
         machine.line(line, &mut events);
     }
     machine.finish(true, &mut events).unwrap();
-    let line = |kind, text: &str| Event::Line { kind, text: text.to_owned() };
-    let file = |path: &str, action| Event::File { path: path.to_owned(), action };
+    let line = |kind, text: &str| StreamEvent::Line { kind, text: text.to_owned() };
+    let file = |path: &str, action| StreamEvent::File { path: path.to_owned(), action };
     let expected = [
-        file("x", Action::Update),
-        Event::Hunk { line: 3 },
-        line(LineKind::Removed, "a"),
-        line(LineKind::Added, "b"),
-        Event::HunkDone,
-        Event::FileDone,
-        file("y", Action::Add),
-        Event::Hunk { line: 8 },
-        line(LineKind::Added, "c"),
-        Event::HunkDone,
-        Event::FileDone,
+        file("x", FileActionKind::Update),
+        StreamEvent::Hunk { line: 3 },
+        line(HunkLineKind::Removed, "a"),
+        line(HunkLineKind::Added, "b"),
+        StreamEvent::HunkDone,
+        StreamEvent::FileDone,
+        file("y", FileActionKind::Add),
+        StreamEvent::Hunk { line: 8 },
+        line(HunkLineKind::Added, "c"),
+        StreamEvent::HunkDone,
+        StreamEvent::FileDone,
     ];
     assert_eq!(events, expected);
 }
@@ -584,16 +596,18 @@ fn the_shared_cases_have_their_shape() {
         let files = request.files.len();
         assert_eq!(files, if name == "u-two-files-second-fails" { 2 } else { 1 }, "{name}");
         for file in &request.files {
-            match &file.ask {
-                Ask::Create(NewFile::Text(_)) => assert!(["u-new-file-exists", "u-path-traversal"].contains(&name)),
-                Ask::Move { to, ops } => assert_eq!((name, &**to, ops.len()), ("u-rename-edit", "srv.py", 1)),
+            match &file.action {
+                FileAction::Create(NewFile::Text(_)) => {
+                    assert!(["u-new-file-exists", "u-path-traversal"].contains(&name));
+                }
+                FileAction::Move { to, ops } => assert_eq!((name, &**to, ops.len()), ("u-rename-edit", "srv.py", 1)),
                 _ => {
                     assert_eq!(hunks(file).len(), 1, "{name}");
                     let changes = patch.lines().filter(|line| line.starts_with(['-', '+'])).count();
                     let read = hunks(file)[0]
                         .lines
                         .iter()
-                        .filter(|line| matches!(line.kind, LineKind::Added | LineKind::Removed));
+                        .filter(|line| matches!(line.kind, HunkLineKind::Added | HunkLineKind::Removed));
                     assert_eq!(read.count() + 2, changes - if files == 2 { 4 } else { 0 }, "{name}");
                     assert!(case["input"].get(&file.path).is_some(), "{name}: {}", file.path);
                 }

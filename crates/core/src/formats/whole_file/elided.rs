@@ -3,17 +3,17 @@
 use super::WholeFile;
 use crate::elided;
 use crate::error::Result;
-use crate::formats::stream::{Machine, Manner};
-use crate::formats::{Format, Input, Spec};
+use crate::formats::stream::{LineParser, ParseOptions};
+use crate::formats::{Format, FormatInput, FormatSpec};
 use crate::op::Request;
 use core::ops::Range;
 
 /// The format. Its syntax is that of [`WholeFile`]; the placeholders distinguish them.
-pub struct Elided;
+pub struct ElidedFile;
 
-impl Elided {
+impl ElidedFile {
     /// True when one of these ranges of a text, each a file with the lines around it, has a placeholder.
-    pub(crate) fn is_in(text: &str, files: &[Range<usize>]) -> bool {
+    pub(crate) fn has_placeholder(text: &str, files: &[Range<usize>]) -> bool {
         let lines: Vec<&str> = text.lines().collect();
         files.iter().any(|file| {
             let inside = lines.get(file.start + 1..file.end).unwrap_or_default();
@@ -22,9 +22,9 @@ impl Elided {
     }
 }
 
-impl Format for Elided {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+impl Format for ElidedFile {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "elided",
             summary: "files in fences, with placeholders for the code that stays",
             prompt: PROMPT,
@@ -35,15 +35,15 @@ impl Format for Elided {
         }
     }
 
-    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
-        WholeFile.machine(manner)
+    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        WholeFile.line_parser(manner)
     }
 
     fn family(&self) -> &'static str {
         WholeFile.spec().name
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
         WholeFile.parse(input)
     }
 }

@@ -7,12 +7,12 @@
 pub mod elided;
 mod reader;
 
-use super::stream::{self, Event, Machine, Manner};
-use super::{Format, Input, Spec};
+use super::stream::{self, LineParser, ParseOptions, StreamEvent};
+use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{Ask, FileRequest, Request};
-use reader::{File, Reader};
+use crate::op::{FileAction, FileRequest, Request};
+use reader::{FileContent, WholeFileReader};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -20,8 +20,8 @@ use std::ops::Range;
 pub struct WholeFile;
 
 impl Format for WholeFile {
-    fn spec(&self) -> &'static Spec {
-        &Spec {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec {
             name: "whole_file",
             summary: "whole files in a reply, each in a fence with its name above it",
             prompt: PROMPT,
@@ -32,9 +32,9 @@ impl Format for WholeFile {
         }
     }
 
-    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+    fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
-        let mut open: Option<(usize, reader::End, bool)> = None;
+        let mut open: Option<(usize, reader::TextEnd, bool)> = None;
         // No line with text yet.
         let mut fresh = true;
         // The last line, or the one above it if that is blank.
@@ -44,8 +44,8 @@ impl Format for WholeFile {
             match &mut open {
                 None => {
                     let named = |info| reader::is_text(info) && reader::named(info, above).is_some();
-                    let fence = reader::End::of_fence(line).map(|(end, info)| (at, end, named(info)));
-                    let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::End::Tag(_)));
+                    let fence = reader::TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
+                    let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::TextEnd::Tag(_)));
                     let tag = || reader::opens_tag(line).map(|end| (at, end, true));
                     open = fence.or_else(tag);
                     fresh = true;
@@ -69,29 +69,32 @@ impl Format for WholeFile {
         out
     }
 
-    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
-        Some(Box::new(FileMachine { reader: Reader::new(manner), reverse: manner.reverse }))
+    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(WholeFileParser { reader: WholeFileReader::new(manner), reverse: manner.reverse }))
     }
 
-    fn parse(&self, input: Input) -> Result<Request> {
-        let Input::Text(text) = input else {
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "Whole files are text, not JSON.").next("Send them as one text."));
         };
-        stream::read(Box::new(FileMachine { reader: Reader::new(&Manner::default()), reverse: false }), &text)
+        stream::parse_text(
+            Box::new(WholeFileParser { reader: WholeFileReader::new(&ParseOptions::default()), reverse: false }),
+            &text,
+        )
     }
 }
 
-struct FileMachine {
-    reader: Reader,
+struct WholeFileParser {
+    reader: WholeFileReader,
     reverse: bool,
 }
 
-impl Machine for FileMachine {
-    fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+impl LineParser for WholeFileParser {
+    fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         self.reader.line(line, out);
     }
 
-    fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<Event>) -> Result<Request> {
+    fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         if self.reverse {
             return Err(Error::new(Code::CallInvalid, "A whole file does not say what was there before.")
                 .next("Leave reverse out."));
@@ -101,13 +104,13 @@ impl Machine for FileMachine {
             return Err(reader::broken(1, "there is no fence with a file name right above it."));
         }
         let mut known: HashMap<&str, usize> = HashMap::new();
-        for File { path, at, .. } in &files {
+        for FileContent { path, at, .. } in &files {
             if let Some(first) = known.insert(path, *at) {
                 return Err(reader::broken(*at, &format!("{path} is written a second time (first on line {first})."))
                     .next("Send each file once, with its whole text."));
             }
         }
-        let file = |file: File| FileRequest::new(file.path, Ask::Write(file.text));
+        let file = |file: FileContent| FileRequest::new(file.path, FileAction::Write(file.text));
         Ok(Request { files: files.into_iter().map(file).collect(), notes })
     }
 }

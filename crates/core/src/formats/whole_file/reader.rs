@@ -5,12 +5,12 @@ use crate::error::{Error, Result};
 use crate::formats::fence;
 use crate::formats::name;
 use crate::formats::search_replace;
-use crate::formats::stream::{Action, Event, Manner};
-use crate::op::LineKind;
+use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent};
+use crate::op::HunkLineKind;
 use std::mem;
 
 /// A file with its whole text.
-pub(super) struct File {
+pub(super) struct FileContent {
     pub(super) path: String,
     pub(super) text: String,
     /// 1-based line of the request on which it begins.
@@ -19,18 +19,20 @@ pub(super) struct File {
 
 /// Creates an error that names the line of the request.
 pub(super) fn broken(line: usize, what: &str) -> Error {
-    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}")).next(SHAPE).fact("line", line)
+    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}"))
+        .next(SHAPE_ADVICE)
+        .fact("line", line)
 }
 
-const SHAPE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text has fences \
+const SHAPE_ADVICE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text has fences \
 itself, use a longer one around it (````).";
 
 /// Bytes of blank lines above the first line of a text that may be an edit.
-const BLANK_MAX: usize = 256;
+const BLANK_BYTES_MAX: usize = 256;
 
 /// The end of an open text.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum End {
+pub(super) enum TextEnd {
     /// A fence of this character, at least as long and not indented deeper.
     Fence { sign: char, len: usize, indent: usize },
     /// The end tag of a fence such as `<source>`.
@@ -41,16 +43,16 @@ pub(super) enum End {
     File,
 }
 
-impl End {
+impl TextEnd {
     /// Returns the end for the fence that a line opens.
-    pub(super) fn of_fence(line: &str) -> Option<(End, &str)> {
-        let run = name::fence(line).map(|(sign, len, info)| (End::Fence { sign, len, indent: indent(line) }, info));
-        run.or_else(|| fence::tag(line).map(|(tag, language)| (End::Tag(tag), language)))
+    pub(super) fn of_fence(line: &str) -> Option<(TextEnd, &str)> {
+        let run = name::fence(line).map(|(sign, len, info)| (TextEnd::Fence { sign, len, indent: indent(line) }, info));
+        run.or_else(|| fence::tag(line).map(|(tag, language)| (TextEnd::Tag(tag), language)))
     }
 
     /// Returns the info string of a fence that could end a text in such a fence.
     fn competes(self, line: &str) -> Option<&str> {
-        let End::Fence { sign, len, indent: depth } = self else { return None };
+        let TextEnd::Fence { sign, len, indent: depth } = self else { return None };
         let inner = name::fence(line).filter(|it| it.0 == sign && it.1 >= len && indent(line) <= depth);
         inner.map(|(_, _, info)| info)
     }
@@ -58,12 +60,12 @@ impl End {
     /// True when a line ends the text, as far as the line alone can tell.
     pub(super) fn is_on(self, line: &str) -> bool {
         match self {
-            End::Fence { .. } => self.competes(line).is_some_and(str::is_empty),
-            End::Tag(tag) => {
+            TextEnd::Fence { .. } => self.competes(line).is_some_and(str::is_empty),
+            TextEnd::Tag(tag) => {
                 line.trim().strip_prefix("</").and_then(|rest| rest.strip_suffix('>')).is_some_and(|name| name == tag)
             }
-            End::Content => line.contains("</write_to_file>"),
-            End::File => line.trim_end().ends_with("</file>"),
+            TextEnd::Content => line.contains("</write_to_file>"),
+            TextEnd::File => line.trim_end().ends_with("</file>"),
         }
     }
 }
@@ -80,10 +82,10 @@ pub(super) fn named(info: &str, above: &str) -> Option<String> {
 }
 
 /// Parses a tag that opens a file.
-pub(super) fn opens_tag(line: &str) -> Option<End> {
+pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     let line = line.trim_start();
-    let file = || file_tag(line).map(|_| End::File);
-    line.starts_with("<write_to_file>").then_some(End::Content).or_else(file)
+    let file = || file_tag(line).map(|_| TextEnd::File);
+    line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(file)
 }
 
 /// Parses `<file path="…">`: the path and the rest.
@@ -107,23 +109,23 @@ pub(super) fn is_edit(line: &str) -> bool {
 }
 
 /// A text that is being parsed.
-struct Draft {
+struct TextDraft {
     /// `None` for a fence without a name.
     path: Option<String>,
     at: usize,
-    end: End,
+    end: TextEnd,
     text: String,
     /// The end of the text, if the last tag seen was the closing one.
     ends: Option<usize>,
     /// Bytes of the text reported as events.
-    told: usize,
+    emitted: usize,
 }
 
 #[derive(Default)]
-enum State {
+enum WholeFileState {
     #[default]
     Between,
-    Open(Draft),
+    Open(TextDraft),
     /// Inside `<write_to_file>`, before its text; the path and the start line.
     Head(Option<String>, usize),
     /// Inside `<write_to_file>`, after its text.
@@ -131,32 +133,32 @@ enum State {
 }
 
 /// The fence that closed the previous file, as long as it may have been one inside of it.
-struct Closed {
+struct ClosedFence {
     path: String,
-    end: End,
+    end: TextEnd,
     /// Text follows right after it.
     followed: bool,
 }
 
 /// A parser of files, fed line by line.
-pub(super) struct Reader {
-    manner: Manner,
-    state: State,
+pub(super) struct WholeFileReader {
+    options: ParseOptions,
+    state: WholeFileState,
     count: usize,
     /// The last two lines, the nearest first.
     above: [String; 2],
-    closed: Option<Closed>,
-    files: Vec<File>,
+    closed: Option<ClosedFence>,
+    files: Vec<FileContent>,
     /// Fences without a name: their texts and lines; more than two are only counted.
-    nameless: Vec<File>,
+    nameless: Vec<FileContent>,
     failed: Option<Error>,
 }
 
-impl Reader {
-    pub(super) fn new(manner: &Manner) -> Reader {
-        Reader {
-            manner: manner.clone(),
-            state: State::Between,
+impl WholeFileReader {
+    pub(super) fn new(manner: &ParseOptions) -> WholeFileReader {
+        WholeFileReader {
+            options: manner.clone(),
+            state: WholeFileState::Between,
             count: 0,
             above: <[String; 2]>::default(),
             closed: None,
@@ -167,16 +169,16 @@ impl Reader {
     }
 
     /// Parses the next line.
-    pub(super) fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+    pub(super) fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         self.count += 1;
         if self.failed.is_some() {
             return;
         }
         let next = match mem::take(&mut self.state) {
-            State::Between => self.between(line, out),
-            State::Head(path, at) => self.head(path, at, line, out),
-            State::Open(draft) => self.open(draft, line, out),
-            State::Tail => Ok(tail(line)),
+            WholeFileState::Between => self.between(line, out),
+            WholeFileState::Head(path, at) => self.head(path, at, line, out),
+            WholeFileState::Open(draft) => self.open(draft, line, out),
+            WholeFileState::Tail => Ok(tail(line)),
         };
         match next {
             Ok(state) => self.state = state,
@@ -187,23 +189,25 @@ impl Reader {
     /// Ends the text; returns the files and the notes.
     ///
     /// Errors: [`Code::EditUnparsable`] with the line of the request.
-    pub(super) fn end(mut self, out: &mut Vec<Event>) -> Result<(Vec<File>, Vec<String>)> {
+    pub(super) fn end(mut self, out: &mut Vec<StreamEvent>) -> Result<(Vec<FileContent>, Vec<String>)> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         match mem::take(&mut self.state) {
-            State::Open(draft) if draft.end == End::Content && draft.ends.is_some() => self.complete(draft, out),
-            State::Open(Draft { path, at, .. }) => {
+            WholeFileState::Open(draft) if draft.end == TextEnd::Content && draft.ends.is_some() => {
+                self.complete(draft, out);
+            }
+            WholeFileState::Open(TextDraft { path, at, .. }) => {
                 let of = path.map_or(String::new(), |path| format!(" of {path}"));
                 return Err(broken(at, &format!("the text{of} is not closed; it may have been cut off.")));
             }
-            State::Head(_, at) => return Err(broken(at, "<write_to_file> has no <content>.")),
-            State::Between | State::Tail => {}
+            WholeFileState::Head(_, at) => return Err(broken(at, "<write_to_file> has no <content>.")),
+            WholeFileState::Between | WholeFileState::Tail => {}
         }
         let mut notes = Vec::new();
-        match (&self.manner.file, &mut *self.nameless) {
+        match (&self.options.file, &mut *self.nameless) {
             (Some(path), [one]) if self.files.is_empty() => {
-                self.files.push(File { path: path.clone(), text: mem::take(&mut one.text), at: one.at });
+                self.files.push(FileContent { path: path.clone(), text: mem::take(&mut one.text), at: one.at });
             }
             (_, [first, ..]) if !self.files.is_empty() => {
                 notes.push(format!("Fences without a file name were left out (the first on line {}).", first.at));
@@ -213,13 +217,13 @@ impl Reader {
         Ok((self.files, notes))
     }
 
-    fn between(&mut self, line: &str, out: &mut Vec<Event>) -> Result<State> {
-        if let Some((end, info)) = End::of_fence(line) {
+    fn between(&mut self, line: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
+        if let Some((end, info)) = TextEnd::of_fence(line) {
             return self.fence(end, info, out);
         }
         if let Some((path, rest)) = file_tag(line) {
-            let draft = self.begin(Some(self.manner.name(path)), End::File, out);
-            return if rest.trim().is_empty() { Ok(State::Open(draft)) } else { self.open(draft, rest, out) };
+            let draft = self.begin(Some(self.options.name(path)), TextEnd::File, out);
+            return if rest.trim().is_empty() { Ok(WholeFileState::Open(draft)) } else { self.open(draft, rest, out) };
         }
         if let Some(rest) = line.trim_start().strip_prefix("<write_to_file>") {
             return self.head(None, self.count, rest, out);
@@ -238,7 +242,7 @@ impl Reader {
             closed.followed |= !line.trim().is_empty() && name::alone(line).is_none();
         }
         self.remember(line);
-        Ok(State::Between)
+        Ok(WholeFileState::Between)
     }
 
     /// Remembers a line between files. A blank one counts as blank only once there was text: after a fence both are
@@ -250,13 +254,13 @@ impl Reader {
     }
 
     /// Handles a fence that opens.
-    fn fence(&mut self, end: End, info: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn fence(&mut self, end: TextEnd, info: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
         let near = usize::from(self.above[0].trim().is_empty());
-        let path = named(info, &self.above[near]).map(|name| self.manner.name(&name));
-        if let (None, End::Tag(tag)) = (&path, end) {
+        let path = named(info, &self.above[near]).map(|name| self.options.name(&name));
+        if let (None, TextEnd::Tag(tag)) = (&path, end) {
             // A tag within some text.
             self.remember(tag);
-            return Ok(State::Between);
+            return Ok(WholeFileState::Between);
         }
         if path.is_none()
             && info.is_empty()
@@ -272,22 +276,28 @@ impl Reader {
             return Err(edit_inside(self.count));
         }
         self.closed = self.closed.take().filter(|_| path.is_none());
-        Ok(State::Open(self.begin(path, end, out)))
+        Ok(WholeFileState::Open(self.begin(path, end, out)))
     }
 
     /// Begins a text on this line.
-    fn begin(&mut self, path: Option<String>, end: End, out: &mut Vec<Event>) -> Draft {
+    fn begin(&mut self, path: Option<String>, end: TextEnd, out: &mut Vec<StreamEvent>) -> TextDraft {
         if let Some(path) = &path {
-            out.push(Event::File { path: path.clone(), action: Action::Write });
+            out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Write });
         }
-        Draft { path, at: self.count, end, text: String::new(), ends: None, told: 0 }
+        TextDraft { path, at: self.count, end, text: String::new(), ends: None, emitted: 0 }
     }
 
     /// Parses a line before the text of `<write_to_file>`.
-    fn head(&mut self, path: Option<String>, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn head(
+        &mut self,
+        path: Option<String>,
+        at: usize,
+        line: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<WholeFileState> {
         let rest = line.trim_start();
         if rest.is_empty() {
-            return Ok(State::Head(path, at));
+            return Ok(WholeFileState::Head(path, at));
         }
         if let Some((said, rest)) = rest.strip_prefix("<path>").and_then(|rest| rest.split_once("</path>"))
             && path.is_none()
@@ -297,42 +307,42 @@ impl Reader {
         let (Some(rest), Some(path)) = (rest.strip_prefix("<content>"), path.filter(|path| !path.is_empty())) else {
             return Err(broken(self.count, "<write_to_file> needs <path>…</path> and then <content>…</content>."));
         };
-        let mut draft = self.begin(Some(self.manner.name(&path)), End::Content, out);
+        let mut draft = self.begin(Some(self.options.name(&path)), TextEnd::Content, out);
         draft.at = at;
-        if rest.trim().is_empty() { Ok(State::Open(draft)) } else { self.open(draft, rest, out) }
+        if rest.trim().is_empty() { Ok(WholeFileState::Open(draft)) } else { self.open(draft, rest, out) }
     }
 
     /// Parses a line of a text, or its end.
-    fn open(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
-        let fresh = draft.text.len() < BLANK_MAX && draft.text.trim_start().is_empty();
+    fn open(&mut self, mut draft: TextDraft, line: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
+        let fresh = draft.text.len() < BLANK_BYTES_MAX && draft.text.trim_start().is_empty();
         if draft.path.is_some() && fresh && is_edit(line) {
             return Err(edit_inside(draft.at));
         }
         match draft.end {
-            End::Fence { .. } | End::Tag(_) if draft.end.is_on(line) => {
+            TextEnd::Fence { .. } | TextEnd::Tag(_) if draft.end.is_on(line) => {
                 self.complete(draft, out);
-                return Ok(State::Between);
+                return Ok(WholeFileState::Between);
             }
-            End::Fence { .. } => {
+            TextEnd::Fence { .. } => {
                 if let (Some(path), Some(_)) = (&draft.path, draft.end.competes(line)) {
                     let what = format!("the text of {path} has a fence that is as long as the one around it.");
                     return Err(broken(self.count, &what));
                 }
             }
-            End::Tag(tag) => {
+            TextEnd::Tag(tag) => {
                 if fence::tag(line).is_some_and(|(inner, _)| inner == tag) {
                     let path = draft.path.unwrap_or_default();
                     return Err(broken(self.count, &format!("the text of {path} has the tag that is around it.")));
                 }
             }
-            End::File => {
+            TextEnd::File => {
                 if let Some(last) = line.trim_end().strip_suffix("</file>") {
                     draft.text.push_str(last);
                     self.complete(draft, out);
-                    return Ok(State::Between);
+                    return Ok(WholeFileState::Between);
                 }
             }
-            End::Content => {
+            TextEnd::Content => {
                 if draft.ends.is_some() && follows_content(line) {
                     self.complete(draft, out);
                     return Ok(tail(line));
@@ -354,33 +364,33 @@ impl Reader {
         draft.text.push_str(line);
         draft.text.push('\n');
         let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
-        tell(&mut draft, sure, out);
-        Ok(State::Open(draft))
+        emit(&mut draft, sure, out);
+        Ok(WholeFileState::Open(draft))
     }
 
     /// Completes the text.
-    fn complete(&mut self, mut draft: Draft, out: &mut Vec<Event>) {
+    fn complete(&mut self, mut draft: TextDraft, out: &mut Vec<StreamEvent>) {
         draft.text.truncate(draft.ends.unwrap_or(draft.text.len()));
         let len = draft.text.len();
-        tell(&mut draft, len, out);
-        let Draft { path, at, end, text, .. } = draft;
+        emit(&mut draft, len, out);
+        let TextDraft { path, at, end, text, .. } = draft;
         self.above = <[String; 2]>::default();
         let Some(path) = path else {
             if self.nameless.len() < 2 {
-                self.nameless.push(File { path: String::new(), text, at });
+                self.nameless.push(FileContent { path: String::new(), text, at });
             }
             return;
         };
-        if let End::Fence { .. } = end {
-            self.closed = Some(Closed { path: path.clone(), end, followed: false });
+        if let TextEnd::Fence { .. } = end {
+            self.closed = Some(ClosedFence { path: path.clone(), end, followed: false });
         }
-        out.push(Event::FileDone);
-        self.files.push(File { path, text, at });
+        out.push(StreamEvent::FileDone);
+        self.files.push(FileContent { path, text, at });
     }
 }
 
-fn tail(line: &str) -> State {
-    if line.contains("</write_to_file>") { State::Between } else { State::Tail }
+fn tail(line: &str) -> WholeFileState {
+    if line.contains("</write_to_file>") { WholeFileState::Between } else { WholeFileState::Tail }
 }
 
 /// True for lines that may follow the text of `<write_to_file>`.
@@ -390,12 +400,12 @@ fn follows_content(line: &str) -> bool {
 }
 
 /// Emits events for the lines of a file up to an offset.
-fn tell(draft: &mut Draft, to: usize, out: &mut Vec<Event>) {
-    if draft.path.is_some() && to > draft.told {
-        let lines = draft.text[draft.told..to].split_inclusive('\n');
+fn emit(draft: &mut TextDraft, to: usize, out: &mut Vec<StreamEvent>) {
+    if draft.path.is_some() && to > draft.emitted {
+        let lines = draft.text[draft.emitted..to].split_inclusive('\n');
         let lines = lines.map(|line| line.strip_suffix('\n').unwrap_or(line));
-        out.extend(lines.map(|line| Event::Line { kind: LineKind::Added, text: line.to_owned() }));
-        draft.told = to;
+        out.extend(lines.map(|line| StreamEvent::Line { kind: HunkLineKind::Added, text: line.to_owned() }));
+        draft.emitted = to;
     }
 }
 

@@ -1,16 +1,16 @@
 use super::WholeFile;
 use crate::code::Code;
 use crate::error::Result;
-use crate::formats::recognise::recognise;
-use crate::formats::stream::{Event, Manner, read};
-use crate::formats::{Format, Input};
-use crate::op::Ask;
+use crate::formats::detect::detect_format;
+use crate::formats::stream::{ParseOptions, StreamEvent, parse_text};
+use crate::formats::{Format, FormatInput};
+use crate::op::FileAction;
 use proptest::prelude::*;
 
 fn files(text: &str) -> Result<Vec<(String, String)>> {
-    let request = WholeFile.parse(Input::Text(text.to_owned()))?;
-    let file = |file: crate::op::FileRequest| match file.ask {
-        Ask::Write(text) => (file.path, text),
+    let request = WholeFile.parse(FormatInput::Text(text.to_owned()))?;
+    let file = |file: crate::op::FileRequest| match file.action {
+        FileAction::Write(text) => (file.path, text),
         other => panic!("{other:?}"),
     };
     Ok(request.files.into_iter().map(file).collect())
@@ -48,7 +48,7 @@ fn every_spelling() {
         "src/a.rs\n```\nold\nnew\n```\nRun it:\n```sh\ncargo run\n```\n",
     ] {
         assert_eq!(one(text), "old\nnew\n", "{text}");
-        assert_eq!(recognise(text).map(|format| format.spec().name).ok(), Some("whole_file"), "{text}");
+        assert_eq!(detect_format(text).map(|format| format.spec().name).ok(), Some("whole_file"), "{text}");
     }
     assert_eq!(one("<file name='src/a.rs'>old</file>"), "old");
     assert_eq!(one("src/a.rs\n```\n```\n"), "");
@@ -73,9 +73,9 @@ fn several_files() {
     let found = files(text).unwrap_err();
     assert!(found.message().contains("may belong to the text of b.rs"), "{found}");
     let text = "a.rs\n```\na\n```\nb.rs\n```\nb\n```\n\nRun:\n\n```\nc\n```\n";
-    let request = WholeFile.parse(Input::Text(text.to_owned())).unwrap();
+    let request = WholeFile.parse(FormatInput::Text(text.to_owned())).unwrap();
     assert_eq!((request.files.len(), request.notes.len()), (2, 1));
-    assert_eq!(WholeFile.claims(text), [1..4, 5..8]);
+    assert_eq!(WholeFile.detected_ranges(text), [1..4, 5..8]);
     fails("a.rs\n```\na\n```\na.rs\n```\nb\n```\n", "second time");
 }
 
@@ -91,21 +91,21 @@ fn never_a_guess() {
     fails("src/a.rs\n```\n<<<<<<< SEARCH\n", "holds an edit");
     fails("src/a.rs\n```diff\n-a\n```\n", "holds an edit");
     fails("<write_to_file>\n<content>\n", "needs <path>");
-    assert!(WholeFile.parse(Input::Json(serde_json::json!({}))).is_err());
+    assert!(WholeFile.parse(FormatInput::Json(serde_json::json!({}))).is_err());
     let block = "src/a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```\n";
-    assert_eq!(recognise(block).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
+    assert_eq!(detect_format(block).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
     let page = format!("page.md\n````\nHow to edit:\n{block}````\n");
-    assert_eq!(recognise(&page).unwrap_or_else(|error| panic!("{error}")).spec().name, "whole_file");
+    assert_eq!(detect_format(&page).unwrap_or_else(|error| panic!("{error}")).spec().name, "whole_file");
     let about = format!("page.md\n<<<<<<< SEARCH\nx\n=======\n{}>>>>>>> REPLACE\n", "b.rs\n```\nnew\n```\n");
-    assert_eq!(recognise(&about).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
+    assert_eq!(detect_format(&about).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
 }
 
 #[test]
 fn said_beside_the_text() {
-    let with = |file: Option<&str>, reverse| Manner { file: file.map(str::to_owned), reverse, strip: Some(1) };
-    let read = |text: &str, manner: &Manner| read(WholeFile.machine(manner).unwrap(), text);
+    let with = |file: Option<&str>, reverse| ParseOptions { file: file.map(str::to_owned), reverse, strip: Some(1) };
+    let read = |text: &str, manner: &ParseOptions| parse_text(WholeFile.line_parser(manner).unwrap(), text);
     let request = read("It is:\n```\nold\n```\n", &with(Some("/a.rs"), false)).unwrap();
-    assert_eq!((&*request.files[0].path, &request.files[0].ask), ("/a.rs", &Ask::Write("old\n".into())));
+    assert_eq!((&*request.files[0].path, &request.files[0].action), ("/a.rs", &FileAction::Write("old\n".into())));
     assert!(read("```\nold\n```\n```\nnew\n```\n", &with(Some("/a.rs"), false)).is_err());
     assert!(read("a/b.rs\n```\nold\n```\n", &with(None, true)).is_err());
     assert_eq!(read("a/b.rs\n```\nold\n```\n", &with(None, false)).unwrap().files[0].path, "b.rs");
@@ -114,23 +114,23 @@ fn said_beside_the_text() {
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "(a\\.rs|```|````|rust|<write_to_file>|<path>a</path>|<content>|</content>|</write_to_file>|<file path=\"b\">|</file>|x|é| |\r?\n){0,40}") {
-        let (mut machine, mut events) = (WholeFile.machine(&Manner::default()).unwrap(), Vec::new());
+        let (mut machine, mut events) = (WholeFile.line_parser(&ParseOptions::default()).unwrap(), Vec::new());
         text.lines().for_each(|line| machine.line(line, &mut events));
         if let Ok(request) = machine.finish(false, &mut events) {
             let mut told: Vec<String> = Vec::new();
             for event in &events {
                 match event {
-                    Event::File { .. } => told.push(String::new()),
-                    Event::Line { text, .. } => told.last_mut().unwrap().extend([text, "\n"]),
+                    StreamEvent::File { .. } => told.push(String::new()),
+                    StreamEvent::Line { text, .. } => told.last_mut().unwrap().extend([text, "\n"]),
                     _ => {}
                 }
             }
             for (file, told) in request.files.iter().zip(&told) {
-                let Ask::Write(text) = &file.ask else { panic!() };
+                let FileAction::Write(text) = &file.action else { panic!() };
                 prop_assert_eq!(text.trim_end_matches('\n'), told.trim_end_matches('\n'));
             }
         }
-        let claims = WholeFile.claims(&text);
+        let claims = WholeFile.detected_ranges(&text);
         prop_assert!(claims.windows(2).all(|pair| pair[0].end <= pair[1].start));
     }
 

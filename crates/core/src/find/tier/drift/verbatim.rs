@@ -1,22 +1,27 @@
 //! Readings whose lines are the file's to the letter, indentation included.
 
-use super::{Reading, Target};
-use crate::find::align::{Pairs, align};
+use super::{DriftAlignment, DriftQuery};
+use crate::find::align::{LinePairs, align};
 use core::ops::Range;
 
-impl Target<'_, '_> {
+impl DriftQuery<'_, '_> {
     /// True when all lines of a pairing are equal to the file's, including indentation.
-    pub(super) fn is_verbatim(&self, pairs: &Pairs) -> bool {
+    pub(super) fn is_verbatim(&self, pairs: &LinePairs) -> bool {
         let same = |&(old, line): &(usize, usize)| {
-            self.search.wanted.old[self.at[old]].trim_end() == self.search.line(line).trim_end()
+            self.search.pattern.old[self.at[old]].trim_end() == self.search.line(line).trim_end()
         };
         pairs.iter().all(same)
     }
 
     /// The pairings of as many lines by their text with its indentation, where the first and the last line are the file's.
-    pub(super) fn verbatim_pairs(&self, lines: &Range<usize>, inner: &[usize], count: usize) -> Option<(Pairs, Pairs)> {
+    pub(super) fn verbatim_pairs(
+        &self,
+        lines: &Range<usize>,
+        inner: &[usize],
+        count: usize,
+    ) -> Option<(LinePairs, LinePairs)> {
         let last = self.at.len() - 1;
-        let old = |nth: usize| self.search.wanted.old[self.at[nth]].trim_end();
+        let old = |nth: usize| self.search.pattern.old[self.at[nth]].trim_end();
         let file = |at: usize| self.search.line(at).trim_end();
         if old(0) != file(lines.start) || old(last) != file(lines.end - 1) {
             return None;
@@ -26,7 +31,7 @@ impl Target<'_, '_> {
         let others: Vec<u64> = inner.iter().map(|&at| key(file(at))).collect();
         let weight = |at: usize| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12);
         let (early, late) = align(&inside, &others, weight);
-        let whole = |inside: Pairs| -> Pairs {
+        let whole = |inside: LinePairs| -> LinePairs {
             let inside = inside.into_iter().map(|(nth, line)| (nth + 1, inner[line]));
             [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
         };
@@ -34,7 +39,7 @@ impl Target<'_, '_> {
     }
 
     /// True when every line of old is there to the letter, with one line of the file between them at most.
-    pub(super) fn has_all(&self, reading: &Reading) -> bool {
+    pub(super) fn has_all(&self, reading: &DriftAlignment) -> bool {
         reading.missing.is_empty() && reading.typos == 0 && reading.extra <= 1 && self.is_verbatim(&reading.early)
     }
 }

@@ -1,18 +1,18 @@
 //! The grammar as the tool accepts it, and its messages.
 
-use crate::formats::apply_patch::marker::{BEGIN, END, END_OF_FILE};
+use crate::formats::apply_patch::marker::{BEGIN_MARKER, END_MARKER, END_OF_FILE_MARKER};
 
 /// One operation of a patch.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum CodexOperation {
     Add { path: String, text: String },
     Delete { path: String },
-    Update { path: String, to: Option<String>, chunks: Vec<Chunk> },
+    Update { path: String, to: Option<String>, chunks: Vec<CodexChunk> },
 }
 
 /// A chunk of an update.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Chunk {
+pub(super) struct CodexChunk {
     pub(super) anchor: Option<String>,
     pub(super) old: Vec<String>,
     pub(super) new: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Chunk {
     pub(super) at_end: bool,
 }
 
-impl Chunk {
+impl CodexChunk {
     fn is_empty(&self) -> bool {
         self.old.is_empty() && self.new.is_empty()
     }
@@ -34,7 +34,7 @@ const MOVE: &str = "*** Move to: ";
 const ENVIRONMENT: &str = "*** Environment ID:";
 
 /// Reads a patch; the error is what the tool prints.
-pub(super) fn read(text: &str) -> Result<Vec<Operation>, String> {
+pub(super) fn read(text: &str) -> Result<Vec<CodexOperation>, String> {
     let lines: Vec<&str> = text.trim().lines().collect();
     let lines = match check_ends(&lines) {
         Ok(()) => &lines[..],
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Operation>, String> {
             inner
         }
     };
-    let mut parser = Parser::default();
+    let mut parser = CodexParser::default();
     for (number, line) in (1..).zip(lines) {
         parser.number = number;
         // The last line is the end of the patch, however it is indented.
@@ -59,11 +59,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Operation>, String> {
 
 fn check_ends(lines: &[&str]) -> Result<(), String> {
     let is = |line: Option<&&str>, marker: &str| line.map(|line| line.trim() == marker);
-    if is(lines.first(), BEGIN) == Some(false) {
-        return Err(format!("Invalid patch: The first line of the patch must be '{BEGIN}'"));
+    if is(lines.first(), BEGIN_MARKER) == Some(false) {
+        return Err(format!("Invalid patch: The first line of the patch must be '{BEGIN_MARKER}'"));
     }
-    if lines.len() < 2 || is(lines.last(), END) != Some(true) {
-        return Err(format!("Invalid patch: The last line of the patch must be '{END}'"));
+    if lines.len() < 2 || is(lines.last(), END_MARKER) != Some(true) {
+        return Err(format!("Invalid patch: The last line of the patch must be '{END_MARKER}'"));
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ fn inside_heredoc<'a, 'b>(lines: &'b [&'a str]) -> Option<&'b [&'a str]> {
 
 /// Where in the patch the parser is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum CodexState {
     #[default]
     Begun,
     Add,
@@ -87,29 +87,32 @@ enum State {
 }
 
 #[derive(Default)]
-struct Parser {
-    state: State,
+struct CodexParser {
+    state: CodexState,
     /// 1-based line.
     number: usize,
-    operations: Vec<Operation>,
+    operations: Vec<CodexOperation>,
     environment: bool,
 }
 
-impl Parser {
+impl CodexParser {
     fn invalid(&self, message: &str) -> String {
         format!("Invalid patch hunk on line {}: {message}", self.number)
     }
 
     fn line(&mut self, line: &str) -> Result<(), String> {
         match self.state {
-            State::Ended if line.trim().is_empty() => Ok(()),
-            State::Ended => Err(format!("Invalid patch: The last line of the patch must be '{END}'")),
-            State::Update(_) => self.update(line),
-            _ if self.state == State::Begun && self.operations.is_empty() && line.trim().starts_with(ENVIRONMENT) => {
+            CodexState::Ended if line.trim().is_empty() => Ok(()),
+            CodexState::Ended => Err(format!("Invalid patch: The last line of the patch must be '{END_MARKER}'")),
+            CodexState::Update(_) => self.update(line),
+            _ if self.state == CodexState::Begun
+                && self.operations.is_empty()
+                && line.trim().starts_with(ENVIRONMENT) =>
+            {
                 self.environment(line.trim()[ENVIRONMENT.len()..].trim())
             }
-            State::Add if line.starts_with('+') => {
-                if let Some(Operation::Add { text, .. }) = self.operations.last_mut() {
+            CodexState::Add if line.starts_with('+') => {
+                if let Some(CodexOperation::Add { text, .. }) = self.operations.last_mut() {
                     text.push_str(&line[1..]);
                     text.push('\n');
                 }
@@ -142,15 +145,18 @@ impl Parser {
 
     /// Reads a line that begins an operation or ends the patch, if it is one.
     fn header(&mut self, line: &str) -> Result<bool, String> {
-        let (state, operation) = if line == END {
+        let (state, operation) = if line == END_MARKER {
             self.end()?;
             return Ok(true);
         } else if let Some(path) = line.strip_prefix(ADD) {
-            (State::Add, Operation::Add { path: path.to_owned(), text: String::new() })
+            (CodexState::Add, CodexOperation::Add { path: path.to_owned(), text: String::new() })
         } else if let Some(path) = line.strip_prefix(DELETE) {
-            (State::Delete, Operation::Delete { path: path.to_owned() })
+            (CodexState::Delete, CodexOperation::Delete { path: path.to_owned() })
         } else if let Some(path) = line.strip_prefix(UPDATE) {
-            (State::Update(self.number), Operation::Update { path: path.to_owned(), to: None, chunks: Vec::new() })
+            (
+                CodexState::Update(self.number),
+                CodexOperation::Update { path: path.to_owned(), to: None, chunks: Vec::new() },
+            )
         } else {
             return Ok(false);
         };
@@ -162,13 +168,13 @@ impl Parser {
 
     fn end(&mut self) -> Result<(), String> {
         self.close()?;
-        self.state = State::Ended;
+        self.state = CodexState::Ended;
         Ok(())
     }
 
     /// An update must hold something.
     fn close(&mut self) -> Result<(), String> {
-        let (State::Update(header), Some(Operation::Update { path, chunks, .. })) =
+        let (CodexState::Update(header), Some(CodexOperation::Update { path, chunks, .. })) =
             (self.state, self.operations.last())
         else {
             return Ok(());
@@ -182,18 +188,18 @@ impl Parser {
 
     fn update(&mut self, line: &str) -> Result<(), String> {
         let bare = line.trim_end();
-        let Some(Operation::Update { to, chunks, .. }) = self.operations.last_mut() else { return Ok(()) };
-        let fresh = chunks.last().is_some_and(Chunk::is_empty);
+        let Some(CodexOperation::Update { to, chunks, .. }) = self.operations.last_mut() else { return Ok(()) };
+        let fresh = chunks.last().is_some_and(CodexChunk::is_empty);
         if chunks.is_empty() && to.is_none() && bare.starts_with(MOVE) {
             *to = Some(bare[MOVE.len()..].to_owned());
             return Ok(());
         }
         if !fresh && (bare == "@@" || bare.starts_with("@@ ")) {
             let anchor = bare.strip_prefix("@@ ").map(str::to_owned);
-            chunks.push(Chunk { anchor, ..Chunk::default() });
+            chunks.push(CodexChunk { anchor, ..CodexChunk::default() });
             return Ok(());
         }
-        if bare == END_OF_FILE && !chunks.last().is_some_and(|chunk| chunk.at_end) {
+        if bare == END_OF_FILE_MARKER && !chunks.last().is_some_and(|chunk| chunk.at_end) {
             return match chunks.last_mut() {
                 None => Ok(()),
                 Some(_) if fresh => self.close(),
@@ -203,7 +209,7 @@ impl Parser {
                 }
             };
         }
-        if (!fresh || bare == END) && self.header(bare)? {
+        if (!fresh || bare == END_MARKER) && self.header(bare)? {
             return Ok(());
         }
         self.body(line)
@@ -211,9 +217,9 @@ impl Parser {
 
     /// A line of a chunk.
     fn body(&mut self, line: &str) -> Result<(), String> {
-        let Some(Operation::Update { chunks, .. }) = self.operations.last_mut() else { return Ok(()) };
+        let Some(CodexOperation::Update { chunks, .. }) = self.operations.last_mut() else { return Ok(()) };
         if chunks.is_empty() {
-            chunks.push(Chunk::default());
+            chunks.push(CodexChunk::default());
         }
         let Some(chunk) = chunks.last_mut() else { return Ok(()) };
         if chunk.at_end {

@@ -8,12 +8,12 @@ mod place;
 mod tree;
 
 use crate::code::Code;
-use grammar::Operation;
-use tree::Tree;
+use grammar::CodexOperation;
+use tree::CodexTree;
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Looked {
+pub enum CodexPathState {
     /// Nothing.
     Missing,
     /// A regular file, or a link to one, with these bytes.
@@ -24,30 +24,30 @@ pub enum Looked {
     Blocked,
 }
 
-impl Looked {
+impl CodexPathState {
     /// The code of a failure because of this; of a file, because its bytes are no text.
     fn code(&self) -> Code {
         match self {
-            Looked::Missing => Code::FileMissing,
-            Looked::File(_) => Code::ContentUndecodable,
-            Looked::Directory => Code::PathNotRegular,
-            Looked::Blocked => Code::PathInvalid,
+            CodexPathState::Missing => Code::FileMissing,
+            CodexPathState::File(_) => Code::ContentUndecodable,
+            CodexPathState::Directory => Code::PathNotRegular,
+            CodexPathState::Blocked => Code::PathInvalid,
         }
     }
 }
 
 /// One change, after the ones before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct CodexChange {
     /// The absolute path.
     pub path: String,
     /// What happens to it.
-    pub how: How,
+    pub how: CodexChangeKind,
 }
 
 /// What happens to a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum CodexChangeKind {
     /// It is created, its folders too, with these bytes.
     Created(Vec<u8>),
     /// It gets these bytes.
@@ -65,9 +65,9 @@ pub enum How {
 
 /// A patch that applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CodexOutcome {
     /// In the order of the patch.
-    pub changes: Vec<Change>,
+    pub changes: Vec<CodexChange>,
     /// What the tool prints.
     pub stdout: String,
 }
@@ -141,7 +141,12 @@ pub const USAGE: &str = "Usage: apply_patch 'PATCH'\n       echo 'PATCH' | apply
 
 /// What the tool would do with this patch in this absolute `folder`; `look` tells what stands at an absolute path.
 /// `overwrite` allows Add and Move to replace files, as the tool does.
-pub fn apply(patch: &str, folder: &str, overwrite: bool, look: impl Fn(&str) -> Looked) -> Result<Outcome, Failure> {
+pub fn apply(
+    patch: &str,
+    folder: &str,
+    overwrite: bool,
+    look: impl Fn(&str) -> CodexPathState,
+) -> Result<CodexOutcome, Failure> {
     if patch.is_empty() {
         return Err(Failure { code: Code::CallInvalid, stderr: USAGE.to_owned(), exit: 2, exception: None });
     }
@@ -149,7 +154,8 @@ pub fn apply(patch: &str, folder: &str, overwrite: bool, look: impl Fn(&str) -> 
     if operations.is_empty() {
         return Err(failed(Code::EditNoChange, "No files were modified.".to_owned()));
     }
-    let mut work = Work { tree: Tree::new(look), folder, overwrite, changes: Vec::new(), told: Default::default() };
+    let mut work =
+        CodexRun { tree: CodexTree::new(look), folder, overwrite, changes: Vec::new(), told: Default::default() };
     for operation in operations {
         work.operate(operation)?;
     }
@@ -159,15 +165,15 @@ pub fn apply(patch: &str, folder: &str, overwrite: bool, look: impl Fn(&str) -> 
             stdout.extend([mark, name, "\n"]);
         }
     }
-    Ok(Outcome { changes: work.changes, stdout })
+    Ok(CodexOutcome { changes: work.changes, stdout })
 }
 
 /// Every absolute path that the patch names, as far as it can be read.
 pub fn paths(patch: &str, folder: &str) -> Vec<String> {
     let operations = grammar::read(patch).unwrap_or_default();
     let names = operations.iter().flat_map(|operation| match operation {
-        Operation::Add { path, .. } | Operation::Delete { path } => [Some(path), None],
-        Operation::Update { path, to, .. } => [Some(path), to.as_ref()],
+        CodexOperation::Add { path, .. } | CodexOperation::Delete { path } => [Some(path), None],
+        CodexOperation::Update { path, to, .. } => [Some(path), to.as_ref()],
     });
     names.flatten().map(|name| tree::absolute(folder, name)).collect()
 }
@@ -177,36 +183,36 @@ fn failed(code: Code, message: String) -> Failure {
 }
 
 /// A patch on its way.
-struct Work<'a, L> {
-    tree: Tree<L>,
+struct CodexRun<'a, L> {
+    tree: CodexTree<L>,
     folder: &'a str,
     overwrite: bool,
-    changes: Vec<Change>,
+    changes: Vec<CodexChange>,
     /// Names of files added, changed and deleted, as the patch says them.
     told: [Vec<String>; 3],
 }
 
-impl<L: Fn(&str) -> Looked> Work<'_, L> {
-    fn operate(&mut self, operation: Operation) -> Result<(), Failure> {
+impl<L: Fn(&str) -> CodexPathState> CodexRun<'_, L> {
+    fn operate(&mut self, operation: CodexOperation) -> Result<(), Failure> {
         match operation {
-            Operation::Add { path, text } => {
+            CodexOperation::Add { path, text } => {
                 let at = self.absolute(&path)?;
                 let bytes = text.into_bytes();
                 self.write(&at, &bytes, "add-over")?;
                 self.told[0].push(path);
-                self.changes.push(Change { path: at, how: How::Created(bytes) });
+                self.changes.push(CodexChange { path: at, how: CodexChangeKind::Created(bytes) });
             }
-            Operation::Delete { path } => {
+            CodexOperation::Delete { path } => {
                 let at = self.absolute(&path)?;
                 match self.tree.look(&at) {
-                    Looked::File(_) => {}
+                    CodexPathState::File(_) => {}
                     other => return Err(failed(other.code(), format!("Failed to delete file {at}"))),
                 }
                 self.tree.remove(&at);
                 self.told[2].push(path);
-                self.changes.push(Change { path: at, how: How::Removed });
+                self.changes.push(CodexChange { path: at, how: CodexChangeKind::Removed });
             }
-            Operation::Update { path, to, chunks } => {
+            CodexOperation::Update { path, to, chunks } => {
                 let from = self.absolute(&path)?;
                 let to_path = to.as_deref().map(|to| self.absolute(to)).transpose()?;
                 let text = self.read(&from)?;
@@ -215,16 +221,16 @@ impl<L: Fn(&str) -> Looked> Work<'_, L> {
                 let how = match to_path.filter(|it| *it != from) {
                     None => {
                         self.tree.write(&from, bytes.clone());
-                        How::Edited(bytes)
+                        CodexChangeKind::Edited(bytes)
                     }
                     Some(to) => {
                         self.write(&to, &bytes, "move-over")?;
                         self.tree.remove(&from);
-                        How::Moved { to, bytes }
+                        CodexChangeKind::Moved { to, bytes }
                     }
                 };
                 self.told[1].push(to.unwrap_or(path));
-                self.changes.push(Change { path: from, how });
+                self.changes.push(CodexChange { path: from, how });
             }
         }
         Ok(())
@@ -241,10 +247,10 @@ impl<L: Fn(&str) -> Looked> Work<'_, L> {
         let looked = self.tree.look(at);
         let code = looked.code();
         let why = match looked {
-            Looked::Missing => "No such file or directory (os error 2)".to_owned(),
-            Looked::Blocked => "Not a directory (os error 20)".to_owned(),
-            Looked::Directory => format!("path `{at}` is not a file"),
-            Looked::File(bytes) => match String::from_utf8(bytes) {
+            CodexPathState::Missing => "No such file or directory (os error 2)".to_owned(),
+            CodexPathState::Blocked => "Not a directory (os error 20)".to_owned(),
+            CodexPathState::Directory => format!("path `{at}` is not a file"),
+            CodexPathState::File(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => return Ok(text),
                 Err(error) => error.utf8_error().to_string(),
             },
@@ -255,14 +261,14 @@ impl<L: Fn(&str) -> Looked> Work<'_, L> {
     /// Writes a file that is new, or should be.
     fn write(&mut self, at: &str, bytes: &[u8], exception: &'static str) -> Result<(), Failure> {
         match self.tree.look(at) {
-            other @ (Looked::Directory | Looked::Blocked) => {
+            other @ (CodexPathState::Directory | CodexPathState::Blocked) => {
                 return Err(failed(other.code(), format!("Failed to write file {at}")));
             }
-            Looked::File(_) if !self.overwrite && !self.tree.is_ours(at) => {
+            CodexPathState::File(_) if !self.overwrite && !self.tree.is_ours(at) => {
                 let stderr = format!("Failed to write file {at}: it exists, and overwriting was not asked for\n");
                 return Err(Failure { code: Code::FileExists, stderr, exit: 1, exception: Some(exception) });
             }
-            Looked::File(_) | Looked::Missing => {}
+            CodexPathState::File(_) | CodexPathState::Missing => {}
         }
         self.tree.write(at, bytes.to_vec());
         Ok(())

@@ -1,17 +1,17 @@
 //! Where the tool puts a chunk: the first place that fits, in four passes, always behind the chunk before.
 
-use super::grammar::Chunk;
+use super::grammar::CodexChunk;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Applies the chunks of one update; the error is what the tool prints.
-pub(super) fn apply(text: &str, chunks: &[Chunk], path: &str) -> Result<String, String> {
+pub(super) fn apply(text: &str, chunks: &[CodexChunk], path: &str) -> Result<String, String> {
     let lines = split(text);
     let mut texts: Vec<&str> = lines.iter().map(|line| line.0).collect();
     let end = texts.len();
-    let search = Search { texts: std::mem::take(&mut texts), passes: Default::default() };
-    let mut edits: Vec<Edit<'_>> = Vec::new();
+    let search = CodexLineSearch { texts: std::mem::take(&mut texts), passes: Default::default() };
+    let mut edits: Vec<CodexEdit<'_>> = Vec::new();
     let mut from = 0;
     for chunk in chunks {
         if let Some(anchor) = &chunk.anchor {
@@ -19,7 +19,7 @@ pub(super) fn apply(text: &str, chunks: &[Chunk], path: &str) -> Result<String, 
             from = 1 + hit.ok_or_else(|| format!("Failed to find context '{anchor}' in {path}"))?;
         }
         if chunk.old.is_empty() {
-            edits.push(Edit { at: end, count: 0, new: &chunk.new });
+            edits.push(CodexEdit { at: end, count: 0, new: &chunk.new });
             continue;
         }
         let (mut old, mut new) = (&chunk.old[..], &chunk.new[..]);
@@ -33,25 +33,25 @@ pub(super) fn apply(text: &str, chunks: &[Chunk], path: &str) -> Result<String, 
         }
         let at = hit.ok_or_else(|| format!("Failed to find expected lines in {path}:\n{}", chunk.old.join("\n")))?;
         from = at + old.len();
-        edits.extend(between(chunk, old, new).map(|edit| Edit { at: at + edit.at, ..edit }));
+        edits.extend(between(chunk, old, new).map(|edit| CodexEdit { at: at + edit.at, ..edit }));
     }
     edits.sort_by_key(|edit| edit.at);
     Ok(write(&lines, &edits))
 }
 
 /// Lines to take away and to put there.
-struct Edit<'a> {
+struct CodexEdit<'a> {
     at: usize,
     count: usize,
     new: &'a [String],
 }
 
 /// The runs of a chunk between the lines that stay.
-fn between<'a>(chunk: &'a Chunk, old: &'a [String], new: &'a [String]) -> impl Iterator<Item = Edit<'a>> {
+fn between<'a>(chunk: &'a CodexChunk, old: &'a [String], new: &'a [String]) -> impl Iterator<Item = CodexEdit<'a>> {
     let inside = |kept: &&(usize, usize)| kept.0 < old.len() && kept.1 < new.len();
     let ends = chunk.kept.iter().filter(inside).copied().chain([(old.len(), new.len())]);
     ends.scan((0, 0), move |start, (old_end, new_end)| {
-        let edit = Edit { at: start.0, count: old_end - start.0, new: &new[start.1..new_end] };
+        let edit = CodexEdit { at: start.0, count: old_end - start.0, new: &new[start.1..new_end] };
         *start = (old_end + 1, new_end + 1);
         Some(edit)
     })
@@ -72,7 +72,7 @@ fn split(text: &str) -> Vec<(&str, &str)> {
 }
 
 /// The file with its edits. Added lines end as the file's first line does, and so does a last line without an end.
-fn write(lines: &[(&str, &str)], edits: &[Edit<'_>]) -> String {
+fn write(lines: &[(&str, &str)], edits: &[CodexEdit<'_>]) -> String {
     let end = lines.first().map(|line| line.1).filter(|end| !end.is_empty()).unwrap_or("\n");
     let mut out = String::new();
     let mut next = 0;
@@ -111,17 +111,17 @@ fn folded(ch: char) -> char {
 }
 
 /// The lines of a file, numbered so that equal ones (in the eyes of a pass) have equal numbers.
-struct Search<'a> {
+struct CodexLineSearch<'a> {
     texts: Vec<&'a str>,
-    passes: [OnceCell<Numbered<'a>>; 4],
+    passes: [OnceCell<CodexLineNumbers<'a>>; 4],
 }
 
-struct Numbered<'a> {
+struct CodexLineNumbers<'a> {
     numbers: HashMap<Cow<'a, str>, u32>,
     lines: Vec<u32>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> CodexLineSearch<'a> {
     /// The first place of these lines at `from` or behind it; `at_end`: only as the last lines.
     fn find(&self, wanted: &[String], from: usize, at_end: bool) -> Option<usize> {
         if wanted.is_empty() {
@@ -133,21 +133,21 @@ impl<'a> Search<'a> {
             return None;
         }
         (0..PASSES.len()).find_map(|pass| {
-            let Numbered { numbers, lines } = self.passes[pass].get_or_init(|| self.number(pass));
+            let CodexLineNumbers { numbers, lines } = self.passes[pass].get_or_init(|| self.number(pass));
             let wanted: Option<Vec<u32>> =
                 wanted.iter().map(|line| numbers.get(&PASSES[pass](line)).copied()).collect();
             first(&lines[from..], &wanted?).map(|at| from + at)
         })
     }
 
-    fn number(&self, pass: usize) -> Numbered<'a> {
+    fn number(&self, pass: usize) -> CodexLineNumbers<'a> {
         let mut numbers = HashMap::new();
         let mut lines = Vec::with_capacity(self.texts.len());
         for &line in &self.texts {
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
             lines.push(*numbers.entry(PASSES[pass](line)).or_insert(next));
         }
-        Numbered { numbers, lines }
+        CodexLineNumbers { numbers, lines }
     }
 }
 

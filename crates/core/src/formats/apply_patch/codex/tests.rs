@@ -1,20 +1,20 @@
-use super::{Change, EXCEPTIONS, Failure, How, Looked, Outcome, USAGE, apply};
+use super::{CodexChange, CodexChangeKind, CodexOutcome, CodexPathState, EXCEPTIONS, Failure, USAGE, apply};
 use proptest::prelude::*;
 
 /// A tree with these files in `/w`.
-fn look(files: &[(&str, &str)], path: &str) -> Looked {
+fn look(files: &[(&str, &str)], path: &str) -> CodexPathState {
     if let Some((_, text)) = files.iter().find(|file| format!("/w/{}", file.0) == path) {
-        return Looked::File(text.as_bytes().to_vec());
+        return CodexPathState::File(text.as_bytes().to_vec());
     }
     let below = |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'));
     let full = |name: &str| format!("/w/{name}");
     if path == "/w" || files.iter().any(|file| below(path, &full(file.0))) {
-        return Looked::Directory;
+        return CodexPathState::Directory;
     }
-    if files.iter().any(|file| below(&full(file.0), path)) { Looked::Blocked } else { Looked::Missing }
+    if files.iter().any(|file| below(&full(file.0), path)) { CodexPathState::Blocked } else { CodexPathState::Missing }
 }
 
-fn run(files: &[(&str, &str)], body: &str) -> Result<Outcome, Failure> {
+fn run(files: &[(&str, &str)], body: &str) -> Result<CodexOutcome, Failure> {
     apply(&format!("*** Begin Patch\n{body}*** End Patch\n"), "/w", false, |path| look(files, path))
 }
 
@@ -25,7 +25,7 @@ fn fails(files: &[(&str, &str)], body: &str) -> String {
 /// The text of the only file `f` after the patch.
 fn edited(before: &str, chunks: &str) -> String {
     let outcome = run(&[("f", before)], &format!("*** Update File: f\n{chunks}")).unwrap_or_else(|it| panic!("{it:?}"));
-    let [Change { how: How::Edited(bytes), .. }] = &*outcome.changes else { panic!("{outcome:?}") };
+    let [CodexChange { how: CodexChangeKind::Edited(bytes), .. }] = &*outcome.changes else { panic!("{outcome:?}") };
     String::from_utf8(bytes.clone()).unwrap()
 }
 
@@ -99,7 +99,10 @@ fn what_the_grammar_takes() {
     ] {
         let outcome = apply(&text, "/w", false, |path| look(&[], path)).unwrap_or_else(|it| panic!("{text}: {it:?}"));
         assert_eq!(outcome.stdout, "Success. Updated the following files:\nA x\n");
-        assert_eq!(outcome.changes, [Change { path: "/w/x".into(), how: How::Created(b"a\n".to_vec()) }]);
+        assert_eq!(
+            outcome.changes,
+            [CodexChange { path: "/w/x".into(), how: CodexChangeKind::Created(b"a\n".to_vec()) }]
+        );
     }
     for text in [format!("<<TAG\n{inner}TAG"), format!("```\n{inner}```"), format!("\u{FEFF}{inner}")] {
         assert!(apply(&text, "/w", false, |path| look(&[], path)).is_err(), "{text}");
@@ -167,7 +170,8 @@ fn files_and_their_order() {
     ] {
         assert_eq!(fails(&files, body), message, "{body}");
     }
-    let latin = |path: &str| if path == "/w/f" { Looked::File(b"abc\xff\n".to_vec()) } else { Looked::Missing };
+    let latin =
+        |path: &str| if path == "/w/f" { CodexPathState::File(b"abc\xff\n".to_vec()) } else { CodexPathState::Missing };
     let patch = "*** Begin Patch\n*** Update File: f\n-a\n*** End Patch";
     let error = apply(patch, "/w", false, latin).unwrap_err().stderr;
     assert_eq!(error, "Failed to read file to update /w/f: invalid utf-8 sequence of 1 bytes from index 3\n");
@@ -182,7 +186,7 @@ fn no_data_is_lost() {
     // What the patch itself made or removed may be written over.
     assert!(run(&files, "*** Delete File: g\n*** Add File: g\n+x\n*** Add File: n\n*** Add File: n\n+y\n").is_ok());
     let same = run(&files, "*** Update File: f\n*** Move to: ./f\n-a\n+b\n").unwrap();
-    assert_eq!(same.changes, [Change { path: "/w/f".into(), how: How::Edited(b"b\n".to_vec()) }]);
+    assert_eq!(same.changes, [CodexChange { path: "/w/f".into(), how: CodexChangeKind::Edited(b"b\n".to_vec()) }]);
     assert_eq!(same.stdout, "Success. Updated the following files:\nM ./f\n");
     let over = apply("*** Begin Patch\n*** Add File: g\n+x\n*** End Patch", "/w", true, |path| look(&files, path));
     assert!(over.is_ok());
@@ -191,7 +195,7 @@ fn no_data_is_lost() {
 #[test]
 fn a_move_may_follow_an_end_of_file() {
     let outcome = run(&[("f", "a\n")], "*** Update File: f\n*** End of File\n*** Move to: g\n-a\n+b\n").unwrap();
-    assert!(matches!(&outcome.changes[0].how, How::Moved { to, .. } if to == "/w/g"));
+    assert!(matches!(&outcome.changes[0].how, CodexChangeKind::Moved { to, .. } if to == "/w/g"));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! A tree as it becomes while the operations of a patch are done one after another.
 
-use super::Looked;
+use super::CodexPathState;
 use std::collections::{HashMap, HashSet};
 
 /// What `look` tells, and the changes so far.
-pub(super) struct Tree<L> {
+pub(super) struct CodexTree<L> {
     look: L,
     /// Files written (with their bytes) and removed.
     files: HashMap<String, Option<Vec<u8>>>,
@@ -14,22 +14,22 @@ pub(super) struct Tree<L> {
     ours: HashSet<String>,
 }
 
-impl<L: Fn(&str) -> Looked> Tree<L> {
-    pub(super) fn new(look: L) -> Tree<L> {
-        Tree { look, files: HashMap::new(), folders: HashSet::new(), ours: HashSet::new() }
+impl<L: Fn(&str) -> CodexPathState> CodexTree<L> {
+    pub(super) fn new(look: L) -> CodexTree<L> {
+        CodexTree { look, files: HashMap::new(), folders: HashSet::new(), ours: HashSet::new() }
     }
 
-    pub(super) fn look(&self, path: &str) -> Looked {
+    pub(super) fn look(&self, path: &str) -> CodexPathState {
         match self.files.get(path) {
-            Some(Some(bytes)) => return Looked::File(bytes.clone()),
-            Some(None) if !self.folders.contains(path) => return Looked::Missing,
-            _ if self.folders.contains(path) => return Looked::Directory,
+            Some(Some(bytes)) => return CodexPathState::File(bytes.clone()),
+            Some(None) if !self.folders.contains(path) => return CodexPathState::Missing,
+            _ if self.folders.contains(path) => return CodexPathState::Directory,
             _ => {}
         }
         for above in above(path) {
             match self.files.get(above) {
-                Some(Some(_)) => return Looked::Blocked,
-                Some(None) if !self.folders.contains(above) => return Looked::Missing,
+                Some(Some(_)) => return CodexPathState::Blocked,
+                Some(None) if !self.folders.contains(above) => return CodexPathState::Missing,
                 _ => {}
             }
         }
@@ -37,7 +37,7 @@ impl<L: Fn(&str) -> Looked> Tree<L> {
     }
 
     pub(super) fn write(&mut self, path: &str, bytes: Vec<u8>) {
-        if self.look(path) == Looked::Missing {
+        if self.look(path) == CodexPathState::Missing {
             self.ours.insert(path.to_owned());
         }
         self.folders.extend(above(path).map(str::to_owned));

@@ -2,9 +2,9 @@
 
 use super::{good, hunks, read};
 use crate::formats::Format;
-use crate::formats::stream::Manner;
+use crate::formats::stream::ParseOptions;
 use crate::formats::unified_diff::UnifiedDiff;
-use crate::op::{Hunk, HunkLine, LineKind};
+use crate::op::{Hunk, HunkLine, HunkLineKind};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -38,7 +38,7 @@ const NASTY: [&str; 24] = [
 ];
 
 fn line() -> impl Strategy<Value = HunkLine> {
-    let kind = prop_oneof![Just(LineKind::Context), Just(LineKind::Removed), Just(LineKind::Added)];
+    let kind = prop_oneof![Just(HunkLineKind::Context), Just(HunkLineKind::Removed), Just(HunkLineKind::Added)];
     let text = prop_oneof![prop::sample::select(&NASTY[..]).prop_map(str::to_owned), "[ -~é]{0,12}"];
     (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
 }
@@ -49,7 +49,7 @@ fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
     let parts = (prop::collection::vec(line(), 1..9), 1..900_usize, 1..900_usize, section, any::<(bool, bool)>());
     let whole = parts.prop_map(|(lines, first, new_first, section, open)| {
         let last = |without| lines.iter().rposition(|line: &HunkLine| line.kind != without);
-        let (old, new) = (last(LineKind::Added), last(LineKind::Removed));
+        let (old, new) = (last(HunkLineKind::Added), last(HunkLineKind::Removed));
         // A line that ends both sides is unterminated on both or on none.
         let shared = old == new;
         let open = (open.0 && old.is_some(), if shared { open.0 } else { open.1 } && new.is_some());
@@ -60,7 +60,7 @@ fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
 
 fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
     let count = |without| hunk.lines.iter().filter(|line| line.kind != without).count();
-    let (old, new) = (count(LineKind::Added), count(LineKind::Removed));
+    let (old, new) = (count(HunkLineKind::Added), count(HunkLineKind::Removed));
     let range =
         |first: usize, count: usize| if short && count == 1 { first.to_string() } else { format!("{first},{count}") };
     let section = hunk.section.as_ref().map_or(String::new(), |section| format!(" {section}"));
@@ -68,11 +68,11 @@ fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
     let last = |without| hunk.lines.iter().rposition(|line| line.kind != without);
     for (index, line) in hunk.lines.iter().enumerate() {
         let (mark, open) = match line.kind {
-            LineKind::Removed => ('-', hunk.open.0 && last(LineKind::Added) == Some(index)),
-            LineKind::Added => ('+', hunk.open.1 && last(LineKind::Removed) == Some(index)),
+            HunkLineKind::Removed => ('-', hunk.open.0 && last(HunkLineKind::Added) == Some(index)),
+            HunkLineKind::Added => ('+', hunk.open.1 && last(HunkLineKind::Removed) == Some(index)),
             _ => {
-                let open = hunk.open.0 && last(LineKind::Added) == Some(index);
-                (' ', open || hunk.open.1 && last(LineKind::Removed) == Some(index))
+                let open = hunk.open.0 && last(HunkLineKind::Added) == Some(index);
+                (' ', open || hunk.open.1 && last(HunkLineKind::Removed) == Some(index))
             }
         };
         let _ = writeln!(out, "{mark}{}", line.text);
@@ -86,8 +86,8 @@ fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
 /// line.
 fn sayable(hunk: &Hunk) -> bool {
     let last = |without| hunk.lines.iter().rposition(|line| line.kind != without);
-    let is_context = |at: Option<usize>| at.is_some_and(|at| hunk.lines[at].kind == LineKind::Context);
-    let (old, new) = (last(LineKind::Added), last(LineKind::Removed));
+    let is_context = |at: Option<usize>| at.is_some_and(|at| hunk.lines[at].kind == HunkLineKind::Context);
+    let (old, new) = (last(HunkLineKind::Added), last(HunkLineKind::Removed));
     old == new || !(hunk.open.0 && is_context(old) || hunk.open.1 && is_context(new))
 }
 
@@ -110,11 +110,11 @@ fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
 /// Invariants for any text: no panic, detected ranges in order and within bounds.
 fn survives(text: &str) {
     let _ = read(text);
-    let _ = crate::formats::stream::read(
-        UnifiedDiff.machine(&Manner { reverse: true, file: Some("f".to_owned()), strip: Some(1) }).unwrap(),
+    let _ = crate::formats::stream::parse_text(
+        UnifiedDiff.line_parser(&ParseOptions { reverse: true, file: Some("f".to_owned()), strip: Some(1) }).unwrap(),
         text,
     );
-    let claims = UnifiedDiff.claims(text);
+    let claims = UnifiedDiff.detected_ranges(text);
     let lines = text.lines().count();
     assert!(claims.iter().all(|claim| claim.start < claim.end && claim.end <= lines), "{claims:?}");
     assert!(claims.windows(2).all(|pair| pair[0].end < pair[1].start), "{claims:?}");
@@ -129,18 +129,18 @@ proptest! {
         prop_assert_eq!(request.files.len(), files.len(), "{}", text);
         for (index, (file, printed)) in request.files.iter().zip(&files).enumerate() {
             prop_assert_eq!(&file.path, &format!("f{index}"));
-            let read: Vec<Hunk> = hunks(file).into_iter().map(|hunk| Hunk { said_at: 0, ..hunk.clone() }).collect();
+            let read: Vec<Hunk> = hunks(file).into_iter().map(|hunk| Hunk { source_line: 0, ..hunk.clone() }).collect();
             let printed: Vec<Hunk> = printed.iter().map(|(hunk, _)| hunk.clone()).collect();
             // Without old lines the number is that of the preceding line; with some it is never 0 here.
             prop_assert_eq!(read, printed, "{}", text);
         }
-        prop_assert_eq!(UnifiedDiff.claims(&text), vec![Range { start: 0, end: text.lines().count() }]);
+        prop_assert_eq!(UnifiedDiff.detected_ranges(&text), vec![Range { start: 0, end: text.lines().count() }]);
     }
 
     #[test]
     fn two_turns_lead_back((files, short) in patch()) {
         let request = good(&text(&files, short));
-        let back = request.clone().reversed().unwrap().reversed().unwrap();
+        let back = request.clone().reverse().unwrap().reverse().unwrap();
         let sides = |request: &crate::op::Request| -> Vec<(String, String)> {
             request.files.iter().flat_map(hunks).map(|hunk| (hunk.old_text(), hunk.new_text())).collect()
         };
@@ -177,7 +177,7 @@ proptest! {
 
 /// Lines of typical code.
 fn plain() -> impl Strategy<Value = HunkLine> {
-    let kind = prop_oneof![Just(LineKind::Context), Just(LineKind::Removed), Just(LineKind::Added)];
+    let kind = prop_oneof![Just(HunkLineKind::Context), Just(HunkLineKind::Removed), Just(HunkLineKind::Added)];
     let text = prop_oneof![3 => "( {0}| {2,4})[a-z]{1,6}[(){};]?", 1 => Just(String::new())];
     (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
 }
@@ -185,12 +185,12 @@ fn plain() -> impl Strategy<Value = HunkLine> {
 /// True when the two sides differ.
 fn changes(lines: &[HunkLine]) -> bool {
     let side = |without| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
-    !side(LineKind::Added).eq(side(LineKind::Removed))
+    !side(HunkLineKind::Added).eq(side(HunkLineKind::Removed))
 }
 
 /// The lines up to the last change.
 fn needed(lines: &[HunkLine]) -> usize {
-    lines.iter().rposition(|line| line.kind != LineKind::Context).map_or(0, |at| at + 1)
+    lines.iter().rposition(|line| line.kind != HunkLineKind::Context).map_or(0, |at| at + 1)
 }
 
 proptest! {
@@ -209,8 +209,8 @@ proptest! {
                 let _ = if numbers { writeln!(text, "@@ -7,{old} +7,{new} @@") } else { writeln!(text, "@@") };
                 for line in lines {
                     let mark = match line.kind {
-                        LineKind::Removed => "-",
-                        LineKind::Added => "+",
+                        HunkLineKind::Removed => "-",
+                        HunkLineKind::Added => "+",
                         _ if naked && line.text.is_empty() => "",
                         _ => " ",
                     };
@@ -270,8 +270,8 @@ proptest! {
         for file in &request.files {
             for line in hunks(file).into_iter().flat_map(|hunk| &hunk.lines) {
                 match line.kind {
-                    LineKind::Removed => read.push(format!("-{}", line.text)),
-                    LineKind::Added => read.push(format!("+{}", line.text)),
+                    HunkLineKind::Removed => read.push(format!("-{}", line.text)),
+                    HunkLineKind::Added => read.push(format!("+{}", line.text)),
                     _ => {}
                 }
             }

@@ -1,0 +1,249 @@
+//! The context of a command: roots, state, configuration and caller, from the flags and the environment.
+
+use crate::global::GlobalArgs;
+use crate::{io_error, output, parse_worker, trust};
+use emendate::core::{Code, Error, Result};
+use emendate::{CallContext, ClientInfo, Config, Engine, ParserIsolation, StateLocation, UnreadPolicy, tool};
+use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Name of our directory below the XDG directories.
+const XDG_SUBDIRECTORY: &str = "emendate";
+/// Bytes of a schema that the user's own configuration names.
+const USER_SCHEMA_BYTES_MAX: u64 = 4 << 20;
+
+/// The settings determined before the engine is opened.
+pub(crate) struct CliContext<'a> {
+    pub(crate) global: &'a GlobalArgs,
+    /// The current directory; `None` if it was removed.
+    pub(crate) cwd: Option<PathBuf>,
+    unread: UnreadPolicy,
+}
+
+impl CliContext<'_> {
+    /// Creates the context; `unread` is the command's own policy, which `--unread` overrides.
+    pub(crate) fn new(global: &GlobalArgs, unread: UnreadPolicy) -> CliContext<'_> {
+        let cwd = std::env::current_dir().ok();
+        CliContext { global, cwd, unread: global.unread.unwrap_or(unread) }
+    }
+
+    /// Opens the engine.
+    ///
+    /// Errors: a root that is not a directory, an invalid configuration file.
+    pub(crate) fn open(&self) -> Result<Engine> {
+        let state = self.state();
+        if state == StateLocation::Nowhere && self.global.state.is_none() {
+            output::note(
+                "there is no home directory, so what is read is forgotten when this process ends; see --state",
+            );
+        }
+        Ok(self.opened(state, ParserIsolation::Unusual)?.with_process_lifetime())
+    }
+
+    /// Shows a note where a tool changes files and no history is kept of it.
+    pub(crate) fn note_missing_history(&self, name: &str) {
+        let changes = tool(name).is_some_and(|tool| !tool.annotations.read_only);
+        if changes && !self.global.dry_run && self.state() == StateLocation::Nowhere {
+            output::note(
+                "What is changed now cannot be undone: no history is kept without a state directory (--state).",
+            );
+        }
+    }
+
+    /// Opens the engine for a process that answers many calls: without a state directory, sessions are kept in memory.
+    ///
+    /// Errors: as [`Desk::open`].
+    pub(crate) fn open_for_server(&self) -> Result<Engine> {
+        match self.state() {
+            StateLocation::Nowhere => self.opened(StateLocation::Memory, ParserIsolation::Always),
+            state => self.opened(state, ParserIsolation::Always),
+        }
+    }
+
+    /// Opens the engine to read files without recording it.
+    ///
+    /// Errors: as [`Desk::open`].
+    pub(crate) fn open_read_only(&self) -> Result<Engine> {
+        self.opened(StateLocation::Memory, ParserIsolation::Unusual)
+    }
+
+    fn opened(&self, state: StateLocation, apart: ParserIsolation) -> Result<Engine> {
+        Ok(parse_worker::isolate_parsing(Engine::open(&self.roots()?, state, self.config()?)?, apart))
+    }
+
+    /// Returns the context for calls from a terminal.
+    pub(crate) fn caller(&self) -> CallContext {
+        self.caller_for_client("cli", "")
+    }
+
+    /// Returns the context for calls through a front end, with its profile if it has one.
+    pub(crate) fn caller_for_client(&self, transport: &'static str, profile: &'static str) -> CallContext {
+        let model = self.global.model.clone().unwrap_or_default();
+        // Programs that run commands within a trace pass it in this variable.
+        let traceparent = std::env::var("TRACEPARENT").unwrap_or_default();
+        CallContext {
+            session: self.global.session.clone(),
+            unread: self.unread,
+            on_stale: self.global.on_stale,
+            dry_run: self.global.dry_run,
+            cwd: self.cwd.clone(),
+            approval: None,
+            line_format: None,
+            names_from: None,
+            handle: None,
+            person_reads: transport == "cli" && !self.global.json,
+            // A person is asked or warned first, a program has to state it explicitly.
+            irreversible: Some(false),
+            texts: None,
+            client: Some(Arc::new(ClientInfo { transport, profile, model, traceparent, client: String::new() })),
+        }
+    }
+
+    /// Makes a path of the command line absolute.
+    ///
+    /// Errors: a relative path if the current directory was removed.
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf> {
+        if path.is_absolute() { Ok(path.to_owned()) } else { Ok(self.cwd()?.join(path)) }
+    }
+
+    fn cwd(&self) -> Result<&Path> {
+        self.cwd.as_deref().ok_or_else(|| {
+            Error::new(Code::PathInvalid, "The current directory does not exist any more, or cannot be used.")
+                .next("Change to another directory, or give absolute paths and --root.")
+        })
+    }
+
+    /// The accessible root directories.
+    pub(crate) fn roots(&self) -> Result<Vec<PathBuf>> {
+        let named = self.named_roots();
+        if !named.is_empty() {
+            return named.iter().map(|root| self.absolute(root)).collect();
+        }
+        let cwd = self.cwd()?;
+        // `.git` is a file in worktrees and submodules.
+        let repository = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        Ok(vec![repository.unwrap_or(cwd).to_owned()])
+    }
+
+    /// The roots given explicitly. Not parsed by clap, which would split the option's values at colons too.
+    fn named_roots(&self) -> Vec<PathBuf> {
+        if !self.global.root.is_empty() {
+            return self.global.root.clone();
+        }
+        let variable = std::env::var_os("EMEND_ROOT").unwrap_or_default();
+        std::env::split_paths(&variable).filter(|root| !root.as_os_str().is_empty()).collect()
+    }
+
+    /// The location of session state. Without a home directory, there is none.
+    pub(crate) fn state(&self) -> StateLocation {
+        match &self.global.state {
+            Some(word) if word == Path::new("none") => StateLocation::Nowhere,
+            Some(directory) => self.absolute(directory).map_or(StateLocation::Nowhere, StateLocation::Directory),
+            None => {
+                let home = choose_base_strategy().ok().and_then(|base| base.state_dir());
+                home.map_or(StateLocation::Nowhere, |home| StateLocation::Directory(home.join(XDG_SUBDIRECTORY)))
+            }
+        }
+    }
+
+    /// The user's own configuration file, whether it exists or not.
+    pub(crate) fn user_file() -> Option<PathBuf> {
+        choose_base_strategy().ok().map(|base| base.config_dir().join(XDG_SUBDIRECTORY).join("config.toml"))
+    }
+
+    /// Returns the user's configuration with the related flags. The engine adds the project's.
+    pub(crate) fn config(&self) -> Result<Config> {
+        let mut config = Config::default().with_home(std::env::home_dir()).with_user_file_loader(Arc::new(own_file));
+        if let Some(path) = CliContext::user_file() {
+            match std::fs::read_to_string(&path) {
+                Ok(text) => config = config.with_file(&text, &path.display().to_string(), true)?,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
+                // A directory that cannot be searched was not set up for this user.
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::PermissionDenied && path.symlink_metadata().is_err() =>
+                {
+                    output::note(&format!(
+                        "{} cannot be looked at, so the built-in settings hold: {error}.",
+                        path.display()
+                    ));
+                }
+                // It may contain deny rules, so continuing without them is not an option.
+                Err(error) => return Err(io_error(&path.display().to_string(), &error)),
+            }
+        }
+        if config.imports_claude() {
+            config = claude_settings(config)?;
+        }
+        config = trust::with_remembered_rules(self, config)?;
+        let typed = &self.global;
+        let lists: [(&[String], &str, &str, RuleAdder); 3] = [
+            (&typed.allow, "--allow", "EMEND_ALLOW", Config::with_allow_rule),
+            (&typed.ask, "--ask", "EMEND_ASK", Config::with_ask_rule),
+            (&typed.deny, "--deny", "EMEND_DENY", Config::with_deny_rule),
+        ];
+        for (flags, flag, variable, add) in lists {
+            let said = std::env::var(variable).unwrap_or_default();
+            let said = said.split(':').filter(|rule| !rule.is_empty()).map(|rule| (rule, variable));
+            for (rule, origin) in flags.iter().map(|rule| (&**rule, flag)).chain(said) {
+                config = add(config, rule, origin)?;
+            }
+        }
+        if let Some(file) = &self.global.events {
+            let path =
+                if file == "none" { file.clone() } else { self.absolute(Path::new(file))?.display().to_string() };
+            config = config.with_events(&path, "--events");
+        }
+        Ok(match self.global.durability {
+            Some(durability) => config.with_durability(durability),
+            None => config,
+        })
+    }
+
+    /// Returns advice on an error for the command line, beyond the next step that the error names.
+    pub(crate) fn advice(&self, error: &Error) -> Option<&'static str> {
+        Some(match error.code() {
+            Code::PathOutside if self.named_roots().is_empty() => "Or add --root with a folder that contains the file.",
+            Code::IoNoSpace => "`emend gc --days 7` frees what the history holds, if it is on that disk.",
+            Code::ReadRequired => "A read counts in the same --session; --unread allow needs none.",
+            _ => return None,
+        })
+    }
+}
+
+/// Returns the text of a schema that the user's own configuration names.
+///
+/// Errors: the reason, as part of a sentence.
+fn own_file(path: &Path) -> Result<String, String> {
+    let told = |error: std::io::Error| format!("it cannot be read: {error}");
+    let size = std::fs::metadata(path).map_err(told)?;
+    if !size.is_file() || size.len() > USER_SCHEMA_BYTES_MAX {
+        return Err("it is no file of at most 4 MiB".to_owned());
+    }
+    std::fs::read_to_string(path).map_err(told)
+}
+
+/// A function that adds a rule to a configuration.
+type RuleAdder = fn(Config, &str, &str) -> Result<Config>;
+
+/// Adds the rules for files from the user's and the administrator's settings of Claude Code.
+///
+/// Errors: existing settings that cannot be read.
+fn claude_settings(mut config: Config) -> Result<Config> {
+    // Linux, and macOS.
+    let managed =
+        ["/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"];
+    let own = std::env::home_dir().map(|home| home.join(".claude/settings.json"));
+    for path in own.into_iter().chain(managed.map(PathBuf::from)) {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                let base = path.parent().unwrap_or(Path::new("/"));
+                config = config.with_claude_settings(&text, &path.display().to_string(), base, true)?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error(&path.display().to_string(), &error)),
+        }
+    }
+    Ok(config)
+}

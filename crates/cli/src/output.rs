@@ -1,0 +1,333 @@
+//! Output for people and for programs: results on standard output, everything else on standard error.
+
+use crate::context::CliContext;
+use crate::diff::DiffLayout;
+use crate::global::ColorMode;
+use crate::io_error;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use emendate::core::{Code, Error, Result};
+use emendate::{Answer, Engine, Reply};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+
+pub(crate) const PLAIN: Style = Style::new();
+pub(crate) const BOLD: Style = Style::new().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const NOTE: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const RANGE: Style = AnsiColor::Cyan.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+
+/// Formats names and descriptions in two columns: the first is as wide as the longest name.
+pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Iterator<Item = (N, T)>) -> String {
+    let rows: Vec<(N, T)> = rows.collect();
+    let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    let line = |(name, text): &(N, T)| format!("{margin}{:width$}  {}\n", name.as_ref(), text.as_ref());
+    rows.iter().map(line).collect()
+}
+
+/// Decides about colours for both streams.
+pub(crate) fn choose_color(when: ColorMode) {
+    let forced = || std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0");
+    // https://no-color.org takes precedence; anstream handles the other variables.
+    let barred = || std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
+    match when {
+        ColorMode::Always => ColorChoice::Always,
+        ColorMode::Never => ColorChoice::Never,
+        ColorMode::Auto if !barred() && forced() => ColorChoice::Always,
+        ColorMode::Auto => ColorChoice::Auto,
+    }
+    .write_global();
+}
+
+/// A stream with or without colours. Text is passed through unchanged: a file's own escape sequences are content.
+pub(crate) struct StyledWriter<W: Write> {
+    out: W,
+    color: bool,
+    /// A terminal would interpret control characters of the text; it gets pictures of them instead.
+    terminal: bool,
+    layout: DiffLayout,
+}
+
+/// Returns buffered standard output for people.
+pub(crate) fn stdout() -> StyledWriter<BufWriter<io::StdoutLock<'static>>> {
+    let out = io::stdout().lock();
+    let color = AutoStream::choice(&out) != ColorChoice::Never;
+    let terminal = out.is_terminal();
+    StyledWriter { out: BufWriter::new(out), color, terminal, layout: DiffLayout::default() }
+}
+
+/// Returns buffered standard error for people.
+pub(crate) fn stderr() -> StyledWriter<BufWriter<io::StderrLock<'static>>> {
+    let out = io::stderr().lock();
+    let color = AutoStream::choice(&out) != ColorChoice::Never;
+    let terminal = out.is_terminal();
+    StyledWriter { out: BufWriter::new(out), color, terminal, layout: DiffLayout::default() }
+}
+
+impl<W: Write> StyledWriter<W> {
+    /// Sets the layout of diffs.
+    pub(crate) fn laid_out(self, layout: DiffLayout) -> StyledWriter<W> {
+        StyledWriter { layout, ..self }
+    }
+
+    /// The layout of diffs.
+    pub(crate) fn layout(&self) -> DiffLayout {
+        self.layout
+    }
+
+    /// Writes text in a style.
+    pub(crate) fn put(&mut self, style: Style, text: &str) -> io::Result<()> {
+        let text = if self.terminal { harmless(text) } else { Cow::Borrowed(text) };
+        if self.color && style != PLAIN {
+            write!(self.out, "{style}{text}{style:#}")
+        } else {
+            self.out.write_all(text.as_bytes())
+        }
+    }
+
+    /// Writes one line in a style.
+    pub(crate) fn line(&mut self, style: Style, text: &str) -> io::Result<()> {
+        self.put(style, text)?;
+        self.out.write_all(b"\n")
+    }
+
+    /// Writes a line of plain text.
+    pub(crate) fn plain(&mut self, text: &str) -> io::Result<()> {
+        self.line(PLAIN, text)
+    }
+
+    /// Writes a line of our own program, with the colours that it already has.
+    pub(crate) fn rendered(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{line}")
+    }
+
+    /// True if text is coloured.
+    pub(crate) fn has_color(&self) -> bool {
+        self.color
+    }
+
+    /// Writes a heading.
+    pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
+        self.line(BOLD, text)
+    }
+
+    /// Flushes the stream.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Writes a label for the following text.
+    pub(crate) fn label(&mut self, text: &str) -> io::Result<()> {
+        self.line(RANGE, text)
+    }
+
+    /// Writes whether a condition holds.
+    pub(crate) fn verdict(&mut self, holds: bool, what: &str) -> io::Result<()> {
+        let (style, mark) = if holds { (ADDED, "   ✓") } else { (BAD, "   ✗ this should be:") };
+        self.put(style, mark)?;
+        self.plain(&format!(" {what}"))
+    }
+
+    /// Writes a summary of each file, one per line.
+    fn summaries(&mut self, answer: &Answer) -> io::Result<()> {
+        self.notes(&answer.data)?;
+        for file in answer.data.get("files").and_then(Value::as_array).into_iter().flatten() {
+            self.plain(file["summary"].as_str().unwrap_or_default())?;
+            self.diagnostics(&file["diagnostics"])?;
+        }
+        Ok(())
+    }
+
+    /// Writes a reply's answer: a diff of the changes if there is one, else the text.
+    pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        let files = answer.data.get("files").and_then(Value::as_array);
+        // Changed files have a summary each; searched ones are in the text.
+        if let Some(files) = files.filter(|files| files.iter().any(|file| file.get("summary").is_some())) {
+            for line in answer.data.get("summary").and_then(Value::as_str).unwrap_or_default().lines() {
+                self.plain(line)?;
+            }
+            self.notes(&answer.data)?;
+            return files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file));
+        }
+        if answer.data.contains_key("structuredPatch") {
+            return self.changed(&answer.data);
+        }
+        self.put(PLAIN, &answer.text)?;
+        if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
+    }
+
+    /// Writes the notes of a reply.
+    pub(crate) fn notes(&mut self, data: &Map<String, Value>) -> io::Result<()> {
+        for note in data.get("notes").and_then(Value::as_array).into_iter().flatten() {
+            self.put(NOTE, "note")?;
+            self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the change of one file.
+    fn changed(&mut self, data: &Map<String, Value>) -> io::Result<()> {
+        let list = |key: &str| data.get(key).and_then(Value::as_array).into_iter().flatten();
+        self.plain(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
+        self.notes(data)?;
+        for failed in list("failed") {
+            self.put(BAD, "not applied")?;
+            self.plain(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
+        }
+        self.diff("", data)?;
+        data.get("diagnostics").map_or(Ok(()), |diagnostics| self.diagnostics(diagnostics))
+    }
+
+    /// Writes the diagnosis of a file by language servers.
+    fn diagnostics(&mut self, diagnostics: &Value) -> io::Result<()> {
+        let text = diagnostics["text"].as_str().unwrap_or_default();
+        text.lines().try_for_each(|line| self.plain(line))
+    }
+
+    /// Writes an error for a person; `advice` is an additional line of advice.
+    pub(crate) fn error(&mut self, error: &Error, advice: Option<&str>) -> io::Result<()> {
+        self.put(BAD, "error")?;
+        self.plain(&format!(": {} [{}]", error.message(), error.code().as_str()))?;
+        for line in error.evidence_text().lines() {
+            self.plain(&format!("  {line}"))?;
+        }
+        for next in [error.next_step(), advice.unwrap_or_default()].into_iter().filter(|next| !next.is_empty()) {
+            self.put(BOLD, "next")?;
+            self.plain(&format!(": {next}"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+impl<W: Write> StyledWriter<W> {
+    /// Creates a writer that is not a terminal.
+    pub(crate) fn on(out: W, color: bool, layout: DiffLayout) -> StyledWriter<W> {
+        StyledWriter { out, color, terminal: false, layout }
+    }
+}
+
+/// Replaces control characters by pictures, except for line ends and tabs.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let picture = |char: char| match u32::from(char) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7F => '␡',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    Cow::Owned(text.chars().map(|char| if harmful(char) { picture(char) } else { char }).collect())
+}
+
+/// Shows a reply according to the flags, with `brief` without diffs; returns the exit status.
+pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, brief: bool) -> u8 {
+    if desk.global.json {
+        return json(reply);
+    }
+    if let Some(said) = said_by_tool(reply) {
+        return as_tool(reply, said);
+    }
+    match &reply.result {
+        Ok(answer) => {
+            let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
+            let shown = if brief { out.summaries(answer) } else { out.answer(answer) };
+            status(reply, shown.and_then(|()| out.flush()), 0)
+        }
+        Err(error) => {
+            let mut out = stderr();
+            // There is nowhere left to report this failure.
+            let _ = out.error(error, desk.advice(error)).and_then(|()| out.flush());
+            reply.exit()
+        }
+    }
+}
+
+/// Returns the output of the tool that a call asked to emulate.
+fn said_by_tool(reply: &Reply) -> Option<&Value> {
+    let data = reply.result.as_ref().map_or_else(Error::data, |answer| &answer.data);
+    data.get("compat")
+}
+
+/// Shows a reply in the words of another tool; returns its exit status.
+fn as_tool(reply: &Reply, said: &Value) -> u8 {
+    let text = |stream: &str| said[stream].as_str().unwrap_or_default().as_bytes().to_owned();
+    // There is nowhere left to report this failure.
+    let _ = io::stderr().lock().write_all(&text("stderr"));
+    let shown = io::stdout().lock().write_all(&text("stdout"));
+    let exit = said["exit"].as_u64().and_then(|exit| u8::try_from(exit).ok());
+    status(reply, shown, exit.unwrap_or_else(|| reply.exit()))
+}
+
+/// Shows a reply as one JSON object; returns the exit status.
+pub(crate) fn json(reply: &Reply) -> u8 {
+    status(reply, line(&reply.to_json()), reply.exit())
+}
+
+/// Returns the exit status, unless the reply is a success that could not be shown.
+fn status(reply: &Reply, shown: io::Result<()>, exit: u8) -> u8 {
+    match shown {
+        Err(failure) if reply.result.is_ok() && failure.kind() != io::ErrorKind::BrokenPipe => {
+            let failure = output_error(&failure);
+            error(&failure);
+            failure.code().exit()
+        }
+        _ => exit,
+    }
+}
+
+/// Creates the error for an answer that could not be printed: the reported change is done all the same.
+pub(crate) fn output_error(failure: &io::Error) -> Error {
+    Error::new(Code::IoPartial, format!("The call was done, but its answer could not be written: {failure}."))
+        .next("Read the file to see its state.")
+}
+
+/// Prints a text on standard output.
+pub(crate) fn page(text: &str) -> Result<()> {
+    let mut out = stdout();
+    ignore_broken_pipe(out.plain(text.trim_end()).and_then(|()| out.flush()))
+}
+
+/// Prints JSON on one line.
+pub(crate) fn value(value: &Value) -> Result<()> {
+    ignore_broken_pipe(line(value))
+}
+
+fn line(value: &Value) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// Shows an error on standard error.
+pub(crate) fn error(error: &Error) {
+    let mut out = stderr();
+    // There is nowhere left to say that this failed.
+    let _ = out.error(error, None).and_then(|()| out.flush());
+}
+
+/// Shows a remark on standard error.
+pub(crate) fn note(text: &str) {
+    let mut out = stderr();
+    let _ = out.put(NOTE, "note").and_then(|()| out.plain(&format!(": {text}"))).and_then(|()| out.flush());
+}
+
+/// Shows the notices of the engine.
+pub(crate) fn notices(engine: &Engine) {
+    for notice in engine.notices() {
+        note(&notice);
+    }
+}
+
+/// Ignores a closed pipe, as with `head`, which is not a failure.
+pub(crate) fn ignore_broken_pipe(result: io::Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(io_error("standard output", &error)),
+        _ => Ok(()),
+    }
+}

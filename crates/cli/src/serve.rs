@@ -1,0 +1,122 @@
+//! The doors for programs: one call, calls line by line, and MCP.
+
+use crate::args::{CallArgs, McpArgs};
+use crate::context::CliContext;
+#[cfg(feature = "http")]
+use crate::http;
+use crate::requests::{Next, Requests, ToolCall};
+use crate::{hangup, input, output, signals};
+use emendate::core::Result;
+use emendate::{CallContext, Engine, Reply, SeedCodes, StateLocation, tool};
+use serde_json::{Map, Value};
+use std::io::{self, BufWriter, Write};
+use std::sync::atomic::Ordering;
+
+/// `emend call`: one JSON object on standard output, whatever happens; the exit status.
+pub(crate) fn call(desk: &CliContext<'_>, args: &CallArgs) -> u8 {
+    let seed = tool(&args.tool).map_or(SeedCodes::None, |tool| tool.seed);
+    let text = if args.input == "-" { input::stdin("the tool's input as JSON") } else { Ok(args.input.clone()) };
+    match text.and_then(|text| Ok((text, desk.open()?))) {
+        Ok((text, engine)) => {
+            signals::end_programs_on_signal(&engine, true);
+            desk.note_missing_history(&args.tool);
+            let status = output::json(&engine.call_json(&desk.caller_for_client("call", ""), &args.tool, &text));
+            output::notices(&engine);
+            status
+        }
+        Err(error) => output::json(&Reply::refusal(error, seed)),
+    }
+}
+
+/// `emend mcp`: serves until the input ends, or over HTTP until a signal comes.
+pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
+    // Before this process gives up what is not beneath the roots.
+    #[cfg(feature = "http")]
+    let door = http::open_listener(&args.http)?;
+    let engine = desk.open_for_server()?;
+    output::notices(&engine);
+    if args.restrict {
+        restrict(desk, &engine)?;
+    }
+    let caller = desk.caller_for_client("mcp", args.profile.name);
+    let options = emendate_mcp::ServerOptions { profile: args.profile, structured: args.structured };
+    #[cfg(feature = "http")]
+    if let Some(door) = door {
+        emendate_mcp::serve_http(engine, caller, options, door)?;
+        return Ok(0);
+    }
+    signals::end_programs_on_signal(&engine, true);
+    hangup::watch_stdout(&engine);
+    emendate_mcp::serve(engine, caller, options)?;
+    Ok(0)
+}
+
+/// The roots and the state directory are all that is left to this process. Before any thread is started: they inherit it.
+fn restrict(desk: &CliContext<'_>, engine: &Engine) -> Result<()> {
+    let state = match desk.state() {
+        StateLocation::Directory(directory) if directory.is_dir() => Some(directory),
+        _ => None,
+    };
+    if let Some(note) = emendate::fs::restrict(engine.roots().into_iter().chain(state.as_deref()))? {
+        output::note(&note);
+    }
+    Ok(())
+}
+
+/// `emend serve --ndjson`: answers the requests in order until the input ends.
+pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
+    let engine = desk.open_for_server()?;
+    output::notices(&engine);
+    signals::end_programs_on_signal(&engine, true);
+    hangup::watch_stdout(&engine);
+    let mut caller = desk.caller_for_client("serve", "");
+    let requests = Requests::read(io::stdin())?;
+    let mut replies = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    loop {
+        let mut next = requests.poll()?;
+        if matches!(next, Next::Idle) {
+            // Replies to requests that came together are sent together.
+            if let Err(error) = replies.flush() {
+                return ended(&error);
+            }
+            engine.finish_background_work();
+            output::notices(&engine);
+            next = requests.wait()?;
+        }
+        let Next::Request(request) = next else { break };
+        caller.handle = Some(request.watch);
+        let answered = answer(&engine, &caller, request.id, request.call);
+        requests.answered();
+        let written = serde_json::to_writer(&mut replies, &answered).map_err(io::Error::from);
+        if let Err(error) = written.and_then(|()| replies.write_all(b"\n")) {
+            return ended(&error);
+        }
+        if engine.client_gone_flag().load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+    }
+    output::notices(&engine);
+    output::ignore_broken_pipe(replies.flush())?;
+    Ok(0)
+}
+
+/// The end where replies cannot be written.
+///
+/// Errors: unless their reader is gone.
+fn ended(error: &io::Error) -> Result<u8> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(0) } else { Err(output::output_error(error)) }
+}
+
+/// The reply line to a request.
+fn answer(engine: &Engine, caller: &CallContext, id: Value, call: Result<ToolCall>) -> Value {
+    let reply = match call {
+        Ok(ToolCall { tool, input }) => engine.call(caller, &tool, input),
+        Err(error) => Reply::refusal(error, SeedCodes::None),
+    };
+    let mut out = Map::new();
+    out.insert("id".to_owned(), id);
+    if let Value::Object(fields) = reply.to_json() {
+        out.extend(fields);
+    }
+    Value::Object(out)
+}

@@ -1,0 +1,115 @@
+//! Permanent decisions of a person, one per line in the state directory: rules answered with "always", and trusted
+//! project files.
+
+use crate::context::CliContext;
+use crate::{io_error, output};
+use emendate::core::{Code, Error, Result};
+use emendate::{Config, PROJECT_FILES, StateLocation};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// File of allow rules.
+const ALLOWED_RULES_FILE: &str = "always";
+/// File of trusted files: a digest, a blank and a path per line.
+const TRUSTED_FILES_FILE: &str = "trusted";
+
+/// Returns the path of a list in the state directory; `None` without one.
+fn list(desk: &CliContext<'_>, name: &str) -> Option<PathBuf> {
+    match desk.state() {
+        StateLocation::Directory(directory) => Some(directory.join(name)),
+        StateLocation::Memory | StateLocation::Nowhere => None,
+    }
+}
+
+/// Reads the lines of a list; none if it does not exist.
+///
+/// Errors: an existing list that cannot be read.
+fn lines(path: &Path) -> Result<Vec<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(Vec::new()),
+        Err(error) => Err(io_error(&path.display().to_string(), &error)),
+    }
+}
+
+/// Adds the decisions to a configuration.
+///
+/// Errors: as [`lines`]; an invalid rule.
+pub(crate) fn with_remembered_rules(desk: &CliContext<'_>, mut config: Config) -> Result<Config> {
+    if let Some(path) = list(desk, ALLOWED_RULES_FILE) {
+        for rule in lines(&path)? {
+            config = config.with_allow_rule(&rule, &path.display().to_string())?;
+        }
+    }
+    let Some(path) = list(desk, TRUSTED_FILES_FILE) else { return Ok(config) };
+    for line in lines(&path)? {
+        let Some((digest, file)) = line.split_once(' ') else { continue };
+        config = config.with_trusted_file(PathBuf::from(file), digest);
+    }
+    Ok(config)
+}
+
+/// Appends lines to a list.
+///
+/// Errors: no state directory, or one that cannot be written.
+fn append(desk: &CliContext<'_>, name: &str, fresh: &[String]) -> Result<()> {
+    let path = list(desk, name).ok_or_else(|| {
+        Error::new(Code::CallInvalid, "There is no state directory, so this cannot be remembered.")
+            .next("Name one with --state, or answer yes each time.")
+    })?;
+    let failed = |error: std::io::Error| io_error(&path.display().to_string(), &error);
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).map_err(failed)?;
+    let known = lines(&path)?;
+    let text: String = fresh.iter().filter(|line| !known.contains(line)).map(|line| format!("{line}\n")).collect();
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+}
+
+/// Remembers allow rules.
+///
+/// Errors: as [`append`].
+pub(crate) fn remember_rules(desk: &CliContext<'_>, rules: &[String]) -> Result<()> {
+    append(desk, ALLOWED_RULES_FILE, rules)
+}
+
+/// `emend trust`: the project files of the roots count as the person's own, as long as they are unchanged.
+///
+/// Errors: no project file; as [`append`].
+pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
+    let roots = desk.roots()?;
+    let canonical = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
+    let found = roots
+        .iter()
+        .map(canonical)
+        .filter_map(|root| PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.is_file()));
+    let files: Vec<PathBuf> = found.collect();
+    if files.is_empty() {
+        return Err(Error::new(Code::FileMissing, "There is no emend.toml in the roots.")
+            .next("Go to the project, or name it with --root."));
+    }
+    for file in &files {
+        let name = file.to_str().filter(|name| !name.contains('\n')).ok_or_else(|| {
+            Error::new(Code::PathInvalid, "A file whose path is no text of one line cannot be trusted.")
+        })?;
+        let bytes = std::fs::read(file).map_err(|error| io_error(name, &error))?;
+        if revoke {
+            forget(desk, name)?;
+            output::note(&format!("{name} is a project's file again: it can only tighten rules."));
+            continue;
+        }
+        // A person should have seen the file before trusting it.
+        output::page(&String::from_utf8_lossy(&bytes))?;
+        append(desk, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(&bytes))])?;
+        output::note(&format!("{name} counts as your own until it changes; emend trust --revoke takes that back."));
+    }
+    Ok(0)
+}
+
+/// Removes a path from the list of trusted ones.
+fn forget(desk: &CliContext<'_>, name: &str) -> Result<()> {
+    let Some(path) = list(desk, TRUSTED_FILES_FILE) else { return Ok(()) };
+    let kept = lines(&path)?.into_iter().filter(|line| line.split_once(' ').is_none_or(|(_, file)| file != name));
+    let text: String = kept.map(|line| line + "\n").collect();
+    std::fs::write(&path, text).map_err(|error| io_error(&path.display().to_string(), &error))
+}

@@ -1,0 +1,104 @@
+use super::AnchorMap;
+use super::pair::{NO_LINE, pair};
+
+fn letters(text: &str) -> Vec<u64> {
+    text.bytes().map(u64::from).collect()
+}
+
+#[test]
+fn lines_are_paired_only_where_there_is_one_reading() {
+    // Old text, new text, and for each new line the old one it is paired with (`-`: none).
+    for (old, new, want) in [
+        ("abc", "abc", "012"),
+        ("abc", "axc", "0-2"),
+        ("abc", "cab", "201"),
+        ("aaa", "aa", "--"),
+        ("aaxaa", "aaxaaa", "012---"),
+        ("abac", "bac", "123"),
+        ("aba", "a", "-"),
+        ("abca", "aabc", "--12"),
+        ("axa", "aya", "0-2"),
+        ("fooX}fooY}", "fooX}fooZ}", "01234567-9"),
+        ("}f}g}", "}g}f}", "-3-1-"),
+        ("", "ab", "--"),
+        ("ab", "", ""),
+    ] {
+        let paired = pair(&letters(old), &letters(new));
+        let said: String =
+            paired.iter().map(|&at| if at == NO_LINE { "-".to_owned() } else { at.to_string() }).collect();
+        assert_eq!(said, want, "{old} {new}");
+    }
+}
+
+#[test]
+fn an_edit_that_is_known_tells_equal_lines_apart() {
+    let text = "}\n".repeat(9);
+    let mut words = AnchorMap::new(&text).unwrap();
+    let had = words.words().to_vec();
+    words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[(0..2, 0..1)]).unwrap();
+    assert_eq!(words.words()[1..], had[2..]);
+    // The description of the change must be true.
+    let mut wrong = words.clone();
+    wrong.follow_edit(&text, &[(3..4, 3..4)]).unwrap();
+    words.follow(&text).unwrap();
+    assert_eq!((words.words(), wrong.words()), (&had[..], &had[..]));
+}
+
+#[test]
+fn the_same_text_has_the_same_words_everywhere() {
+    let text = "fn main() {\n}\n\nfn other() {\n}\n";
+    let words = AnchorMap::new(text).unwrap();
+    assert_eq!(words, AnchorMap::new(text).unwrap());
+    assert_eq!(AnchorMap::from_bytes(&words.to_bytes()), Some(words.clone()));
+    // A line appended at the end does not affect the others.
+    let longer = AnchorMap::new(&format!("{text}more\n")).unwrap();
+    assert_eq!(longer.words()[..5], *words.words());
+    assert_eq!(AnchorMap::new("").unwrap().words(), []);
+}
+
+#[test]
+fn damaged_bytes_are_not_trusted() {
+    let mut words = AnchorMap::new("a\nb\nb\n").unwrap();
+    words.follow("a\nc\nb\n").unwrap();
+    let bytes = words.to_bytes();
+    assert_eq!(AnchorMap::from_bytes(&bytes), Some(words));
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 4;
+        assert_eq!(AnchorMap::from_bytes(&damaged), None, "{at}");
+        assert_eq!(AnchorMap::from_bytes(&bytes[..at]), None, "{at}");
+    }
+}
+
+#[test]
+fn edits_elsewhere_and_coming_back_keep_words() {
+    let text: String = (0..200).map(|at| format!("line {at}\n{}", if at % 3 == 0 { "}\n" } else { "" })).collect();
+    let mut words = AnchorMap::new(&text).unwrap();
+    let before = words.words().to_vec();
+    words.follow(&text.replace("line 7\n", "line 7\nnew\n").replace("line 150\n", "")).unwrap();
+    assert_eq!(words.words()[..8], before[..8]);
+    words.follow(&text.replace("line 9\n", "line nine\n")).unwrap();
+    words.follow(&text).unwrap();
+    assert_eq!(words.words(), before);
+}
+
+#[test]
+fn where_a_line_stood_is_found_by_its_neighbours() {
+    let words = |lines: &str| lines.chars().map(|line| format!("{line}\n")).collect::<String>();
+    let mut of = AnchorMap::new(&words("abcdef")).unwrap();
+    let named = of.words().to_vec();
+    for (after, gone, place) in [
+        ("abxdef", 2, Some((2, 4))),
+        ("abxyef", 3, Some((3, 5))),
+        ("axyef", 1, Some((1, 2))),
+        ("axy", 5, Some((3, 3))),
+        ("axy", 0, None),
+        ("z", 3, Some((1, 1))),
+        ("abcdef", 3, None),
+    ] {
+        of.follow(&words(after)).unwrap();
+        assert_eq!(of.former_position(named[gone]).filter(|_| of.is_tombstone(named[gone])), place, "{after}");
+    }
+    of.follow("").unwrap();
+    assert_eq!(of.former_position(named[3]), None);
+}

@@ -1,0 +1,54 @@
+//! Repaired mistakes of a patch with their lines, for the notes of the request.
+
+use crate::formats::mistakes::MistakeTally;
+
+/// A mistake that is repaired because only one thing can be meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ApplyPatchMistake {
+    NoBegin,
+    Marker,
+    Around,
+    Indented,
+    BlankBetween,
+    BlankInNew,
+    ChunkInNew,
+    Name,
+    UnifiedHeader,
+    Numbers,
+    At,
+    Unmarked,
+    EmptyChunk,
+    SamePart,
+    EndIndented,
+    SeveralPatches,
+    NoUpdate,
+}
+
+impl ApplyPatchMistake {
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            ApplyPatchMistake::NoBegin => "`*** Begin Patch` was missing before this line",
+            ApplyPatchMistake::Marker => "the marker was not spelled as the format has it",
+            ApplyPatchMistake::Around => "text around the patch was left out",
+            ApplyPatchMistake::Indented => "the patch was indented as a whole; that was taken off",
+            ApplyPatchMistake::BlankBetween => "a blank line between operations was left out",
+            ApplyPatchMistake::BlankInNew => "an empty line of a new file had no `+`",
+            ApplyPatchMistake::ChunkInNew => "a marker without meaning in a new file was left out",
+            ApplyPatchMistake::Name => "quotes, blanks or stars around a file name were taken off",
+            ApplyPatchMistake::UnifiedHeader => "the header of a unified diff was left out",
+            ApplyPatchMistake::Numbers => "line numbers after `@@` were taken as a hint",
+            ApplyPatchMistake::At => "the `@@` line was not spelled as the format has it",
+            ApplyPatchMistake::Unmarked => "a line without ` `, `-` or `+` was taken as one that stays",
+            ApplyPatchMistake::EmptyChunk => "`@@` without any line below was left out",
+            ApplyPatchMistake::SamePart => "a chunk that changes nothing was left out",
+            ApplyPatchMistake::EndIndented => {
+                "the indented `*** End Patch` at the end was taken as the end of the patch"
+            }
+            ApplyPatchMistake::SeveralPatches => "a further patch begins; all of them are taken together",
+            ApplyPatchMistake::NoUpdate => "`*** Update File:` was missing; the file of the call is meant",
+        }
+    }
+}
+
+/// The mistakes of a text.
+pub(super) type ApplyPatchMistakes = MistakeTally<ApplyPatchMistake>;

@@ -1,0 +1,399 @@
+//! The parser: a state machine from lines to operations, for patches that arrive in chunks and for complete ones.
+//!
+//! The first error is kept, and parsing continues as if the line had been correct, so that the error can show the whole
+//! corrected patch.
+
+use super::marker::{self, Marker};
+use super::mistakes::{ApplyPatchMistake, ApplyPatchMistakes};
+use super::request::{self, PatchProblem};
+use super::shell::{self, HeredocOpener};
+use crate::error::Result;
+use crate::formats::stream::{FileActionKind, LineParser, ParseOptions, StreamEvent};
+use crate::op::{Hunk, Request};
+
+/// State of the parser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ApplyPatchState {
+    /// Before a patch.
+    Before,
+    /// After its first line, or after a line that closed an operation.
+    Between,
+    Add,
+    Delete,
+    Update,
+    /// After its last line.
+    After,
+}
+
+/// One operation as written.
+#[derive(Debug)]
+pub(super) struct PatchSection {
+    pub(super) path: String,
+    /// Alternative names.
+    pub(super) also: Vec<String>,
+    /// 1-based line of its header.
+    pub(super) line: usize,
+    pub(super) action: SectionAction,
+}
+
+/// The action of an operation.
+#[derive(Debug)]
+pub(super) enum SectionAction {
+    Add { text: String },
+    Delete,
+    Update { to: Option<String>, hunks: Vec<Hunk> },
+}
+
+/// The chunk that is being parsed.
+#[derive(Debug, Default)]
+pub(super) struct OpenChunk {
+    pub(super) hunk: Hunk,
+    /// It has a line.
+    pub(super) begun: bool,
+}
+
+/// The parser.
+pub(super) struct ApplyPatchParser {
+    pub(super) options: ParseOptions,
+    pub(super) state: ApplyPatchState,
+    /// 1-based number of the current line.
+    pub(super) line: usize,
+    pub(super) begin: usize,
+    pub(super) sections: Vec<PatchSection>,
+    pub(super) chunk: Option<OpenChunk>,
+    /// Empty lines whose meaning depends on the next line.
+    pub(super) blanks: usize,
+    /// The `---` line of a unified header that waits for its `+++`.
+    pub(super) header: Option<(usize, String)>,
+    /// The operation has no lines so far.
+    pub(super) fresh: bool,
+    /// White space before `*** Begin Patch`; stripped from all lines once a line shows that the whole patch is
+    /// indented.
+    pub(super) indent: String,
+    pub(super) indented: bool,
+    pub(super) opener: Option<(usize, HeredocOpener)>,
+    /// The directory of a `cd` line directly above.
+    pub(super) entered: Option<String>,
+    pub(super) directory: Option<String>,
+    pub(super) environment: Option<String>,
+    pub(super) mistakes: ApplyPatchMistakes,
+    pub(super) notes: Vec<String>,
+    pub(super) problem: Option<PatchProblem>,
+    /// The last line that was not blank.
+    pub(super) last: (usize, String),
+}
+
+impl ApplyPatchParser {
+    pub(super) fn new(manner: &ParseOptions) -> ApplyPatchParser {
+        ApplyPatchParser {
+            options: manner.clone(),
+            state: ApplyPatchState::Before,
+            line: 0,
+            begin: 0,
+            sections: Vec::new(),
+            chunk: None,
+            blanks: 0,
+            header: None,
+            fresh: false,
+            indent: String::new(),
+            indented: false,
+            opener: None,
+            entered: None,
+            directory: None,
+            environment: None,
+            mistakes: ApplyPatchMistakes::default(),
+            notes: Vec::new(),
+            problem: None,
+            last: (0, String::new()),
+        }
+    }
+
+    pub(super) fn note_mistake(&mut self, slip: ApplyPatchMistake) {
+        self.mistakes.add(slip, self.line);
+    }
+
+    /// Keeps the problem with a line, if it is the first one.
+    pub(super) fn note_problem(&mut self, line: &str, what: impl Into<String>, next: impl Into<String>, sure: bool) {
+        let sure_so_far = self.problem.as_ref().is_none_or(|problem| problem.sure);
+        let first = self.problem.take();
+        let mut problem = first.unwrap_or_else(|| PatchProblem::new(self.line, line, what, next));
+        problem.sure = sure && sure_so_far;
+        self.problem = Some(problem);
+    }
+
+    /// Parses a line outside of any patch.
+    fn outside(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
+        let trimmed = line.trim();
+        let found = marker::read(trimmed);
+        match found {
+            Some((Marker::Begin, exact)) => self.begin(line, exact),
+            Some((marker, true)) if marker.is_operation() && trimmed.len() == line.trim_end().len() => {
+                self.begin = self.line;
+                self.state = ApplyPatchState::Between;
+                self.indent.clear();
+                self.note_mistake(ApplyPatchMistake::NoBegin);
+                self.operation(marker, line, out);
+            }
+            _ if trimmed.is_empty() => {}
+            _ => self.around(trimmed),
+        }
+    }
+
+    fn around(&mut self, line: &str) {
+        let opener = shell::opener(line);
+        let closes =
+            self.state == ApplyPatchState::After && self.opener.as_ref().is_some_and(|it| line.starts_with(&it.1.tag));
+        if let Some(mut opener) = opener {
+            if let Some(folder) = self.entered.take() {
+                let inner = opener.directory.as_deref();
+                opener.directory = Some(inner.map_or_else(|| folder.clone(), |it| shell::join(Some(&folder), it)));
+            }
+            self.opener = Some((self.line, opener));
+        } else {
+            self.opener = None;
+            if closes {
+                return;
+            }
+            self.entered = shell::folder(line).map(str::to_owned);
+            self.note_mistake(ApplyPatchMistake::Around);
+        }
+    }
+
+    /// Parses `*** Begin Patch`.
+    fn begin(&mut self, line: &str, exact: bool) {
+        if !exact {
+            self.note_mistake(ApplyPatchMistake::Marker);
+        }
+        if self.state == ApplyPatchState::After {
+            self.note_mistake(ApplyPatchMistake::SeveralPatches);
+        }
+        self.begin = self.line;
+        self.state = ApplyPatchState::Between;
+        line[..line.len() - line.trim_start().len()].clone_into(&mut self.indent);
+        self.indented = false;
+        self.environment = None;
+        self.directory = None;
+        self.entered = None;
+        if let Some((_, opener)) = self.opener.clone() {
+            self.unwrap_shell(line, opener);
+        }
+    }
+
+    /// Parses the shell line above the patch.
+    fn unwrap_shell(&mut self, line: &str, opener: HeredocOpener) {
+        let mut note = "The shell command around the patch was taken off".to_owned();
+        if let Some(folder) = &opener.directory {
+            note = format!("{note}; names start from `{folder}`, as its `cd` says");
+        }
+        if !opener.beside.is_empty() {
+            note = format!("{note}; not run: `{}`", opener.beside.join("`, `"));
+        }
+        self.notes.push(note + ".");
+        if opener.directory.as_deref().is_some_and(shell::is_unknown) {
+            let what = "the folder of the `cd` before the patch is known to a shell only.";
+            self.note_problem(line, what, "Send the patch alone, with names from the root of the project.", false);
+        }
+        self.directory = opener.directory;
+    }
+
+    /// Parses a line inside a patch.
+    fn inside(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
+        let line = self.without_indent(line);
+        // In an update, white space before a marker makes it a line of the file.
+        let marker = marker::read(if self.state == ApplyPatchState::Update { line } else { line.trim_start() });
+        let Some((marker, exact)) = marker else { return self.body(line, out) };
+        self.flush_header(out);
+        if !exact && marker != Marker::Unknown {
+            self.note_mistake(ApplyPatchMistake::Marker);
+        }
+        match marker {
+            Marker::Begin if self.begin + 1 == self.line && self.sections.is_empty() => {
+                self.note_mistake(ApplyPatchMistake::Marker);
+            }
+            Marker::Begin => {
+                let what = format!("a patch begins, but the one of line {} is not ended.", self.begin);
+                self.note_problem(line, what, format!("End each patch with `{}`.", marker::END_MARKER), false);
+            }
+            Marker::End => {
+                self.close(out);
+                self.state = ApplyPatchState::After;
+            }
+            Marker::Environment(id) => self.environment(line, id),
+            Marker::MoveTo(to) => self.move_to(line, to, out),
+            Marker::EndOfFile => self.end_of_file(line, out),
+            Marker::Unknown => {
+                self.close(out);
+                self.note_problem(line, "there is no such operation.", HEADERS_ADVICE, false);
+            }
+            _ => self.operation(marker, line, out),
+        }
+    }
+
+    fn without_indent<'a>(&mut self, line: &'a str) -> &'a str {
+        if self.indent.is_empty() {
+            return line;
+        }
+        let Some(inner) = line.strip_prefix(&*self.indent) else { return line };
+        let shows = match self.state {
+            ApplyPatchState::Add => inner.starts_with('+'),
+            ApplyPatchState::Update => inner.starts_with("@@") || inner.starts_with("*** Move to:"),
+            _ => false,
+        };
+        if !self.indented && self.fresh && shows {
+            self.indented = true;
+            self.note_mistake(ApplyPatchMistake::Indented);
+        }
+        if self.indented { inner } else { line }
+    }
+
+    /// Parses the first line of an operation.
+    fn operation(&mut self, marker: Marker<'_>, line: &str, out: &mut Vec<StreamEvent>) {
+        self.close(out);
+        let (state, said, action, what) = match marker {
+            Marker::Add(name) => {
+                (ApplyPatchState::Add, name, FileActionKind::Add, SectionAction::Add { text: String::new() })
+            }
+            Marker::Delete(name) => (ApplyPatchState::Delete, name, FileActionKind::Delete, SectionAction::Delete),
+            Marker::Update(name) => (
+                ApplyPatchState::Update,
+                name,
+                FileActionKind::Update,
+                SectionAction::Update { to: None, hunks: Vec::new() },
+            ),
+            _ => return,
+        };
+        let (path, also) = self.name(line, said);
+        self.state = state;
+        self.fresh = true;
+        out.push(StreamEvent::File { path: path.clone(), action });
+        self.sections.push(PatchSection { path, also, line: self.line, action: what });
+    }
+
+    /// Returns the name in a marker, and the one without its prefix.
+    fn name(&mut self, line: &str, said: &str) -> (String, Vec<String>) {
+        let (name, slip) = marker::clean(said);
+        if slip && !said.trim().eq(name) {
+            self.note_mistake(ApplyPatchMistake::Name);
+        }
+        if name.is_empty() {
+            self.note_problem(line, "the file has no name.", "Write its path behind the colon.", false);
+        } else if name.contains('\0') {
+            self.note_problem(line, "the file name contains a NUL.", "Write its path as it is.", false);
+        }
+        let Some(bare) = request::strip_folders(name, self.options.strip.unwrap_or(0)) else {
+            let what = format!("`{name}` has fewer folders than shall be taken off.");
+            self.note_problem(line, what, "Take fewer folders off (`strip`).", false);
+            return (name.to_owned(), Vec::new());
+        };
+        let folder = self.directory.as_deref();
+        let prefixed = ["a/", "b/"].into_iter().find_map(|prefix| bare.strip_prefix(prefix));
+        let also = prefixed.filter(|it| self.options.strip.is_none() && !it.is_empty());
+        (shell::join(folder, bare), also.map(|it| shell::join(folder, it)).into_iter().collect())
+    }
+
+    fn environment(&mut self, line: &str, id: &str) {
+        let id = id.trim();
+        if self.environment.is_some() {
+            self.note_problem(line, "the environment is named twice.", "Leave this line out.", true);
+        } else if id.is_empty() {
+            self.note_problem(line, "the environment has no name.", "Leave this line out.", true);
+        } else if self.state != ApplyPatchState::Between || self.sections.last().is_some_and(|it| it.line > self.begin)
+        {
+            self.note_problem(line, "the environment is named behind an operation.", "Leave this line out.", true);
+        } else {
+            self.notes.push(format!("The patch names the environment `{id}`; there is only this one."));
+        }
+        self.environment = Some(id.to_owned());
+    }
+
+    fn move_to(&mut self, line: &str, said: &str, out: &mut Vec<StreamEvent>) {
+        let (target, _) = self.name(line, said);
+        let line_number = self.line;
+        let Some(PatchSection { path, action: SectionAction::Update { to, hunks }, line: from, .. }) =
+            self.sections.last_mut()
+        else {
+            return self.note_problem(line, "nothing is moved here.", MOVE_ADVICE, false);
+        };
+        if self.state != ApplyPatchState::Update || to.is_some() || self.chunk.is_some() || !hunks.is_empty() {
+            let next = format!("Write it directly below `*** Update File: {path}` (line {from}).");
+            return self.note_problem(line, "`*** Move to:` stands in the wrong place.", next, false);
+        }
+        *to = Some(target.clone());
+        out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Move { to: target } });
+        if self.blanks > 0 {
+            self.blanks = 0;
+            self.mistakes.add(ApplyPatchMistake::BlankBetween, line_number - 1);
+        }
+    }
+
+    fn end_of_file(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
+        match self.state {
+            ApplyPatchState::Add => self.note_mistake(ApplyPatchMistake::ChunkInNew),
+            ApplyPatchState::Update if self.chunk.as_ref().is_some_and(|chunk| chunk.begun) => {
+                if let Some(chunk) = &mut self.chunk {
+                    chunk.hunk.at_end = true;
+                }
+                self.close_chunk(out);
+            }
+            _ => {
+                self.note_problem(
+                    line,
+                    "no chunk ends here.",
+                    "Write `*** End of File` below the last line of a chunk.",
+                    true,
+                );
+            }
+        }
+    }
+
+    /// Ends an operation.
+    pub(super) fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        self.close_chunk(out);
+        if std::mem::take(&mut self.blanks) > 0 && self.state != ApplyPatchState::Update {
+            self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);
+        }
+        if matches!(self.state, ApplyPatchState::Add | ApplyPatchState::Update | ApplyPatchState::Delete) {
+            out.push(StreamEvent::FileDone);
+        }
+        self.state = ApplyPatchState::Between;
+    }
+}
+
+pub(super) const HEADERS_ADVICE: &str =
+    "Send one of `*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH`.";
+const MOVE_ADVICE: &str = "Send `*** Update File: OLD` and directly below it `*** Move to: NEW`.";
+
+impl LineParser for ApplyPatchParser {
+    fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
+        self.line += 1;
+        match self.state {
+            ApplyPatchState::Before | ApplyPatchState::After => self.outside(line, out),
+            _ => self.inside(line, out),
+        }
+        if !line.trim().is_empty() && self.state != ApplyPatchState::Before {
+            self.last.0 = self.line;
+            self.last.1.clear();
+            self.last.1.push_str(request::shown(line));
+        }
+    }
+
+    fn finish(mut self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
+        if !matches!(self.state, ApplyPatchState::Before | ApplyPatchState::After) {
+            self.flush_header(out);
+            self.end_behind_blanks(out);
+        }
+        match self.state {
+            ApplyPatchState::Before => return Err(request::no_patch()),
+            ApplyPatchState::After => {}
+            _ => return Err(request::truncated(self.last.0, &self.last.1, self.problem.as_ref())),
+        }
+        let ApplyPatchParser { sections, mistakes: mut slips, notes, problem, options: manner, .. } = *self;
+        let built = request::build(sections, &mut slips);
+        request::into_request(
+            built,
+            problem,
+            &manner,
+            notes.into_iter().chain(slips.into_notes(ApplyPatchMistake::note)).collect(),
+        )
+    }
+}

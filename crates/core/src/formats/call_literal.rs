@@ -1,0 +1,256 @@
+//! Tool calls written as code: `EditTool({ filePath: "a.ts", oldString: `x`, newString: 'y' })`, or with named
+//! arguments, `str_replace(path="a.py", old_str="x", new_str="y", replace_all=True)`. Only literals are accepted.
+
+use serde_json::{Map, Value};
+
+/// Nesting levels of values.
+const NESTING_MAX: usize = 16;
+
+/// Returns the arguments of the only call in a text; the call is the whole text, or begins a line with prose around it.
+pub(super) fn arguments(text: &str) -> Option<Value> {
+    // Most texts have none, and examining each line costs more than this test.
+    if !["ool(", "dit(", "eplace(", "ditor("].iter().any(|end| text.contains(end)) {
+        return None;
+    }
+    let mut from = 0;
+    let mut starts = text.split_inclusive('\n').map(|line| {
+        from += line.len();
+        (from - line.len(), line)
+    });
+    let (at, _) = starts.find(|(_, line)| begins(line))?;
+    let (value, rest) = call(&text[at..])?;
+    let (tail, below) = rest.split_once('\n').unwrap_or((rest, ""));
+    let tail = tail.trim_matches([';', ' ', '\t', '\r']);
+    let ends = tail.is_empty() || tail.starts_with("//") || tail.starts_with('#');
+    (ends && !below.lines().any(begins)).then_some(value)
+}
+
+/// Names of editing tools, without `_`, in lower case.
+const UNAMBIGUOUS_TOOLS: [&str; 7] =
+    ["edittool", "multiedittool", "writetool", "multiedit", "strreplace", "strreplaceeditor", "searchreplace"];
+
+/// True for a line that begins a call of an editing tool.
+pub(super) fn begins(line: &str) -> bool {
+    called(line).is_some_and(|name| name == "edit" || UNAMBIGUOUS_TOOLS.contains(&&*name))
+}
+
+/// True for such a line whose tool name does not occur in everyday code.
+pub(super) fn surely_begins(line: &str) -> bool {
+    called(line).is_some_and(|name| UNAMBIGUOUS_TOOLS.contains(&&*name))
+}
+
+/// Returns the name before the parenthesis at the beginning of a line.
+fn called(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("await ").unwrap_or(line);
+    let len = line.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte)).count();
+    let (name, rest) = line.split_at(len);
+    let name = rest.starts_with('(').then(|| name.rsplit('.').next().unwrap_or(name))?;
+    Some(name.to_ascii_lowercase().replace('_', ""))
+}
+
+/// Parses the call that a text begins with; returns its arguments and the rest.
+fn call(text: &str) -> Option<(Value, &str)> {
+    let mut reader = LiteralReader { rest: text.split_once('(')?.1 };
+    reader.blanks();
+    if !reader.rest.starts_with('{') {
+        let value = reader.fields(')', '=', 0)?;
+        return Some((value, reader.rest));
+    }
+    let value = reader.value(0)?;
+    reader.blanks();
+    if reader.eat(',') {
+        reader.blanks();
+    }
+    reader.eat(')').then_some((value, reader.rest))
+}
+
+/// A parser of literals of JavaScript and Python.
+struct LiteralReader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> LiteralReader<'a> {
+    fn eat(&mut self, sign: char) -> bool {
+        let rest = self.rest.strip_prefix(sign);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// Skips white space and comments.
+    fn blanks(&mut self) {
+        loop {
+            self.rest = self.rest.trim_start();
+            let end = if self.rest.starts_with("//") {
+                self.rest.find('\n')
+            } else if self.rest.starts_with("/*") {
+                self.rest.find("*/").map(|at| at + 2)
+            } else {
+                return;
+            };
+            self.rest = end.map_or("", |end| &self.rest[end..]);
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > NESTING_MAX {
+            return None;
+        }
+        self.blanks();
+        match self.rest.chars().next()? {
+            '{' => {
+                self.eat('{');
+                self.fields('}', ':', depth + 1)
+            }
+            '[' => {
+                self.eat('[');
+                let mut items = Vec::new();
+                loop {
+                    self.blanks();
+                    if self.eat(']') {
+                        return Some(Value::Array(items));
+                    }
+                    items.push(self.value(depth + 1)?);
+                    self.blanks();
+                    if !self.eat(',') && !self.rest.starts_with(']') {
+                        return None;
+                    }
+                }
+            }
+            '"' | '\'' | '`' => self.text().map(Value::String),
+            _ => match self.word() {
+                "true" | "True" => Some(Value::Bool(true)),
+                "false" | "False" => Some(Value::Bool(false)),
+                "null" | "None" | "undefined" => Some(Value::Null),
+                number => number.parse::<i64>().ok().map(Value::from),
+            },
+        }
+    }
+
+    /// Parses fields up to `end`, with `sign` between name and value; a duplicate field is an error.
+    fn fields(&mut self, end: char, sign: char, depth: usize) -> Option<Value> {
+        let mut fields = Map::new();
+        loop {
+            self.blanks();
+            if self.eat(end) {
+                return Some(Value::Object(fields));
+            }
+            let name = if self.rest.starts_with(['"', '\'']) { self.text()? } else { self.word().to_owned() };
+            self.blanks();
+            if name.is_empty() || !self.eat(sign) {
+                return None;
+            }
+            let value = self.value(depth)?;
+            if !value.is_null() && fields.insert(name, value).is_some() {
+                return None;
+            }
+            self.blanks();
+            if !self.eat(',') && !self.rest.starts_with(end) {
+                return None;
+            }
+        }
+    }
+
+    fn word(&mut self) -> &'a str {
+        let len = self.rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)).count();
+        let (word, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        word
+    }
+
+    /// Parses a string in quotes, backticks or triple quotes. `None` for one with an interpolated expression, or
+    /// without its end.
+    fn text(&mut self) -> Option<String> {
+        let triple = ["\"\"\"", "'''"].into_iter().find(|quote| self.rest.starts_with(quote));
+        let quote = triple.unwrap_or(&self.rest[..1]);
+        self.rest = &self.rest[quote.len()..];
+        let mut out = String::new();
+        loop {
+            if let Some(rest) = self.rest.strip_prefix(quote) {
+                self.rest = rest;
+                return Some(out);
+            }
+            let ch = self.rest.chars().next()?;
+            self.rest = &self.rest[ch.len_utf8()..];
+            match ch {
+                '\\' => self.escape(&mut out)?,
+                '\n' if quote.len() == 1 && quote != "`" => return None,
+                '$' if quote == "`" && self.rest.starts_with('{') => return None,
+                ch => out.push(ch),
+            }
+        }
+    }
+
+    fn escape(&mut self, out: &mut String) -> Option<()> {
+        let ch = self.rest.chars().next()?;
+        self.rest = &self.rest[ch.len_utf8()..];
+        match ch {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            'r' => out.push('\r'),
+            '\n' => {}
+            '\\' | '\'' | '"' | '`' | '$' | '/' => out.push(ch),
+            'x' => out.push(self.code(2)?),
+            'u' => out.push(self.code(4)?),
+            // The other escapes differ between languages.
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn code(&mut self, digits: usize) -> Option<char> {
+        let (code, rest) = self.rest.split_at_checked(digits)?;
+        self.rest = rest;
+        char::from_u32(u32::from_str_radix(code, 16).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::arguments;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn calls_as_documents_print_them() {
+        for (text, fields) in [
+            (
+                "EditTool({\nfilePath: \"/a.py\",\noldString: `def hello():\n    print(\"world\")`,\nnewString: `x`,\nreplaceAll: false\n})",
+                json!({"filePath": "/a.py", "oldString": "def hello():\n    print(\"world\")", "newString": "x", "replaceAll": false}),
+            ),
+            (
+                "Done:\n\nMultiEditTool({ filePath: 'a', edits: [{ oldString: \"const A = 'x'\", newString: \"y\" }, ], });\n\nThat is all.\n",
+                json!({"filePath": "a", "edits": [{"oldString": "const A = 'x'", "newString": "y"}]}),
+            ),
+            (
+                "str_replace(path=\"a\", old_str='it\\'s', new_str=\"\"\"one\n\"two\"\n\"\"\", replace_all=True)",
+                json!({"path": "a", "old_str": "it's", "new_str": "one\n\"two\"\n", "replace_all": true}),
+            ),
+            (
+                "await tools.str_replace({ path: 'a', /* old */ old_str: '\\u0041', new_str: '' }) // ok",
+                json!({"path": "a", "old_str": "A", "new_str": ""}),
+            ),
+        ] {
+            assert_eq!(arguments(text), Some(fields), "{text}");
+        }
+        for text in [
+            "EditTool({ filePath: path, oldString: 'a', newString: 'b' })",
+            "EditTool({ filePath: 'a', oldString: `${x}`, newString: 'b' })",
+            "EditTool({ filePath: 'a', oldString: 'a', newString: 'b' ",
+            "EditTool({ filePath: 'a', oldString: 'a', newString: 'b' }) + 1",
+            "EditTool({ filePath: 'a', filePath: 'b', oldString: 'a', newString: 'b' })",
+            "EditTool({ filePath: 'a', oldString: 'a', newString: 'b' })\nEditTool({ filePath: 'a', oldString: 'c', newString: 'b' })",
+            "render(\"x\")",
+            "Only prose (and more).",
+        ] {
+            assert_eq!(arguments(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_not(text in "(EditTool\\(|str_replace\\(|\\{|\\}|\\[|\\]|\\)|a: |a=|\"|'|`|\\\\|x|é|,|\n| |\\$){0,40}") {
+            let _ = arguments(&text);
+        }
+    }
+}

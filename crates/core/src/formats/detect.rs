@@ -1,0 +1,316 @@
+//! Detection of the format of a text.
+
+use super::envelope::{self, UnwrappedText};
+use super::mixed;
+use super::search_replace::SearchReplace;
+use super::stream::{self, LineParser, ParseOptions};
+use super::unified_diff::UnifiedDiff;
+use super::whole_file::WholeFile;
+use super::whole_file::elided::ElidedFile;
+use super::{Format, FormatInput, call_literal, repair_hint, stray_edits, text_formats};
+use crate::advice::{Advice, Phrase};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::Request;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A parsed text.
+pub struct ParsedText {
+    /// Its format.
+    pub format: &'static dyn Format,
+    /// The request; its notes list the wrappers that were removed.
+    pub request: Request,
+    /// The directory that names in the text are relative to, if a wrapper gives it; may be relative itself.
+    pub directory: Option<String>,
+}
+
+/// A text without its wrappers, and its format.
+pub(super) struct DetectedText<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) format: &'static dyn Format,
+    options: ParseOptions,
+    directory: Option<String>,
+    notes: Vec<String>,
+    /// The lines that are certainly in the format; empty if detection was not needed.
+    detected: Vec<Range<usize>>,
+}
+
+impl DetectedText<'_> {
+    /// True when there was no wrapper: text and options are those of the caller.
+    pub(super) fn has_no_wrapper(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    /// Creates a parser for it.
+    pub(super) fn line_parser(&self) -> Result<Box<dyn LineParser>> {
+        self.format.line_parser(&self.options).ok_or_else(|| {
+            let name = self.format.spec().name;
+            Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
+                .next("Call the tool of that name with JSON.")
+        })
+    }
+
+    /// Combines the text with the request that its format parsed.
+    ///
+    /// Errors: [`Code::EditUnparsable`] for a part outside of the format that looks like an edit.
+    pub(super) fn into_parsed(mut self, mut request: Request) -> Result<ParsedText> {
+        if let Some(error) = stray_edits::check_stray_edits(&self.text, self.format, &self.detected) {
+            return Err(error);
+        }
+        self.notes.append(&mut request.notes);
+        request.notes = self.notes;
+        Ok(ParsedText { format: self.format, request, directory: self.directory })
+    }
+}
+
+/// Removes the wrappers and detects the format.
+pub(super) fn unwrap_and_detect<'a>(
+    text: &'a str,
+    named: Option<&'static dyn Format>,
+    manner: &ParseOptions,
+) -> Result<DetectedText<'a>> {
+    let UnwrappedText { mut text, format, options: said, directory, mut notes } = envelope::unwrap_text(text);
+    let manner = ParseOptions {
+        strip: manner.strip.or(said.strip),
+        file: manner.file.clone().or(said.file),
+        reverse: manner.reverse != said.reverse,
+    };
+    let (format, claimed): FormatRanges = match named.or_else(|| super::format_by_name(format?)) {
+        Some(format) => (format, format.detected_ranges(&text)),
+        // Bare hunks are incomplete by themselves, but valid if the file is known.
+        None if manner.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
+        None => match (detect(&text), repair_hint::bare_blocks(&text).filter(|_| manner.file.is_some())) {
+            (Err(_), Some(blocks)) => {
+                notes.push("Bare conflict markers were read as the markers of SEARCH/REPLACE blocks.".to_owned());
+                text = Cow::Owned(blocks);
+                (&SearchReplace, SearchReplace.detected_ranges(&text))
+            }
+            (detected, _) => detected?,
+        },
+    };
+    Ok(DetectedText { text, format, options: manner, directory, notes, detected: claimed })
+}
+
+/// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, then parses. The caller's
+/// options in `manner` override those of a wrapper.
+///
+/// Errors: those of [`recognise`], and of the format's parser.
+pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseOptions) -> Result<ParsedText> {
+    if let Some(understood) = json(text, named, manner) {
+        return understood;
+    }
+    if let Some(understood) = mixed::parse_mixed(text, named, manner) {
+        return understood;
+    }
+    let settled = unwrap_and_detect(text, named, manner)?;
+    let request = stream::parse_text(settled.line_parser()?, &settled.text)?;
+    settled.into_parsed(request)
+}
+
+/// True when a text is probably meant in this format: its first line is, or no format detects all of it.
+pub fn is_intended_format(text: &str, format: &'static dyn Format) -> bool {
+    let peeled = envelope::unwrap_text(text);
+    let first = peeled.text.lines().find(|line| !line.trim().is_empty() && line.trim() != "*** Begin Patch");
+    let begins = first.is_some_and(|line| format.is_first_line(line));
+    peeled.format.is_none() && (begins || outermost(&peeled.text).is_none_or(|it| it.spec().name == format.spec().name))
+}
+
+/// Parses a text that is a tool call for edits as JSON.
+pub(super) fn json(
+    text: &str,
+    named: Option<&'static dyn Format>,
+    manner: &ParseOptions,
+) -> Option<Result<ParsedText>> {
+    if named.is_some() || manner.reverse || !text.contains(['{', '(']) {
+        return None;
+    }
+    let (name, arguments) = repair_hint::json_call(text, manner.file.as_deref())?;
+    if outermost(text).is_some() {
+        return None;
+    }
+    let format = super::format_by_name(name)?;
+    let how = if text.lines().any(call_literal::begins) { "in code" } else { "as JSON" };
+    let note = format!("The text is a call {how}; it was read as the arguments of `{name}`.");
+    let read = |mut request: Request| {
+        request.notes.insert(0, note);
+        ParsedText { format, request, directory: None }
+    };
+    Some(format.parse(FormatInput::Json(arguments)).map(read))
+}
+
+/// A format and the ranges of a text that it detected.
+pub(super) type FormatRanges = (&'static dyn Format, Vec<Range<usize>>);
+
+pub(super) fn all_ranges(text: &str) -> Vec<FormatRanges> {
+    let claims = text_formats().map(|format| (format, format.detected_ranges(text)));
+    claims.filter(|(_, claims)| !claims.is_empty()).collect()
+}
+
+/// Returns the index of the format whose ranges contain all others.
+pub(super) fn outermost_index(claims: &[FormatRanges]) -> Option<usize> {
+    let is_outer = |(at, (_, mine)): &(usize, &FormatRanges)| {
+        let others = claims.iter().enumerate().filter(|(other, _)| other != at);
+        others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
+    };
+    claims.iter().enumerate().find(is_outer).map(|(at, _)| at)
+}
+
+/// Returns the format of a text, or of the beginning of one, as far as it can be detected.
+pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
+    let claims = all_ranges(text);
+    outermost_index(&claims).map(|at| claims[at].0)
+}
+
+/// Detects the only format of a text. If two formats detect parts of it, the ranges of one must contain those of the
+/// other: a patch may add lines that look like another format.
+///
+/// Errors: [`Code::EditUnparsable`] if no format detects a part of the text, with a hint; and if two do, with the first
+/// line of each.
+pub fn detect_format(text: &str) -> Result<&'static dyn Format> {
+    detect(text).map(|(format, _)| format)
+}
+
+/// Returns the format of [`recognise`], and the lines that are certainly in it.
+fn detect(text: &str) -> Result<FormatRanges> {
+    let mut claims = all_ranges(text);
+    match outermost_index(&claims) {
+        Some(at) => {
+            let (format, stretches) = claims.swap_remove(at);
+            let elided = format.spec().name == WholeFile.spec().name && ElidedFile::has_placeholder(text, &stretches);
+            Ok((if elided { &ElidedFile } else { format }, stretches))
+        }
+        None if claims.is_empty() => Err(repair_hint::unknown_format(text)),
+        None => Err(ambiguous(text, &claims)),
+    }
+}
+
+/// True when every inner range lies in an outer one; both are sorted.
+fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
+    let mut outer = outer.iter().peekable();
+    inner.iter().all(|inner| {
+        while outer.next_if(|outer| outer.end < inner.end).is_some() {}
+        outer.peek().is_some_and(|outer| outer.start <= inner.start)
+    })
+}
+
+fn ambiguous(text: &str, claims: &[FormatRanges]) -> Error {
+    let name = |(format, _): &FormatRanges| format.spec().name;
+    let names: Vec<&str> = claims.iter().map(name).collect();
+    let lines = claims.iter().map(|claim| {
+        let first = claim.1.first().map_or(0, |range| range.start);
+        let line: String = text.lines().nth(first).unwrap_or_default().chars().take(120).collect();
+        format!("{}: from line {} ({line})", name(claim), first + 1)
+    });
+    let apart = "Send each in a call of its own";
+    let mut named = vec![format!("{apart}; or, if one of them is only text, name the format that is meant: ").into()];
+    for (nth, name) in names.iter().enumerate() {
+        named.extend((nth > 0).then(|| Phrase::from(" or ")));
+        named.push(Phrase::Set("format", (*name).into()));
+    }
+    named.push(".".into());
+    Error::new(Code::EditUnparsable, format!("The text is in several formats: {}.", names.join(" and ")))
+        .evidence(lines.collect::<Vec<String>>().join("\n"))
+        .next(Advice::new(named).or(format!("{apart}.")))
+        .fact("formats", names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, ParseOptions, detect_format, holds, is_intended_format, parse_any, text_formats};
+
+    fn within(outer: &[(usize, usize)], inner: &[(usize, usize)]) -> bool {
+        let ranges = |pairs: &[(usize, usize)]| pairs.iter().map(|(from, to)| *from..*to).collect::<Vec<_>>();
+        holds(&ranges(outer), &ranges(inner))
+    }
+
+    #[test]
+    fn stretches_inside_stretches() {
+        let outer = [(0, 10), (20, 30)];
+        assert!(within(&outer, &[(1, 2), (3, 10), (20, 21)]) && within(&outer, &[]));
+        assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
+    }
+
+    fn name(text: &str) -> Result<&'static str, String> {
+        detect_format(text).map(|format| format.spec().name).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_case_is_what_it_is() {
+        let cases: serde_json::Value = serde_json::from_str(include_str!("../../tests/cases/patches.json")).unwrap();
+        for case in cases.as_array().unwrap() {
+            let format = if case["format"] == "codex" { "apply_patch" } else { "unified_diff" };
+            assert_eq!(name(case["patch"].as_str().unwrap()).as_deref(), Ok(format), "{}", case["name"]);
+        }
+        for format in text_formats() {
+            let spec = format.spec();
+            for text in [spec.example.to_owned(), format!("Here it is:\n\n````\n{}````\nDone.\n", spec.example)] {
+                let expected =
+                    if text.starts_with("Here") && format.family() == "whole_file" { continue } else { spec.name };
+                assert_eq!(name(&text).as_deref(), Ok(expected), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_patch_about_other_formats() {
+        let added = |text: &str| text.lines().map(|line| format!("+{line}\n")).collect::<String>();
+        for inner in text_formats() {
+            let lines = added(inner.spec().example);
+            let v4a = format!("*** Begin Patch\n*** Add File: page.md\n{lines}*** End Patch\n");
+            assert_eq!(name(&v4a).as_deref(), Ok("apply_patch"), "{v4a}");
+            let count = lines.lines().count();
+            let diff = format!("--- /dev/null\n+++ b/page.md\n@@ -0,0 +1,{count} @@\n{lines}");
+            assert_eq!(name(&diff).as_deref(), Ok("unified_diff"), "{diff}");
+            let block = format!("page.md\n<<<<<<<<< SEARCH\n=========\n{}>>>>>>>>> REPLACE\n", inner.spec().example);
+            assert_eq!(name(&block).as_deref(), Ok("search_replace"), "{block}");
+            let file = format!("page.md\n````\nAn edit:\n\n{}````\n", inner.spec().example);
+            assert_eq!(name(&file).as_deref(), Ok("whole_file"), "{file}");
+        }
+    }
+
+    #[test]
+    fn two_formats_are_a_question() {
+        let of = |name: &str| text_formats().find(|format| format.spec().name == name).unwrap().spec().example;
+        let both = format!("{}\n{}", of("apply_patch"), of("search_replace"));
+        let error = detect_format(&both).err().unwrap();
+        for part in ["search_replace and apply_patch", "from line 1 (*** Begin Patch)", "\"format\": \"apply_patch\""] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_usual_format_is_meant_unless_another_is_clear() {
+        let hashline = text_formats().find(|format| format.spec().name == "hashline").unwrap();
+        for text in [
+            "",
+            "2\n+Q\n",
+            "foo bar\n",
+            "¶a.ts#1A2B\n",
+            "@@ replace 2..3 @@\n+x\n",
+            "¶a.ts#1A2B\n@@ replace 2..3 @@\n+x\n",
+            "*** Begin Patch\n¶a.ts#1A2B\n*** Update File: b.ts\n@@\n-a\n+b\n*** End Patch\n",
+            "¶a.ts#1A2B\n@@ -1,2 +1,2 @@\n-a\n+b\n",
+        ] {
+            assert!(is_intended_format(text, hashline), "{text}");
+        }
+        for other in text_formats().filter(|format| !format.spec().name.starts_with("hashline")) {
+            assert!(!is_intended_format(other.spec().example, hashline), "{}", other.spec().name);
+        }
+    }
+
+    #[test]
+    fn one_format() {
+        let block = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+        assert_eq!(detect_format(block).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
+        let error = detect_format("only prose").err().unwrap();
+        assert_eq!(error.code(), Code::EditUnparsable);
+        let wrapped = serde_json::json!({ "input": block, "workdir": "/w" }).to_string();
+        let understood = parse_any(&wrapped, None, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((understood.request.files[0].path.as_str(), understood.directory.as_deref()), ("a.rs", Some("/w")));
+        assert!(understood.request.notes[0].contains("`input`"));
+        let hunk = serde_json::json!({ "path": "b.rs", "diff": "@@\n-old\n+new\n" }).to_string();
+        let understood = parse_any(&hunk, None, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(understood.request.files[0].path, "b.rs");
+    }
+}

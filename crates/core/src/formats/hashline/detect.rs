@@ -1,0 +1,71 @@
+//! Detection of hashline in a text before it is parsed.
+
+use super::dialect::HashlineDialect;
+use super::token::trimmed;
+use super::{current, foreign, header, stray};
+use std::ops::Range;
+
+/// State of the detection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DetectState {
+    /// Outside, at the very beginning of the text or later.
+    Before { first: bool },
+    /// After a header, or an operation without one, that still needs confirmation.
+    Waiting { from: usize, tagged: bool, header: bool },
+    /// In a section.
+    Inside,
+}
+
+/// Returns the lines of a text that are certainly in this dialect: from a header, or from operations without one, to
+/// the last line that belongs to them. Errors in them are left to the parser.
+pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let mut place = DetectState::Before { first: true };
+    // Below the header of a unified diff hunk, the parser refuses its rows.
+    let mut diff = false;
+    for (at, line) in text.lines().enumerate() {
+        let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
+        if trimmed(line).is_empty() {
+            continue;
+        }
+        let op = (dialect.read)(line).is_some() && !current::is_verbless(line);
+        diff = diff && place == DetectState::Inside || stray::is_unified(line);
+        let row = line.starts_with('+') || diff && (line.starts_with(['-', ' ']) || stray::is_unified(line));
+        let named = header::classify(line).filter(|(header, inner)| *header == dialect.header && !inner.is_empty());
+        place = match (place, named) {
+            (DetectState::Before { .. } | DetectState::Waiting { .. }, Some((_, inner))) => {
+                DetectState::Waiting { from: at, tagged: header::is_tagged(inner), header: true }
+            }
+            (DetectState::Inside, Some((_, inner))) if header::is_tagged(inner) => {
+                DetectState::Waiting { from: at, tagged: true, header: true }
+            }
+            (DetectState::Before { first: true }, None) if op => {
+                DetectState::Waiting { from: at, tagged: false, header: false }
+            }
+            (DetectState::Waiting { from, tagged, header }, None) if proven(line, (op, row), (tagged, header)) => {
+                out.push(from..at + 1);
+                DetectState::Inside
+            }
+            (DetectState::Waiting { .. } | DetectState::Before { .. }, None) => DetectState::Before { first: false },
+            (DetectState::Inside, _) => {
+                if op || row {
+                    out.last_mut().into_iter().for_each(|last| last.end = at + 1);
+                }
+                let ends = !row && (line.starts_with("```") || line.starts_with("*** "));
+                if ends { DetectState::Before { first: false } } else { DetectState::Inside }
+            }
+        };
+    }
+    out
+}
+
+/// True when a line confirms that the one before it was a header, or an operation without one.
+fn proven(line: &str, (op, row): (bool, bool), (tagged, header): (bool, bool)) -> bool {
+    match (tagged, header) {
+        (true, _) => {
+            op || row || stray::begins_like_an_operation(line) || foreign::is_older(line) || stray::is_unified(line)
+        }
+        (false, true) => op,
+        (false, false) => row,
+    }
+}

@@ -1,0 +1,363 @@
+//! Hints for texts that are almost in a format: what they look like and, if it is certain, their corrected form.
+
+use super::{call_literal, envelope, hashline, name, text_formats};
+use crate::code::Code;
+use crate::error::Error;
+use serde_json::{Map, Value, json};
+
+/// Bytes of a corrected text that is shown.
+const CONVERTED_BYTES_MAX: usize = 8_000;
+
+/// A hint for a text.
+struct RepairHint {
+    /// One sentence on what the text looks like.
+    what: &'static str,
+    /// The next call that would work.
+    next: &'static str,
+    /// The corrected text.
+    converted: Option<String>,
+}
+
+/// Creates the error for a text that no format detects.
+pub(super) fn unknown_format(text: &str) -> Error {
+    let names: Vec<&str> = text_formats().map(|format| format.spec().name).collect();
+    let error = Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.");
+    let likeness = [json_edits, nameless_diff, other_markers, indented_markers, conflict, numbered_ops, nameless_fence]
+        .into_iter()
+        .find_map(|look| look(text));
+    let Some(RepairHint { what, next, converted }) = likeness else {
+        return error.next(format!("Write it as one of: {}; or name the format.", names.join(", ")));
+    };
+    let error = error.evidence(what).next(next);
+    match converted.filter(|text| text.len() <= CONVERTED_BYTES_MAX) {
+        Some(text) => error.evidence(format!("Ready to send:\n{}", text.trim_end())).fact("converted", text),
+        None => error,
+    }
+}
+
+/// Returns the only tool call for edits that a text contains as JSON, by itself or in a fence with prose around it: the
+/// name of its format, and its arguments with a path.
+pub(super) fn json_call(text: &str, file: Option<&str>) -> Option<(&'static str, Value)> {
+    let arguments = arguments(text)?;
+    let mut converted = call(&arguments)?;
+    let path = converted.get("file_path")?.as_str()?;
+    if path == PLACEHOLDER_PATH {
+        converted["file_path"] = file?.into();
+    }
+    let name = ["edits", "old_string", "content"].into_iter().zip(["multi_edit", "replace", "write"]);
+    let name = name.into_iter().find(|(key, _)| converted.get(*key).is_some()).map(|(_, name)| name)?;
+    Some((name, converted))
+}
+
+/// Returns the arguments of a tool call.
+fn arguments(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let body = envelope::in_fence(text).or_else(|| only_fence(text)).unwrap_or(text);
+    if !body.starts_with(['{', '[']) {
+        return call_literal::arguments(body);
+    }
+    let value: Value = serde_json::from_str(body).ok()?;
+    match ["arguments", "input", "parameters"].iter().find_map(|key| value.get(*key)) {
+        Some(Value::String(text)) => serde_json::from_str(text).ok(),
+        Some(arguments) => Some(arguments.clone()),
+        None => Some(value),
+    }
+}
+
+/// Returns the text of the only fence in a text.
+fn only_fence(text: &str) -> Option<&str> {
+    let mut fences = text.match_indices("```").filter(|(at, _)| *at == 0 || text.as_bytes()[at - 1] == b'\n');
+    let (open, close) = (fences.next()?.0, fences.next()?.0);
+    let inside = text[open..close].split_once('\n')?.1;
+    fences.next().is_none().then(|| inside.trim())
+}
+
+/// Path of a call without one.
+const PLACEHOLDER_PATH: &str = "/absolute/path/of/FILE";
+
+/// Field names of different tools for the same thing.
+pub(super) const PATH_FIELDS: [&str; 6] = ["file_path", "path", "filePath", "target_file", "filename", "file"];
+pub(super) const OLD_FIELDS: [&str; 8] =
+    ["old_string", "oldString", "old_str", "old_text", "oldText", "search", "find", "old"];
+pub(super) const NEW_FIELDS: [&str; 8] =
+    ["new_string", "newString", "new_str", "new_text", "newText", "replace", "replacement", "new"];
+
+/// Recognizes arguments of an editing tool as JSON.
+fn json_edits(text: &str) -> Option<RepairHint> {
+    let converted = call(&arguments(text)?)?;
+    Some(RepairHint {
+        what: "It looks like the arguments of a tool that edits one file, as JSON.",
+        next: "Call the tool edit, multi_edit or write with these arguments, with the absolute path of the file; name the file, and apply takes them, too.",
+        converted: serde_json::to_string_pretty(&converted).ok(),
+    })
+}
+
+/// Returns equivalent arguments for `edit`, `multi_edit` or `write`.
+fn call(arguments: &Value) -> Option<Value> {
+    let path = |of: &Map<String, Value>| Some(text_at(of, &PATH_FIELDS)?.to_owned());
+    match arguments {
+        Value::Array(edits) => {
+            let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
+            let mut paths = arguments.as_array()?.iter().filter_map(|edit| path(edit.as_object()?));
+            let first = paths.next();
+            if paths.any(|path| Some(&path) != first.as_ref()) {
+                return None;
+            }
+            edits.filter(|edits| !edits.is_empty()).map(|edits| several(first, &edits))
+        }
+        Value::Object(fields) => {
+            let file = path(fields);
+            if let Some(Value::Array(edits)) =
+                ["edits", "replacements", "changes"].iter().find_map(|key| fields.get(*key))
+            {
+                let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
+                return edits.filter(|edits| !edits.is_empty()).map(|edits| several(file, &edits));
+            }
+            if let Some(mut one) = edit(arguments) {
+                let fields = one.as_object_mut()?;
+                fields.shift_insert(0, "file_path".to_owned(), named(file));
+                return Some(one);
+            }
+            let content = text_at(fields, &["content", "contents", "file_text"])?;
+            Some(json!({ "file_path": named(Some(file?)), "content": content }))
+        }
+        _ => None,
+    }
+}
+
+fn several(path: Option<String>, edits: &[Value]) -> Value {
+    json!({ "file_path": named(path), "edits": edits })
+}
+
+fn named(path: Option<String>) -> Value {
+    path.unwrap_or_else(|| PLACEHOLDER_PATH.to_owned()).into()
+}
+
+/// Converts one replacement to our field names; `None` if it has more than the two texts and a flag for all
+/// occurrences.
+fn edit(value: &Value) -> Option<Value> {
+    let fields = value.as_object()?;
+    let mut out = json!({ "old_string": text_at(fields, &OLD_FIELDS)?, "new_string": text_at(fields, &NEW_FIELDS)? });
+    for (key, value) in fields {
+        match (&**key, value) {
+            ("replace_all" | "replaceAll", Value::Bool(all)) => out["replace_all"] = (*all).into(),
+            (key, Value::String(_))
+                if [&OLD_FIELDS[..], &NEW_FIELDS, &PATH_FIELDS].iter().any(|names| names.contains(&key)) => {}
+            ("description" | "explanation" | "instruction", _) => {}
+            ("command", Value::String(command)) if command == "str_replace" => {}
+            _ => return None,
+        }
+    }
+    Some(out)
+}
+
+/// Returns the text in the first existing field of these names.
+fn text_at<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
+    let mut found = names.iter().filter_map(|name| fields.get(*name));
+    found.next().filter(|_| found.next().is_none())?.as_str()
+}
+
+/// Returns the zero-based line of the first hunk of a diff without a file name.
+fn nameless_hunk(text: &str) -> Option<usize> {
+    let first = text.lines().position(|line| line.starts_with("@@"))?;
+    let changes = text.lines().skip(first + 1).any(|line| line.starts_with(['+', '-']));
+    let names = ["--- ", "+++ ", "***", "diff --git"];
+    let named = text.lines().any(|line| names.iter().any(|name| line.starts_with(name)));
+    (changes && !named).then_some(first)
+}
+
+/// True for hunks of a diff without a file name.
+pub(super) fn is_nameless_diff(text: &str) -> bool {
+    nameless_hunk(text).is_some()
+}
+
+fn nameless_diff(text: &str) -> Option<RepairHint> {
+    let first = nameless_hunk(text)?;
+    let above: Vec<&str> = text.lines().take(first).collect();
+    let path = name::above(above.into_iter().rev()).unwrap_or_else(|| "FILE".to_owned());
+    let hunks: Vec<&str> = text.lines().skip(first).take_while(|line| !line.starts_with("```")).collect();
+    Some(RepairHint {
+        what: "It looks like a unified diff that names no file.",
+        next: "Put --- and +++ lines with the path of the file above the first @@, or name the file in the call.",
+        converted: Some(format!("--- a/{path}\n+++ b/{path}\n{}\n", hunks.join("\n"))),
+    })
+}
+
+/// Converts blocks between bare markers (`<<<<`, `====`, `>>>>`) to blocks with the usual markers; `None` for anything
+/// else, or if a divider is missing or duplicated.
+pub(super) fn bare_blocks(text: &str) -> Option<String> {
+    const MARKER_CHARS_MIN: usize = 3;
+    let run = |line: &str, sign: char| {
+        let line = line.trim_end();
+        line.len() >= MARKER_CHARS_MIN && line.chars().all(|ch| ch == sign)
+    };
+    let longest = |line: &str| line.len() - line.trim_start_matches(['<', '=', '>']).len();
+    let length = text.lines().map(longest).max().unwrap_or(0).max(6) + 1;
+    let marks = [('<', " SEARCH"), ('=', ""), ('>', " REPLACE")];
+    let (mut next, mut blocks, mut out) = (0, 0, String::new());
+    for line in text.lines() {
+        match marks.iter().position(|(sign, _)| run(line, *sign)) {
+            Some(at) if at == next => {
+                let (sign, word) = marks[at];
+                out.extend(std::iter::repeat_n(sign, length));
+                out.push_str(word);
+                next = (at + 1) % marks.len();
+                blocks += usize::from(next == 0);
+            }
+            Some(_) => return None,
+            // Prose or a path between blocks may have any meaning.
+            None if next == 0 && !line.trim().is_empty() && !line.trim_start().starts_with("```") => return None,
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    (next == 0 && blocks > 0).then_some(out)
+}
+
+/// Recognizes blocks with other words in their markers.
+fn other_markers(text: &str) -> Option<RepairHint> {
+    const OPENING_WORDS: [&str; 6] = ["ORIGINAL", "OLD", "BEFORE", "FIND", "search", "Search"];
+    const CLOSING_WORDS: [&str; 7] = ["UPDATED", "NEW", "AFTER", "REPLACE", "REPLACED", "replace", "Replace"];
+    let marker = |line: &str, sign: char, words: &[&str]| {
+        let rest = line.trim_start_matches(sign);
+        line.len() - rest.len() >= 3 && words.contains(&rest.trim())
+    };
+    let (mut opened, mut divided, mut closed) = (0, 0, 0);
+    let converted: String = text
+        .lines()
+        .map(|line| {
+            if marker(line, '<', &OPENING_WORDS) && opened == closed {
+                opened += 1;
+                "<<<<<<< SEARCH\n".to_owned()
+            } else if line.len() >= 3 && line.trim_end().chars().all(|ch| ch == '=') && divided < opened {
+                divided += 1;
+                "=======\n".to_owned()
+            } else if marker(line, '>', &CLOSING_WORDS) && closed < divided {
+                closed += 1;
+                ">>>>>>> REPLACE\n".to_owned()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    (opened > 0).then(|| RepairHint {
+        what: "It looks like SEARCH/REPLACE blocks with other words behind the markers.",
+        next: "Write the markers as <<<<<<< SEARCH, =======, >>>>>>> REPLACE, below the file's path on a line of its own.",
+        converted: (opened == divided && divided == closed).then_some(converted),
+    })
+}
+
+/// Recognizes markers that are indented, or too short.
+fn indented_markers(text: &str) -> Option<RepairHint> {
+    let is_marker = |line: &str| {
+        let rest = line.trim_start_matches([' ', '\t', '>', '+']).trim_start_matches('<');
+        rest.len() + 2 <= line.len() && rest.trim_start().strip_prefix("SEARCH").is_some_and(|it| it.trim().is_empty())
+    };
+    let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
+    (text.lines().any(is_marker) && divided).then_some(RepairHint {
+        what: "It looks like SEARCH/REPLACE blocks whose markers are indented, quoted or too short.",
+        next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column, with at least five signs.",
+        converted: None,
+    })
+}
+
+/// Recognizes merge conflict markers.
+fn conflict(text: &str) -> Option<RepairHint> {
+    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+    (has("<<<<<<< ") && has("=======") && has(">>>>>>> ")).then_some(RepairHint {
+        what: "It looks like a merge conflict: the words behind the markers are not SEARCH and REPLACE.",
+        next: "Write <<<<<<< SEARCH, the lines as they are, =======, the new lines, >>>>>>> REPLACE, below the file's path.",
+        converted: None,
+    })
+}
+
+/// Recognizes operations on line numbers.
+fn numbered_ops(text: &str) -> Option<RepairHint> {
+    let verbs = ["replace ", "delete ", "insert ", "PUT ", "CUT "];
+    let numbered = |line: &str| {
+        let rest = verbs.iter().find_map(|verb| line.trim().strip_prefix(verb))?;
+        let rest = ["before ", "after ", "block "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
+        rest.starts_with(|ch: char| ch.is_ascii_digit()).then_some(())
+    };
+    let headed = |line: &str| {
+        let tag = line.strip_prefix('¶').or_else(|| line.strip_prefix('[')?.strip_suffix(']'))?.rsplit_once('#')?.1;
+        (!tag.is_empty() && tag.len() <= 8 && tag.chars().all(|ch| ch.is_ascii_hexdigit())).then_some(())
+    };
+    let looks = text.lines().find_map(|line| numbered(line.trim_end_matches(':')).or_else(|| headed(line.trim_end())));
+    looks.map(|()| RepairHint {
+        what: "It looks like hashline operations, but not all of them.",
+        next: "Write the header line with the path and the tag as read shows it, and below it one operation per line, each followed by its lines with + in front.",
+        converted: hashline::convert(text),
+    })
+}
+
+/// Recognizes a fence with text but without a file name.
+fn nameless_fence(text: &str) -> Option<RepairHint> {
+    let fences = text.lines().filter(|line| line.trim_start().starts_with("```")).count();
+    (fences >= 2).then_some(RepairHint {
+        what: "There is a fence with text in it, but no file name right above it.",
+        next: "To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats.",
+        converted: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unknown_format;
+    use crate::formats::{FORMATS, FormatInput};
+    use proptest::prelude::*;
+
+    fn looks(text: &str, part: &str) -> Option<String> {
+        let error = unknown_format(text);
+        assert!(error.evidence_text().contains(part), "{text}: {error}");
+        Some(error.data().get("converted")?.as_str()?.to_owned())
+    }
+
+    #[test]
+    fn json_becomes_the_call_of_the_right_tool() {
+        for (text, tool) in [
+            (r#"[{"old_string":"a","new_string":"b"}]"#, "multi_edit"),
+            (r#"{"path":"/a.rs","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}"#, "multi_edit"),
+            ("```json\n{\"file_path\":\"/a.rs\",\"old_str\":\"a\",\"new_str\":\"b\"}\n```", "replace"),
+            (
+                r#"{"name":"edit","input":{"file_path":"/a","old_string":"a","new_string":"b","replace_all":true}}"#,
+                "replace",
+            ),
+            (r#"{"path":"/a.rs","content":"text"}"#, "write"),
+        ] {
+            let call = looks(text, "as JSON").unwrap();
+            let format = FORMATS.iter().find(|format| format.spec().name == tool).unwrap();
+            format.parse(FormatInput::Text(call)).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+        assert_eq!(unknown_format(r#"[{"old_string":"a","new_string":"b","count":3}]"#).evidence_text(), "");
+        assert_eq!(unknown_format(r#"{"old_string":"a","old_text":"b","new_string":"b"}"#).evidence_text(), "");
+    }
+
+    #[test]
+    fn likenesses() {
+        let diff = looks("Here:\n```diff\n@@ -1 +1 @@\n-a\n+b\n```\n", "names no file").unwrap();
+        assert_eq!(diff, "--- a/FILE\n+++ b/FILE\n@@ -1 +1 @@\n-a\n+b\n");
+        let diff = looks("src/a.rs\n```diff\n@@\n-a\n+b\n```\n", "names no file").unwrap();
+        assert_eq!(diff, "--- a/src/a.rs\n+++ b/src/a.rs\n@@\n-a\n+b\n");
+        let block = looks("a.rs\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", "other words").unwrap();
+        assert_eq!(block, "a.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n");
+        for (text, part) in [
+            ("a.rs\n  <<<<<<< SEARCH\n  a\n  =======\n  b\n  >>>>>>> REPLACE\n", "indented"),
+            ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", "merge conflict"),
+            ("[a.rs#1A2B]\n", "hashline"),
+            ("replace 3..4:\n+x\n", "hashline"),
+            ("```rust\nfn main() {}\n```\n", "no file name"),
+        ] {
+            assert_eq!(looks(text, part), None);
+        }
+        let prose = unknown_format("Only prose.");
+        assert!(prose.evidence_text().is_empty() && prose.next_step().contains("search_replace"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gets_an_answer(text in "(<<<<<<< |ORIGINAL|SEARCH|=======|>>>>>>> NEW|@@|\\+a|-b|---|```|¶a#1|replace 3|\\{|\\[|\"edits\":|é|\n){0,30}") {
+            prop_assert!(!unknown_format(&text).next_step().is_empty());
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Parts of a text that look like an edit but are in no format, or not in that of the rest.
+
+use super::repair_hint::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
+use super::{Format, call_literal, hashline, search_replace};
+use crate::code::Code;
+use crate::error::Error;
+use serde_json::Value;
+use std::ops::Range;
+
+/// Field names for the old text that only editing tools use.
+const UNAMBIGUOUS_FIELDS: [&str; 5] = ["old_string", "oldString", "old_str", "old_text", "oldText"];
+
+/// Returns the error for a text with such a part outside of the lines that its format detected.
+pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -> Option<Error> {
+    let name = format.spec().name;
+    // Hashline has unmarked rows, and ignores everything after its end.
+    if claimed.is_empty() || name.starts_with("hashline") {
+        return None;
+    }
+    let lines = outside(text, claimed);
+    let mut at = lines.iter().position(|line| begins(line)).or_else(|| json(&lines)).or_else(|| pair(&lines));
+    // The patch parsers handle all hunks themselves.
+    if !["unified_diff", "apply_patch"].contains(&name) {
+        at = at.or_else(|| hunk(&lines));
+    }
+    let at = at?;
+    let line = crate::line_format::clip(lines[at].trim());
+    let what = format!("Line {} of the request looks like an edit, but it could not be read as {name}.", at + 1);
+    let next = format!(
+        "Write that part as {name}, too, or send it in a call of its own; if it is only an example, leave it out. \
+         Nothing was changed."
+    );
+    Some(
+        Error::new(Code::EditUnparsable, what)
+            .evidence(format!("Line {}: {line}", at + 1))
+            .next(next)
+            .fact("line", at + 1),
+    )
+}
+
+/// Returns the lines of a text, with detected ones empty.
+fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> Vec<&'a str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    for range in claimed {
+        let end = range.end.min(lines.len());
+        lines[range.start.min(end)..end].fill("");
+    }
+    lines
+}
+
+/// True for a line that begins an edit in some format, or nearly does.
+fn begins(line: &str) -> bool {
+    let text = line.trim_start();
+    match text.as_bytes().first() {
+        Some(b'*') => {
+            let marks = ["*** Update File:", "*** Add File:", "*** Delete File:", "*** Begin Patch"];
+            marks.iter().any(|mark| text.starts_with(mark))
+        }
+        Some(b'<') => search_replace::nearly_opens(line) || is_tag(&text[1..]),
+        Some(b'-') => search_replace::nearly_opens(line),
+        _ => call_literal::surely_begins(line),
+    }
+}
+
+/// True for a tag that contains the old text of an edit.
+fn is_tag(rest: &str) -> bool {
+    let name = rest.strip_prefix("parameter name=\"").unwrap_or(rest);
+    UNAMBIGUOUS_FIELDS.iter().any(|field| name.strip_prefix(field).is_some_and(|rest| rest.starts_with(['>', '"'])))
+}
+
+/// The line on which the old text of an edit begins between words or tags that no format has.
+fn pair(lines: &[&str]) -> Option<usize> {
+    const WORDS: [(&str, &str); 3] = [("SEARCH:", "REPLACE:"), ("FIND:", "REPLACE:"), ("OLD:", "NEW:")];
+    const TAGS: [(&str, &str); 3] = [("search", "replace"), ("find", "replace"), ("old", "new")];
+    let is = |line: &&str, word: &str| line.trim() == word;
+    let words = WORDS.iter().filter_map(|(old, new)| {
+        let at = lines.iter().position(|line| is(line, old))?;
+        lines[at..].iter().any(|line| is(line, new)).then_some(at)
+    });
+    let tags = TAGS.iter().filter_map(|(old, new)| {
+        let at = lines.iter().position(|line| line.contains(&format!("<{old}>")))?;
+        let mut parts = [format!("</{old}>"), format!("<{new}>"), format!("</{new}>")].into_iter();
+        parts.all(|part| lines[at..].iter().any(|line| line.contains(&part))).then_some(at)
+    });
+    words.chain(tags).min()
+}
+
+/// Returns the line on which JSON for an edit begins.
+fn json(lines: &[&str]) -> Option<usize> {
+    let text = lines.join("\n");
+    let keys = || OLD_FIELDS.iter().chain(&["content", "contents", "file_text"]);
+    if !keys().any(|key| text.contains(&format!("{key}\\\"")) || text.contains(&format!("{key}\""))) {
+        return None;
+    }
+    let (mut skip, mut from) = (0, 0);
+    for (at, line) in lines.iter().enumerate() {
+        let rest = text.get(from..).unwrap_or_default();
+        from += line.len() + 1;
+        if at < skip || !line.trim_start().starts_with(['{', '[']) {
+            continue;
+        }
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) if is_edit(&value) => return Some(at),
+            Some(Ok(_)) => skip = at + rest[..values.byte_offset()].lines().count(),
+            // Truncated or malformed JSON.
+            Some(Err(error)) => {
+                let read = &lines[at..lines.len().min(at + error.line())];
+                let says = |line: &&str| UNAMBIGUOUS_FIELDS.iter().any(|key| line.contains(&format!("\"{key}\"")));
+                if read.iter().any(says) {
+                    return Some(at);
+                }
+            }
+            None => {}
+        }
+    }
+    None
+}
+
+/// True for JSON with the two texts of an edit, or with the path and the text of a file.
+fn is_edit(value: &Value) -> bool {
+    const ARGUMENT_FIELDS: [&str; 7] =
+        ["arguments", "input", "parameters", "edits", "replacements", "changes", "function"];
+    match value {
+        Value::Array(items) => items.iter().any(is_edit),
+        Value::Object(fields) => {
+            let has = |keys: &[&str]| keys.iter().any(|key| fields.get(*key).is_some_and(Value::is_string));
+            let texts = has(&NEW_FIELDS) && (has(&UNAMBIGUOUS_FIELDS) || has(&OLD_FIELDS) && has(&PATH_FIELDS));
+            let whole = has(&["file_path", "filePath", "target_file"]) && has(&["content", "contents", "file_text"]);
+            let nested = ARGUMENT_FIELDS.iter().filter_map(|key| fields.get(*key)).any(|value| match value {
+                Value::String(text) => serde_json::from_str(text).is_ok_and(|value| is_edit(&value)),
+                value => is_edit(value),
+            });
+            texts || whole || nested
+        }
+        _ => false,
+    }
+}
+
+/// Returns the line of the first hunk of a diff, or of an operation on line numbers with a row below it.
+fn hunk(lines: &[&str]) -> Option<usize> {
+    lines.windows(2).position(|pair| {
+        let diff = pair[0].starts_with("@@") && pair[1].starts_with(['+', '-', ' ']);
+        diff || pair[1].starts_with('+') && hashline::begins(pair[0])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::detect::parse_any;
+    use crate::formats::stream::ParseOptions;
+
+    const BLOCK: &str = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+    const DIFF: &str = "--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-old\n+new\n\n";
+    const FILE: &str = "a.rs\n```\nnew\n```\n";
+
+    fn read(text: &str) -> Result<usize, String> {
+        let understood = parse_any(text, None, &ParseOptions::default());
+        understood.map(|it| it.request.files.len()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_part_that_is_not_understood_refuses_the_text() {
+        for part in [
+            "b.rs\n<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
+            "b.rs\n<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
+            "b.rs\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> main\n",
+            "b.rs\n<<<< SEARCH\nx\n====\ny\n>>>> REPLACE\n",
+            "b.rs\nSEARCH:\nx\nREPLACE:\ny\n",
+            "<edit file=\"b.rs\"><search>x</search><replace>y</replace></edit>\n",
+            "  b.rs\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",
+            "{\"file_path\": \"b.rs\", \"old_string\": \"x\", \"new_string\": \"y\"}\n",
+            "```json\n[{\"path\": \"b.rs\",\n  \"search\": \"x\", \"replace\": \"y\"}]\n```\n",
+            "{\"name\": \"edit\", \"arguments\": {\"oldText\": \"x\", \"newText\": \"y\"}}\n",
+            "{\"file_path\": \"b.rs\", \"old_string\": \"x\", \"new_st",
+            "<invoke name=\"edit\">\n<parameter name=\"old_string\">x</parameter>\n",
+            "b.rs\n@@\n-x\n+y\n",
+            "replace 3..4:\n+x\n",
+        ] {
+            for good in [BLOCK, FILE] {
+                for text in [format!("{good}\n{part}"), format!("{part}\n{good}")] {
+                    assert!(read(&text).is_err(), "{text}");
+                }
+            }
+            // Below a hunk, a `@@` line begins another one.
+            if !part.contains("@@") {
+                assert!(read(&format!("{DIFF}{part}")).is_err(), "{part}");
+            }
+        }
+    }
+
+    #[test]
+    fn prose_and_examples_pass() {
+        for prose in [
+            "I replaced `old` with `new`.\n\n- one\n- two\n",
+            "Run it:\n\n```sh\ncargo test\n```\n",
+            "The reply is:\n\n```json\n{\"path\": \"b.rs\", \"status\": \"ok\", \"items\": [1, 2]}\n```\n",
+            "{\"old\": \"x\", \"new\": \"y\"} is what the event says.\n",
+            "The marker `<<<<<<< SEARCH` opens a block.\n",
+            "Use `{` and [brackets](x).\n\n[\n",
+            "```html\n<div>\n<pre>\nx\n</pre>\n```\n",
+            "a << b >> c\n<<EOF\n=======\n>>> print(1)\n",
+        ] {
+            for good in [BLOCK, FILE, DIFF] {
+                for text in [format!("{good}\n{prose}"), format!("{prose}\n{good}")] {
+                    assert_eq!(read(&text), Ok(1), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_brackets_take_linear_time() {
+        let text = format!("{BLOCK}{}", "[1,\n{\"old\":\n".repeat(3_000));
+        assert_eq!(read(&text), Ok(1));
+    }
+}

@@ -1,0 +1,92 @@
+//! Repaired mistakes, noted once per kind.
+
+use crate::code::Code;
+use crate::error::Error;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// A kind of mistake that is repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum UnifiedDiffMistake {
+    /// The patch was indented as a whole.
+    Indent,
+    /// The hunk had no header.
+    NoHeader,
+    /// The hunk header had no numbers.
+    NoNumbers,
+    /// Its numbers are too large.
+    Overflow,
+    /// Its counts do not agree with its lines.
+    Counts,
+    /// Blank lines without their mark.
+    Blank,
+    /// Other lines without their mark.
+    Bare,
+    /// Marked lines that were taken for prose.
+    Prose,
+    /// The hunk changes nothing.
+    NoChange,
+    /// `Only in …`.
+    OnlyIn,
+    /// A hunk with an empty old side for a file that exists on both sides.
+    Fills,
+}
+
+impl UnifiedDiffMistake {
+    fn text(self) -> &'static str {
+        match self {
+            UnifiedDiffMistake::Indent => "The patch was indented; the indentation was taken off",
+            UnifiedDiffMistake::NoHeader => "Hunks without an @@ line were read",
+            UnifiedDiffMistake::NoNumbers => "Hunk headers without line numbers were read",
+            UnifiedDiffMistake::Overflow => "Line numbers too large for any file were ignored",
+            UnifiedDiffMistake::Counts => "Line counts of hunks were wrong; the hunks were read by their lines",
+            UnifiedDiffMistake::Blank => "Blank lines without a mark were read as blank context",
+            UnifiedDiffMistake::Bare => "Lines without a mark were read as context that lost its space",
+            UnifiedDiffMistake::Prose => "Lines behind a complete hunk were read as prose, not as part of it",
+            UnifiedDiffMistake::NoChange => "Hunks that change nothing were left out",
+            UnifiedDiffMistake::Fills => {
+                "The hunk says that the file has no lines yet; it is created, or filled if it is empty"
+            }
+            UnifiedDiffMistake::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
+        }
+    }
+}
+
+/// All mistakes of a text.
+#[derive(Debug, Default)]
+pub(super) struct UnifiedDiffMistakes(BTreeMap<UnifiedDiffMistake, Vec<usize>>);
+
+impl UnifiedDiffMistakes {
+    /// Records a mistake at a 1-based line of the request.
+    pub(super) fn add(&mut self, slip: UnifiedDiffMistake, line: usize) {
+        self.0.entry(slip).or_default().push(line);
+    }
+
+    /// One note per kind.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.0.iter().map(|(slip, lines)| format!("{} ({}).", slip.text(), list(lines))).collect()
+    }
+}
+
+fn list(lines: &[usize]) -> String {
+    const NAMED_LINES_MAX: usize = 5;
+    let mut out = if lines.len() == 1 { "line " } else { "lines " }.to_owned();
+    for (index, line) in lines.iter().take(NAMED_LINES_MAX).enumerate() {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{}{line}", if index == 0 { "" } else { ", " });
+    }
+    if lines.len() > NAMED_LINES_MAX {
+        let _ = write!(out, " and {} more", lines.len() - NAMED_LINES_MAX);
+    }
+    out
+}
+
+/// Creates the error for a line of the request.
+pub(super) fn broken(line: usize, what: &str) -> Error {
+    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}"))
+        .next(SHAPE_ADVICE)
+        .fact("line", line)
+}
+
+const SHAPE_ADVICE: &str = "Write for each file --- a/PATH, +++ b/PATH, then hunks: a line @@ -LINE,COUNT +LINE,COUNT @@, and below it the \
+lines with one mark each: a space (stays), - (goes) or + (comes). /dev/null in place of a path creates or deletes the file.";

@@ -1,0 +1,324 @@
+//! The parser: a state machine fed line by line, with a lookahead of at most two lines. Text outside of headers and
+//! hunks is prose.
+
+use super::binary_patch::BinaryPatch;
+use super::body::HunkBody;
+use super::bounds::{self, Lookahead};
+use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
+use super::patch::FilePatch;
+use super::range::HunkHeader;
+use crate::binary::BINARY_RESULT_BYTES_MAX;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::formats::multi_edit::EDITS_PER_CALL_MAX;
+use crate::formats::stream::{LineParser, ParseOptions, StreamEvent};
+use crate::op::Request;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// State of the parser.
+#[derive(Debug)]
+pub(super) enum UnifiedDiffState {
+    Outside,
+    Hunk(Box<HunkBody>),
+    Binary(BinaryPatch),
+}
+
+/// The parser.
+pub(super) struct UnifiedDiffParser {
+    pub(super) options: ParseOptions,
+    pub(super) state: UnifiedDiffState,
+    /// Lines that wait for the following ones.
+    held: VecDeque<String>,
+    /// 1-based number of the current line.
+    pub(super) at: usize,
+    /// The patch's indentation.
+    pub(super) indent: String,
+    /// The open fence: character and length.
+    pub(super) fence: Option<(char, usize)>,
+    /// The preceding line was `+++`: a hunk may begin without its header.
+    pub(super) fresh: bool,
+    /// The line that ended a hunk without being part of one.
+    pub(super) ended_at: usize,
+    pub(super) file: Option<FilePatch>,
+    done: Vec<FilePatch>,
+    hunks: usize,
+    /// Remaining bytes that binary patches may unpack.
+    budget: usize,
+    pub(super) mistakes: UnifiedDiffMistakes,
+    failed: Option<Error>,
+    detected: Option<Vec<Range<usize>>>,
+    /// Events for the lines of hunks are suppressed.
+    quiet: bool,
+    /// Within `apply_patch` headers, whose lines are ignored whatever they look like.
+    pub(super) foreign: bool,
+}
+
+impl UnifiedDiffParser {
+    pub(super) fn new(manner: &ParseOptions) -> UnifiedDiffParser {
+        UnifiedDiffParser {
+            options: manner.clone(),
+            state: UnifiedDiffState::Outside,
+            held: VecDeque::new(),
+            at: 0,
+            indent: String::new(),
+            fence: None,
+            fresh: false,
+            ended_at: 0,
+            file: None,
+            done: Vec::new(),
+            hunks: 0,
+            budget: BINARY_RESULT_BYTES_MAX,
+            mistakes: UnifiedDiffMistakes::default(),
+            failed: None,
+            detected: None,
+            quiet: false,
+            foreign: false,
+        }
+    }
+
+    /// Returns the ranges of lines that are certainly unified diff, even if they have errors.
+    pub(super) fn detect_ranges(text: &str) -> Vec<Range<usize>> {
+        let mut reader = UnifiedDiffParser {
+            detected: Some(Vec::new()),
+            quiet: true,
+            ..UnifiedDiffParser::new(&ParseOptions::default())
+        };
+        let mut events = Vec::new();
+        for line in text.strip_prefix('\u{FEFF}').unwrap_or(text).lines() {
+            reader.line(line, &mut events);
+            events.clear();
+        }
+        reader.rest(&mut events);
+        reader.leave(false, &mut events);
+        reader.close(&mut events);
+        reader.detected.unwrap_or_default()
+    }
+
+    pub(super) fn note_detected(&mut self, lines: Range<usize>) {
+        let Some(claimed) = &mut self.detected else { return };
+        match claimed.last_mut() {
+            Some(last) if lines.start <= last.end => last.end = last.end.max(lines.end),
+            _ => claimed.push(lines),
+        }
+    }
+
+    pub(super) fn fail(&mut self, error: Error) {
+        self.state = UnifiedDiffState::Outside;
+        if self.detected.is_none() {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Parses the lines that were held back.
+    fn rest(&mut self, out: &mut Vec<StreamEvent>) {
+        while !self.held.is_empty() {
+            self.next_held(out);
+        }
+    }
+
+    fn next_held(&mut self, out: &mut Vec<StreamEvent>) {
+        let Some(line) = self.held.pop_front() else { return };
+        let known: [Option<String>; 2] = [0, 1].map(|index| self.held.get(index).cloned());
+        self.step(&line, [known[0].as_deref(), known[1].as_deref()], out);
+    }
+
+    fn step(&mut self, line: &str, ahead: Lookahead<'_>, out: &mut Vec<StreamEvent>) {
+        self.at += 1;
+        if self.failed.is_some() {
+            return;
+        }
+        match &mut self.state {
+            UnifiedDiffState::Outside => self.outside(line, ahead, out),
+            UnifiedDiffState::Binary(packed) => {
+                let text = line.strip_prefix(&*self.indent).unwrap_or(line);
+                match packed.take(self.at, text, &mut self.budget) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.leave(false, out);
+                        self.outside(line, ahead, out);
+                    }
+                    Err(error) => self.fail(error),
+                }
+            }
+            UnifiedDiffState::Hunk(body) => {
+                let indent = &*self.indent;
+                let ahead_here = ahead.map(|line| line.map(|line| line.strip_prefix(indent).unwrap_or(line)));
+                let text = match line.strip_prefix(indent) {
+                    None if line.trim().is_empty() => Some(""),
+                    text => text,
+                };
+                let text = text.filter(|text| !bounds::ends(body, text, ahead_here, self.fence));
+                let taken = match text {
+                    None => {
+                        self.leave(false, out);
+                        self.ended_at = self.at;
+                        return self.outside(line, ahead, out);
+                    }
+                    Some(text) if is_marker(text) => {
+                        body.mark_open(self.at, &mut self.mistakes, out);
+                        Ok(())
+                    }
+                    Some(text) => body.take(self.at, text, &mut self.mistakes, out),
+                };
+                if let Err(error) = taken {
+                    self.fail(error);
+                }
+            }
+        }
+    }
+
+    /// Ends the open hunk or binary patch. `cut` as in [`Machine::finish`].
+    fn leave(&mut self, cut: bool, out: &mut Vec<StreamEvent>) {
+        match std::mem::replace(&mut self.state, UnifiedDiffState::Outside) {
+            UnifiedDiffState::Outside => {}
+            UnifiedDiffState::Hunk(body) => {
+                let begins = body.begins();
+                let ended = body.end(cut, &mut self.mistakes, out);
+                match ended {
+                    Ok((hunk, last)) => {
+                        self.note_detected(begins - 1..last);
+                        if let Some(file) = &mut self.file {
+                            file.hunks.push(hunk);
+                        }
+                    }
+                    Err(error) => self.fail(error),
+                }
+            }
+            UnifiedDiffState::Binary(packed) => {
+                let ended = packed.end(self.at);
+                match (ended, &mut self.file) {
+                    (Ok(parts), Some(file)) => file.binary = Some(parts),
+                    (Ok(_), None) => {}
+                    (Err(error), _) => self.fail(error),
+                }
+            }
+        }
+    }
+
+    /// Completes the file.
+    pub(super) fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        let Some(mut file) = self.file.take().filter(|file| !file.is_void()) else { return };
+        if file.git && file.hunks.is_empty() {
+            self.note_detected(file.lines.0 - 1..file.lines.1);
+        }
+        if self.done.len() == EDITS_PER_CALL_MAX {
+            return self.fail(too_many("files"));
+        }
+        self.emit(&mut file, out);
+        out.push(StreamEvent::FileDone);
+        self.done.push(file);
+    }
+
+    /// Emits the event for the beginning of the file, once.
+    fn emit(&mut self, file: &mut FilePatch, out: &mut Vec<StreamEvent>) {
+        if std::mem::replace(&mut file.told, true) || self.detected.is_some() {
+            return;
+        }
+        match file.heading(&self.options) {
+            Ok((path, action)) => out.push(StreamEvent::File { path, action }),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Begins a file on this line.
+    pub(super) fn begin(&mut self, out: &mut Vec<StreamEvent>) -> &mut FilePatch {
+        self.close(out);
+        self.file.insert(FilePatch::at(self.at))
+    }
+
+    /// Takes the indentation of a line as that of the patch.
+    pub(super) fn indented(&mut self, indent: &str) {
+        if self.indent != indent {
+            indent.clone_into(&mut self.indent);
+            if !indent.is_empty() {
+                self.mistakes.add(UnifiedDiffMistake::Indent, self.at);
+            }
+        }
+    }
+
+    /// Begins a hunk: on the next line, or, without a header, on this one.
+    pub(super) fn begin_hunk(&mut self, header: HunkHeader, out: &mut Vec<StreamEvent>) {
+        let numbered = header.first.0.is_some();
+        let mut file = match (self.file.take().filter(|file| !file.is_void()), &self.options.file) {
+            (Some(file), _) => file,
+            (None, Some(path)) => FilePatch { known: Some(path.clone()), ..FilePatch::at(self.at) },
+            (None, None) if self.detected.is_some() && numbered => FilePatch::at(self.at),
+            (None, None) if self.detected.is_some() => return,
+            (None, None) => {
+                let what = "a hunk begins, but nothing says which file it is about.";
+                return self.fail(broken(self.at, what).next("Put --- a/PATH and +++ b/PATH above the first hunk."));
+            }
+        };
+        self.hunks += 1;
+        if self.hunks > EDITS_PER_CALL_MAX {
+            return self.fail(too_many("hunks"));
+        }
+        if file.hunks.is_empty() {
+            self.note_detected(file.lines.0 - 1..self.at);
+        }
+        if header.overflow {
+            self.mistakes.add(UnifiedDiffMistake::Overflow, self.at);
+        }
+        self.emit(&mut file, out);
+        self.file = Some(file);
+        if self.failed.is_none() {
+            out.push(StreamEvent::Hunk { line: self.at });
+            self.state = UnifiedDiffState::Hunk(Box::new(HunkBody::new(header, self.at, self.quiet)));
+        }
+    }
+}
+
+/// `\ No newline at end of file`
+fn is_marker(text: &str) -> bool {
+    text.starts_with("\\ ") || text.starts_with("\\No newline")
+}
+
+fn too_many(what: &str) -> Error {
+    Error::new(
+        Code::CallTooLarge,
+        format!("The patch has more than the {EDITS_PER_CALL_MAX} {what} that one call may have."),
+    )
+    .next("Send it in several calls.")
+}
+
+impl LineParser for UnifiedDiffParser {
+    fn skip_events(&mut self) {
+        self.quiet = true;
+    }
+
+    fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
+        if self.failed.is_some() {
+            return;
+        }
+        if self.held.is_empty() && bounds::lookahead_needed(line) == 0 {
+            return self.step(line, [None, None], out);
+        }
+        self.held.push_back(line.to_owned());
+        while self.held.front().is_some_and(|first| self.held.len() > bounds::lookahead_needed(first)) {
+            self.next_held(out);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
+        self.rest(out);
+        let truncated = matches!(&self.state, UnifiedDiffState::Hunk(body) if body.is_truncated());
+        self.leave(cut || truncated, out);
+        self.close(out);
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut request = Request::default();
+        if self.options.reverse {
+            self.done.reverse();
+        }
+        for file in self.done {
+            request.files.extend(file.requests(&self.options, &mut self.mistakes)?);
+        }
+        if request.files.is_empty() {
+            return Err(broken(1, "there is no unified diff in it."));
+        }
+        request.notes = self.mistakes.notes();
+        Ok(request)
+    }
+}

@@ -1,0 +1,91 @@
+//! The histories of all roots, opened on first use.
+
+use emendate_fs::{RootInfo, SafePath};
+use emendate_history::{Database, History, HistoryLimits, MemoryHistory, root_key};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The location of session state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateLocation {
+    /// In memory, for this process only.
+    Memory,
+    /// Only which versions were seen, in memory: for a process that makes one call.
+    Nowhere,
+    /// A database below this directory, shared by all processes; keyed by root.
+    Directory(PathBuf),
+}
+
+/// The histories of all roots.
+pub(crate) struct HistoryStores {
+    state: StateLocation,
+    limits: HistoryLimits,
+    stores: Vec<OnceLock<Box<dyn History>>>,
+    /// For each root, the reason why its database cannot be used.
+    open_errors: Vec<OnceLock<String>>,
+    /// The process ends after one call.
+    pub(crate) one_call: bool,
+    notices: Mutex<Vec<String>>,
+}
+
+impl HistoryStores {
+    pub(crate) fn new(state: StateLocation, roots: usize, limits: HistoryLimits) -> HistoryStores {
+        let stores = (0..roots).map(|_| OnceLock::new()).collect();
+        let open_errors = (0..roots).map(|_| OnceLock::new()).collect();
+        HistoryStores { state, limits, stores, open_errors, one_call: false, notices: Mutex::new(Vec::new()) }
+    }
+
+    /// Returns the history of a root. A database that cannot be opened is replaced by one in memory, with a notice.
+    pub(crate) fn of(&self, roots: &[RootInfo], root: usize) -> &dyn History {
+        static NOWHERE: OnceLock<MemoryHistory> = OnceLock::new();
+        let (Some(shelf), Some(failed), Some(root)) =
+            (self.stores.get(root), self.open_errors.get(root), roots.get(root))
+        else {
+            return NOWHERE.get_or_init(|| MemoryHistory::new(HistoryLimits::default()));
+        };
+        &**shelf.get_or_init(|| match &self.state {
+            StateLocation::Memory => Box::new(MemoryHistory::new(self.limits)),
+            StateLocation::Nowhere => Box::new(MemoryHistory::new(HistoryLimits { blob: 0, ..self.limits })),
+            StateLocation::Directory(directory) => {
+                match Database::open(&directory.join(root_key(&root.canonical)), self.limits) {
+                    Ok(database) => Box::new(database),
+                    Err(error) => {
+                        let _ = failed.set(error.message().to_owned());
+                        self.notice(format!(
+                            "What was read cannot be remembered across processes: {} It is kept in memory for now.",
+                            error.message()
+                        ));
+                        Box::new(MemoryHistory::new(self.limits))
+                    }
+                }
+            }
+        })
+    }
+
+    /// Returns why the history of a root is lost when this process ends, if that is after this call.
+    pub(crate) fn why_lost_with_process(&self, root: usize) -> Option<&str> {
+        self.open_errors.get(root).filter(|_| self.one_call)?.get().map(String::as_str)
+    }
+
+    /// True when changes can be undone at all.
+    pub(crate) fn keeps_history(&self) -> bool {
+        self.state != StateLocation::Nowhere
+    }
+
+    fn notice(&self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// Takes the messages to show once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        all.extend(self.stores.iter().filter_map(OnceLock::get).flat_map(|shelf| shelf.notices()));
+        all
+    }
+}
+
+/// The key of a file within its root's history: its canonical absolute path.
+pub(crate) fn key(place: &SafePath) -> &[u8] {
+    place.absolute().as_os_str().as_bytes()
+}

@@ -1,0 +1,434 @@
+//! Hops 3 to 6 for a whole request: its steps in sequence, each on the result of the ones before it; nothing is
+//! written.
+
+mod relocate;
+
+use crate::base::Base;
+use crate::call_context::CallContext;
+use crate::call_handle::CallPhase;
+use crate::edit::whole;
+use crate::engine::{Engine, LoadedFile};
+use crate::history_stores::key;
+use crate::limits::check_together;
+use crate::notebook;
+use crate::options::CallOptions;
+use crate::plan::{CurrentState, FilePlan, TargetState, add_edits, replace_all_bytes, without_ops};
+use crate::refusals::{check_removed_text, file_exists, file_gone, other_link};
+use crate::reject;
+use crate::stale;
+use crate::target::ActionTarget;
+use crate::three_way::{Preimage, preimage};
+use emendate_core::anchor_map;
+use emendate_core::line_edits::{self, Registers};
+use emendate_core::notebook as core_notebook;
+use emendate_core::{BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The files of a request after its steps so far.
+struct RequestTree<'a> {
+    engine: &'a Engine,
+    caller: &'a CallContext,
+    options: &'a CallOptions,
+    targets: &'a [ActionTarget],
+    plans: Vec<FilePlan>,
+    at: HashMap<PathBuf, usize>,
+    /// Paths of failed steps: consequential errors are not reported.
+    broken: HashSet<PathBuf>,
+    /// Files already taken from their path, by the index of the step that places them.
+    moved_away: HashMap<usize, FilePlan>,
+    /// A step failed that others depend on.
+    failed: bool,
+    /// Edits that were left out, as text.
+    rejected: String,
+    /// The versions that texts refer to, by path.
+    bases: HashMap<PathBuf, Handle>,
+    /// git's object ids of the versions that patches were made for, by path.
+    preimages: HashMap<PathBuf, String>,
+    /// Files for hunks that were left out, and the hunks as text.
+    leftovers: Vec<(SafePath, String)>,
+    /// The registers so far.
+    registers: Registers,
+}
+
+impl Engine {
+    /// Hops 3 to 6: plans every step; all failures are reported together.
+    pub(crate) fn plan(
+        &self,
+        caller: &CallContext,
+        targets: &[ActionTarget],
+        registers: Registers,
+        options: &CallOptions,
+    ) -> Result<(Vec<FilePlan>, Registers)> {
+        let mut tree = RequestTree {
+            engine: self,
+            caller,
+            options,
+            targets,
+            plans: Vec::with_capacity(targets.len()),
+            at: HashMap::new(),
+            broken: HashSet::new(),
+            moved_away: HashMap::new(),
+            failed: false,
+            rejected: String::new(),
+            bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
+            preimages: preimages(targets, options),
+            leftovers: Vec::new(),
+            registers,
+        };
+        let mut errors = Vec::new();
+        caller.begin(CallPhase::Reading, targets.len());
+        for (step, target) in targets.iter().enumerate() {
+            if target.paths().any(|path| tree.broken.contains(path)) {
+                continue;
+            }
+            let done = tree.step(step, target);
+            caller.advance()?;
+            tree.check_together()?;
+            let Err(error) = done else { continue };
+            if targets.len() == 1 && !options.patch.reject {
+                return Err(error);
+            }
+            tree.broken.extend(target.paths().map(Path::to_owned));
+            tree.reject(target, None);
+            errors.push(error.prefixed(&format!("{}: ", target.place.shown())));
+        }
+        tree.write_leftovers()?;
+        let mut plans = relocate::final_plans(tree.plans);
+        plans.retain(|plan| !(plan.creates() && plan.target == TargetState::Nothing));
+        for plan in &mut plans {
+            // The requested line format, else that of the text.
+            plan.header = options.header.or(plan.header).filter(|_| options.worded.is_none());
+            plan.anchor_format = options.worded.or(plan.anchor_format).filter(|_| options.header.is_none());
+            plan.name = plan.header.map(|_| self.name_in_header(caller, &plan.place)).unwrap_or_default();
+            plan.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.ops));
+        }
+        if options.partial && !plans.is_empty() && !tree.failed {
+            // One that is reported.
+            let first = plans.iter().position(|plan| !plan.is_move_source).unwrap_or_default();
+            if let Some(plan) = plans.get_mut(first) {
+                plan.failed.extend(Error::combine(errors, targets.len()));
+                plan.rejected = tree.rejected;
+            }
+            return Ok((plans, tree.registers));
+        }
+        Error::combine(errors, targets.len()).map_or(Ok((plans, tree.registers)), Err)
+    }
+}
+
+impl RequestTree<'_> {
+    fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
+        let ActionTarget { place, to, ask, mode, .. } = target;
+        for place in [Some(place), to.as_ref()].into_iter().flatten() {
+            self.not_below_a_file(place)?;
+        }
+        match (ask, to) {
+            (FileAction::Edit { ops, order }, _) => {
+                let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
+                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+                let left_out: Vec<usize> = self.plans[plan].failed.iter().filter_map(op_index).collect();
+                self.reject(target, Some(&left_out));
+            }
+            (FileAction::Write(content), _) => {
+                let plan = self.engine.plan_write(self.caller, place.clone(), content, self.options)?;
+                self.add(plan);
+            }
+            (FileAction::Create(file), _) => {
+                let plan = self.create(place, file)?;
+                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+            }
+            (FileAction::Delete { text }, _) => self.delete(place, text.as_deref())?,
+            (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, (place, to), ops, *mode)?,
+            (FileAction::Copy { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, true, *mode)?,
+            (FileAction::Binary(change), _) => self.binary(place, change)?,
+            _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
+        }
+        Ok(())
+    }
+
+    /// The limit on the files of a call together. A single file has limits of its own.
+    ///
+    /// Errors: `call.too_large`.
+    fn check_together(&self) -> Result<()> {
+        let size = |plan: &FilePlan| plan.before.raw().len().max(plan.changes.len_after(&plan.before));
+        let written = || self.plans.iter().filter(|plan| plan.writes());
+        if self.targets.len() == 1 { Ok(()) } else { check_together(written().count(), written().map(size).sum()) }
+    }
+
+    /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.
+    fn not_below_a_file(&self, place: &SafePath) -> Result<()> {
+        let made = |path: &Path| self.at.get(path).map(|&at| &self.plans[at]);
+        let above = place.absolute().ancestors().skip(1);
+        let Some(plan) = above.filter_map(made).find(|plan| plan.target != TargetState::Nothing) else { return Ok(()) };
+        let what = if plan.target == TargetState::File { "file" } else { "symbolic link" };
+        Err(Error::new(
+            Code::PathNotRegular,
+            format!("The path lies below a {what} that this call has at {}.", plan.place.shown()),
+        )
+        .evidence(place.shown())
+        .next("Choose another path for one of the two."))
+    }
+
+    fn taught(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
+        self.engine.with_advice(self.caller, place, ops, error)
+    }
+
+    /// Records edits that are left out: those with these indices, or all.
+    fn reject(&mut self, target: &ActionTarget, only: Option<&[usize]>) {
+        if let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. }, true) =
+            (&target.ask, self.options.partial)
+        {
+            let ops = ops.iter().enumerate().filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
+            let path = target.place.relative().to_string_lossy();
+            let text = reject::text(&path, ops.map(|(_, op)| op));
+            if let Some(rejects) =
+                target.rejects.as_ref().filter(|_| !text.is_empty() && self.engine.path_exists(&target.place))
+            {
+                self.leftovers.push((rejects.clone(), text.clone()));
+            }
+            self.rejected.push_str(&text);
+        }
+    }
+
+    /// Plans the files that take what was left out; older ones are replaced.
+    fn write_leftovers(&mut self) -> Result<()> {
+        for (place, text) in std::mem::take(&mut self.leftovers) {
+            let mut plan = match self.opened(&place)? {
+                Some(now) if !now.snapshot.is_binary() => {
+                    let changes = whole(&now.snapshot, &text)?;
+                    FilePlan::edit(place, now, without_ops(changes), LineSet::all())
+                }
+                Some(_) => return Err(file_exists(&place, None)),
+                None => {
+                    let before = self.engine.empty_file_text(&place, self.options)?;
+                    let changes = replace_all_bytes(&before, before.codec().encode(&text)?);
+                    FilePlan::create(place, before, without_ops(changes))
+                }
+            };
+            plan.notes.push("Holds the hunks that could not be applied.".to_owned());
+            self.add(plan);
+        }
+        Ok(())
+    }
+
+    /// Plans a patch by the version that it was made for; nothing where the file is that version or none is known. Also
+    /// what is to be said of it.
+    fn three_way(
+        &self,
+        place: &SafePath,
+        ops: &[Op],
+        order: OpOrder,
+        options: &CallOptions,
+    ) -> Result<(Option<FilePlan>, Option<String>)> {
+        let Some(id) = self.preimages.get(place.absolute()) else { return Ok((None, None)) };
+        let Some(now) = self.engine.snapshot(place, options.declared, "")? else { return Ok((None, None)) };
+        Ok(match preimage(self.caller, place, &now, id)? {
+            Preimage::Current => (None, None),
+            Preimage::Other(seen) => {
+                let version = (place.clone(), now, &seen);
+                (Some(self.engine.plan_three_way(self.caller, version, (ops, order), options)?), None)
+            }
+            Preimage::Unknown(why) => {
+                let note = format!(
+                    "The version {id} that the patch was made for is not in a git repository here ({why}); its lines were looked for in the file as it is."
+                );
+                (None, Some(note))
+            }
+        })
+    }
+
+    /// Returns the options for a file, with the version that the text refers to.
+    fn options(&self, place: &SafePath) -> CallOptions {
+        let named = self.bases.get(place.absolute()).copied();
+        // Dependent steps, files that are written together and those that get a mode need their whole texts.
+        let moded = self.targets.iter().any(|target| target.mode.is_some());
+        let whole = self.options.whole || self.targets.len() > 1 || moded;
+        CallOptions { tag: named.or(self.options.tag), whole, ..*self.options }
+    }
+
+    fn plan_at(&self, place: &SafePath) -> Option<usize> {
+        self.at.get(place.absolute()).copied()
+    }
+
+    /// Adds a plan, or replaces the one for the same path.
+    fn add(&mut self, plan: FilePlan) -> usize {
+        let path = plan.place.absolute().to_owned();
+        if let Some(&at) = self.at.get(&path) {
+            self.plans[at] = plan;
+            return at;
+        }
+        self.at.insert(path, self.plans.len());
+        self.plans.push(plan);
+        self.plans.len() - 1
+    }
+
+    /// Edits a file as the earlier steps leave it.
+    fn edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<usize> {
+        let Some(at) = self.plan_at(place) else {
+            let plan = if ops.is_empty() {
+                self.load(place)?
+            } else {
+                let options = self.options(place);
+                if line_edits::are_line_edits(ops) {
+                    self.engine.plan_rows(self.caller, place.clone(), ops, &options, &mut self.registers)?
+                } else if anchor_map::are_anchor_edits(ops) {
+                    self.engine.plan_anchor_edits(self.caller, place.clone(), ops, &options)?
+                } else if core_notebook::are(ops) {
+                    self.engine.plan_cells(self.caller, place.clone(), ops, &options)?
+                } else {
+                    match self.three_way(place, ops, order, &options)? {
+                        (Some(plan), _) => plan,
+                        (None, note) => {
+                            let plan = self.engine.plan_edit(self.caller, place.clone(), ops, order, &options);
+                            let told =
+                                |error: Error| note.iter().fold(error, |error, note| error.evidence(note.clone()));
+                            let mut plan = plan.map_err(told)?;
+                            plan.notes.extend(note);
+                            plan
+                        }
+                    }
+                }
+            };
+            return Ok(self.add(plan));
+        };
+        if self.plans[at].target != TargetState::File {
+            return Err(file_gone(place));
+        }
+        add_edits(&mut self.plans[at], ops, order, self.options)?;
+        Ok(at)
+    }
+
+    /// Loads a file from disk.
+    fn load(&self, place: &SafePath) -> Result<FilePlan> {
+        let now = self.opened(place)?.ok_or_else(|| self.engine.file_not_found(place, self.caller))?;
+        let known = self.engine.sessions(place).latest(&self.caller.session, key(place))?;
+        let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(LineSet::none, |it| it.lines);
+        Ok(FilePlan::unchanged(place.clone(), now, lines))
+    }
+
+    /// Loads a file from disk; a binary one as bytes.
+    fn opened(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
+        self.engine.load_file(place, self.options.declared)
+    }
+
+    fn create(&mut self, place: &SafePath, file: &NewFile) -> Result<usize> {
+        let known = self.plan_at(place);
+        let removed = known.is_some_and(|at| self.plans[at].target == TargetState::Nothing);
+        if known.is_some() && !removed {
+            return Err(file_exists(place, None));
+        }
+        if removed && let Some(at) = known {
+            return self.replace(at, file);
+        }
+        if let NewFile::Text(text) = file {
+            let there = if self.options.overwrite { None } else { self.opened(place)? };
+            if let Some(now) = there {
+                return Err(file_exists(place, Some((&now.snapshot, text))));
+            }
+            let plan = self.engine.plan_write(self.caller, place.clone(), text, self.options)?;
+            return Ok(self.add(plan));
+        }
+        if self.opened(place)?.is_some() {
+            return Err(file_exists(place, None));
+        }
+        let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
+        let at = self.add(plan);
+        self.replace(at, file)
+    }
+
+    /// Replaces content that an earlier step removed.
+    fn replace(&mut self, at: usize, file: &NewFile) -> Result<usize> {
+        let plan = &mut self.plans[at];
+        plan.target = match file {
+            NewFile::Link(target) => TargetState::Link(OsString::from(target)),
+            NewFile::Text(_) | NewFile::Bytes(_) => TargetState::File,
+        };
+        match (file, &plan.current) {
+            (NewFile::Text(text), CurrentState::File(now)) if !now.snapshot.is_binary() => {
+                plan.before = now.snapshot.clone();
+                plan.changes = whole(&plan.before, text)?;
+            }
+            (NewFile::Text(text), _) => {
+                plan.before = self.engine.empty_file_text(&plan.place, self.options)?;
+                plan.changes = replace_all_bytes(&plan.before, plan.before.codec().encode(text)?);
+            }
+            (NewFile::Bytes(bytes), _) => {
+                plan.before = Snapshot::binary(Vec::new());
+                plan.changes = replace_all_bytes(&plan.before, bytes.clone());
+            }
+            (NewFile::Link(_), _) => {}
+        }
+        plan.is_move_source = false;
+        plan.source_file = None;
+        plan.lines_seen = LineSet::all();
+        Ok(at)
+    }
+
+    fn delete(&mut self, place: &SafePath, text: Option<&str>) -> Result<()> {
+        let plan = match self.plan_at(place) {
+            Some(at) if self.plans[at].target == TargetState::Nothing => return Err(file_gone(place)),
+            Some(at) => at,
+            None => {
+                let plan = match self.engine.store().read_link(place)? {
+                    Some(target) => {
+                        FilePlan::replace_entry(place.clone(), CurrentState::Link(target), TargetState::Nothing)
+                    }
+                    None => self.removable(place)?,
+                };
+                self.add(plan)
+            }
+        };
+        let after = self.plans[plan].after()?;
+        if let Some(text) = text {
+            match &self.plans[plan].current {
+                CurrentState::Link(target) if target.to_string_lossy() == text.trim_end_matches('\n') => {}
+                CurrentState::Link(target) => return Err(other_link(target, text)),
+                _ => check_removed_text(&after, text)?,
+            }
+        }
+        self.plans[plan].target = TargetState::Nothing;
+        Ok(())
+    }
+
+    /// Loads a file that may be deleted: in the version that the caller saw, if it saw it.
+    fn removable(&self, place: &SafePath) -> Result<FilePlan> {
+        let now = self.opened(place)?.ok_or_else(|| self.engine.file_not_found(place, self.caller))?;
+        match self.engine.base(self.caller, &self.options(place), place, &now)? {
+            Base::Fresh { .. } => Ok(FilePlan::unchanged(place.clone(), now, LineSet::all())),
+            Base::Stale { .. } | Base::Lost => Err(stale::version_unavailable(self.engine, self.caller, place, &now)),
+        }
+    }
+
+    fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<()> {
+        let plan = match self.plan_at(place) {
+            Some(at) if self.plans[at].target == TargetState::File => at,
+            Some(_) => return Err(file_gone(place)),
+            None => {
+                let plan = self.removable(place)?;
+                self.add(plan)
+            }
+        };
+        let plan = &mut self.plans[plan];
+        let old = plan.changes.apply(&plan.before);
+        let new = emendate_core::apply_binary(&old, change)?;
+        plan.before = Snapshot::binary(plan.before.raw().to_vec());
+        plan.changes = replace_all_bytes(&plan.before, new);
+        Ok(())
+    }
+}
+
+/// The object ids that patches name, where the call asks for a merge by them.
+fn preimages(targets: &[ActionTarget], options: &CallOptions) -> HashMap<PathBuf, String> {
+    // A shorter id may be that of a content that nobody meant.
+    const DIGITS_MIN: usize = 7;
+    let named = targets.iter().filter(|_| options.patch.three_way);
+    let named = named.filter(|it| it.preimage.as_ref().is_some_and(|id| id.len() >= DIGITS_MIN));
+    named.filter_map(|it| Some((it.place.absolute().to_owned(), it.preimage.clone()?))).collect()
+}
+
+fn op_index(error: &Error) -> Option<usize> {
+    error.op_index().and_then(|op| usize::try_from(op).ok())
+}

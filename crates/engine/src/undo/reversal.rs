@@ -1,0 +1,393 @@
+//! Plans that reverse an operation.
+
+use super::overlay::Overlay;
+use crate::base;
+use crate::call_context::{CallContext, UnreadPolicy};
+use crate::engine::{Engine, LoadedFile};
+use crate::history_stores::key;
+use crate::plan::replace_all_bytes;
+use crate::plan::{CurrentState, FilePlan, SourceFile, TargetState, without_ops};
+use crate::policy::Access;
+use crate::raw_path;
+use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, TieBreak, explain};
+use emendate_core::{Phrase, advice};
+use emendate_fs::{FileAttributes, SafePath};
+use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, LineSet, LogEntry};
+use serde_json::json;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+/// Bytes of a binary file whose versions are compared.
+const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
+/// Bytes of diff in an error.
+const DIFF_BYTES_MAX: usize = 4000;
+
+/// The reversal of one operation.
+struct Reversal<'a> {
+    engine: &'a Engine,
+    caller: &'a CallContext,
+    /// The effect of the operations undone before it in the same call.
+    course: &'a Overlay<'a>,
+    /// Index of the root whose history has it.
+    root: usize,
+    logged: &'a LogEntry,
+}
+
+/// Returns the plans for all files of some operations, the newest first, that restore their state before them.
+///
+/// Errors: every conflicting file of the first operation that cannot be undone.
+pub(super) fn plans(engine: &Engine, caller: &CallContext, (root, all): (usize, &[LogEntry])) -> Result<Vec<FilePlan>> {
+    if let [logged] = all
+        && let Some(plan) = engine.plan_big_undo(caller, root, logged)?
+    {
+        return Ok(vec![plan]);
+    }
+    let mut course = Overlay::new(engine, caller);
+    for logged in all {
+        let plans = of_one(&Reversal { engine, caller, course: &course, root, logged }).map_err(|error| {
+            let several = format!("None of the {} operations was taken back. ", all.len());
+            if all.len() > 1 { error.prefixed(&several) } else { error }
+        })?;
+        course.apply_reversal(plans)?;
+    }
+    let plans = course.plans();
+    if plans.is_empty() {
+        let ids: Vec<String> = all.iter().map(|logged| logged.id.to_string()).collect();
+        return Err(Error::new(Code::EditNoChange, "The files are already as they were before that operation.")
+            .evidence(format!("operation {}", ids.join(", ")))
+            .next("Nothing is left to do."));
+    }
+    Ok(plans)
+}
+
+/// Returns the plans for one operation.
+fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
+    let logged = back.logged;
+    let files = &logged.operation.files;
+    let source = |file: &FileChange| {
+        let from = file.moved_from.as_ref()?;
+        files.iter().find(|other| other.path == *from && other.before.is_some())
+    };
+    let mut plans = Vec::with_capacity(files.len());
+    let mut errors = Vec::new();
+    let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
+    for file in files {
+        let emptied = moved.contains(&file.path);
+        let planned = match source(file) {
+            Some(source) => back.moved(file, source, emptied),
+            // The plan of the file that was moved from here puts it back.
+            None if emptied => continue,
+            None => back.single(file).map(|plan| plan.into_iter().collect()),
+        };
+        match planned {
+            Ok(planned) => plans.extend(planned),
+            Err(error) => errors.push(error),
+        }
+    }
+    Error::combine(errors, files.len()).map_or(Ok(plans), Err)
+}
+
+impl Engine {
+    /// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.
+    pub(super) fn current_state(&self, place: &SafePath) -> Result<CurrentState> {
+        if let Some(target) = self.store().read_link(place)? {
+            return Ok(CurrentState::Link(target));
+        }
+        let now = match self.load_file(place, None) {
+            Err(error) if error.code() == Code::FileTooLarge => {
+                let version = self.read_up_to(place, CONTENT_BYTES_MAX)?;
+                version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), stamp: it.meta, racy: it.racy })
+            }
+            other => other?,
+        };
+        Ok(now.map_or(CurrentState::Nothing, CurrentState::File))
+    }
+
+    /// Resolves a path of the log.
+    pub(crate) fn logged_place(&self, path: &[u8]) -> Result<SafePath> {
+        let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(path)))?;
+        self.check_access(&place, Access::Write)?;
+        Ok(place)
+    }
+
+    /// Returns the lines that a caller knows of a file after it gets this content.
+    pub(crate) fn lines_then(
+        &self,
+        caller: &CallContext,
+        place: &SafePath,
+        now: &Snapshot,
+        changes: &ChangeSet,
+    ) -> LineSet {
+        if caller.unread == UnreadPolicy::Allow {
+            return LineSet::all();
+        }
+        let known = self.sessions(place).latest(&caller.session, key(place)).ok().flatten();
+        let known = known.filter(|known| known.content == now.id());
+        known.map_or_else(LineSet::none, |known| base::after_writing(&known.lines, now, changes))
+    }
+
+    /// Creates the plan that writes these bytes, or this link, at a path.
+    pub(super) fn putting(
+        &self,
+        caller: &CallContext,
+        place: SafePath,
+        now: CurrentState,
+        bytes: Vec<u8>,
+        (side, attributes): (FileState, Option<FileAttributes>),
+    ) -> FilePlan {
+        if side.kind == FileKind::Link {
+            return FilePlan::replace_entry(place, now, TargetState::Link(OsString::from_vec(bytes)));
+        }
+        if let CurrentState::File(now) = now {
+            let changes = to_bytes(&now.snapshot, bytes);
+            let lines = self.lines_then(caller, &place, &now.snapshot, &changes);
+            return FilePlan { attributes, ..FilePlan::edit(place, now, without_ops(changes), lines) };
+        }
+        let text = Snapshot::open(bytes.clone(), None).is_ok();
+        let before = if text { Snapshot::from_text("") } else { Snapshot::binary(Vec::new()) };
+        let changes = replace_all_bytes(&before, bytes);
+        // Set-id bits would apply to the user who creates the file now.
+        let mode = Some(side.mode & 0o777);
+        let lines = if caller.unread == UnreadPolicy::Allow { LineSet::all() } else { LineSet::none() };
+        FilePlan {
+            current: now,
+            before,
+            changes,
+            mode,
+            attributes,
+            lines_seen: lines,
+            ..FilePlan::replace_entry(place, CurrentState::Nothing, TargetState::File)
+        }
+    }
+}
+
+/// Creates a snapshot of other bytes of the same file; as binary if they cannot be decoded in the same way.
+pub(super) fn with_same_codec(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
+    if now.is_binary() {
+        return Snapshot::binary(bytes);
+    }
+    now.reopen(bytes.clone()).unwrap_or_else(|_| Snapshot::binary(bytes))
+}
+
+/// Returns the change to other bytes of the same file. Large binary contents are not compared with each other.
+pub(super) fn to_bytes(now: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
+    if now.is_binary() && now.raw().len().max(bytes.len()) > COMPARED_BINARY_BYTES_MAX {
+        return replace_all_bytes(now, bytes);
+    }
+    ChangeSet::diff(now, &with_same_codec(now, bytes))
+}
+
+/// True when the current entry has this state.
+pub(crate) fn is_same_content(now: &CurrentState, side: Option<FileState>) -> bool {
+    match (now, side) {
+        (CurrentState::Nothing, None) => true,
+        (CurrentState::File(now), Some(FileState { content, kind: FileKind::Regular, .. })) => {
+            now.snapshot.id() == content
+        }
+        (CurrentState::Link(target), Some(FileState { content, kind: FileKind::Link, .. })) => {
+            ContentId::of(target.as_bytes()) == content
+        }
+        _ => false,
+    }
+}
+
+impl Reversal<'_> {
+    /// Reverses the change of a file that was not moved.
+    fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
+        let place = self.engine.logged_place(&file.path)?;
+        let now = self.course.current(&place)?;
+        let bits = match (file.before, file.after) {
+            (Some(before), Some(after)) if before.mode != after.mode && before.kind == FileKind::Regular => {
+                Some(before.mode)
+            }
+            _ => None,
+        };
+        if is_same_content(&now, file.before) && (bits.is_none() || now.mode() == bits) {
+            return Ok(None);
+        }
+        let Some(before) = file.before else {
+            if !is_same_content(&now, file.after) {
+                return Err(self.conflict(&place, file.after, &now, "it was changed since it was created."));
+            }
+            return Ok(Some(FilePlan::replace_entry(place, now, TargetState::Nothing)));
+        };
+        let mut merged = false;
+        let bytes = match (&now, file.after) {
+            _ if is_same_content(&now, file.after) => self.content(&place, before, &now)?,
+            (CurrentState::File(opened), Some(after))
+                if (before.kind, after.kind) == (FileKind::Regular, FileKind::Regular) =>
+            {
+                merged = !is_same_content(&now, Some(before));
+                if merged { self.rebased(&place, (before, after), opened)? } else { opened.snapshot.raw().to_vec() }
+            }
+            (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
+            _ => return Err(self.conflict(&place, file.after, &now, "something else stands there now.")),
+        };
+        let attributes =
+            file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
+        let mut plan = self.engine.putting(self.caller, place, now, bytes, (before, attributes));
+        plan.mode = bits.or(plan.mode);
+        self.note_merge(&mut plan, merged);
+        Ok(plan.writes().then_some(plan))
+    }
+
+    /// Reverses the move of a file from the path of `source`. `emptied`: the former entry of this path was moved in
+    /// turn, and another plan restores it.
+    fn moved(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
+        let (to, from) = (self.engine.logged_place(&file.path)?, self.engine.logged_place(&source.path)?);
+        let (there, here) = (self.course.current(&to)?, self.course.current(&from)?);
+        // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
+        let as_left = is_same_content(&here, source.after) && is_same_content(&there, file.after);
+        if !as_left && is_same_content(&here, source.before) && (emptied || is_same_content(&there, file.before)) {
+            return Ok(Vec::new());
+        }
+        if !is_same_content(&here, source.after) {
+            return Err(self.conflict(&from, source.after, &here, "something else stands there now."));
+        }
+        let (Some(before), Some(after)) = (source.before, file.after) else {
+            return Err(self.conflict(&to, file.after, &there, "the file cannot be put back."));
+        };
+        let origin = Some(SourceFile { place: to.clone(), copied: false });
+        let mut merged = false;
+        let mut plan = match &there {
+            CurrentState::Link(target) if is_same_content(&there, file.after) => {
+                FilePlan::replace_entry(from, here, TargetState::Link(target.clone()))
+            }
+            CurrentState::File(opened) if after.kind == FileKind::Regular => {
+                merged = !is_same_content(&there, file.after);
+                let bytes = if merged {
+                    self.rebased(&to, (before, after), opened)?
+                } else {
+                    self.content(&from, before, &there)?
+                };
+                let text = opened.snapshot.clone();
+                let changes = to_bytes(&text, bytes);
+                let lines = self.engine.lines_then(self.caller, &to, &text, &changes);
+                let mode = (before.mode != after.mode).then_some(before.mode);
+                FilePlan {
+                    before: text,
+                    changes,
+                    mode,
+                    lines_seen: lines,
+                    ..FilePlan::replace_entry(from, here, TargetState::File)
+                }
+            }
+            CurrentState::Nothing => return Err(self.conflict(&to, file.after, &there, "the file is gone.")),
+            _ => return Err(self.conflict(&to, file.after, &there, "something else stands there now.")),
+        };
+        plan.source_file = origin;
+        self.note_merge(&mut plan, merged);
+        if emptied {
+            return Ok(vec![plan]);
+        }
+        let left = match file.before {
+            None => FilePlan { is_move_source: true, ..FilePlan::replace_entry(to, there, TargetState::Nothing) },
+            Some(covered) => {
+                let bytes = self.content(&to, covered, &there)?;
+                let mode = Some(covered.mode);
+                let attributes = file.attributes.clone();
+                FilePlan { mode, ..self.engine.putting(self.caller, to, there, bytes, (covered, attributes)) }
+            }
+        };
+        Ok(vec![plan, left])
+    }
+
+    fn note_merge(&self, plan: &mut FilePlan, merged: bool) {
+        plan.merged = merged;
+        if merged {
+            plan.notes.push(format!(
+                "Other lines of the file changed after operation {}; those changes were kept.",
+                self.logged.id
+            ));
+        }
+    }
+
+    /// Returns the bytes of a version.
+    fn content(&self, place: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
+        let hand = match now {
+            CurrentState::File(now) => vec![(now.snapshot.id(), now.snapshot.raw())],
+            _ => Vec::new(),
+        };
+        let found = self.engine.history(self.root).content(side.content, &hand)?;
+        found.ok_or_else(|| not_kept(place, self.logged))
+    }
+
+    /// Returns the file with the operation removed from it, although it changed since.
+    fn rebased(&self, place: &SafePath, (before, after): (FileState, FileState), now: &LoadedFile) -> Result<Vec<u8>> {
+        let standing = [(now.snapshot.id(), now.snapshot.raw())];
+        let history = self.engine.history(self.root);
+        let changed = |seen: Option<&Snapshot>| {
+            let error = self.changed(place, "the file changed since, on the same lines or beyond what can be told.");
+            match seen {
+                Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
+                None => error,
+            }
+        };
+        let Some(seen) = history.content(after.content, &standing)? else { return Err(changed(None)) };
+        let seen = with_same_codec(&now.snapshot, seen);
+        let hand = [(seen.id(), seen.raw()), standing[0]];
+        let Some(target) = history.content(before.content, &hand)? else { return Err(not_kept(place, self.logged)) };
+        let target = with_same_codec(&seen, target);
+        if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
+            return Err(changed(None));
+        }
+        let (mine, theirs) = (ChangeSet::diff(&seen, &target), ChangeSet::diff(&seen, &now.snapshot));
+        match mine.rebase(&seen, &theirs, TieBreak::TheirsFirst) {
+            Ok(rebased) => Ok(rebased.changes.with_line_ends_of(&seen, &now.snapshot)?.apply(&now.snapshot)),
+            Err(_) => Err(changed(Some(&seen))),
+        }
+    }
+
+    fn changed(&self, place: &SafePath, what: &str) -> Error {
+        let id = self.logged.id;
+        let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
+        Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
+            .evidence(place.shown())
+            .next(
+                advice![
+                    "Make the change with an edit; or, to put the whole file back, call ",
+                    Phrase::Call("restore", call),
+                    "."
+                ]
+                .or("Read the file and make the change with an edit."),
+            )
+            .fact("operation", id.to_string())
+    }
+
+    /// Creates the error for a file that is no longer in the state after the operation.
+    fn conflict(&self, place: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
+        let error = self.changed(place, what);
+        let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
+        let hand = [(now.snapshot.id(), now.snapshot.raw())];
+        match self.engine.history(self.root).content(left.content, &hand) {
+            Ok(Some(left)) if !now.snapshot.is_binary() => {
+                error.evidence(difference(place, &with_same_codec(&now.snapshot, left), &now.snapshot))
+            }
+            _ => error,
+        }
+    }
+}
+
+/// Describes the changes since the operation.
+fn difference(place: &SafePath, left: &Snapshot, now: &Snapshot) -> String {
+    let hunks = explain::reply_hunks(left, &ChangeSet::diff(left, now), 3, 2 * DIFF_BYTES_MAX);
+    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF_BYTES_MAX).text)
+}
+
+/// Creates the error for an operation whose contents were not kept.
+pub(super) fn not_kept(place: &SafePath, logged: &LogEntry) -> Error {
+    let why = if logged.operation.keeps_content {
+        "it was too large to be kept, was dropped since, or the file was changed by others before it could be kept"
+    } else {
+        "it may hold secrets, whose contents are never stored"
+    };
+    Error::new(
+        Code::OperationLost,
+        format!("Operation {} cannot be undone: the earlier content is not there, because {why}.", logged.id),
+    )
+    .evidence(place.shown())
+    .next("Read the file and make the change with an edit.")
+    .fact("operation", logged.id.to_string())
+}

@@ -1,0 +1,253 @@
+//! Selection of the operations to undo.
+
+use super::UndoInput;
+use crate::call_context::{CallContext, UnreadPolicy};
+use crate::engine::Engine;
+use crate::history_stores::key;
+use crate::history_tool::{newest_first, one_line};
+use crate::policy::Access;
+use emendate_core::{Code, Error, Result};
+use emendate_core::{Phrase, advice};
+use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationName, Role};
+use std::path::Path;
+
+/// Operations loaded at a time.
+const OPERATIONS_PER_PAGE: usize = 50;
+
+/// A call's reference to an operation; `17^` is the moment before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OperationRef {
+    pub(crate) name: OperationName,
+    pub(crate) before: bool,
+}
+
+impl OperationRef {
+    /// Parses a reference.
+    ///
+    /// Errors: `call.invalid`.
+    pub(crate) fn read(text: &str) -> Result<OperationRef> {
+        let (name, before) = text.strip_suffix('^').map_or((text, false), |name| (name, true));
+        let name = name.parse().map_err(|()| {
+            Error::new(Code::CallInvalid, format!("`{text}` does not name an operation."))
+                .next("Names look like 17-3fa9 or 17; history lists them, also those of one file. Without one, undo takes the last operation, or the last one on the file that it is given.")
+        })?;
+        Ok(OperationRef { name, before })
+    }
+}
+
+/// A candidate for a call that names no operation.
+struct UndoCandidate {
+    logged: LogEntry,
+    /// Operations after it are missing from the history, so it may not be the last one.
+    across: Option<HistoryGap>,
+}
+
+/// The operations that a call of `undo` refers to.
+pub(super) enum UndoSelection {
+    /// These operations of that root, the newest first.
+    Known(usize, Vec<LogEntry>),
+    /// Not known yet: this operation of that root is undoing others at this moment.
+    UnderWay(usize, Box<LogEntry>),
+}
+
+/// The candidates of one root for a call that names no operation.
+enum UndoCandidates {
+    Known(Vec<UndoCandidate>),
+    UnderWay(Box<LogEntry>),
+}
+
+/// The gaps of a history between its newest operation and older ones.
+struct HistoryGaps(Vec<HistoryGap>);
+
+impl HistoryGaps {
+    /// Advances to an older operation. A gap counts as acknowledged once an operation before it was undone by one after
+    /// it, because that operation must have been named.
+    fn meet(&mut self, logged: &LogEntry) {
+        let number = logged.id.number;
+        let crosses =
+            |gap: &HistoryGap| number > gap.after && logged.operation.undoes().any(|id| id.number <= gap.after);
+        self.0.retain(|gap| !crosses(gap));
+    }
+
+    /// Returns the gap between the newest operation and this one.
+    fn before(&self, logged: &LogEntry) -> Option<HistoryGap> {
+        self.0.iter().find(|gap| logged.id.number <= gap.after).copied()
+    }
+}
+
+impl Engine {
+    /// Returns the operation of that name, with its root.
+    ///
+    /// Errors: `operation.not_found`, and `call.invalid` for a number that occurs in several roots.
+    pub(crate) fn operation(&self, name: OperationName) -> Result<(usize, LogEntry)> {
+        let mut found = Vec::new();
+        for root in 0..self.roots().len() {
+            found.extend(self.history(root).operation(name)?.map(|logged| (root, logged)));
+        }
+        if found.len() > 1 {
+            let names: Vec<String> = found.iter().map(|(_, logged)| logged.id.to_string()).collect();
+            return Err(Error::new(Code::CallInvalid, "Several roots have an operation of that number.")
+                .next(format!("Give the whole name: {}.", names.join(" or "))));
+        }
+        found.pop().ok_or_else(|| {
+            Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number)).next(
+                advice!["Call ", Phrase::Tool("history"), " for those there are. Old ones are dropped in time."]
+                    .or("Use the name that the reply to the change gave. Old ones are dropped in time."),
+            )
+        })
+    }
+
+    /// Selects the operations for `undo`.
+    pub(super) fn select(
+        &self,
+        caller: &CallContext,
+        (args, raw): (&UndoInput, Option<&Path>),
+        times: usize,
+    ) -> Result<UndoSelection> {
+        // A model undoes operations of its own session, unless it says otherwise.
+        let session = (caller.unread == UnreadPolicy::Deny && !args.any_session).then_some(&*caller.session);
+        match &args.id {
+            Some(id) => self.by_id(session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
+            None => self.last(session, (raw.or(args.file_path.as_deref().map(Path::new)), args.redo), times),
+        }
+    }
+
+    fn by_id(&self, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
+        let (root, logged) = self.operation(OperationRef::read(id)?.name)?;
+        if logged.owner.is_some() {
+            return Err(still_running(&logged));
+        }
+        if let Some(by) = logged.undone_by {
+            let verb = if matches!(logged.operation.role, Role::Undo(_)) { "redone" } else { "undone" };
+            return Err(Error::new(
+                Code::EditNoChange,
+                format!("Operation {} was {verb} already, by {by}.", logged.id),
+            )
+            .next(format!("To take that back, undo operation {by}.")));
+        }
+        if session.is_some_and(|session| session != logged.operation.session) {
+            return Err(Error::new(
+                Code::CallInvalid,
+                format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
+            )
+            .next("If it is really meant, repeat the call with any_session: true."));
+        }
+        Ok((root, logged))
+    }
+
+    fn last(&self, session: Option<&str>, (path, redo): (Option<&Path>, bool), times: usize) -> Result<UndoSelection> {
+        let place = path.map(|path| self.resolve_no_follow(path, Access::Read)).transpose()?;
+        let mut found = Vec::new();
+        for root in 0..self.roots().len() {
+            match self.last_of(root, (session, place.as_ref().map(key)), redo, times)? {
+                UndoCandidates::Known(candidates) => found.push(candidates),
+                UndoCandidates::UnderWay(logged) => return Ok(UndoSelection::UnderWay(root, logged)),
+            }
+        }
+        let all = newest_first(found, |it: &UndoCandidate| it.logged.at, times);
+        let verb = if redo { "redo" } else { "undo" };
+        if let Some((nth, gap)) = all.iter().enumerate().find_map(|(nth, (_, it))| Some((nth, it.across?))) {
+            return Err(uncertain(gap, &all, (nth, times), if redo { "redone" } else { "undone" }));
+        }
+        let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
+        let Some(&(root, _)) = all.first() else {
+            let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
+            let lost = self.gaps()?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
+            let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}.{lost}"));
+            let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+            let others = session.map_or("", |_| "; any_session: true takes other sessions' operations, too");
+            return Err(error.next(
+                advice!["Call ", Phrase::Tool("history"), format!(" to see what was done{others}.")]
+                    .or("Make the change with an edit."),
+            ));
+        };
+        if all.len() < times {
+            let there =
+                if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
+            let what = format!("There {there} to {verb}, not {times}; nothing was done.");
+            return Err(Error::new(Code::OperationMissing, what).next(
+                advice![
+                    format!("Repeat the call with last: {}, or call ", all.len()),
+                    Phrase::Tool("history"),
+                    " to see what was done."
+                ]
+                .or("Undo one operation with each call."),
+            ));
+        }
+        let same = all.iter().take_while(|(other, _)| *other == root).count();
+        if same < times {
+            let what = format!("The last {times} operations belong to several roots; nothing was done.");
+            return Err(Error::new(Code::CallInvalid, what)
+                .next(format!("The last {same} of them belong to one root: repeat the call with last: {same}.")));
+        }
+        Ok(UndoSelection::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
+    }
+
+    /// Returns the newest operations of a root that can be undone or redone: none if another operation followed. An
+    /// undo or redo in progress may still be aborted, and its operation would then be the one to select.
+    fn last_of(
+        &self,
+        root: usize,
+        (session, path): (Option<&str>, Option<&[u8]>),
+        redo: bool,
+        times: usize,
+    ) -> Result<UndoCandidates> {
+        let (mut below, mut found, mut newest) = (None, Vec::new(), None);
+        let mut gaps = HistoryGaps(self.history(root).gaps()?);
+        loop {
+            let page =
+                self.history(root).operations(&OperationFilter { session, path, below, limit: OPERATIONS_PER_PAGE })?;
+            for logged in &page {
+                let newest = *newest.get_or_insert(logged.id.number);
+                let takes_back = logged.operation.role != Role::Edit;
+                if takes_back && logged.is_in_flight() {
+                    return Ok(UndoCandidates::UnderWay(Box::new(logged.clone())));
+                }
+                // It was undone since the previous page was read.
+                if logged.undone_by.is_some_and(|by| by.number > newest) {
+                    return self.last_of(root, (session, path), redo, times);
+                }
+                gaps.meet(logged);
+                let candidate = || UndoCandidate { logged: logged.clone(), across: gaps.before(logged) };
+                match logged.operation.role {
+                    // An undo before it is irrelevant to a redo, whether it was undone itself or not.
+                    Role::Edit if redo => return Ok(UndoCandidates::Known(found)),
+                    _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
+                    Role::Undo(_) if redo => found.push(candidate()),
+                    Role::Edit | Role::Redo(_) if !redo => found.push(candidate()),
+                    _ => {}
+                }
+                if found.len() == times {
+                    return Ok(UndoCandidates::Known(found));
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
+                _ => return Ok(UndoCandidates::Known(found)),
+            }
+        }
+    }
+}
+
+/// Creates the error for an operation that would have to finish first.
+pub(super) fn still_running(logged: &LogEntry) -> Error {
+    let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));
+    Error::new(Code::LockTimeout, format!("Operation {} is being done right now{by}.", logged.id))
+        .next("Repeat the call when that process has answered.")
+}
+
+/// Creates the error for operations missing after the `nth` of the selected ones.
+fn uncertain(gap: HistoryGap, all: &[(usize, UndoCandidate)], (nth, times): (usize, usize), verb: &str) -> Error {
+    let logged = all.get(nth).map(|(_, it)| &it.logged);
+    let id = logged.map_or(String::new(), |logged| logged.id.to_string());
+    let what = format!("It is not certain which operation is to be {verb}: the history was damaged, and {gap}.");
+    let error = Error::new(Code::OperationUncertain, what);
+    let error = logged.into_iter().fold(error, |error, logged| error.evidence(one_line(logged, None).trim_end()));
+    let named = advice![
+        "Call ",
+        Phrase::Tool("history"),
+        format!(" and compare it with the files. If operation {id} is meant, repeat the call with id: \"{id}\".")
+    ];
+    let fewer = format!("Repeat the call with last: {nth}; the operations before those need their ids.");
+    if nth > 0 && times > 1 { error.next(fewer) } else { error.next(named) }
+}

@@ -1,0 +1,63 @@
+//! The system calls that an edit makes, so that no new one goes unnoticed.
+
+use std::path::Path;
+
+use super::super::run;
+use super::Bed;
+use crate::{Durability, FileVersion, FileWrite, LocalStore, NameSet, NewState, Precondition, Store};
+
+/// Performs the engine's steps for one edit, and returns the names of the system calls.
+fn edit(local: &LocalStore, path: &Path, wanted: &NameSet, durability: Durability) -> Vec<&'static str> {
+    let ran = run(&[], || {
+        let place = local.resolve_path(path).unwrap();
+        local.walk_components(place.root(), place.relative(), wanted).unwrap();
+        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
+        let pieces: [&[u8]; 2] = [b"new ", &bytes];
+        let drafts = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&pieces) }];
+        let staged = local.stage(&drafts, durability).unwrap();
+        staged.preview();
+        staged.commit().unwrap();
+    });
+    local.run_deferred();
+    ran.names
+}
+
+/// One more call is not forbidden. But every edit pays for it, so it should provide a guarantee that nothing else does.
+#[test]
+fn edit_makes_exactly_these_system_calls() {
+    let bed = Bed::new();
+    let (folder, path) = (bed.root.join("deep/in"), bed.root.join("deep/in/f"));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(&path, "text").unwrap();
+    // More than one listing call can return.
+    (0..300).for_each(|nth| std::fs::write(folder.join(format!("a-name-that-fills-a-list-{nth}")), "").unwrap());
+    let local = bed.open();
+    let probe = local.probe(0).unwrap();
+    let wanted =
+        NameSet::new([".env", ".git", ".ssh", ".vscode", ".idea", ".zed", ".jj", ".hg", ".svn", "node_modules"]);
+    if !(probe.leases && probe.exchange && probe.openat2 && local.roots[0].grain_ns < 1_000_000_000) {
+        // Other systems make other calls.
+        return;
+    }
+    // Until the parent directories are old enough to be cached, and this one was refreshed.
+    let knows = |names: Vec<&str>| names.len() < 40 && !names.contains(&"list_at_once");
+    assert!((0..10_000).any(|_| knows(edit(&local, &path, &wanted, Durability::Process))), "never known");
+    let admit = ["openat2"];
+    let guard = ["fstat", "statat", "statat", "statat"];
+    let read = ["openat2", "fstat", "read", "fstat"];
+    let folder = ["openat2", "statx"];
+    let stage = ["openat", "fstat", "openat", "flock", "fstat", "pwritev", "flistxattr", "flistxattr", "fchmod"];
+    let ahead = ["fstat"];
+    let hold = ["flock", "openat2", "lease", "fstat", "pread"];
+    let swap = ["rename", "statat", "is_leased", "pread", "is_leased", "unlinkat", "unlease", "fstat"];
+    let before = [&admit[..], &guard, &read, &folder, &stage].concat();
+    assert_eq!(edit(&local, &path, &wanted, Durability::None), [&before[..], &ahead, &hold, &swap].concat());
+    let durable = ["rename", "statat", "is_leased", "pread", "is_leased", "unlinkat", "fsync", "unlease", "fstat"];
+    let at = before.iter().position(|name| *name == "pwritev").unwrap() + 1;
+    let mut before = before;
+    before.insert(at, "begin_writing");
+    // The wait comes last, before other processes are blocked.
+    let wanted_now = [&before[..], &ahead, &["fdatasync"], &hold, &durable].concat();
+    assert_eq!(edit(&local, &path, &wanted, Durability::Power), wanted_now);
+}

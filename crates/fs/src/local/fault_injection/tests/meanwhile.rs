@@ -1,0 +1,132 @@
+//! Another program saves between the crash and the recovery: that save must survive.
+
+use super::{Bed, Course, OPERATIONS, Operation, Prepared, Tree, course, draft, files};
+use crate::local::fault_injection::{DiskEvent, InjectedFault, run};
+use crate::{Durability, LocalStore, Store};
+use std::path::{Path, PathBuf};
+
+const BATCH: Operation = OPERATIONS[5];
+
+/// The process dies at a call of the batch, another program saves some files, and recovery runs.
+fn saved_after(call: usize, names: &[&str]) -> (Bed, crate::RecoveryReport) {
+    let bed = Bed::new();
+    let local = bed.open();
+    let prepared = Prepared::new(&local, &bed.root, BATCH);
+    let _ = run(&[(call, InjectedFault::Dead)], || prepared.go(&local, Durability::Power));
+    for name in names {
+        let path = bed.root.join(name);
+        // A link is replaced, and a removed file is created again.
+        let _ = std::fs::remove_file(&path);
+        std::fs::write(path, format!("saved {name}")).unwrap();
+    }
+    let done = bed.open().recover().unwrap();
+    for name in names {
+        assert_eq!(std::fs::read_to_string(bed.root.join(name)).unwrap(), format!("saved {name}"), "call {call}");
+    }
+    let again = bed.open().recover().unwrap();
+    assert!(again.is_empty(), "call {call}: {again:?}");
+    bed.clean(&bed.open(), &format!("call {call}"));
+    (bed, done)
+}
+
+/// Returns the files that were not saved, without the copies that recovery kept.
+fn rest(tree: &Tree, names: &[&str]) -> Tree {
+    let ours = |path: &PathBuf| {
+        !names.iter().any(|name| Path::new(name) == path) && !path.to_string_lossy().contains(".conflict-")
+    };
+    files(tree).into_iter().filter(|(path, _)| ours(path)).collect()
+}
+
+#[test]
+fn save_after_the_crash_stays_and_the_rest_is_atomic() {
+    let Course { before, after, calls, .. } = course(BATCH, Durability::Power);
+    for name in ["a", "moved", "d/target", "l", "d/gone", "mode"] {
+        let mut told = 0;
+        for call in (0..calls).step_by(3) {
+            let (bed, done) = saved_after(call, &[name]);
+            let now = rest(&bed.tree(), &[name]);
+            let whole = now == rest(&before, &[name]) || now == rest(&after, &[name]);
+            assert!(whole, "{name} saved after call {call}: {done:?}\n{now:#?}");
+            assert!(done.conflicts.is_empty(), "{done:?}");
+            told += done.notes.len();
+        }
+        assert!(told > 0, "{name}");
+    }
+}
+
+/// If one file was done and the other was not, and both were saved since, the batch is whole in neither direction: the
+/// intended contents are kept beside.
+#[test]
+fn unrecoverable_contents_are_kept_beside() {
+    let calls = course(BATCH, Durability::Power).calls;
+    let mut kept = 0;
+    for call in 0..calls {
+        let (bed, done) = saved_after(call, &["a", "mode", "l"]);
+        for copy in &done.conflicts {
+            kept += 1;
+            assert!(copy.symlink_metadata().is_ok() && done.notes.iter().any(|note| note.contains("is kept as")));
+        }
+        drop(bed);
+    }
+    assert!(kept > 0);
+}
+
+#[test]
+fn records_of_live_processes_and_other_roots_are_left_alone() {
+    let bed = Bed::new();
+    let local = bed.open();
+    let places = ["one", "two"].map(|name| local.resolve_path(&bed.root.join(name)).unwrap());
+    let drafts = places.each_ref().map(draft);
+    let staged = local.stage(&drafts, Durability::Power).unwrap();
+    assert_eq!(std::fs::read_dir(bed.journal()).unwrap().count(), 1);
+    assert!(bed.open().recover().unwrap().is_empty(), "its owner lives");
+    // Another process that writes there first must not sweep the temporary files.
+    let third = local.resolve_path(&bed.root.join("three")).unwrap();
+    bed.open().stage(&[draft(&third)], Durability::Power).unwrap().commit().unwrap();
+    staged.commit().unwrap();
+    assert_eq!(std::fs::read_to_string(bed.root.join("two")).unwrap(), "x");
+
+    // A record of other roots waits for a process that may access them; a record of another version is reported and
+    // stays.
+    let elsewhere = Bed::new();
+    let prepared = Prepared::new(&elsewhere.open(), &elsewhere.root, BATCH);
+    let far = LocalStore::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&bed.journal()).unwrap();
+    let renames =
+        course(BATCH, Durability::Power).log.into_iter().filter(|(_, it)| matches!(it, DiskEvent::Rename(..)));
+    let last = renames.map(|(call, _)| call).max().unwrap();
+    let _ = run(&[(last, InjectedFault::Dead)], || prepared.go(&far, Durability::Power));
+    std::fs::write(bed.journal().join("00000001.record"), "emendate record 9\n").unwrap();
+    std::fs::write(bed.journal().join("README"), "not ours").unwrap();
+    let done = bed.open().recover().unwrap();
+    assert!(done.notes.len() == 1 && done.notes[0].contains("another version"), "{done:?}");
+    assert_eq!(std::fs::read_dir(bed.journal()).unwrap().count(), 3);
+    drop(far);
+    let far = LocalStore::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&bed.journal()).unwrap();
+    assert!(!far.recover().unwrap().rolled_forward.is_empty());
+    // Without a journal there is nothing to do and nothing to keep.
+    assert!(LocalStore::open(std::slice::from_ref(&bed.root)).unwrap().recover().unwrap().is_empty());
+}
+
+#[test]
+fn next_write_sweeps_orphaned_temporary_files_only() {
+    let bed = Bed::new();
+    let put = |name: &str| std::fs::write(bed.root.join(name), "x").unwrap();
+    let (left, others) = (".a.0123456789abcdef.tmp~", ["a~", ".a.tmp~", ".a.0123456789ABCDEF.tmp~", ".x.swp"]);
+    for name in others {
+        put(name);
+    }
+    // Of a batch without a record: it may belong to another journal, so only its age counts.
+    put(".a.0123456789abcdef.txn~");
+    put(left);
+    let held = std::fs::File::create(bed.root.join(".b.0123456789abcdef.tmp~")).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let local = bed.open();
+    let place = local.resolve_path(&bed.root.join("new")).unwrap();
+    drop(local.stage(&[draft(&place)], Durability::None).unwrap());
+    let names: Vec<String> =
+        std::fs::read_dir(&bed.root).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!names.iter().any(|name| name == left), "{names:?}");
+    for kept in others.iter().chain(&[".a.0123456789abcdef.txn~", ".b.0123456789abcdef.tmp~"]) {
+        assert!(names.iter().any(|name| name == kept), "{kept} in {names:?}");
+    }
+}

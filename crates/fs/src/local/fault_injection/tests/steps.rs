@@ -1,0 +1,66 @@
+//! Single steps of the protocol that nothing else backs up, each tested alone.
+
+use std::os::unix::fs::PermissionsExt;
+
+use emendate_core::Code;
+
+use super::{Bed, OPERATIONS, Prepared};
+use crate::local::fault_injection::{DiskEvent, InjectedFault, run};
+use crate::{Durability, FileWrite, LocalStore, NewState, Precondition, Store};
+
+/// Stages new content for the file `a`, lets another program act, and commits.
+fn meanwhile(bed: &Bed, local: &LocalStore, work: impl FnOnce(&std::path::Path)) -> emendate_core::Result<()> {
+    let path = bed.root.join("a");
+    let place = local.resolve_path(&path).unwrap();
+    let old = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
+    let expect = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
+    let drafts = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&[b"new"]) }];
+    let staged = local.stage(&drafts, Durability::Power)?;
+    work(&path);
+    staged.commit().map(drop)
+}
+
+/// If names can be exchanged, the check of the displaced file detects such a save as well.
+#[test]
+fn last_comparison_protects_plain_renames() {
+    let lacks = [(0, InjectedFault::NoExchange), (0, InjectedFault::NoLinks)];
+    for length in [9, 2] {
+        let bed = Bed::new();
+        let local = bed.open();
+        let theirs = "t".repeat(length);
+        let ran = run(&lacks, || meanwhile(&bed, &local, |path| std::fs::write(path, &theirs).unwrap()));
+        assert_eq!(ran.result.unwrap_err().code(), Code::ConflictRaced);
+        assert_eq!(std::fs::read_to_string(bed.root.join("a")).unwrap(), theirs);
+    }
+}
+
+#[test]
+fn file_system_that_loses_writes_is_detected() {
+    for (plain, found_out) in [(false, true), (true, false)] {
+        let bed = Bed::new();
+        let mut local = bed.open();
+        local.roots[0].trusted = plain;
+        let ran = run(&[(0, InjectedFault::Forgets)], || meanwhile(&bed, &local, |_| {}));
+        assert_eq!(ran.result.is_err(), found_out, "{:?}", ran.result);
+        let now = std::fs::read(bed.root.join("a")).unwrap();
+        assert_eq!(now == b"text of a", found_out);
+    }
+}
+
+#[test]
+fn temporary_file_is_never_more_readable_than_the_old_one() {
+    for mode in [0o600, 0o620] {
+        let bed = Bed::new();
+        std::fs::set_permissions(bed.root.join("a"), std::fs::Permissions::from_mode(mode)).unwrap();
+        let local = bed.open();
+        let prepared = Prepared::new(&local, &bed.root, OPERATIONS[0]);
+        let ran = run(&[], || prepared.go(&local, Durability::Power));
+        ran.result.unwrap();
+        let modes = ran.log.iter().filter_map(|(_, event)| match event {
+            DiskEvent::Create(_, _, mode) | DiskEvent::Mode(_, mode) => Some(mode & 0o7777),
+            _ => None,
+        });
+        let modes: Vec<u32> = modes.collect();
+        assert!(!modes.is_empty() && modes.iter().all(|given| given & !mode == 0), "{mode:o}: {modes:?}");
+    }
+}

@@ -1,0 +1,196 @@
+//! The file that a draft replaces: verified against the precondition and kept under a lease until the transaction ends.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use emendate_core::{ContentId, Result};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::LocalStore;
+use super::parent_dir::ParentDir;
+use super::read::{self, READ_FLAGS, same_bytes};
+use super::stage::{LocalTransaction, OVERWRITE, StagedFile};
+use super::sys;
+use super::temp::{TempFile, identity_at};
+use crate::{FileMeta, FileSource, Precondition, error};
+
+/// Wait for a program that has the file open for writing. It may not even be writing: a child process inherits its
+/// parent's descriptors until it execs, which takes a while on a busy machine.
+const WRITER_WAIT: Duration = Duration::from_millis(200);
+
+/// Interval between two attempts to take the lease.
+const WRITER_POLL: Duration = Duration::from_micros(200);
+
+/// Purpose for which a file is opened and compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenMode {
+    /// To compare it with the precondition only.
+    Compare,
+    /// To replace it: takes a lease, so that no other process writes it after the comparison.
+    Lease,
+    /// To overwrite it in place.
+    Overwrite,
+}
+
+/// The file that a draft replaces, verified against the precondition.
+pub(super) struct LeasedFile {
+    /// The open file; `None` for a symbolic link, which cannot be changed, only replaced.
+    pub(super) file: Option<OwnedFd>,
+    pub(super) meta: FileMeta,
+    lease: LeaseState,
+}
+
+/// State of the lease, i.e. what is known of other writers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeaseState {
+    /// No lease: the file belongs to another user, or the file system has no leases.
+    Unknown,
+    /// We hold a read lease: no writer has the file open, and new writers block.
+    Leased,
+    /// Another process has the file open for writing, or mapped so, and did not close it in time.
+    OpenForWriting,
+}
+
+impl LeasedFile {
+    /// True if another program has the file open for writing and did not close it in time.
+    pub(super) fn is_open_for_writing(&self) -> bool {
+        self.lease == LeaseState::OpenForWriting
+    }
+
+    /// True if we hold a lease, so that a new writer will be noticed.
+    pub(super) fn is_leased(&self) -> bool {
+        self.lease == LeaseState::Leased
+    }
+
+    /// True if a writer is blocked by our lease, or was until the lease timed out. It has already resolved the name to
+    /// this file, so the file must have that name again before the writer continues.
+    pub(super) fn has_waiting_writer(&self) -> bool {
+        let whole = |file| sys::is_leased(file).unwrap_or(false);
+        self.is_leased() && !self.file.as_ref().is_some_and(whole)
+    }
+
+    /// Releases the lease so that a blocked writer continues, and returns the file, still open, to be closed later.
+    pub(super) fn release(mut self) -> Option<OwnedFd> {
+        let let_go = match (&self.file, self.lease) {
+            (Some(file), LeaseState::Leased) => sys::unlease(file).is_ok(),
+            _ => true,
+        };
+        // If the release failed, closing the file here releases the lease.
+        let file = self.file.take();
+        file.filter(|_| let_go)
+    }
+
+    /// True if the file that now has the temporary name is this one, unchanged and without a waiting writer.
+    pub(super) fn is_displaced_file(
+        &self,
+        folder: BorrowedFd<'_>,
+        temp: &TempFile,
+        expect: Precondition<'_>,
+    ) -> rustix::io::Result<bool> {
+        if identity_at(folder, temp)? != (self.meta.dev, self.meta.ino) {
+            return Ok(false);
+        }
+        if self.has_waiting_writer() {
+            return Ok(false);
+        }
+        match (&self.file, expect) {
+            (Some(file), Precondition::Version { bytes, .. }) => same_bytes(file, bytes),
+            (Some(_), Precondition::Content { source, content }) => still_has_content(&self.meta, source, content),
+            _ => Ok(true),
+        }
+    }
+}
+
+impl Drop for LeasedFile {
+    fn drop(&mut self) {
+        if let (Some(file), LeaseState::Leased) = (&self.file, self.lease) {
+            // If this fails, closing the file releases the lease.
+            let _ = sys::unlease(file);
+        }
+    }
+}
+
+/// True if the file with the metadata `now` still has the content that was read from it.
+fn still_has_content(now: &FileMeta, source: &FileSource, content: ContentId) -> rustix::io::Result<bool> {
+    source.leased().map_or(Ok(false), |file| file.still_has_content(now, source.meta(), content))
+}
+
+/// Takes a lease. Waits for a writer that is about to finish, unless that was tried before.
+fn take_lease(file: &OwnedFd, occupied: bool) -> LeaseState {
+    let patience = Instant::now() + if occupied { Duration::ZERO } else { WRITER_WAIT };
+    loop {
+        match sys::lease(file) {
+            Ok(()) => return LeaseState::Leased,
+            Err(Errno::AGAIN) if Instant::now() < patience => std::thread::sleep(WRITER_POLL),
+            Err(Errno::AGAIN) => return LeaseState::OpenForWriting,
+            Err(_) => return LeaseState::Unknown,
+        }
+    }
+}
+
+impl LocalTransaction<'_> {
+    /// See the free function [`still_expected`].
+    pub(super) fn still_expected(&self, index: usize, look: OpenMode) -> Result<Option<LeasedFile>> {
+        let entry = &self.entries[index];
+        still_expected(self.local, &self.folders[entry.folder], entry, look)
+    }
+}
+
+/// Compares the file at the path with the draft's precondition and returns it, open; `None` if nothing is there, as
+/// expected.
+pub(super) fn still_expected(
+    local: &LocalStore,
+    folder: &ParentDir<'_>,
+    entry: &StagedFile<'_>,
+    look: OpenMode,
+) -> Result<Option<LeasedFile>> {
+    let (place, path) = (entry.draft.path, entry.path());
+    let stamp = match entry.draft.precondition {
+        Precondition::Version { meta: stamp, .. } => stamp,
+        Precondition::Content { source, .. } => source.meta(),
+        _ if !folder.in_place(local) => return Err(error::raced(path, "has lost its folder")),
+        Precondition::Missing => {
+            return match sys::statat(&folder.fd, entry.name) {
+                Err(Errno::NOENT) => Ok(None),
+                Ok(_) => Err(error::raced(path, "was created meanwhile")),
+                Err(errno) => Err(error::os_error("look at", path, errno)),
+            };
+        }
+        Precondition::Link { target } => {
+            return match read::link_meta(&folder.fd, entry.name, target) {
+                Ok(Some(stamp)) => Ok(Some(LeasedFile { file: None, meta: stamp, lease: LeaseState::Unknown })),
+                Ok(None) => Err(error::raced(path, "is not the link any more that it was")),
+                Err(errno) => Err(error::os_error("look at", path, errno)),
+            };
+        }
+    };
+    let flags: OFlags = if look == OpenMode::Overwrite { OVERWRITE } else { READ_FLAGS };
+    // The whole path again: the directory may have been moved since it was opened.
+    let file = match local.open_beneath(place.root(), place.relative(), flags) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Err(error::raced(path, "was removed")),
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
+            return Err(error::raced(path, "was replaced by something else"));
+        }
+        // The kernel gave up because of a concurrent rename.
+        Err(Errno::AGAIN) => return Err(error::raced(path, "is just being replaced")),
+        Err(errno) if look == OpenMode::Overwrite => return Err(error::os_error("open for writing", path, errno)),
+        Err(errno) => return Err(error::os_error("open", path, errno)),
+    };
+    // Network file systems refuse leases for other reasons than a writer.
+    let leases = look == OpenMode::Lease && local.is_trusted(place.root(), stamp);
+    let hold = if leases { take_lease(&file, entry.writer_seen) } else { LeaseState::Unknown };
+    let now = read::file_meta(&sys::fstat(&file).map_err(|errno| error::os_error("look at", path, errno))?);
+    let held = LeasedFile { file: Some(file), meta: now, lease: hold };
+    if !now.same_file(stamp) {
+        return Err(error::raced(path, "was replaced by another file"));
+    }
+    let same = match (&held.file, entry.draft.precondition) {
+        (Some(file), Precondition::Version { bytes, .. }) if now.size == bytes.len() as u64 => same_bytes(file, bytes),
+        (Some(_), Precondition::Content { source, content }) => still_has_content(&now, source, content),
+        _ => Ok(false),
+    };
+    let same = same.map_err(|errno| error::os_error("compare", path, errno))?;
+    if same { Ok(Some(held)) } else { Err(error::raced(path, "was changed")) }
+}

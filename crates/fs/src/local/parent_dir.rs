@@ -1,0 +1,231 @@
+//! Parent directories of a transaction: opened once, created if missing, and locked while files are published in them.
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use emendate_core::{Code, Error, Result};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+use super::journal::TxnRecord;
+use super::journal_frame::JournalFrame;
+use super::{LocalStore, read, sys};
+use crate::{SafePath, error};
+
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A directory as a path beneath a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct DirKey<'a> {
+    pub(super) root: usize,
+    pub(super) path: &'a Path,
+}
+
+/// An open parent directory.
+pub(super) struct ParentDir<'a> {
+    pub(super) fd: OwnedFd,
+    /// Device and inode.
+    pub(super) id: (u64, u64),
+    /// The root and the path below it that led here.
+    pub(super) key: DirKey<'a>,
+    /// It was opened for reading, so it can be locked and synced.
+    pub(super) readable: bool,
+    /// Append-only or immutable: a name in it cannot be given to another file, and a temporary file could not be
+    /// removed.
+    pub(super) append_only: bool,
+}
+
+/// A directory that this transaction created.
+pub(super) struct CreatedDir {
+    parent: OwnedFd,
+    name: OsString,
+    pub(super) path: PathBuf,
+}
+
+impl CreatedDir {
+    /// Removes the directory again unless it has entries.
+    pub(super) fn remove(&self) {
+        // A directory that is not empty is used by another process by now and stays.
+        let _ = sys::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+    }
+
+    /// Syncs the directory's parent so that the new name survives a power cut, unless the parent is in `synced`.
+    pub(super) fn sync_parent(&self, synced: &mut Vec<(u64, u64)>) -> rustix::io::Result<()> {
+        let parent = sys::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
+        let (id, _) = identity(&parent)?;
+        if synced.contains(&id) {
+            return Ok(());
+        }
+        synced.push(id);
+        sys::fsync(parent)
+    }
+}
+
+/// Returns the root and parent path of a place; `None` for a root itself.
+pub(super) fn parent_key(place: &SafePath) -> Option<DirKey<'_>> {
+    Some(DirKey { root: place.root(), path: place.relative().parent()? })
+}
+
+impl<'a> ParentDir<'a> {
+    /// Opens the parent of `place`. Fails with `file.not_found` if there is no such directory, `conflict.raced` if it
+    /// is something else.
+    pub(super) fn open(local: &LocalStore, place: &'a SafePath) -> Result<ParentDir<'a>> {
+        let path = place.absolute();
+        let Some(key) = parent_key(place) else {
+            return Err(error::not_regular(path, "a directory"));
+        };
+        match local.open_beneath(key.root, key.path, OFlags::RDONLY | DIRECTORY) {
+            Ok(fd) => ParentDir::open_checked(fd, key, true),
+            Err(Errno::ACCESS) => {
+                // Search permission without read permission: there is no lock then, only the comparison before the
+                // write.
+                let fd = local.open_beneath(key.root, key.path, OFlags::PATH | DIRECTORY);
+                fd.and_then(|fd| ParentDir::of_io(fd, key, false))
+                    .map_err(|errno| error::os_error("open the folder of", path, errno))
+            }
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(error::raced(path, "has lost its folder")),
+            Err(errno) => Err(error::os_error("open the folder of", path, errno)),
+        }
+        .map_err(|error: Error| error.fact("path", error::show(path)))
+    }
+
+    fn open_checked(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> Result<ParentDir<'a>> {
+        ParentDir::of_io(fd, key, readable).map_err(|errno| error::os_error("look at the folder", key.path, errno))
+    }
+
+    fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> rustix::io::Result<ParentDir<'a>> {
+        let (id, fixed) = identity(&fd)?;
+        Ok(ParentDir { fd, id, key, readable, append_only: fixed })
+    }
+
+    /// True while the directory's path still leads to this directory.
+    pub(super) fn in_place(&self, local: &LocalStore) -> bool {
+        local
+            .open_beneath(self.key.root, self.key.path, OFlags::PATH | DIRECTORY)
+            .and_then(|fd| identity(&fd))
+            .is_ok_and(|(id, _)| id == self.id)
+    }
+}
+
+/// Returns device and inode, and whether the directory is append-only or immutable.
+pub(super) fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> {
+    let Ok(found) = sys::statx(&fd, StatxFlags::INO) else {
+        // Some sandboxes have no statx.
+        let stamp = read::file_meta(&sys::fstat(fd)?);
+        return Ok(((stamp.dev, stamp.ino), false));
+    };
+    let fixed = found.stx_attributes.intersects(StatxAttributes::APPEND | StatxAttributes::IMMUTABLE);
+    Ok(((rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino), fixed))
+}
+
+/// Creates every missing directory on the way, one by one through open descriptors; records them in `made`, and in the
+/// journal before the first is created.
+pub(super) fn create_missing<'a>(
+    local: &LocalStore,
+    place: &'a SafePath,
+    made: &mut Vec<CreatedDir>,
+    book: &mut TxnRecord<'_>,
+) -> Result<ParentDir<'a>> {
+    let failed = |errno| error::os_error("create the folder of", place.absolute(), errno);
+    let key = parent_key(place).ok_or_else(|| error::not_regular(place.absolute(), "a directory"))?;
+    let mut so_far = local.infos[key.root].canonical.clone();
+    let path = OFlags::PATH | DIRECTORY;
+    let mut here = local.open_beneath(key.root, Path::new(""), path).map_err(failed)?;
+    let mut announced = false;
+    for part in key.path {
+        so_far.push(part);
+        let mut new = false;
+        let next = match sys::openat(&here, part, path, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                if !announced {
+                    journal_created_dirs(book, &so_far, place)?;
+                    announced = true;
+                }
+                new = match sys::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
+                    Ok(()) => true,
+                    Err(Errno::EXIST) => false,
+                    Err(errno) => return Err(failed(errno)),
+                };
+                sys::openat(&here, part, path, Mode::empty()).map_err(|errno| {
+                    if new {
+                        let _ = sys::unlinkat(&here, part, AtFlags::REMOVEDIR);
+                    }
+                    failed(errno)
+                })?
+            }
+            other => other.map_err(failed)?,
+        };
+        let parent = std::mem::replace(&mut here, next);
+        if new {
+            made.push(CreatedDir { parent, name: part.to_owned(), path: so_far.clone() });
+        }
+    }
+    let fd = sys::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty()).map_err(failed)?;
+    ParentDir::of_io(fd, key, true).map_err(failed)
+}
+
+/// Records in the journal which directories will be created, from `first` down to the parent of `place`, and that
+/// temporary files will be in the last of them.
+fn journal_created_dirs(book: &mut TxnRecord<'_>, first: &Path, place: &SafePath) -> Result<()> {
+    let Some(last) = place.absolute().parent() else {
+        return Ok(());
+    };
+    let of_batch = book.batch().is_some();
+    let made: Vec<&Path> = last.ancestors().take_while(|folder| folder.starts_with(first)).collect();
+    made.into_iter().rev().try_for_each(|folder| book.append(&JournalFrame::CreatedDir(folder.to_owned())))?;
+    if of_batch {
+        // The record of a batch already names the directories with temporary files, and an empty directory left behind
+        // is harmless.
+        return Ok(());
+    }
+    book.append(&JournalFrame::TempDir(last.to_owned()))?;
+    book.sync()
+}
+
+/// Locks every directory, in the same order in all processes. Closing the directories releases the locks.
+pub(super) fn lock_all(local: &LocalStore, folders: &[ParentDir<'_>]) -> Result<()> {
+    let mut order: Vec<&ParentDir<'_>> = folders.iter().filter(|folder| folder.readable).collect();
+    if order.len() > 1 {
+        order.sort_unstable_by_key(|folder| folder.id);
+        // A directory reached by two paths would deadlock on itself.
+        order.dedup_by_key(|folder| folder.id);
+    }
+    let mut deadline = None;
+    for folder in order {
+        let mut pause = Duration::from_micros(100);
+        loop {
+            match sys::flock(&folder.fd, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => {}
+                // No locks here (some network file systems): only the comparison before the write protects the file.
+                Ok(()) | Err(Errno::NOLCK | Errno::NOSYS | Errno::NOTSUP | Errno::INVAL | Errno::BADF) => break,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(error::os_error("lock the folder", &shown(local, folder), errno)),
+            }
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + local.lock_timeout);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(timeout(local, folder));
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+    Ok(())
+}
+
+fn shown(local: &LocalStore, folder: &ParentDir<'_>) -> std::path::PathBuf {
+    local.infos[folder.key.root].canonical.join(folder.key.path)
+}
+
+fn timeout(local: &LocalStore, folder: &ParentDir<'_>) -> Error {
+    let path = error::show(shown(local, folder));
+    let waited = local.lock_timeout.as_millis();
+    Error::new(
+        Code::LockTimeout,
+        format!("{path} stayed locked by another process for {waited} ms; nothing was written."),
+    )
+    .next("Repeat the call; if it goes on, find the process with `lslocks`.")
+    .fact("path", path)
+}

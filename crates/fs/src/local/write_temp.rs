@@ -1,0 +1,284 @@
+//! Writes one draft to a temporary file beside its target, with the metadata of the file it replaces. Runs on several
+//! threads, so it takes one entry and not the plan.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use emendate_core::Result;
+use rustix::fs::{Access, AtFlags, FallocateFlags, Gid, Mode, Uid};
+use rustix::io::Errno;
+
+use super::parent_dir::ParentDir;
+use super::read::{self, READ_FLAGS};
+use super::stage::{StagedFile, failed_write};
+use super::temp::{self, TempFile};
+use super::{LocalStore, attributes, splice, sys};
+use crate::{FileMeta, FileSource, NewState, Precondition, SpliceChunk, error};
+
+/// Options that the temporary files of a transaction share.
+#[derive(Clone, Copy)]
+pub(super) struct TempOptions {
+    /// Number of the transaction, if it has one.
+    pub(super) batch: Option<u32>,
+    /// Write-back starts early.
+    pub(super) flush: bool,
+}
+
+/// Writes the temporary file of one entry.
+pub(super) fn write_entry(
+    local: &LocalStore,
+    folder: &ParentDir<'_>,
+    entry: &mut StagedFile<'_>,
+    options: TempOptions,
+) -> Result<()> {
+    let batch = options.batch;
+    let (path, name) = (entry.draft.path.absolute(), entry.name);
+    let there = open_replaced(folder, entry)?;
+    entry.before = there.as_ref().map(|there| there.stamp);
+    match (entry.draft.new_state, there) {
+        (NewState::Absent, None) => Err(error::nothing_to_remove(path)),
+        (NewState::Absent | NewState::Link { .. }, _) if folder.append_only => {
+            Err(error::os_error("change the folder of", path, Errno::PERM))
+        }
+        (NewState::Absent, Some(ReplacedFile { stamp, .. })) => {
+            let temp = TempFile::reserve(name, stamp, batch).map_err(|errno| error::os_error("remove", path, errno))?;
+            entry.temp = Some(temp);
+            Ok(())
+        }
+        (NewState::Link { target }, _) => {
+            let temp = TempFile::link(folder.fd.as_fd(), name, target, batch)
+                .map_err(|errno| failed_write(folder, entry, "create a link beside", errno))?;
+            entry.temp = Some(temp);
+            Ok(())
+        }
+        (NewState::File { like: Some(like), .. }, _) => {
+            let (source, stamp) = local
+                .open_regular(like, READ_FLAGS)?
+                .ok_or_else(|| error::os_error("open", like.absolute(), Errno::NOENT))?;
+            write_beside(folder, entry, &source, &stamp, options)
+        }
+        (NewState::File { .. }, Some(ReplacedFile { file: Some(source), stamp })) => {
+            add_existing(folder, entry, &source, &stamp, options)
+        }
+        (NewState::Spliced { .. }, Some(ReplacedFile { file: Some(model), stamp })) => {
+            if let Some(why) = in_place_reason(folder, &stamp) {
+                return Err(splice::needs_temp_file(path, stamp.size, &why));
+            }
+            write_beside(folder, entry, &model, &stamp, options)
+        }
+        (NewState::Spliced { .. }, _) => Err(error::raced(path, "is no file any more")),
+        (NewState::File { .. }, _) => add_new(folder, entry, options),
+    }
+}
+
+fn add_new(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, options: TempOptions) -> Result<()> {
+    if folder.append_only {
+        // Files in an append-only directory cannot be removed, so neither could a temporary file.
+        return Err(error::os_error("create", entry.path(), Errno::PERM));
+    }
+    // The kernel applies the umask and the directory's default ACL, as for any new file.
+    let mode = Mode::from_raw_mode(entry.draft.new_state.mode(0o666));
+    let temp = TempFile::create(folder.fd.as_fd(), entry.name, mode, options.batch)
+        .map_err(|errno| failed_write(folder, entry, "create", errno))?;
+    let fd = entry.temp.insert(temp).fd.as_ref();
+    if let (NewState::File { attributes: Some(wanted), .. }, Some(fd)) = (entry.draft.new_state, fd) {
+        attributes::apply_attributes(wanted, fd, &mut entry.notes)
+            .map_err(|errno| failed_write(folder, entry, "give its attributes to a file beside", errno))?;
+    }
+    let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
+    if let (NewState::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.new_state, fd) {
+        // An explicit mode ignores the umask.
+        rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
+            .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
+    }
+    write_content(folder, entry, options.flush)
+}
+
+/// Writes the new content. With `flush`, asks the kernel to start writing it to disk.
+fn write_content(folder: &ParentDir<'_>, entry: &StagedFile<'_>, flush: bool) -> Result<()> {
+    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+        return Ok(());
+    };
+    let pieces = entry.draft.new_state.chunks();
+    temp::reserve(fd, FallocateFlags::empty(), 0, temp::length(pieces))
+        .and_then(|()| temp::write(fd, pieces))
+        .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))?;
+    if flush {
+        // Only a hint: the sync later waits for the write and reports its errors.
+        let _ = sys::begin_writing(fd, 0, temp::length(pieces));
+    }
+    Ok(())
+}
+
+fn write_spliced(
+    folder: &ParentDir<'_>,
+    entry: &mut StagedFile<'_>,
+    source: &FileSource,
+    pieces: &[SpliceChunk<'_>],
+    flush: bool,
+) -> Result<()> {
+    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+        return Ok(());
+    };
+    let from = source.leased().ok_or_else(|| error::raced(entry.path(), "is elsewhere"))?;
+    let written = splice::write_chunks(fd, from, pieces, flush).map_err(|errno| match errno {
+        Errno::STALE => error::raced(entry.path(), "became shorter while it was copied"),
+        _ => failed_write(folder, entry, "write a temporary file beside", errno),
+    })?;
+    entry.spliced = Some(written);
+    Ok(())
+}
+
+/// The file that a draft replaces.
+struct ReplacedFile {
+    /// The open file; `None` for a symbolic link.
+    file: Option<OwnedFd>,
+    stamp: FileMeta,
+}
+
+/// Opens the file that the draft replaces and compares its metadata with what the draft expects. Fails if the caller
+/// may not write it.
+fn open_replaced(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<Option<ReplacedFile>> {
+    let path = entry.path();
+    let (size, expected) = match entry.draft.precondition {
+        Precondition::Missing => return Ok(None),
+        Precondition::Link { target } => {
+            let stamp = read::link_meta(&folder.fd, entry.name, target)
+                .map_err(|errno| error::os_error("look at", path, errno))?;
+            let stamp = stamp.ok_or_else(|| error::raced(path, "is not the link any more that it was"))?;
+            return Ok(Some(ReplacedFile { file: None, stamp }));
+        }
+        Precondition::Version { bytes, meta: stamp } => (bytes.len() as u64, stamp),
+        Precondition::Content { source, .. } => (source.meta().size, source.meta()),
+    };
+    let file = match sys::openat(&folder.fd, entry.name, READ_FLAGS, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(Errno::NOENT) => return Err(error::raced(path, "was removed")),
+        Err(Errno::LOOP) => return Err(error::raced(path, "was replaced by a symbolic link")),
+        Err(errno) => return Err(error::os_error("open", path, errno)),
+    };
+    let stamp = read::regular_file_meta(&file, path)?;
+    if !stamp.same_file(expected) {
+        return Err(error::raced(path, "was replaced by another file"));
+    }
+    if stamp.size != size {
+        return Err(error::raced(path, "was changed"));
+    }
+    check_permission(folder, entry, &stamp)?;
+    Ok(Some(ReplacedFile { file: Some(file), stamp }))
+}
+
+fn add_existing(
+    folder: &ParentDir<'_>,
+    entry: &mut StagedFile<'_>,
+    source: &OwnedFd,
+    stamp: &FileMeta,
+    options: TempOptions,
+) -> Result<()> {
+    if let Some(why) = in_place_reason(folder, stamp) {
+        entry.notes.push(format!("written in place: {why}"));
+        return Ok(());
+    }
+    write_beside(folder, entry, source, stamp, options)
+}
+
+/// Returns why a file must be written in place instead of being replaced, if it must.
+fn in_place_reason(folder: &ParentDir<'_>, stamp: &FileMeta) -> Option<String> {
+    if stamp.links > 1 {
+        return Some(format!("the file has {} hard links", stamp.links));
+    }
+    folder.append_only.then(|| "the folder is append-only or immutable".to_owned())
+}
+
+/// Fails for a file that the caller may not write, although a rename would get around that.
+fn check_permission(folder: &ParentDir<'_>, entry: &StagedFile<'_>, stamp: &FileMeta) -> Result<()> {
+    // The kernel lets root write everything, so a file without write bits is refused here.
+    let user = rustix::process::geteuid().as_raw();
+    if stamp.mode & 0o222 == 0 || (user == stamp.uid && user != 0 && stamp.mode & 0o200 == 0) {
+        return Err(error::read_only(entry.path(), stamp.mode));
+    }
+    if user == 0 || user == stamp.uid {
+        // The mode bits decide; `accessat` would only repeat the path walk.
+        return Ok(());
+    }
+    let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+    let allowed = match sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, flags) {
+        // `faccessat2` with flags exists since Linux 5.8.
+        Err(Errno::NOSYS | Errno::INVAL) => sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, AtFlags::EACCESS),
+        other => other,
+    };
+    match allowed {
+        Ok(()) => Ok(()),
+        Err(Errno::ACCESS | Errno::PERM) => Err(error::os_error("write", entry.path(), Errno::ACCESS)),
+        Err(errno) => Err(error::os_error("write", entry.path(), errno)),
+    }
+}
+
+/// Writes the temporary file with the metadata of `model`, or leaves `entry.temp` empty if the old file must be
+/// overwritten.
+fn write_beside(
+    folder: &ParentDir<'_>,
+    entry: &mut StagedFile<'_>,
+    model: &OwnedFd,
+    stamp: &FileMeta,
+    options: TempOptions,
+) -> Result<()> {
+    let overwrites = entry.overwrites();
+    let spliced = matches!(entry.draft.new_state, NewState::Spliced { .. });
+    // Private until it has its final mode: the content may be a secret.
+    let temp = match TempFile::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), options.batch) {
+        Ok(temp) => temp,
+        Err(Errno::ACCESS | Errno::PERM) if overwrites => {
+            entry.notes.push("written in place: no file can be created in the folder".to_owned());
+            return Ok(());
+        }
+        Err(Errno::ACCESS | Errno::PERM) if spliced => {
+            return Err(splice::needs_temp_file(entry.path(), stamp.size, "no file can be created in the folder"));
+        }
+        Err(errno) => return Err(failed_write(folder, entry, "create a temporary file beside", errno)),
+    };
+    let own = temp.stamp;
+    let temp = entry.temp.insert(temp);
+    let Some(fd) = &temp.fd else {
+        return Ok(());
+    };
+    let mut mode = entry.draft.new_state.mode(stamp.mode);
+    if (own.uid, own.gid) != (stamp.uid, stamp.gid) {
+        let uid = (own.uid != stamp.uid).then(|| Uid::from_raw(stamp.uid));
+        let gid = (own.gid != stamp.gid).then(|| Gid::from_raw(stamp.gid));
+        let given = sys::fchown(fd, uid, gid);
+        let owner = format!("a new file cannot be given to owner {}:{}", stamp.uid, stamp.gid);
+        if given.is_err() && overwrites {
+            let _ = temp.discard(folder.fd.as_fd());
+            entry.temp = None;
+            entry.notes.push(format!("written in place: {owner}"));
+            return Ok(());
+        }
+        if given.is_err() && spliced {
+            return Err(splice::needs_temp_file(entry.path(), stamp.size, &owner));
+        }
+        if given.is_err() {
+            // Set-id bits would now act for another user.
+            mode &= 0o777;
+            entry.notes.push(format!("the owner could not be kept: {owner}"));
+        }
+    }
+    match entry.draft.new_state {
+        NewState::Spliced { source, chunks: pieces } => write_spliced(folder, entry, source, pieces, options.flush)?,
+        _ => write_content(folder, entry, options.flush)?,
+    }
+    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+        return Ok(());
+    };
+    // Attributes before the mode: setting an ACL changes the group bits, and a change of owner clears the set-id bits.
+    let given = match entry.draft.new_state {
+        NewState::File { attributes: Some(wanted), .. } => attributes::apply_attributes(wanted, fd, &mut entry.notes),
+        _ => attributes::copy_xattrs(model, fd, &mut entry.notes),
+    };
+    given
+        .and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))
+        .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))?;
+    if let Some(temp) = &mut entry.temp {
+        temp.stamp.mode = temp.stamp.mode & !0o7777 | mode;
+    }
+    Ok(())
+}

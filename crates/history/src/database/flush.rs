@@ -1,0 +1,264 @@
+//! Transfer from the spool to the database, so that every query sees both.
+
+use emendate_core::Result;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::append_log::{self, AppendLogGuard};
+use super::cache::CacheUpdate;
+use super::entry::{self, AppendLogEntry};
+use super::log::{self, LogSignature};
+use super::{Database, DatabaseState, failure, gaps, open};
+use crate::{ChangeContent, HistoryGap, HistoryLimits, LogReceipt, Operation, OperationId, SessionUpdate, operation};
+
+/// An operation, the changes of its files, and the resulting records of its session.
+type LogRequest<'a> = (&'a Operation, &'a [ChangeContent<'a>], &'a [SessionUpdate<'a>]);
+
+impl Database {
+    /// Runs `work` on the connection after flushing the spool into the database.
+    pub(super) fn ask<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let state = &mut *self.state();
+        self.flush(state)?;
+        self.with(state, work)
+    }
+
+    /// Flushes the spool into the database.
+    pub(super) fn flush(&self, state: &mut DatabaseState) -> Result<()> {
+        if state.append_log.read_head().is_none_or(|head| !head.is_empty()) {
+            self.change(state, |_, _| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Flushes the spool and runs `work`, in one transaction.
+    pub(super) fn change<T>(
+        &self,
+        state: &mut DatabaseState,
+        work: impl FnOnce(&Connection, &mut CacheUpdate) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let mut spool = self.lock(state)?;
+        self.write(state, &mut spool, GapCheck::Always, work)
+    }
+
+    /// The same for changes of sessions' records, which invalidate the caches of other processes.
+    pub(super) fn change_records<T>(
+        &self,
+        state: &mut DatabaseState,
+        work: impl FnOnce(&Connection, &mut CacheUpdate) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let mut spool = self.lock(state)?;
+        let before = spool.head().generation;
+        spool.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
+        // The cache stays valid; if the change fails, it is cleared below.
+        state.cache.advance(before, spool.head().generation);
+        let done = self.write(state, &mut spool, GapCheck::Entries, work);
+        if done.is_err() {
+            state.cache.clear();
+        }
+        done
+    }
+
+    pub(super) fn lock(&self, state: &mut DatabaseState) -> Result<AppendLogGuard> {
+        let (mut spool, whole) = state.append_log.lock()?;
+        if state.append_log.take_recreated() {
+            self.handle_removed_file(state);
+        }
+        if !whole {
+            state.append_log_usable = false;
+            state.append_log_damaged = true;
+            // If this fails, the next process finds the damage and reports it again.
+            let _ = spool.clear();
+        }
+        Ok(spool)
+    }
+
+    /// Handles the removal of the spool. If the database was removed too, nothing would find what is written to its
+    /// open file.
+    fn handle_removed_file(&self, state: &mut DatabaseState) {
+        if open::identity(&self.path) == state.file {
+            return;
+        }
+        state.connection = None;
+        state.append_log_usable = false;
+        state.cache.clear();
+        let path = self.path.display();
+        state.notices.push(format!(
+            "{path} was removed while it was in use, and a new one begun: files have to be read again before they are \
+             edited, and what was done until now cannot be undone."
+        ));
+    }
+
+    /// Reports a gap found in the log.
+    fn report(&self, state: &mut DatabaseState, gap: Option<HistoryGap>) {
+        let spoilt = std::mem::take(&mut state.append_log_damaged);
+        let notice = match gap {
+            Some(gap) => format!(
+                "{} was damaged, or replaced by an earlier state: {gap}. Undo and redo go further back than that only \
+                 with the id of an operation.",
+                self.path.display(),
+            ),
+            None if spoilt => {
+                let path = self.path.with_extension("spool");
+                format!("{} was damaged: what was done last may be missing from the history.", path.display())
+            }
+            None => return,
+        };
+        state.notices.push(notice);
+    }
+
+    fn write<T>(
+        &self,
+        state: &mut DatabaseState,
+        spool: &mut AppendLogGuard,
+        check: GapCheck,
+        work: impl FnOnce(&Connection, &mut CacheUpdate) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let (entries, whole) = spool.entries();
+        // The database may have been set aside; the entries of other processes must not go into that file.
+        if !entries.is_empty() && open::identity(&self.path) != state.file {
+            state.connection = None;
+        }
+        let turn = spool.head().generation;
+        state.cache.advance(turn, turn);
+        let mut learned = CacheUpdate::default();
+        let checked = check == GapCheck::Always || state.append_log_damaged || !entries.is_empty();
+        let next = spool.head().next;
+        let (done, gap, unread) = self.with(state, |connection| {
+            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            if checked && next == 0 && gaps::highest(&all)? == 0 {
+                // A database with operations but a spool without a number means that the spool was lost; a new log
+                // begins with number 1.
+                let _ = spool.raise_next_number(1);
+            }
+            let before = if checked { gaps::find_gap(&all, expected(&entries, next))? } else { None };
+            let unread = apply_entries(&all, &entries, &self.limits, &mut learned)?;
+            let after = if unread > 0 || !whole { gaps::find_gap(&all, next)? } else { None };
+            let done = work(&all, &mut learned)?;
+            let highest = if checked && spool.head().next == 0 { gaps::highest(&all)? } else { 0 };
+            all.commit()?;
+            if highest > 0 {
+                // The gap is recorded, so it need not be found again.
+                let _ = spool.raise_next_number(highest + 1);
+            }
+            Ok((done, after.or(before), unread))
+        })?;
+        if !spool.head().is_empty() {
+            // If this fails, the entries left there are recognized as applied next time.
+            let _ = spool.clear();
+        }
+        state.append_log_damaged |= !whole || unread > 0;
+        self.report(state, gap);
+        state.added = state.added.saturating_add(learned.added);
+        state.cache.update(learned);
+        Ok(done)
+    }
+
+    /// Appends an operation to the spool; `None` if it has to go into the database.
+    fn append(
+        &self,
+        state: &mut DatabaseState,
+        spool: &mut AppendLogGuard,
+        (operation, changes, known): LogRequest<'_>,
+        now: i64,
+    ) -> Option<LogReceipt> {
+        // A caller that provides the new bytes wants them stored at once if the base is not stored.
+        let settled = |change: &ChangeContent<'_>| {
+            change.new_bytes.is_none() || change.base.is_none_or(|it| state.cache.is_stored(it))
+        };
+        if !state.append_log_usable || !changes.iter().all(settled) {
+            return None;
+        }
+        let head = spool.head();
+        let most = append_log::entry_bytes_max(operation.files.len())
+            .min(usize::try_from(self.limits.delta_texts_max()).unwrap_or(append_log::ENTRY_BYTES_MAX));
+        let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
+        // If this fails, the database reports the reason or takes the operation.
+        if !spool.append(&entry).ok()? {
+            return None;
+        }
+        state.cache.advance(head.generation, spool.head().generation);
+        for known in known {
+            state.cache.forget(&operation.session, known.path);
+        }
+        let after = operation.files.iter().filter_map(|file| file.after);
+        let loose = after.map(|side| side.content).collect();
+        Some(LogReceipt { id: OperationId::new(head.next, now), unstored: loose, lost: Vec::new() })
+    }
+
+    /// Logs an operation, in the spool if possible, else in the database.
+    pub(super) fn log_operation(
+        &self,
+        state: &mut DatabaseState,
+        logging: LogRequest<'_>,
+        now: i64,
+    ) -> Result<LogReceipt> {
+        let mut spool = self.lock(state)?;
+        if let Some(entered) = self.append(state, &mut spool, logging, now) {
+            return Ok(entered);
+        }
+        let io = |error| failure::of_io(&error, "write beside", &self.path);
+        let before = spool.head();
+        spool.bump_generation().map_err(io)?;
+        state.cache.advance(before.generation, spool.head().generation);
+        let entered = self.write(state, &mut spool, GapCheck::Always, |all, learned| {
+            let number = log::next_number(all, before.next)?;
+            let signed = LogSignature { number, at: now, owner: std::process::id() };
+            log::log(all, logging.0, logging.1, logging.2, (signed, &self.limits), learned)
+        });
+        let entered = match entered {
+            Ok(Some(entered)) => entered,
+            Ok(None) => return Err(operation::already_undone(logging.0)),
+            Err(error) => {
+                state.cache.clear();
+                return Err(error);
+            }
+        };
+        // From here on the spool knows the next number, even if it had been lost.
+        state.append_log_usable = spool.raise_next_number(entered.id.number + 1).is_ok() && !self.on_network;
+        Ok(entered)
+    }
+}
+
+/// Condition for checking that the log is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GapCheck {
+    Always,
+    /// If there are entries to add.
+    Entries,
+}
+
+/// Returns the number of the first operation that the database does not have yet; 0 if unknown.
+fn expected(entries: &[Vec<u8>], next: u64) -> u64 {
+    entries.first().and_then(|bytes| entry::unpack(bytes)).map_or(next, |entry| entry.number)
+}
+
+/// Applies the spool's entries to the database. Skips entries that are there already because a process ended before it
+/// cleared the spool. Returns the number of unreadable entries.
+fn apply_entries(
+    all: &Connection,
+    entries: &[Vec<u8>],
+    limits: &HistoryLimits,
+    learned: &mut CacheUpdate,
+) -> rusqlite::Result<usize> {
+    let mut unread = 0;
+    for bytes in entries {
+        let Some(AppendLogEntry { number: given, at, owner, operation, changes, known }) = entry::unpack(bytes) else {
+            unread += 1;
+            gaps::record_gap(all, HistoryGap { after: gaps::newest(all)?, until: None })?;
+            continue;
+        };
+        let mut signed = LogSignature { number: given.cast_signed(), at, owner };
+        match log::logged_at(all, given)? {
+            Some(same) if same == at => continue,
+            // Taken by a program that does not know the spool.
+            Some(_) => signed.number = log::next_number(all, given)?,
+            None => {}
+        }
+        let changes: Vec<ChangeContent<'_>> = changes
+            .iter()
+            .map(|(base, swaps)| ChangeContent { base: *base, replacements: swaps, ..ChangeContent::default() })
+            .collect();
+        let known: Vec<SessionUpdate<'_>> = known.iter().map(|(path, record)| SessionUpdate { path, record }).collect();
+        log::log(all, &operation, &changes, &known, (signed, limits), learned)?;
+    }
+    Ok(unread)
+}

@@ -1,0 +1,31 @@
+//! Information about the caller, for events: the client identifies itself, and may name the model behind it.
+
+use emendate::{CallContext, ClientInfo};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The key of a request's `_meta` for the model.
+pub const MODEL_KEY: &str = "io.github.emendate/model";
+
+/// The key for the trace that the request belongs to, by the protocol's convention.
+const TRACE_KEY: &str = "traceparent";
+/// Bytes of that value: a later version of it may be longer than today's 55.
+const TRACEPARENT_BYTES_MAX: usize = 200;
+
+/// Returns the info of a call, with what this request says of its client.
+pub(crate) fn of(caller: &CallContext, context: &RequestContext<RoleServer>) -> Arc<ClientInfo> {
+    let mut front = caller.client.as_deref().cloned().unwrap_or_default();
+    if let Some(client) = context.client_info() {
+        front.client = format!("{} {}", client.name, client.version);
+    }
+    if let Some(model) = context.meta.get(MODEL_KEY).and_then(Value::as_str) {
+        model.clone_into(&mut front.model);
+    }
+    if let Some(trace) =
+        context.meta.get(TRACE_KEY).and_then(Value::as_str).filter(|it| it.len() <= TRACEPARENT_BYTES_MAX)
+    {
+        trace.clone_into(&mut front.traceparent);
+    }
+    Arc::new(front)
+}

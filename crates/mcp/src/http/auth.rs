@@ -1,0 +1,306 @@
+//! Authentication and admission: all checks of a request before the protocol handles it.
+
+use super::HttpLimits;
+use super::listener::AllowedNames;
+use super::token::BearerToken;
+use crate::message::{self, InputLine};
+use crate::server::McpServer;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The path of the server. A suffix of a request's path names a session.
+pub(super) const MCP_PATH: &str = "/mcp";
+/// The session header of the older era.
+const SESSION_HEADER: &str = "mcp-session-id";
+/// Bytes of a name in the path.
+const SESSION_NAME_BYTES_MAX: usize = 64;
+/// Bytes above which only a few bodies are read at a time.
+const LARGE_BODY_BYTES: u64 = 1 << 20;
+/// The number of them.
+const LARGE_BODIES_MAX: usize = 4;
+
+type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
+/// The response to a refused request.
+struct HttpRefusal(Box<HttpResponse>);
+
+type McpService = StreamableHttpService<McpServer, LocalSessionManager>;
+
+/// Authentication state of a connection; acquires an authenticated-connection permit when a valid token arrives.
+#[derive(Default)]
+pub(super) struct HttpConnection(OnceLock<OwnedSemaphorePermit>);
+
+impl HttpConnection {
+    pub(super) fn is_known(&self) -> bool {
+        self.0.get().is_some()
+    }
+}
+
+/// The session that a request's path names.
+#[derive(Clone)]
+struct RequestSession(String);
+
+/// The ids of the requests in progress, each with its session.
+type RunningRequests = Arc<Mutex<HashSet<(String, RequestId)>>>;
+
+/// A request in progress.
+struct InFlightRequest {
+    running: RunningRequests,
+    key: (String, RequestId),
+}
+
+impl InFlightRequest {
+    /// Registers a request as in progress. `None` if another one in the same session has the same id.
+    fn begin(running: &RunningRequests, key: (String, RequestId)) -> Option<InFlightRequest> {
+        let new = running.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        new.then(|| InFlightRequest { running: Arc::clone(running), key })
+    }
+}
+
+impl Drop for InFlightRequest {
+    fn drop(&mut self) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+/// The state shared by all connections.
+pub(super) struct AuthLayer {
+    service: McpService,
+    /// The same service with its own shutdown, for streams that last as long as their client wants.
+    standing_streams: McpService,
+    sessions: Arc<LocalSessionManager>,
+    token: BearerToken,
+    names: AllowedNames,
+    limits: HttpLimits,
+    permits: Arc<Semaphore>,
+    large: Semaphore,
+    running: RunningRequests,
+}
+
+impl AuthLayer {
+    pub(super) fn new(server: McpServer, token: BearerToken, names: AllowedNames, limits: HttpLimits) -> AuthLayer {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(limits.session_idle);
+        let sessions = Arc::new(sessions);
+        // Access is checked here, before the library's own checks.
+        let config = || {
+            let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
+            config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
+        };
+        let service = |server| McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), config());
+        AuthLayer {
+            service: service(server.clone()),
+            standing_streams: service(server),
+            sessions,
+            token,
+            names,
+            limits,
+            permits: Arc::new(Semaphore::new(limits.connections)),
+            large: Semaphore::new(LARGE_BODIES_MAX),
+            running: RunningRequests::default(),
+        }
+    }
+
+    pub(super) fn limits(&self) -> HttpLimits {
+        self.limits
+    }
+
+    pub(super) fn end_standing_streams(&self) {
+        self.standing_streams.config.cancellation_token.cancel();
+    }
+
+    pub(super) fn end_all_streams(&self) {
+        self.service.config.cancellation_token.cancel();
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(&self, request: Request<Incoming>, guest: &HttpConnection) -> HttpResponse {
+        let (mut parts, body) = request.into_parts();
+        if let Err(refusal) = self.lets_in(&mut parts, guest) {
+            return *refusal.0;
+        }
+        if parts.method == Method::GET {
+            return self.standing_streams.handle(Request::from_parts(parts, body)).await;
+        }
+        if parts.method != Method::POST {
+            let mut answer = self.service.handle(Request::from_parts(parts, body)).await;
+            if answer.status() == StatusCode::ACCEPTED {
+                // The session has ended: known clients take 202 for a failure.
+                *answer.status_mut() = StatusCode::NO_CONTENT;
+            }
+            return answer;
+        }
+        let body = match self.read(body).await {
+            Ok(body) => body,
+            Err(refusal) => return *refusal.0,
+        };
+        let in_flight = match self.understood(&body).await.and_then(|id| self.begin(&parts, id)) {
+            Ok(in_flight) => in_flight,
+            Err(refusal) => return *refusal.0,
+        };
+        let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
+        // A stream is in progress until it ends.
+        answer.map(|body| {
+            let hold = move |frame| {
+                let _held = &in_flight;
+                frame
+            };
+            body.map_frame(hold).boxed()
+        })
+    }
+
+    /// Registers a request of a session as in progress. Without a session, each request is an exchange of its own.
+    fn begin(&self, parts: &Parts, id: Option<RequestId>) -> Result<Option<InFlightRequest>, HttpRefusal> {
+        let session = parts.headers.get(SESSION_HEADER).and_then(|session| session.to_str().ok());
+        let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
+        let told = "A request with this id is under way; give every request an id of its own.";
+        match InFlightRequest::begin(&self.running, (session.to_owned(), id.clone())) {
+            Some(in_flight) => Ok(Some(in_flight)),
+            None => Err(fault(ErrorData::invalid_request(told, None), Some(id))),
+        }
+    }
+
+    /// Checks the token, the host and the origin.
+    fn lets_in(&self, parts: &mut Parts, guest: &HttpConnection) -> Result<(), HttpRefusal> {
+        let mut hosts = parts.headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok());
+        let named = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
+        let ours = |host: &str| self.names.has_host(host);
+        if !host.is_some_and(ours) || hosts.next().is_some() || !named.is_none_or(ours) {
+            return Err(refused(StatusCode::FORBIDDEN, "This server is not called by that name; see --http-host."));
+        }
+        if !parts.headers.get_all(ORIGIN).iter().all(|origin| self.names.has_origin(origin.as_bytes())) {
+            return Err(refused(StatusCode::FORBIDDEN, "Web pages are not let in from there; see --http-origin."));
+        }
+        let Some(rest) = parts.uri.path().strip_prefix(MCP_PATH) else {
+            return Err(refused(StatusCode::NOT_FOUND, "There is nothing here but /mcp."));
+        };
+        let mut shown = parts.headers.get_all(AUTHORIZATION).iter();
+        if !shown.next().is_some_and(|shown| self.token.is_in(shown.as_bytes())) || shown.next().is_some() {
+            let mut refusal =
+                refused(StatusCode::UNAUTHORIZED, "Send the server's token: Authorization: Bearer TOKEN.");
+            refusal.0.headers_mut().insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Bearer"));
+            return Err(refusal);
+        }
+        if !guest.is_known() {
+            let Ok(place) = Arc::clone(&self.permits).try_acquire_owned() else {
+                return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections are open."));
+            };
+            // Requests of one connection are sequential, so there is no race.
+            let _ = guest.0.set(place);
+        }
+        let name = rest.strip_prefix('/').unwrap_or(rest);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let identity = |coding: &hyper::header::HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+        if !parts.headers.get_all(CONTENT_ENCODING).iter().all(identity) {
+            let words = "The body of a request is taken as it is; send it without Content-Encoding.";
+            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, words));
+        }
+        if (!rest.is_empty() && !rest.starts_with('/'))
+            || name.len() > SESSION_NAME_BYTES_MAX
+            || !name.bytes().all(plain)
+        {
+            return Err(refused(StatusCode::NOT_FOUND, "A session's name has letters, digits and -_. only."));
+        }
+        if !name.is_empty() {
+            let name = RequestSession(name.to_owned());
+            parts.extensions.insert(name);
+        }
+        Ok(())
+    }
+
+    /// Reads the whole body of a request.
+    async fn read(&self, body: Incoming) -> Result<Bytes, HttpRefusal> {
+        let most = self.limits.bytes;
+        let too_large = || refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."));
+        let size = body.size_hint();
+        if size.lower() > most as u64 {
+            return Err(too_large());
+        }
+        let read = async {
+            let _place = if size.upper().is_none_or(|upper| upper > LARGE_BODY_BYTES) {
+                self.large.acquire().await.ok()
+            } else {
+                None
+            };
+            Limited::new(body, most).collect().await
+        };
+        match tokio::time::timeout(self.limits.body, read).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "The request ended early.")),
+            Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "The request took too long.")),
+        }
+    }
+
+    /// Answers bodies that are not messages, as on standard input, with the request's id if it is known. Returns the id
+    /// of a request.
+    async fn understood(&self, body: &[u8]) -> Result<Option<RequestId>, HttpRefusal> {
+        let message = match message::read(body) {
+            InputLine::Message(message) => message,
+            InputLine::Fault(error, id) => return Err(fault(error, id)),
+            InputLine::Nothing => return Err(fault(ErrorData::invalid_request("There is no message.", None), None)),
+        };
+        let begins = matches!(&*message, ClientJsonRpcMessage::Request(it) if matches!(it.request, ClientRequest::InitializeRequest(_)));
+        if begins && self.sessions.sessions.read().await.len() >= self.limits.sessions {
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many sessions are open; end some."));
+        }
+        Ok(match *message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id),
+            _ => None,
+        })
+    }
+}
+
+fn body(text: Vec<u8>) -> BoxBody<Bytes, Infallible> {
+    Full::new(Bytes::from(text)).boxed()
+}
+
+/// Refuses in plain text and closes the connection, so that the rest of the request need not be read.
+fn refused(status: StatusCode, words: &str) -> HttpRefusal {
+    let mut answer = Response::new(body(format!("{words}\n").into_bytes()));
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CONNECTION, hyper::header::HeaderValue::from_static("close"));
+    HttpRefusal(Box::new(answer))
+}
+
+/// Creates a protocol error.
+fn fault(error: ErrorData, id: Option<RequestId>) -> HttpRefusal {
+    let message = ServerJsonRpcMessage::error(error, id);
+    let mut answer = Response::new(body(serde_json::to_vec(&message).unwrap_or_default()));
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    answer.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
+    HttpRefusal(Box::new(answer))
+}
+
+/// Returns the session under which a call's reads count: the one that the path names; else one for each session of the
+/// older era, and for each program that uses the newer one. `None` for requests over other transports.
+pub(crate) fn session(base: &str, context: &RequestContext<RoleServer>) -> Option<String> {
+    let parts = context.extensions.get::<Parts>()?;
+    if let Some(RequestSession(name)) = parts.extensions.get() {
+        return Some(name.clone());
+    }
+    let of_session = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let of_program = || context.client_info().map(|client| client.name).unwrap_or_default();
+    let own = of_session.unwrap_or_else(of_program);
+    Some(format!(
+        "{base}/{}",
+        own.chars()
+            .filter(|it| it.is_ascii_alphanumeric() || "-_.".contains(*it))
+            .take(SESSION_NAME_BYTES_MAX)
+            .collect::<String>()
+    ))
+}
