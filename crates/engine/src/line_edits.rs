@@ -129,14 +129,7 @@ impl Engine {
                 let theirs = ChangeSet::diff(&seen, &now.snapshot);
                 let carried = line_edits::carry(&seen, &now.snapshot, &theirs, &ops)
                     .map_err(|blocked| self.blocked(&subject, (&seen, &theirs), &ops, blocked))?;
-                notes.push(
-                    if line_edits::is_position_independent(&ops) {
-                        APPLIED_ANYWHERE_NOTE
-                    } else {
-                        self.who_changed(&subject)?
-                    }
-                    .to_owned(),
-                );
+                notes.push(self.carry_note(&subject, &ops)?.to_owned());
                 notes.extend(carried.notes);
                 (carried.ops.into(), base::carry_lines(&lines, &seen, &theirs), true)
             }
@@ -301,6 +294,11 @@ impl Engine {
             .next(format!("Use the header {fresh}{shown}; read the file for others."))
             .fact("header", fresh)
             .fact("tag", now.snapshot.id().tag().to_string())
+    }
+
+    /// Returns the note for edits that were carried over to a newer version.
+    fn carry_note(&self, subject: &LineEditContext<'_>, ops: &[Op]) -> Result<&'static str> {
+        if line_edits::is_position_independent(ops) { Ok(APPLIED_ANYWHERE_NOTE) } else { self.who_changed(subject) }
     }
 
     /// Returns the note for a rebased edit: whose changes came in between.

@@ -4,6 +4,7 @@
 mod lean;
 mod names;
 mod peers;
+mod prompts;
 
 use crate::apply::APPLY_FIELDS;
 use crate::arguments::tool_named;
@@ -13,6 +14,10 @@ use crate::reply::Reply;
 use crate::tools::{TOOLS, Tool, tool};
 use emendate_core::formats::{apply_patch, hashline, search_replace};
 use emendate_core::line_format::LineFormat;
+use prompts::{
+    ANCHORED_READ_PROMPT, ANCHORED_SEARCH_PROMPT, CELL_MODE_DESCRIPTION, CLAUDE_EDIT_PROMPT, EDIT_WITH_CELLS_PROMPT,
+    GREP_PROMPT, ORDER_DESCRIPTION, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT, TAGGED_READ_PROMPT, TAGGED_SEARCH_PROMPT,
+};
 use serde_json::{Map, Value};
 
 /// A tool as a profile offers it.
@@ -327,26 +332,6 @@ fn all_profiles() -> impl Iterator<Item = &'static Profile> {
     PROFILES.iter().chain([&peers::CLAUDE_CODE])
 }
 
-const CELL_MODE_DESCRIPTION: &str = "\
-Notebook: replace (default); insert: a new cell behind that of cell_id, or as number cell_number, without either the first; delete.";
-
-const ORDER_DESCRIPTION: &str = "\
-together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result of the one before.";
-
-/// The description of `edit` with notebook cells.
-const EDIT_WITH_CELLS_PROMPT: &str = "\
-Replaces text in a file that was read before. old_string is copied from the file exactly, with its indentation, without line numbers, and must \
-occur once: add surrounding lines, or set replace_all. Several replacements go into edits[], all or nothing. Empty new_string deletes. In a \
-Jupyter notebook a whole cell is edited: give cell_id or cell_number, and new_source.";
-
-const CLAUDE_EDIT_PROMPT: &str = "\
-Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
-its exact indentation. It must be unique in the file, or set replace_all.";
-
-const GREP_PROMPT: &str = "\
-Searches a folder or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched at \
-once. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
-
 /// The tool for notebook cells, its path, and its fields for one cell.
 const NOTEBOOK_TOOL: &str = "notebook_edit";
 const NOTEBOOK_PATH: &str = "notebook_path";
@@ -354,30 +339,6 @@ const CELL_FIELDS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_typ
 
 /// The fields that most searches need; the others are in the full profile.
 const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
-
-const SHORT_SEARCH_PROMPT: &str = "\
-Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so \
-they can be edited at once. Ignored and hidden files are left out.";
-
-const ANCHORED_READ_PROMPT: &str = "\
-Reads a text file. Each line is shown as Word:text; edit names lines by these words, which stay with their lines. By default the first \
-2000 lines; give offset and limit for others.";
-
-const ANCHORED_SEARCH_PROMPT: &str = "\
-Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as Word:text and can be edited at once. \
-Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
-
-const TAGGED_READ_PROMPT: &str = "\
-Reads a text file. Shows a header ¶PATH#TAG and lines as N:TEXT; edit needs both. By default the first 2000 lines; give offset and limit \
-for others.";
-
-const TAGGED_SEARCH_PROMPT: &str = "\
-Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as N:TEXT under their file's header and can \
-be edited at once. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
-
-const SHORT_UNDO_PROMPT: &str = "\
-Takes back what a call of yours did, with all of its files: the last one, or id (data.operation of its reply). Changes others made since \
-on other lines are kept. redo takes the undo back.";
 
 /// Returns the profile of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

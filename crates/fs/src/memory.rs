@@ -6,14 +6,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use emendate_core::{Code, ContentId, Error, Result};
+use emendate_core::Result;
 use rustix::io::Errno;
 
 use crate::{
-    CommitPreview, DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite,
-    LINKS_MAX, NameInfo, NewState, Precondition, RootInfo, SafePath, SpliceChunk, Staged, Store, Transaction,
-    WriteMethod, WriteReport, error,
+    DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, LINKS_MAX, NameInfo,
+    RootInfo, SafePath, Staged, Store, error,
 };
+
+mod transaction;
+
+use transaction::MemoryTransaction;
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever
 /// "racily clean": time is a counter.
@@ -98,96 +101,6 @@ impl MemoryState {
         }
     }
 
-    fn still_expected(&self, draft: &FileWrite<'_>) -> Result<()> {
-        let (path, relative) = (draft.path.absolute(), draft.path.relative());
-        match (draft.precondition, self.nodes.get(relative)) {
-            (Precondition::Missing, None) if self.blocking_file(relative).is_some() => {
-                Err(error::raced(path, "has lost its folder"))
-            }
-            (Precondition::Missing, None) if !self.is_folder(relative) => Ok(()),
-            (Precondition::Missing, _) => Err(error::raced(path, "was created meanwhile")),
-            (Precondition::Version { .. } | Precondition::Content { .. }, None) => {
-                Err(error::raced(path, "was removed"))
-            }
-            (Precondition::Version { meta: stamp, .. }, Some(node)) if !node.stamp.same_file(stamp) => {
-                Err(error::raced(path, "was replaced by another file"))
-            }
-            (Precondition::Version { bytes, .. }, Some(MemoryNode { body: NodeContent::File(now), .. }))
-                if now == bytes =>
-            {
-                Ok(())
-            }
-            (Precondition::Content { source, .. }, Some(node)) if !node.stamp.same_file(source.meta()) => {
-                Err(error::raced(path, "was replaced by another file"))
-            }
-            (Precondition::Content { source, .. }, Some(MemoryNode { body: NodeContent::File(now), .. }))
-                if source.bytes() == Some(now) =>
-            {
-                Ok(())
-            }
-            (Precondition::Version { .. } | Precondition::Content { .. }, Some(_)) => {
-                Err(error::raced(path, "was changed"))
-            }
-            (Precondition::Link { target }, Some(MemoryNode { body: NodeContent::Link(now), .. })) if now == target => {
-                Ok(())
-            }
-            (Precondition::Link { .. }, _) => Err(error::raced(path, "is not the link any more that it was")),
-        }
-    }
-
-    /// Returns the content and mode that a draft writes; `None` for a removal.
-    fn new_content(&self, draft: &FileWrite<'_>) -> Result<Option<(NodeContent, u32)>> {
-        let kept = match draft.new_state {
-            NewState::Absent if matches!(draft.precondition, Precondition::Missing) => {
-                return Err(error::nothing_to_remove(draft.path.absolute()));
-            }
-            NewState::Absent => return Ok(None),
-            NewState::Link { target } => return Ok(Some((NodeContent::Link(target.to_owned()), LINK_MODE))),
-            NewState::File { like: Some(like), .. } => {
-                let (_, stamp) =
-                    self.file(like)?.ok_or_else(|| error::os_error("open", like.absolute(), Errno::NOENT))?;
-                stamp.mode
-            }
-            NewState::File { .. } | NewState::Spliced { .. } => match self.nodes.get(draft.path.relative()) {
-                Some(MemoryNode { body: NodeContent::File(_), stamp }) => stamp.mode,
-                _ => DEFAULT_MODE,
-            },
-        };
-        let mode = kept & !0o7777 | draft.new_state.mode(kept);
-        let bytes = match draft.new_state {
-            NewState::Spliced { source, chunks: pieces } => spliced(source, pieces)?,
-            goal => goal.chunks().concat(),
-        };
-        Ok(Some((NodeContent::File(bytes), mode)))
-    }
-
-    /// Predicts the metadata of a draft's file after the commit.
-    fn predicted(&self, draft: &FileWrite<'_>) -> FileMeta {
-        let before = self.nodes.get(draft.path.relative()).map(|node| node.stamp).unwrap_or_default();
-        match self.new_content(draft) {
-            Ok(Some((_, mode))) => FileMeta { mode, size: draft.new_state.length(), ..before },
-            _ => before,
-        }
-    }
-
-    /// Publishes a draft with the result of [`State::made`].
-    fn publish(&mut self, draft: &FileWrite<'_>, made: Option<(NodeContent, u32)>, syncs: bool) -> Result<WriteReport> {
-        let relative = draft.path.relative();
-        let method = match (draft.precondition, syncs) {
-            (Precondition::Missing, _) => WriteMethod::Created,
-            (_, _) if made.is_none() => WriteMethod::Removed,
-            (_, false) => WriteMethod::Renamed,
-            (_, true) => WriteMethod::Exchanged,
-        };
-        let stamp = if let Some((body, mode)) = made {
-            self.put(relative, body, mode, true)
-        } else {
-            let gone = self.nodes.remove(relative).map(|node| node.stamp);
-            gone.ok_or_else(|| error::raced(draft.path.absolute(), "was removed"))?
-        };
-        Ok(WriteReport { meta: stamp, method, notes: Vec::new() })
-    }
-
     /// Resolves links in `path`, relative to the root; the last component only with `follow`. Returns the resolved path
     /// and the first link met.
     fn resolve(&self, asked: &Path, root: &RootInfo, path: &Path, follow: bool) -> Result<(PathBuf, Option<PathBuf>)> {
@@ -242,22 +155,6 @@ impl MemoryState {
     }
 }
 
-/// Returns the bytes of a spliced file.
-fn spliced(source: &FileSource, pieces: &[SpliceChunk<'_>]) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    for piece in pieces {
-        match *piece {
-            SpliceChunk::New(bytes) => out.extend_from_slice(bytes),
-            SpliceChunk::Copied { at, len } => {
-                let from = out.len();
-                out.resize(from + usize::try_from(len).unwrap_or(usize::MAX), 0);
-                source.read(at, &mut out[from..])?;
-            }
-        }
-    }
-    Ok(out)
-}
-
 impl MemoryStore {
     /// Creates an empty store with one root, an absolute path that need not exist.
     pub fn new(root: &Path) -> MemoryStore {
@@ -275,7 +172,7 @@ impl MemoryStore {
         }
     }
 
-    /// Returns the content of a file; `path` as in [`Memory::put`].
+    /// Returns the content of a file; `path` as in [`MemoryStore::put`].
     pub fn get(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let relative = self.relative(path.as_ref())?;
         match &self.state().nodes.get(relative)?.body {
@@ -284,7 +181,7 @@ impl MemoryStore {
         }
     }
 
-    /// Removes a file or link if it exists, but no directory; `path` as in [`Memory::put`].
+    /// Removes a file or link if it exists, but no directory; `path` as in [`MemoryStore::put`].
     pub fn remove(&self, path: impl AsRef<Path>) {
         if let Some(relative) = self.relative(path.as_ref()) {
             self.state().nodes.remove(relative);
@@ -323,7 +220,7 @@ impl MemoryStore {
         Ok(SafePath::new(0, canonical, relative, path, via))
     }
 
-    /// Looks up a path below a root; see [`Store::named`].
+    /// Looks up a path below a root; see [`Store::lookup_names`].
     fn look_up(&self, root: usize, path: &Path) -> Option<NameInfo> {
         let stamp = self.state().nodes.get(path).map(|node| node.stamp)?;
         let leads_to = stamp.is_link().then(|| self.resolve_path(&self.infos[root].canonical.join(path)));
@@ -438,52 +335,5 @@ impl Store for MemoryStore {
             state.new_content(draft)?;
         }
         Ok(Staged::new(MemoryTransaction { memory: self, drafts, durability }))
-    }
-}
-
-struct MemoryTransaction<'a> {
-    memory: &'a MemoryStore,
-    drafts: &'a [FileWrite<'a>],
-    durability: Durability,
-}
-
-impl Transaction for MemoryTransaction<'_> {
-    fn preview(&self) -> CommitPreview {
-        let state = self.memory.state();
-        let mut made: Vec<PathBuf> = Vec::new();
-        for folder in self.drafts.iter().flat_map(|draft| draft.path.relative().ancestors().skip(1)) {
-            if !state.is_folder(folder) {
-                made.push(self.memory.root().canonical.join(folder));
-            }
-        }
-        made.sort_unstable();
-        made.dedup();
-        let spliced = self.drafts.first().and_then(|draft| match draft.new_state {
-            NewState::Spliced { source, chunks: pieces } => Some(ContentId::of(&spliced(source, pieces).ok()?)),
-            _ => None,
-        });
-        CommitPreview {
-            metadata: self.drafts.iter().map(|draft| state.predicted(draft)).collect(),
-            created_dirs: made,
-            spliced_content: spliced,
-        }
-    }
-
-    fn commit(self: Box<Self>) -> Result<Vec<WriteReport>> {
-        let mut state = self.memory.state();
-        self.drafts.iter().try_for_each(|draft| state.still_expected(draft))?;
-        // One draft may need a directory where another writes a file.
-        let targets: BTreeSet<&Path> = self.drafts.iter().map(|draft| draft.path.relative()).collect();
-        for draft in self.drafts {
-            if draft.path.relative().ancestors().skip(1).any(|folder| targets.contains(folder)) {
-                let path = error::show(draft.path.absolute());
-                return Err(Error::new(Code::PathInvalid, format!("{path} is beneath another file of this call."))
-                    .next("Name each of them differently."));
-            }
-        }
-        // Everything that may fail, or reads the old state, happens before the first change.
-        let made = self.drafts.iter().map(|draft| state.new_content(draft)).collect::<Result<Vec<_>>>()?;
-        let syncs = self.durability.syncs();
-        self.drafts.iter().zip(made).map(|(draft, made)| state.publish(draft, made, syncs)).collect()
     }
 }

@@ -1,4 +1,5 @@
-use super::{ResolvedEdit, at_once, one_by_one};
+use super::ResolvedEdit;
+use super::in_turn::{at_once, one_by_one};
 use crate::error::Result;
 use crate::op::{ExpectedMatches, Locator, Op, ResolveSettings, TextQuery};
 use crate::snapshot::Snapshot;

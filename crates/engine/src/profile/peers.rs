@@ -1,6 +1,7 @@
 //! Profiles with the names and fields of other agents' tools, and the tools of Claude Code as its hooks see them.
 
-use super::{ANCHORED_READ_PROMPT, Profile, SHORT_UNDO_PROMPT, ToolView, all};
+use super::prompts::{ANCHORED_READ_PROMPT, SHORT_UNDO_PROMPT};
+use super::{Profile, ToolView, all};
 use emendate_core::formats::text_editor;
 
 const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];

@@ -13,14 +13,12 @@ use crate::op::{
 };
 use std::mem::swap;
 
+mod whole_file;
+
 /// File modes: a symbolic link, a submodule, and the mask of the file type.
 const LINK_MODE: u32 = 0o120_000;
 const SUBMODULE_MODE: u32 = 0o160_000;
 const FILE_TYPE_MASK: u32 = 0o170_000;
-
-/// The object id of empty content, by SHA-1 and by SHA-256.
-const EMPTY_BLOB_IDS: [&str; 2] =
-    ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
 
 /// The part of a patch about one file; pairs are the old and the new side.
 #[derive(Debug, Default)]
@@ -237,7 +235,7 @@ impl FilePatch {
     /// True for a single hunk that says that the old file has no lines, if nothing says that there was one.
     fn fills(&self) -> bool {
         let [NumberedHunk { hunk, .. }] = &*self.hunks else { return false };
-        let id = self.ids.0.as_deref().is_some_and(|id| !is_empty_id(id));
+        let id = self.ids.0.as_deref().is_some_and(|id| !whole_file::is_empty_id(id));
         let named = self.sides.0.is_some() && self.sides.1.is_some();
         let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
         named && !id && hunk.first == Some(0) && added
@@ -376,66 +374,6 @@ impl FilePatch {
         }
     }
 
-    /// Returns the content of the hunks of a new file, or the target of a link.
-    fn created_file(&self) -> Result<NewFile> {
-        let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
-        let target = !self.creates();
-        let mut text = String::new();
-        let mut open = false;
-        for NumberedHunk { hunk, .. } in &self.hunks {
-            let wrong = |line: &&HunkLine| match line.kind {
-                HunkLineKind::Added => false,
-                // A blank line of the new text without its mark.
-                HunkLineKind::Context => !line.text.is_empty(),
-                HunkLineKind::Removed => !target,
-                HunkLineKind::Bare => true,
-            };
-            if let Some(line) = hunk.lines.iter().find(wrong) {
-                let what = format!("the file is new, but `{}` in its hunk is no added line.", line.text);
-                return Err(broken(hunk.source_line, &what).next("Begin every line of a new file with +."));
-            }
-            text.push_str(&hunk.new_text());
-            open = hunk.open.1;
-        }
-        if self.hunks.is_empty() && self.ids.1.as_deref().is_some_and(|id| !is_empty_id(id)) {
-            return Err(self.broken("the new file has content, but no hunk holds it.").next("Send the whole patch."));
-        }
-        if open || is_link {
-            text.pop();
-        }
-        match is_link {
-            true if text.is_empty() || text.contains(['\n', '\0']) => {
-                Err(self.broken("the hunk of a symbolic link has one line, its target."))
-            }
-            true => Ok(NewFile::Link(text)),
-            false => Ok(NewFile::Text(text)),
-        }
-    }
-
-    /// Returns the whole text of a deleted file, if the patch has it.
-    fn deleted_text(&self) -> Result<Option<String>> {
-        if self.hunks.is_empty() {
-            return Ok(self.ids.0.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
-        }
-        let mut text = String::new();
-        let mut open = false;
-        for NumberedHunk { hunk, .. } in &self.hunks {
-            let stays = |line: &&HunkLine| line.kind != HunkLineKind::Removed && !line.text.is_empty();
-            if let Some(line) = hunk.lines.iter().find(stays) {
-                let what = format!("the file is deleted, but `{}` in its hunk is no removed line.", line.text);
-                return Err(broken(hunk.source_line, &what).next(
-                    "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
-                ));
-            }
-            text.push_str(&hunk.old_text());
-            open = hunk.open.0;
-        }
-        if open {
-            text.pop();
-        }
-        Ok(Some(text))
-    }
-
     /// Creates the requests of a GIT binary patch.
     fn bytes(
         mut self,
@@ -482,10 +420,6 @@ impl FilePatch {
 fn is_idle(lines: &[HunkLine]) -> bool {
     let side = |without: HunkLineKind| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
     side(HunkLineKind::Added).eq(side(HunkLineKind::Removed))
-}
-
-fn is_empty_id(id: &str) -> bool {
-    id.len() >= 7 && EMPTY_BLOB_IDS.iter().any(|empty| empty.starts_with(id))
 }
 
 fn permission(mode: u32) -> FileMode {

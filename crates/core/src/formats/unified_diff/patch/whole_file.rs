@@ -1,0 +1,78 @@
+//! Whole content of files that a patch creates or deletes.
+
+use super::super::body::NumberedHunk;
+use super::super::mistakes::broken;
+use super::{FILE_TYPE_MASK, FilePatch, LINK_MODE};
+use crate::error::Result;
+use crate::op::{HunkLine, HunkLineKind, NewFile};
+
+/// The object id of empty content, by SHA-1 and by SHA-256.
+const EMPTY_BLOB_IDS: [&str; 2] =
+    ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
+
+impl FilePatch {
+    /// Returns the content of the hunks of a new file, or the target of a link.
+    pub(super) fn created_file(&self) -> Result<NewFile> {
+        let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
+        let target = !self.creates();
+        let mut text = String::new();
+        let mut open = false;
+        for NumberedHunk { hunk, .. } in &self.hunks {
+            let wrong = |line: &&HunkLine| match line.kind {
+                HunkLineKind::Added => false,
+                // A blank line of the new text without its mark.
+                HunkLineKind::Context => !line.text.is_empty(),
+                HunkLineKind::Removed => !target,
+                HunkLineKind::Bare => true,
+            };
+            if let Some(line) = hunk.lines.iter().find(wrong) {
+                let what = format!("the file is new, but `{}` in its hunk is no added line.", line.text);
+                return Err(broken(hunk.source_line, &what).next("Begin every line of a new file with +."));
+            }
+            text.push_str(&hunk.new_text());
+            open = hunk.open.1;
+        }
+        if self.hunks.is_empty() && self.ids.1.as_deref().is_some_and(|id| !is_empty_id(id)) {
+            return Err(self.broken("the new file has content, but no hunk holds it.").next("Send the whole patch."));
+        }
+        if open || is_link {
+            text.pop();
+        }
+        match is_link {
+            true if text.is_empty() || text.contains(['\n', '\0']) => {
+                Err(self.broken("the hunk of a symbolic link has one line, its target."))
+            }
+            true => Ok(NewFile::Link(text)),
+            false => Ok(NewFile::Text(text)),
+        }
+    }
+
+    /// Returns the whole text of a deleted file, if the patch has it.
+    pub(super) fn deleted_text(&self) -> Result<Option<String>> {
+        if self.hunks.is_empty() {
+            return Ok(self.ids.0.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
+        }
+        let mut text = String::new();
+        let mut open = false;
+        for NumberedHunk { hunk, .. } in &self.hunks {
+            let stays = |line: &&HunkLine| line.kind != HunkLineKind::Removed && !line.text.is_empty();
+            if let Some(line) = hunk.lines.iter().find(stays) {
+                let what = format!("the file is deleted, but `{}` in its hunk is no removed line.", line.text);
+                return Err(broken(hunk.source_line, &what).next(
+                    "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
+                ));
+            }
+            text.push_str(&hunk.old_text());
+            open = hunk.open.0;
+        }
+        if open {
+            text.pop();
+        }
+        Ok(Some(text))
+    }
+}
+
+/// True for the object id of empty content.
+pub(super) fn is_empty_id(id: &str) -> bool {
+    id.len() >= 7 && EMPTY_BLOB_IDS.iter().any(|empty| empty.starts_with(id))
+}
