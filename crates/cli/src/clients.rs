@@ -35,7 +35,7 @@ pub(crate) fn variable(name: &str) -> Option<PathBuf> {
 
 /// Returns the project: the first root.
 ///
-/// Errors: as [`Desk::roots`]; a root that does not exist.
+/// Errors: as [`CliContext::roots`]; a root that does not exist.
 pub(crate) fn project_root(desk: &CliContext<'_>) -> Result<PathBuf> {
     let root = desk.roots()?.into_iter().next().unwrap_or_default();
     root.canonicalize().map_err(|error| io_error(&shown(&root), &error))

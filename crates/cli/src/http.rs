@@ -10,7 +10,7 @@ const TOKEN_VARIABLE: &str = "EMEND_HTTP_TOKEN";
 
 /// Opens the listener, if HTTP was requested, and prints its address on standard error.
 ///
-/// Errors: those of [`Door::open`]; a token's file that cannot be read.
+/// Errors: those of [`HttpListener::open`]; a token's file that cannot be read.
 pub(crate) fn open_listener(args: &HttpArgs) -> Result<Option<HttpListener>> {
     let Some(address) = &args.http else { return Ok(None) };
     let token = match &args.http_token_file {

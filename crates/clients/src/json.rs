@@ -99,7 +99,7 @@ impl<'t> JsonFile<'t> {
 
     /// Returns the text with this value at the path; creates missing objects on the way.
     ///
-    /// Errors: as [`Json::get`].
+    /// Errors: as [`JsonFile::get`].
     pub(crate) fn set(&self, path: &[&str], value: &Value) -> Result<String> {
         if let Some(found) = self.get(path)? {
             if found.value() == *value {

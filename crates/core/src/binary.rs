@@ -16,7 +16,7 @@ const SHA1_DIGITS: usize = 40;
 /// Applies `change` to `old`.
 ///
 /// Errors: [`Code::StaleChanged`] if the change was made for other content; [`Code::EditUnparsable`] for a delta that
-/// is malformed or does not lead to the bytes of its id; [`Code::CallTooLarge`] above [`MOST_BYTES`].
+/// is malformed or does not lead to the bytes of its id; [`Code::CallTooLarge`] above [`BINARY_RESULT_BYTES_MAX`].
 pub fn apply_binary(old: &[u8], change: &BinaryChange) -> Result<Vec<u8>> {
     if change.before.as_deref().is_some_and(|id| !is_object(old, id)) {
         return Err(Error::new(Code::StaleChanged, "The file is not the one that the binary patch was made for.")

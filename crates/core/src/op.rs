@@ -8,7 +8,7 @@ use crate::notebook::CellEdit;
 use crate::span::Span;
 use std::borrow::Cow;
 
-/// The number of occurrences that a [`Find`] accepts.
+/// The number of occurrences that a [`TextQuery`] accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedMatches {
     /// Exactly one; overlapping occurrences count as several.
@@ -77,7 +77,7 @@ impl TextNames {
     }
 }
 
-/// Text to search for, with `\n` line ends and without a byte order mark (see [`Find::new`]).
+/// Text to search for, with `\n` line ends and without a byte order mark (see [`TextQuery::new`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextQuery {
     /// The text.
@@ -137,8 +137,8 @@ pub enum Locator {
     Hunk(Box<Hunk>),
     /// Whole lines by number. All such edits of a file are applied together, against one version.
     Lines(Box<LineEdit>),
-    /// Whole lines by anchors. They are converted to [`Locator::Rows`] before they are placed, see
-    /// [`crate::words::Page`].
+    /// Whole lines by anchors. They are converted to [`Locator::Lines`] before they are placed, see
+    /// [`crate::anchor_map::AnchorPage`].
     AnchorWords(Box<AnchorEdit>),
     /// A cell of a notebook. All such edits of a file are applied together, against one version.
     Cell(Box<CellEdit>),

@@ -152,7 +152,7 @@ impl<'n> Scan<'n> {
         Scan { short: Some(ShortHash::default()), ..self }
     }
 
-    /// Keeps the decoded text of each chunk for [`Scan::take_reading`].
+    /// Keeps the decoded text of each chunk for [`Scan::take_text`].
     #[must_use]
     pub fn with_text(self) -> Scan<'n> {
         Scan { given: Some(Vec::new()), ..self }

@@ -168,7 +168,7 @@ impl Snapshot {
         }))
     }
 
-    /// True for a snapshot made by [`Snapshot::opaque`].
+    /// True for a snapshot made by [`Snapshot::binary`].
     pub fn is_binary(&self) -> bool {
         self.0.binary
     }

@@ -107,7 +107,7 @@ impl Engine {
 
     /// Notes the plans of a dry run that would need approval.
     ///
-    /// Errors: as [`Engine::approved`], except for the question.
+    /// Errors: as [`Engine::approve_plans`], except for the question.
     pub(crate) fn note_pending_approvals(&self, plans: &mut [FilePlan]) -> Result<()> {
         for plan in plans.iter_mut().filter(|plan| plan.writes()) {
             plan.asking_rule = self.decided(plan)?;

@@ -54,7 +54,7 @@ impl fmt::Debug for HeldResource {
     }
 }
 
-/// A handle of a call, to be set in its [`Caller`](crate::Caller). Clones share the state.
+/// A handle of a call, to be set in its [`CallContext`](crate::CallContext). Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct CallHandle(Arc<CallState>);
 
@@ -72,7 +72,7 @@ impl CallHandle {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
-    /// The flag that [`Watch::stop`] sets, for code that cannot call it, such as signal handlers.
+    /// The flag that [`CallHandle::stop`] sets, for code that cannot call it, such as signal handlers.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0.stop)
     }
@@ -92,7 +92,7 @@ impl CallHandle {
         *self.0.held_resource.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(guard));
     }
 
-    /// Releases the [held](Watch::hold) guard.
+    /// Releases the [held](CallHandle::hold) guard.
     pub fn release(&self) {
         let held = self.0.held_resource.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(held);

@@ -34,7 +34,7 @@ impl Engine {
     /// Gives new files their declared line ends. Without a declaration, a note reports mixed line ends, and line ends
     /// that differ from those of all neighbouring files.
     ///
-    /// Errors: as [`Plan::after`].
+    /// Errors: as [`FilePlan::after`].
     pub(crate) fn end_lines_of_new_files(&self, plans: &mut [FilePlan]) -> Result<()> {
         let made = |plan: &&mut FilePlan| {
             plan.creates() && plan.target == TargetState::File && plan.source_file.is_none() && !plan.before.is_binary()

@@ -55,11 +55,11 @@ impl NameSet {
 pub struct PathComponent {
     /// Metadata of the component itself.
     pub meta: FileMeta,
-    /// Wanted names that exist in the same directory, by index into [`Wanted::names`], with their metadata.
+    /// Wanted names that exist in the same directory, by index into [`NameSet::names`], with their metadata.
     pub siblings: Vec<(usize, NameInfo)>,
 }
 
-/// Implements [`Store::along`] with one lookup per name, for stores in which lookups are cheap.
+/// Implements [`Store::walk_components`] with one lookup per name, for stores in which lookups are cheap.
 pub(crate) fn one_by_one<S: Store + ?Sized>(
     store: &S,
     root: usize,

@@ -1,7 +1,8 @@
 //! Emendate's only access to the disk: sandboxed roots, file identity, staging, compare-and-swap.
 //!
-//! A [`Store`] resolves a path ([`Place`]), reads one [`Version`] of the file, stages [`Draft`]s (written but not
-//! visible) and commits them. [`Local`] works on the disk, [`Memory`] implements the same semantics in memory.
+//! A [`Store`] resolves a path ([`SafePath`]), reads one [`FileVersion`] of the file, stages [`FileWrite`]s (written
+//! but not visible) and commits them. [`LocalStore`] works on the disk, [`MemoryStore`] implements the same semantics
+//! in memory.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -35,12 +35,12 @@ impl SafePath {
         &self.relative
     }
 
-    /// The canonical root joined with [`Place::relative`].
+    /// The canonical root joined with [`SafePath::relative`].
     pub fn absolute(&self) -> &Path {
         &self.absolute
     }
 
-    /// [`Place::absolute`] for messages: on one line, with bytes that are not UTF-8 as `\xNN`.
+    /// [`SafePath::absolute`] for messages: on one line, with bytes that are not UTF-8 as `\xNN`.
     pub fn shown(&self) -> String {
         crate::error::show(&self.absolute)
     }

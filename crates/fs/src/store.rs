@@ -93,7 +93,7 @@ pub enum Precondition<'a> {
         /// Content id of all its bytes.
         content: ContentId,
     },
-    /// A symbolic link with this target; see [`Store::admit_link`] and [`Store::link`].
+    /// A symbolic link with this target; see [`Store::resolve_no_follow`] and [`Store::read_link`].
     Link {
         /// Target of the link, byte for byte.
         target: &'a OsStr,
@@ -147,9 +147,9 @@ pub enum NewState<'a> {
         /// Owner and attributes of a new file; what cannot be applied is noted.
         attributes: Option<&'a FileAttributes>,
     },
-    /// A regular file composed of new bytes and parts of the file that it replaces ([`Expect::Content`] of the same
-    /// source), whose mode, owner and attributes it gets. Neither is ever in memory as a whole. Must be alone in its
-    /// transaction.
+    /// A regular file composed of new bytes and parts of the file that it replaces ([`Precondition::Content`] of the
+    /// same source), whose mode, owner and attributes it gets. Neither is ever in memory as a whole. Must be alone in
+    /// its transaction.
     Spliced {
         /// The file that it replaces.
         source: &'a FileSource,
@@ -200,8 +200,8 @@ impl<'a> NewState<'a> {
     }
 }
 
-/// The intended change of one path. A move is two drafts of one transaction: [`Goal::Gone`] at the source, and a file
-/// [`like`](Goal::File::like) the source at the target; so it also works across mounts.
+/// The intended change of one path. A move is two drafts of one transaction: [`NewState::Absent`] at the source, and a
+/// file [`like`](NewState::File::like) the source at the target; so it also works across mounts.
 #[derive(Clone, Copy, Debug)]
 pub struct FileWrite<'a> {
     /// The path.
@@ -284,7 +284,7 @@ pub struct NameInfo {
 
 /// A place where files live: the disk or memory.
 pub trait Store: Send + Sync {
-    /// The directories this store may access; [`Place::root`] is an index into it.
+    /// The directories this store may access; [`SafePath::root`] is an index into it.
     fn roots(&self) -> &[RootInfo];
 
     /// Resolves an absolute path beneath the roots. The file and its parents may be missing.
@@ -373,7 +373,7 @@ pub struct CommitPreview {
 
 /// A backend's implementation of [`Staged`]. Dropping it without [`Transaction::commit`] discards everything staged.
 pub trait Transaction {
-    /// See [`Staged::ahead`].
+    /// See [`Staged::preview`].
     fn preview(&self) -> CommitPreview;
 
     /// See [`Staged::commit`].

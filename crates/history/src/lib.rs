@@ -5,8 +5,8 @@
 //! be listed and undone.
 //!
 //! Two back ends store both, with the same semantics and limits: [`Database`] (one SQLite file, shared by all processes
-//! of the user) and [`Memory`] (lost with the process). The history makes edits safer but is never the truth about a
-//! file: losing it costs a new read, and bytes that cannot be verified are not returned.
+//! of the user) and [`MemoryHistory`] (lost with the process). The history makes edits safer but is never the truth
+//! about a file: losing it costs a new read, and bytes that cannot be verified are not returned.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -187,7 +187,8 @@ pub struct LogEntry {
     pub at: i64,
     /// The operation that undid it.
     pub undone_by: Option<OperationId>,
-    /// Id of the process that performs it, or died while it did; `None` once it is [settled](Operations::settle).
+    /// Id of the process that performs it, or died while it did; `None` once it is
+    /// [settled](OperationLog::mark_committed).
     pub owner: Option<u32>,
     /// The operation itself.
     pub operation: Operation,
@@ -254,8 +255,8 @@ pub struct SessionUpdate<'a> {
 pub struct LogReceipt {
     /// Id of the operation.
     pub id: OperationId,
-    /// Content ids that only the working file may hold so far. Store those that the store [lacks](Operations::lacking)
-    /// with [`Operations::keep`] when idle.
+    /// Content ids that only the working file may hold so far. Store those that the store
+    /// [lacks](OperationLog::not_stored) with [`OperationLog::store_versions`] when idle.
     pub unstored: Vec<ContentId>,
     /// Indices of the operation's files whose old content is lost because it exceeds the limits.
     pub lost: Vec<usize>,
@@ -314,8 +315,8 @@ pub struct Retention {
 pub trait OperationLog: Send + Sync {
     /// Logs an operation that is about to be performed, with the resulting records of its session, in one step:
     /// whatever ends the process, its changes can be listed and undone. It is in doubt until it is
-    /// [settled](Operations::settle). `changes` has one entry per file of the operation. The cost grows with the
-    /// change, not with the file, except for contents that would be lost.
+    /// [settled](OperationLog::mark_committed). `changes` has one entry per file of the operation. The cost grows with
+    /// the change, not with the file, except for contents that would be lost.
     ///
     /// Fails with `conflict.raced`, writing nothing, if an operation that was not aborted already undoes what this one
     /// would, and with the errors of the store.
@@ -361,14 +362,14 @@ pub trait OperationLog: Send + Sync {
     /// is no such change.
     fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>>;
 
-    /// True if [`Operations::content`] would find that version, apart from damage.
+    /// True if [`OperationLog::content`] would find that version, apart from damage.
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;
 
     /// Returns those of the versions that are not stored themselves, even if they can be rebuilt.
     fn not_stored(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>>;
 
-    /// Stores whole versions in one step: those in [`Entered::loose`]. Skips bytes that do not match their id, and
-    /// versions without an operation.
+    /// Stores whole versions in one step: those in [`LogReceipt::unstored`]. Skips bytes that do not match their id,
+    /// and versions without an operation.
     fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()>;
 
     /// Returns the disk usage; `None` if the store uses no disk.

@@ -13,7 +13,7 @@ pub struct ByteReplacement<'a> {
     pub new: &'a [u8],
 }
 
-/// A [`Swap`] that owns its texts.
+/// A [`ByteReplacement`] that owns its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedByteReplacement {
     /// Offset in the old version.

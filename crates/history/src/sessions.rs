@@ -41,13 +41,15 @@ pub trait Sessions: Send + Sync {
     fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>>;
 
     /// Stores the words of the path's lines in place of `before`, the result of [`Sessions::words`]; returns false,
-    /// doing nothing, if another process stored others meanwhile. More than [`Limits::blob`] bytes are not stored.
+    /// doing nothing, if another process stored others meanwhile. More than [`HistoryLimits::blob`] bytes are not
+    /// stored.
     fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool>;
 
     /// Returns the session's registers, as stored by [`Sessions::keep_registers`].
     fn registers(&self, session: &str) -> Result<Option<Vec<u8>>>;
 
-    /// Replaces the session's registers; an empty value, or one of more than [`Limits::blob`] bytes, deletes them.
+    /// Replaces the session's registers; an empty value, or one of more than [`HistoryLimits::blob`] bytes, deletes
+    /// them.
     fn keep_registers(&self, session: &str, registers: &[u8]) -> Result<()>;
 
     /// Returns messages about the state of the store itself, each once.

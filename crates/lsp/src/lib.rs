@@ -2,7 +2,7 @@
 //! for problems, which are then compared with those of the previous text.
 //!
 //! This crate touches no files: texts go in, messages of other programs come out. A server's answer counts only for the
-//! very text it was last shown ([`Basis`]); otherwise [`Why`] gives the reason why nothing is known.
+//! very text it was last shown ([`AnswerBasis`]); otherwise [`UnknownReason`] gives the reason why nothing is known.
 #![allow(clippy::disallowed_methods, reason = "who waits for another program needs a clock")]
 
 mod diagnostic;

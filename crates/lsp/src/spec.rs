@@ -37,7 +37,7 @@ pub struct BuiltinServer {
     pub markers: &'static [&'static str],
     /// Its `initializationOptions`, as JSON.
     pub options: &'static str,
-    /// See [`Spec::says_when_ready`].
+    /// See [`ServerSpec::says_when_ready`].
     pub says_when_ready: bool,
 }
 

@@ -31,7 +31,7 @@ impl Pdf {
     }
 }
 
-/// Refuses a PDF larger than [`MOST_PDF`].
+/// Refuses a PDF larger than [`PDF_BYTES_MAX`].
 ///
 /// Errors: `read.too_large`.
 pub fn check_size(bytes: &[u8]) -> Result<()> {

@@ -12,9 +12,9 @@ use std::sync::atomic::AtomicBool;
 /// Placeholder for the copy in the words of a command.
 pub const FILE_PLACEHOLDER: &str = "{file}";
 
-/// Runs a command on a file that contains the input. Its words refer to the file by [`COPY`], and [`Said::output`] is
-/// the file's content after the command. The file has the given name, in a temporary directory of its own that is
-/// removed afterwards.
+/// Runs a command on a file that contains the input. Its words refer to the file by [`FILE_PLACEHOLDER`], and
+/// [`CommandOutput::output`] is the file's content after the command. The file has the given name, in a temporary
+/// directory of its own that is removed afterwards.
 ///
 /// Errors: as [`run_until`], and also for a file that became too large or is missing.
 pub fn run_on_copy(job: CommandJob<'_>, name: &OsStr, stop: &AtomicBool) -> Result<CommandOutput> {

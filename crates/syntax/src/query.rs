@@ -71,26 +71,26 @@ pub struct SymbolTarget<'t> {
 pub struct TimedAnswer {
     /// `None` if a limit was reached.
     pub answer: Option<SyntaxAnswer>,
-    /// Milliseconds left of the limits, for [`About::After`].
+    /// Milliseconds left of the limits, for [`QuerySubject::After`].
     pub left: u64,
 }
 
 /// An answer, named like its subject.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SyntaxAnswer {
-    /// To [`About::Outline`].
+    /// To [`QuerySubject::Outline`].
     Outline(Outline, Option<FirstError>),
-    /// To [`About::Definition`].
+    /// To [`QuerySubject::Definition`].
     Definition(Definition),
-    /// To [`About::Edit`], if the path identifies one symbol.
+    /// To [`QuerySubject::Edit`], if the path identifies one symbol.
     Edit(Result<Splices, WireError>),
-    /// To [`About::Blocks`], in order.
+    /// To [`QuerySubject::Blocks`], in order.
     Blocks(Vec<Result<CodeBlock, NoBlock>>),
-    /// To [`About::FirstError`].
+    /// To [`QuerySubject::FirstError`].
     FirstError(Option<FirstError>),
-    /// To [`About::After`]: the first syntax error of the other text.
+    /// To [`QuerySubject::After`]: the first syntax error of the other text.
     After(Option<FirstError>),
-    /// To [`About::After`], if the first text does not parse itself.
+    /// To [`QuerySubject::After`], if the first text does not parse itself.
     Unproven,
 }
 

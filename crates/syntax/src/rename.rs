@@ -285,7 +285,7 @@ impl SyntaxTree<'_> {
     }
 
     /// Classifies the occurrences by the language's query, and collects scopes and bindings; omits plain references.
-    /// `None` beyond [`NOTES`] steps.
+    /// `None` beyond [`STEPS_MAX`] steps.
     fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<Option<(HashMap<usize, NameUse<'p>>, Scopes)>> {
         let grammar = (self.language.0.load)();
         let query = Query::new(&grammar, query).map_err(|error| {

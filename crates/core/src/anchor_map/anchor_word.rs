@@ -18,7 +18,7 @@ impl AnchorWord {
         self.0
     }
 
-    /// Converts back from [`Word::number`].
+    /// Converts back from [`AnchorWord::number`].
     pub(super) fn from_number(number: u32) -> Option<AnchorWord> {
         (number < ALL_WORDS).then_some(AnchorWord(number))
     }

@@ -43,7 +43,7 @@ impl AnchorMap {
         out.0
     }
 
-    /// Deserializes the output of [`Words::to_bytes`]; `None` for anything else, including another format version.
+    /// Deserializes the output of [`AnchorMap::to_bytes`]; `None` for anything else, including another format version.
     pub fn from_bytes(bytes: &[u8]) -> Option<AnchorMap> {
         let (body, sum) = bytes.split_last_chunk::<8>()?;
         if xxh3_64(body) != u64::from_le_bytes(*sum) {

@@ -1,14 +1,16 @@
 //! Word anchors: every line of a file has a word that stays with it while the file changes around it.
 //!
 //! A word is derived from the line's text and its number among equal lines, so that the same file has the same words in
-//! every process. [`Words`] has to be stored only once a file has changed; it records which line is which. Three laws hold:
+//! every process. [`AnchorMap`] has to be stored only once a file has changed; it records which line is which. Three
+//! laws hold:
 //!
 //! - A word never comes to name another line. If equal lines cannot be distinguished after a change, their words are
 //!   retired and the lines get new ones.
 //! - A line that occurs once keeps its word, even if it moves, or is deleted and comes back.
 //! - A file that returns to one of its recent texts has the words of that time again, whatever happened in between.
 //!
-//! A retired word is not reused before [`SPENT`] others were retired in that file (in a larger file: twice its lines).
+//! A retired word is not reused before [`TOMBSTONES_MIN`] others were retired in that file (in a larger file: twice its
+//! lines).
 #![allow(clippy::cast_possible_truncation, reason = "lines are counted in 32 bits; there are at most a million")]
 
 mod anchor_word;
@@ -79,7 +81,7 @@ enum AnchorRun {
 }
 
 impl AnchorMap {
-    /// Assigns words to a text seen for the first time; `None` for more than [`MOST_LINES`] lines. One pass.
+    /// Assigns words to a text seen for the first time; `None` for more than [`ANCHORED_LINES_MAX`] lines. One pass.
     pub fn new(text: &str) -> Option<AnchorMap> {
         let hashes = hashes(text)?;
         let mut taken = TakenWords::new();
@@ -121,7 +123,7 @@ impl AnchorMap {
 
     /// Follows the file to its current text. Returns true if anything changed. Linear in the lines.
     ///
-    /// `None` for more than [`MOST_LINES`] lines; nothing is changed then.
+    /// `None` for more than [`ANCHORED_LINES_MAX`] lines; nothing is changed then.
     pub fn follow(&mut self, text: &str) -> Option<bool> {
         self.follow_edit(text, &[])
     }

@@ -10,7 +10,8 @@ use std::collections::{HashMap, HashSet};
 /// Marks a line without a partner.
 pub(super) const NO_LINE: u32 = u32::MAX;
 
-/// For every line of `new`, returns the line of `old` it is paired with, or [`NONE`]. Lines are given by their hashes.
+/// For every line of `new`, returns the line of `old` it is paired with, or [`NO_LINE`]. Lines are given by their
+/// hashes.
 pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     let lines = (old.len() + new.len()) as u64;
     let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096 };

@@ -132,7 +132,7 @@ impl DiffLine {
 }
 
 /// Returns the hunks of a change set for a reply: their lines take at most about `bytes`, and a line at most
-/// [`LINE_WIDTH`] characters. All lines are counted.
+/// [`LINE_CHARS_MAX`] characters. All lines are counted.
 pub fn reply_hunks(base: &Snapshot, changes: &ChangeSet, context: usize, bytes: usize) -> Vec<DiffHunk> {
     hunks_within(base, changes, context, &mut LineBudget { bytes, width: LINE_CHARS_MAX })
 }

@@ -124,7 +124,7 @@ impl<'a> SearchIndex<'a> {
         self.similar.borrow().get(&fold::normalized_hash(line, Normalization::BlankRuns)).cloned().flatten()
     }
 
-    /// See [`Search::loose_keys`].
+    /// See [`MatchSearch::trimmed_hashes`].
     pub(super) fn loose_keys(&self) -> &[u64] {
         self.trimmed_hashes.get_or_init(|| self.keys(Normalization::BlankRuns))
     }
@@ -218,7 +218,7 @@ impl<'a> MatchSearch<'a> {
         self.index.run_hashes.get_or_init(|| self.index.keys(Normalization::Indentation))
     }
 
-    /// [`Search::windows`] of the old text as it is.
+    /// [`MatchSearch::windows`] of the old text as it is.
     pub(super) fn wanted_windows(&self) -> &[usize] {
         self.windows.get_or_init(|| self.windows(&self.pattern.old))
     }

@@ -173,7 +173,7 @@ pub(super) fn non_ascii_lines(index: &SearchIndex<'_>) -> Option<Vec<(usize, u64
     Some(out)
 }
 
-/// [`Search::windows`] by the line of old with the longest word; `None` if no pivot line decides.
+/// [`MatchSearch::windows`] by the line of old with the longest word; `None` if no pivot line decides.
 pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usize>> {
     let (count, height) = (search.lines().count(), old.len());
     let longest = |at: &usize| old[*at].split(fold::BLANKS).map(str::len).max();

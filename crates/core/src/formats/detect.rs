@@ -95,7 +95,7 @@ pub(super) fn unwrap_and_detect<'a>(
 /// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, then parses. The caller's
 /// options in `manner` override those of a wrapper.
 ///
-/// Errors: those of [`recognise`], and of the format's parser.
+/// Errors: those of [`detect_format`], and of the format's parser.
 pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseOptions) -> Result<ParsedText> {
     if let Some(understood) = json(text, named, manner) {
         return understood;
@@ -171,7 +171,7 @@ pub fn detect_format(text: &str) -> Result<&'static dyn Format> {
     detect(text).map(|(format, _)| format)
 }
 
-/// Returns the format of [`recognise`], and the lines that are certainly in it.
+/// Returns the format of [`detect_format`], and the lines that are certainly in it.
 fn detect(text: &str) -> Result<FormatRanges> {
     let mut claims = all_ranges(text);
     match outermost_index(&claims) {

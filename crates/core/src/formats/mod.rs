@@ -38,7 +38,7 @@ use stream::{LineParser, ParseOptions};
 /// Input of a format.
 #[derive(Clone, Debug)]
 pub enum FormatInput {
-    /// A JSON object; [`Spec::schema`] specifies its shape.
+    /// A JSON object; [`FormatSpec::schema`] specifies its shape.
     Json(Value),
     /// Text as a model writes it.
     Text(String),

@@ -52,7 +52,7 @@ struct MultiEditInput {
 
 /// Converts several replacements to operations.
 ///
-/// Errors: every replacement that is invalid by itself, all at once; an empty list; more than [`MOST_EDITS`].
+/// Errors: every replacement that is invalid by itself, all at once; an empty list; more than [`EDITS_PER_CALL_MAX`].
 pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
     if edits.is_empty() {
         return Err(Error::new(Code::CallInvalid, "No edits provided.")

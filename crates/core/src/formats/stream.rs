@@ -31,9 +31,9 @@ pub enum StreamEvent {
         /// Its text.
         text: String,
     },
-    /// An operation on lines by number is complete; [`Event::HunkDone`] follows.
+    /// An operation on lines by number is complete; [`StreamEvent::HunkDone`] follows.
     Rows {
-        /// The operation: its locator is [`Locator::Rows`](crate::op::Locator::Rows).
+        /// The operation: its locator is [`Locator::Lines`](crate::op::Locator::Lines).
         op: Box<Op>,
         /// The version that the numbers refer to.
         base: Option<Handle>,
@@ -130,7 +130,7 @@ fn without_line_end(line: &str) -> &str {
 /// Parses a text while it arrives, in chunks of any size. Linear in the text.
 ///
 /// The events are a preview, and may be of another format than the one detected for the complete text. The end counts:
-/// it is the same as [`understand`](recognise::understand) of the whole text.
+/// it is the same as [`parse_any`](detect::parse_any) of the whole text.
 pub struct PatchStream {
     named: Option<&'static dyn Format>,
     options: ParseOptions,
@@ -187,7 +187,7 @@ impl PatchStream {
 
     /// Ends the text. `out` receives the remaining events.
     ///
-    /// Errors: as [`understand`](recognise::understand); [`Code::EditUnparsable`] for input that is not UTF-8.
+    /// Errors: as [`parse_any`](detect::parse_any); [`Code::EditUnparsable`] for input that is not UTF-8.
     pub fn finish(self, out: &mut Vec<StreamEvent>) -> Result<ParsedText> {
         let text = String::from_utf8(self.text).map_err(|error| {
             let at = error.utf8_error().valid_up_to();

@@ -49,7 +49,7 @@ pub struct LineEdit {
     pub paste: Option<Register>,
     /// The edit's first line as the caller wrote it.
     pub source_text: String,
-    /// 1-based line of the input on which it begins; 0 where [`Rows::said`] identifies the edit.
+    /// 1-based line of the input on which it begins; 0 where [`LineEdit::source_text`] identifies the edit.
     pub source_line: usize,
 }
 

@@ -142,7 +142,7 @@ pub struct Notebook<'t> {
     pub minor: u64,
     /// The language of its code, if stated.
     pub language: String,
-    /// The cells of each id, the first [`ALIKE`] of them; built on first use.
+    /// The cells of each id, the first [`LISTED_DUPLICATES_MAX`] of them; built on first use.
     ids: OnceCell<HashMap<String, Vec<usize>>>,
 }
 
@@ -159,7 +159,7 @@ impl<'t> Notebook<'t> {
     /// Parses a notebook. Linear.
     ///
     /// Errors: `notebook.invalid` for a text that is not JSON, not a notebook, of a format other than 4, or has more
-    /// than [`MOST_CELLS`] cells.
+    /// than [`CELLS_MAX`] cells.
     pub fn read(text: &'t str) -> Result<Notebook<'t>> {
         // Each byte is visited a few times.
         work::spend(text.len() / 4)?;
@@ -275,7 +275,7 @@ impl<'t> Notebook<'t> {
         })
     }
 
-    /// The cells with an id, the first [`ALIKE`] of them.
+    /// The cells with an id, the first [`LISTED_DUPLICATES_MAX`] of them.
     fn with_id(&self, id: &str) -> &[usize] {
         let table = || {
             let mut table: HashMap<String, Vec<usize>> = HashMap::with_capacity(self.cells.len());

@@ -57,7 +57,7 @@ impl OptionValue for PolicyMode {
 /// The list that a rule belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RuleList {
-    /// Lifts the built-in guard, and the default [`Mode`].
+    /// Lifts the built-in guard, and the default [`PolicyMode`].
     Allow,
     /// Requires approval.
     Ask,

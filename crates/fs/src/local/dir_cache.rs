@@ -69,8 +69,8 @@ fn name_info(folder: &OwnedFd, name: impl AsRef<OsStr>) -> Option<NameInfo> {
     Some(NameInfo { meta: stamp, target: leads_to.map(|stat| read::file_meta(&stat)) })
 }
 
-/// Implements [`Store::along`](crate::Store::along). An unchanged directory in the cache is not listed again: then each
-/// component costs one `stat`, which also shows whether it is a directory.
+/// Implements [`Store::walk_components`](crate::Store::walk_components). An unchanged directory in the cache is not
+/// listed again: then each component costs one `stat`, which also shows whether it is a directory.
 pub(super) fn walk_components(
     local: &LocalStore,
     root: usize,
@@ -120,7 +120,7 @@ pub(super) struct DirListing {
     /// Hashes of the lower-case names, sorted; a hash collision only costs one extra lookup. `None` if the listing is
     /// incomplete or not ASCII.
     names: Option<Vec<u64>>,
-    /// The directory, kept open so that the kernel remembers that its fresh stamp was read; see [`look_again`].
+    /// The directory, kept open so that the kernel remembers that its fresh stamp was read; see [`refresh_listing`].
     open: Option<OwnedFd>,
 }
 
@@ -196,7 +196,7 @@ fn is_encrypted(folder: &OwnedFd) -> bool {
     found.map_or(true, |found| found.stx_attributes.contains(StatxAttributes::ENCRYPTED))
 }
 
-/// Returns [`Listed::names`]; `None` if the listing is incomplete or not ASCII.
+/// Returns [`DirListing::names`]; `None` if the listing is incomplete or not ASCII.
 fn list_name_hashes(folder: &OwnedFd, size: u64) -> Option<Vec<u64>> {
     let (mut there, mut plain) = (Vec::new(), true);
     let each = |name: &[u8]| {

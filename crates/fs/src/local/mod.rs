@@ -123,8 +123,8 @@ impl LocalStore {
     }
 
     /// Keeps a journal in this directory (created if missing), so that a transaction that changes several files, or
-    /// overwrites one, is atomic across crashes: see [`Local::recover`]. The directory must be outside the roots, and
-    /// the same for all processes that work on them. Without a journal, only each single file is safe.
+    /// overwrites one, is atomic across crashes: see [`LocalStore::recover`]. The directory must be outside the roots,
+    /// and the same for all processes that work on them. Without a journal, only each single file is safe.
     ///
     /// Fails with `io.*` if the directory cannot be created or opened.
     pub fn with_journal(mut self, folder: &Path) -> Result<LocalStore> {
@@ -153,7 +153,7 @@ impl LocalStore {
         best
     }
 
-    /// Implements [`Store::admit`], and [`Store::admit_link`] for `follow` = false.
+    /// Implements [`Store::resolve_path`], and [`Store::resolve_no_follow`] for `follow` = false.
     fn resolve(&self, path: &Path, follow: bool) -> Result<SafePath> {
         error::check_path_syntax(path, &self.infos)?;
         // A shell with a logical working directory names the same directory through links.

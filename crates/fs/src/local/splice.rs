@@ -66,7 +66,7 @@ impl LeasedSource {
         self.leased && !self.is_unbroken()
     }
 
-    /// Implements [`Source::still`].
+    /// Implements [`FileSource::check_unchanged`].
     pub(crate) fn check_unchanged(&self, path: &Path, stamp: &FileMeta) -> Result<()> {
         let now = read::regular_file_meta(&self.file, path)?;
         if same_times(&now, stamp) { Ok(()) } else { Err(error::raced(path, "is being written by another program")) }

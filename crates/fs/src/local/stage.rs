@@ -45,7 +45,7 @@ pub(super) struct LocalTransaction<'a> {
 pub(super) struct StagedFile<'a> {
     pub(super) draft: &'a FileWrite<'a>,
     pub(super) name: &'a OsStr,
-    /// Index into [`Plan::folders`].
+    /// Index into [`LocalTransaction::folders`].
     pub(super) folder: usize,
     /// The new content, or the reserved name of a removed file; `None`: the old file will be overwritten in place.
     pub(super) temp: Option<TempFile>,

@@ -200,8 +200,8 @@ impl AppendLogGuard {
         (entries, rest.is_empty())
     }
 
-    /// Appends an entry for operation [`Head::next`]. Returns false, doing nothing, if there is no space or no number.
-    /// Atomic if the process dies: the whole entry is there, or nothing of it.
+    /// Appends an entry for operation [`AppendLogHead::next`]. Returns false, doing nothing, if there is no space or no
+    /// number. Atomic if the process dies: the whole entry is there, or nothing of it.
     pub(super) fn append(&mut self, entry: &[u8]) -> io::Result<bool> {
         let size = (FRAME_BYTES + entry.len()) as u64;
         let room = if entry.len() > ENTRY_BYTES_MAX { FILE_BYTES_MAX } else { APPEND_UNTIL_BYTES };

@@ -105,8 +105,8 @@ fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
     votes.into_iter().map(|(start, _)| start).take(RATED_PLACES_MAX).collect()
 }
 
-/// Returns the lines of the file that vote, each with its hash: the first [`VOTES`] of each; `None` if only a look at
-/// all lines would tell.
+/// Returns the lines of the file that vote, each with its hash: the first [`VOTES_PER_LINE_MAX`] of each; `None` if
+/// only a look at all lines would tell.
 fn looked_up(search: &MatchSearch<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option<Vec<(usize, u64)>> {
     if at.len() > INDIVIDUAL_LOOKUPS_MAX {
         return None;

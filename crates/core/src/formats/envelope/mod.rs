@@ -1,5 +1,5 @@
-//! Wrappers that models put around an edit: JSON, tool calls in XML, shell commands. [`peel`] removes them and returns
-//! the bare text of a format.
+//! Wrappers that models put around an edit: JSON, tool calls in XML, shell commands. [`unwrap_text`] removes them and
+//! returns the bare text of a format.
 //!
 //! Nothing is guessed: a wrapper is removed if it parses as one, every part of it is known, and the text around it is
 //! in no format itself. Anything else is left unchanged.

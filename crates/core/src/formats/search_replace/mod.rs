@@ -2,7 +2,7 @@
 //! of aider, Cline, Roo and Zed, with prose around them, and several blocks and files per reply.
 //!
 //! Blocks between markers are whole lines, those in tags are any text. Whether a block's target is created by an
-//! earlier block of the same file is not known here: the request has [`Order::AsNeeded`]. A name that is not the path
+//! earlier block of the same file is not known here: the request has [`OpOrder::AsNeeded`]. A name that is not the path
 //! of a file is looked up by the engine among the files it has read.
 
 mod blocks;

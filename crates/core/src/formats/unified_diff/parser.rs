@@ -168,7 +168,7 @@ impl UnifiedDiffParser {
         }
     }
 
-    /// Ends the open hunk or binary patch. `cut` as in [`Machine::finish`].
+    /// Ends the open hunk or binary patch. `cut` as in [`LineParser::finish`].
     fn leave(&mut self, cut: bool, out: &mut Vec<StreamEvent>) {
         match std::mem::replace(&mut self.state, UnifiedDiffState::Outside) {
             UnifiedDiffState::Outside => {}

@@ -51,7 +51,7 @@ pub(super) struct FilePatch {
     pub(super) hunks: Vec<NumberedHunk>,
     /// Forward and backward.
     pub(super) binary: Option<(BinaryPayload, Option<BinaryPayload>)>,
-    /// [`Event::File`](crate::formats::stream::Event::File) was emitted.
+    /// [`StreamEvent::File`](crate::formats::stream::StreamEvent::File) was emitted.
     pub(super) told: bool,
 }
 
