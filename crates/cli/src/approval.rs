@@ -165,11 +165,8 @@ fn edited(path: &Path, text: &str) -> Result<String> {
     // The variable may contain arguments, as `code --wait` does: a shell splits it.
     let status = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status();
     if !status.map_err(failed)?.success() {
-        return Err(Error::new(
-            Code::CallInvalid,
-            format!("The editor `{editor}` did not end well; nothing was changed."),
-        )
-        .next("Set EDITOR to an editor that waits until the file is closed."));
+        return Err(Error::new(Code::CallInvalid, format!("The editor `{editor}` failed; nothing was changed."))
+            .next("Set EDITOR to an editor that waits until the file is closed."));
     }
     std::fs::read_to_string(file.path()).map_err(failed)
 }

@@ -31,7 +31,7 @@ use std::path::PathBuf;
     name = "emend",
     version,
     max_term_width = 110,
-    after_help = "Try `emend tour` to see it at work, `emend COMMAND --help` for examples, `emend --help` for exit codes.",
+    after_help = "Try `emend tour` for a demonstration, `emend COMMAND --help` for examples, `emend --help` for exit codes.",
     after_long_help = help::overview()
 )]
 pub(crate) struct Cli {
@@ -67,10 +67,10 @@ pub(crate) enum Command {
         /// The file
         path: PathBuf,
     },
-    /// Say what the grammar and the language servers find wrong with files
+    /// Report the problems that the grammar and the language servers find in files
     #[command(after_help = help::CHECK)]
     Check(CheckArgs),
-    /// Find lines by a regular expression or plain text; what is shown counts as read
+    /// Find lines by a regular expression or plain text; lines that are shown count as read
     #[command(after_help = help::SEARCH)]
     Search(SearchArgs),
     /// Replace text in a file
@@ -88,16 +88,16 @@ pub(crate) enum Command {
     /// Apply edits written as text, as models write them into a reply, all or nothing
     #[command(after_help = help::APPLY)]
     Apply(ApplyArgs),
-    /// Replace a text in every file beneath a folder, all or nothing
+    /// Replace a text in every file below a directory, all or nothing
     #[command(after_help = help::REPLACE)]
     Replace(replace::ReplaceArgs),
-    /// Take back what an operation did, with all of its files
+    /// Undo an operation in all of its files
     #[command(after_help = help::UNDO)]
     Undo(UndoArgs),
-    /// Take back an undo
+    /// Redo an operation that was undone
     #[command(after_help = help::REDO)]
     Redo(UndoArgs),
-    /// List what was done: time, session, tool, files
+    /// List operations: time, session, tool, files
     #[command(after_help = help::HISTORY)]
     History(HistoryArgs),
     /// Show one operation as a diff
@@ -106,22 +106,22 @@ pub(crate) enum Command {
     /// Show what changed between two operations
     #[command(after_help = help::DIFF)]
     Diff(DiffArgs),
-    /// Make a file what it was when an operation had been done
+    /// Restore a file to its state after an operation
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
-    /// Free what the history holds, by age and size
+    /// Delete old history by age and size
     #[command(after_help = help::GC)]
     Gc(GcArgs),
-    /// Call a tool with JSON and get JSON: the stable door for programs
+    /// Call a tool with JSON and get JSON: the stable interface for programs
     #[command(after_help = help::CALL)]
     Call(CallArgs),
     /// Answer tool calls from standard input, one JSON object per line
     #[command(after_help = help::SERVE)]
     Serve(ServeArgs),
-    /// Serve the Model Context Protocol on standard input and output, or put this server into a client
+    /// Serve the Model Context Protocol on standard input and output, or add this server to a client
     #[command(after_help = help::MCP)]
     Mcp(McpArgs),
-    /// List the tools, or show one as a model is taught it
+    /// List the tools, or show one as it is described to a model
     #[command(after_help = help::TOOLS)]
     Tools(ToolsArgs),
     /// Rewrite edits in another format, as they apply to the files; nothing is written
@@ -145,7 +145,7 @@ pub(crate) enum Command {
     /// Check roots, file systems, configuration and session store
     #[command(after_help = help::DOCTOR)]
     Doctor,
-    /// Serve as a hook of Claude Code: reads of its tools count, edits are tried first
+    /// Run as a hook of Claude Code: its reads count, and its edits are checked before they run
     #[command(after_help = help::HOOK)]
     Hook {
         #[command(subcommand)]
@@ -156,10 +156,10 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Let the project's emend.toml count as your own, until it changes
+    /// Trust the project's emend.toml like your own until it changes
     #[command(after_help = help::TRUST)]
     Trust {
-        /// Take it back
+        /// Revoke the trust
         #[arg(long)]
         revoke: bool,
     },
@@ -200,13 +200,13 @@ pub(crate) struct ReadArgs {
     /// How many lines to show
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// How lines are marked [default: numbered]
+    /// Format of the lines [default: numbered]
     #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(LINE_FORMATS.iter().map(|marks| marks.name)))]
     pub(crate) format: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
     #[arg(long, value_name = "LABEL")]
     pub(crate) encoding: Option<String>,
-    /// Show only what has this name, as `emend outline` lists it, e.g. Parser.next
+    /// Show only the definition with this name, as `emend outline` lists it, e.g. Parser.next
     #[arg(long, value_name = "NAME", conflicts_with_all = ["offset", "limit"])]
     pub(crate) symbol: Option<String>,
     #[command(flatten)]
@@ -218,16 +218,16 @@ pub(crate) struct ReadArgs {
 pub(crate) struct SearchArgs {
     /// Regular expression, or plain text with --literal; after -- if it begins with -
     pub(crate) pattern: String,
-    /// Folder or file to search
+    /// Directory or file to search
     #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
     /// The pattern is plain text
     #[arg(short = 'F', long)]
     pub(crate) literal: bool,
-    /// Capital and small letters count as the same
+    /// Ignore case
     #[arg(short, long)]
     pub(crate) ignore_case: bool,
-    /// The pattern may reach over line ends
+    /// Let the pattern match across lines
     #[arg(short = 'U', long)]
     pub(crate) multiline: bool,
     #[command(flatten)]
@@ -238,7 +238,7 @@ pub(crate) struct SearchArgs {
     /// How many hits to show [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// How lines are marked [default: numbered]
+    /// Format of the lines [default: numbered]
     #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(LINE_FORMATS.iter().map(|marks| marks.name)))]
     pub(crate) format: Option<String>,
 }
@@ -252,7 +252,7 @@ pub(crate) struct ExtraArgs {
     /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
     #[arg(long, value_name = "LABEL")]
     pub(crate) encoding: Option<String>,
-    /// Write JSON, TOML or YAML that is invalid, because it is meant to be
+    /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended
     #[arg(long)]
     pub(crate) allow_invalid: bool,
 }
@@ -260,7 +260,7 @@ pub(crate) struct ExtraArgs {
 /// How much matching may forgive.
 #[derive(Args)]
 pub(crate) struct MatchingArgs {
-    /// How much matching may forgive [default: standard]
+    /// How lenient matching is [default: standard]
     #[arg(long, value_name = "WORD", value_parser = names::<emendate::core::Matching>())]
     pub(crate) r#match: Option<String>,
 }
@@ -277,7 +277,7 @@ pub(crate) struct EditArgs {
     /// The same from a file, or `-` for standard input; used to the last byte, final line end included
     #[arg(long, value_name = "FILE", group = "old_text", requires = "new_text")]
     pub(crate) old_file: Option<PathBuf>,
-    /// Text to put there; empty deletes
+    /// New text; if empty, the old text is deleted
     #[arg(long, value_name = "TEXT", group = "new_text", requires = "old_text", allow_hyphen_values = true)]
     pub(crate) new: Option<String>,
     /// The same from a file, or `-` for standard input
@@ -289,7 +289,7 @@ pub(crate) struct EditArgs {
     /// Replace exactly N occurrences, refuse if there are more or fewer
     #[arg(long, value_name = "N")]
     pub(crate) expect: Option<u64>,
-    /// Of several places, the one with this id, as a refused edit lists them
+    /// Choose one of several matches by its id, as listed by a refused edit
     #[arg(long, value_name = "ID")]
     pub(crate) at: Option<String>,
     #[command(flatten)]
@@ -333,19 +333,19 @@ pub(crate) struct TextArgs {
     /// File with the edits; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) edits: PathBuf,
-    /// Format of the edits [default: recognised]
+    /// Format of the edits [default: detected]
     #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(text_formats().map(|format| format.spec().name)))]
     pub(crate) format: Option<String>,
-    /// Folder that relative file names start from [default: the current one]
+    /// Directory that relative file names start from [default: the current one]
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// The file to edit, for edits that name none
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<String>,
-    /// Make every change the other way round
+    /// Apply every change in reverse
     #[arg(long, short = 'R')]
     pub(crate) reverse: bool,
-    /// Take N leading folders off every name [default: a/ and b/ are recognised]
+    /// Remove N leading directories from every name [default: a/ and b/ are detected]
     #[arg(long, short = 'p', value_name = "N")]
     pub(crate) strip: Option<usize>,
 }
@@ -363,7 +363,7 @@ pub(crate) struct ConvertArgs {
 /// `emend preview`.
 #[derive(Args)]
 pub(crate) struct PreviewArgs {
-    /// Format of the edits [default: recognised]
+    /// Format of the edits [default: detected]
     #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(text_formats().map(|format| format.spec().name)))]
     pub(crate) format: Option<String>,
 }
@@ -376,19 +376,19 @@ pub(crate) struct ApplyArgs {
     /// Say whether the edits would apply; write nothing
     #[arg(long)]
     pub(crate) check: bool,
-    /// Let files that are created or moved replace what is there
+    /// Let created or moved files replace existing files
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Apply what can be applied, and tell what cannot
+    /// Apply the edits that can be applied, and report the others
     #[arg(long)]
     pub(crate) partial: bool,
-    /// Write JSON, TOML or YAML that is invalid, because it is meant to be
+    /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended
     #[arg(long)]
     pub(crate) allow_invalid: bool,
-    /// Apply what can be applied, and put the rest into this file
+    /// Apply the edits that can be applied, and write the others to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
-    /// Do what this tool would do with the patch, in its words and with its exit status
+    /// Treat the patch as this tool would, with its output and its exit status
     #[arg(long, value_name = "TOOL", value_parser = ["codex"],
           conflicts_with_all = ["format", "file", "reverse", "strip", "partial", "reject_file",
                              "three_way", "reject", "context", "whitespace", "include", "exclude"])]
@@ -421,7 +421,7 @@ pub(crate) struct UndoArgs {
     /// The operation, as `emend history` names it [default: the last one]
     #[arg(value_name = "ID", conflicts_with_all = ["last", "file"])]
     pub(crate) id: Option<String>,
-    /// So many operations, the newest first, all or none
+    /// Number of operations, newest first, all or none
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<u64>,
     /// The last operation that touched this file; all its files are taken back
@@ -444,7 +444,7 @@ pub(crate) struct HistoryArgs {
     /// Number of operations to list, newest first; at most 1000 [default: 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// List on from here, as the list before says
+    /// Continue from here, as the previous list says
     #[arg(long, value_name = "NEXT")]
     pub(crate) from: Option<String>,
 }
@@ -463,7 +463,7 @@ pub(crate) struct ShowArgs {
 /// `emend diff`.
 #[derive(Args)]
 pub(crate) struct DiffArgs {
-    /// Two operations, the older one first; `^` behind a name is the moment before it
+    /// Two operations, the older one first; `ID^` means just before that operation
     #[arg(value_name = "ID..ID")]
     pub(crate) range: String,
     /// Only this file
@@ -474,7 +474,7 @@ pub(crate) struct DiffArgs {
 /// `emend restore`.
 #[derive(Args)]
 pub(crate) struct RestoreArgs {
-    /// The file, and the operation after which it was as wanted; `^` behind it: before which
+    /// The file, and the operation whose result to restore; with `^`, the state before that operation
     #[arg(value_name = "PATH@ID")]
     pub(crate) target: PathBuf,
 }
@@ -482,10 +482,10 @@ pub(crate) struct RestoreArgs {
 /// `emend gc`.
 #[derive(Args)]
 pub(crate) struct GcArgs {
-    /// Forget what is older than so many days
+    /// Delete history older than this many days
     #[arg(long, value_name = "N")]
     pub(crate) days: Option<u32>,
-    /// Keep at most so many megabytes of contents, the newest
+    /// Keep at most this many megabytes of contents, the newest
     #[arg(long, value_name = "MB")]
     pub(crate) size: Option<u64>,
 }
@@ -520,13 +520,13 @@ pub(crate) fn profile_parser() -> impl clap::builder::TypedValueParser<Value = &
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
-    /// Which tools are offered, under which names
+    /// Set of tools to offer, and their names
     #[arg(long, value_name = "P", env = "EMEND_PROFILE", default_value = PROFILES[0].name, hide_env_values = true, value_parser = profile_parser())]
     pub(crate) profile: &'static Profile,
     /// Add structured content to text results
     #[arg(long)]
     pub(crate) structured: bool,
-    /// Have the kernel keep the process to the roots and the state directory (Landlock)
+    /// Let the kernel confine the process to the roots and the state directory (Landlock)
     #[arg(long)]
     pub(crate) restrict: bool,
     #[cfg(feature = "http")]
@@ -538,16 +538,16 @@ pub(crate) struct McpArgs {
 #[cfg(feature = "http")]
 #[derive(Args)]
 pub(crate) struct HttpArgs {
-    /// Serve over HTTP at /mcp: PORT on this machine only, or HOST:PORT, which needs a token of yours
+    /// Serve over HTTP at /mcp: PORT on this machine only, or HOST:PORT, which needs your own token
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
-    /// File that holds the token clients must show; or set `EMEND_HTTP_TOKEN` [default: made anew, and printed]
+    /// File with the token that clients must send; or set `EMEND_HTTP_TOKEN` [default: a new token, which is printed]
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) http_token_file: Option<PathBuf>,
-    /// Another name clients call this machine by (repeatable)
+    /// Another host name that clients use for this machine (repeatable)
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) http_host: Vec<String>,
-    /// A web page's origin that may come in, as `https://app.example` (repeatable) [default: none]
+    /// Origin of a web page that may connect, as `https://app.example` (repeatable) [default: none]
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub(crate) http_origin: Vec<String>,
 }
@@ -555,7 +555,7 @@ pub(crate) struct HttpArgs {
 /// `emend tools`.
 #[derive(Args)]
 pub(crate) struct ToolsArgs {
-    /// Show this tool: what a model is taught, its schema, an example
+    /// Show this tool: its description for a model, its schema and an example
     pub(crate) name: Option<String>,
     /// The tools as `emend mcp --profile P` offers them
     #[arg(long, value_name = "P", value_parser = profile_parser())]

@@ -186,7 +186,7 @@ impl Registration {
     pub(crate) fn problem(&self) -> Option<String> {
         let ProbeOutcome::Broken(what) = &self.outcome else { return None };
         let again = format!("emend mcp install {}{}", self.client.name, of(self.scope));
-        Some(format!("{}: {} (`{again}` writes the entry anew)", self.client.title, what.trim_end_matches('.')))
+        Some(format!("{}: {} (`{again}` rewrites the entry)", self.client.title, what.trim_end_matches('.')))
     }
 
     /// Remarks on a working entry.

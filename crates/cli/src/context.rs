@@ -34,9 +34,7 @@ impl CliContext<'_> {
     pub(crate) fn open(&self) -> Result<Engine> {
         let state = self.state();
         if state == StateLocation::Nowhere && self.global.state.is_none() {
-            output::note(
-                "there is no home directory, so what is read is forgotten when this process ends; see --state",
-            );
+            output::note("there is no home directory, so reads are forgotten when this process ends; see --state");
         }
         Ok(self.opened(state, ParserIsolation::Unusual)?.with_process_lifetime())
     }
@@ -45,9 +43,7 @@ impl CliContext<'_> {
     pub(crate) fn note_missing_history(&self, name: &str) {
         let changes = tool(name).is_some_and(|tool| !tool.annotations.read_only);
         if changes && !self.global.dry_run && self.state() == StateLocation::Nowhere {
-            output::note(
-                "What is changed now cannot be undone: no history is kept without a state directory (--state).",
-            );
+            output::note("Changes cannot be undone: without a state directory (--state) no history is kept.");
         }
     }
 
@@ -109,7 +105,7 @@ impl CliContext<'_> {
 
     fn cwd(&self) -> Result<&Path> {
         self.cwd.as_deref().ok_or_else(|| {
-            Error::new(Code::PathInvalid, "The current directory does not exist any more, or cannot be used.")
+            Error::new(Code::PathInvalid, "The current directory no longer exists, or cannot be used.")
                 .next("Change to another directory, or give absolute paths and --root.")
         })
     }
@@ -165,7 +161,7 @@ impl CliContext<'_> {
                     if error.kind() == std::io::ErrorKind::PermissionDenied && path.symlink_metadata().is_err() =>
                 {
                     output::note(&format!(
-                        "{} cannot be looked at, so the built-in settings hold: {error}.",
+                        "{} cannot be read, so the built-in settings apply: {error}.",
                         path.display()
                     ));
                 }
@@ -204,7 +200,9 @@ impl CliContext<'_> {
     /// Returns advice on an error for the command line, beyond the next step that the error names.
     pub(crate) fn advice(&self, error: &Error) -> Option<&'static str> {
         Some(match error.code() {
-            Code::PathOutside if self.named_roots().is_empty() => "Or add --root with a folder that contains the file.",
+            Code::PathOutside if self.named_roots().is_empty() => {
+                "Or add --root with a directory that contains the file."
+            }
             Code::IoNoSpace => "`emend gc --days 7` frees what the history holds, if it is on that disk.",
             Code::ReadRequired => "A read counts in the same --session; --unread allow needs none.",
             _ => return None,
@@ -219,7 +217,7 @@ fn own_file(path: &Path) -> Result<String, String> {
     let told = |error: std::io::Error| format!("it cannot be read: {error}");
     let size = std::fs::metadata(path).map_err(told)?;
     if !size.is_file() || size.len() > USER_SCHEMA_BYTES_MAX {
-        return Err("it is no file of at most 4 MiB".to_owned());
+        return Err("it is not a file, or larger than 4 MiB".to_owned());
     }
     std::fs::read_to_string(path).map_err(told)
 }

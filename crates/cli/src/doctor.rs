@@ -188,8 +188,8 @@ fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
 fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 6] {
     [
         ("writable", probe.writable, "writable"),
-        ("exchange", probe.exchange, "files can be exchanged at once"),
-        ("leases", probe.leases, "who saves in place is held up while a file is replaced (leases)"),
+        ("exchange", probe.exchange, "two files can be exchanged atomically"),
+        ("leases", probe.leases, "programs that save in place wait while a file is replaced (leases)"),
         ("openat2", probe.openat2, "the kernel confines paths (openat2)"),
         ("xattr", probe.xattr, "extended attributes"),
         ("caseSensitive", probe.case_sensitive, "names differ by case"),
@@ -213,7 +213,7 @@ fn print<W: std::io::Write>(
         out.plain(&format!("config    {} ({owner})", path.display()))?;
     }
     if found.config.is_empty() {
-        out.plain("config    no file; the defaults hold")?;
+        out.plain("config    no file; the defaults apply")?;
     }
     out.plain(&format!("session   {}", desk.global.session))?;
     match state_name(desk) {

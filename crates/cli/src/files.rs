@@ -292,7 +292,7 @@ pub(crate) fn given(argument: Option<&String>, file: Option<&Path>, what: &str) 
 fn object(text: &str) -> Result<Map<String, Value>> {
     if text.trim().is_empty() {
         let next = "Give --old and --new, or {\"old_string\": …, \"new_string\": …} on standard input.";
-        return Err(usage("Nothing says what to replace.", next));
+        return Err(usage("The text to replace is missing.", next));
     }
     match serde_json::from_str(text).map_err(|error| malformed(&error))? {
         Value::Object(fields) if fields.contains_key("file_path") => {

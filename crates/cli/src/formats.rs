@@ -16,7 +16,7 @@ pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
         (None, true) => output::value(&specs().map(described).collect())?,
         (None, false) => {
             let mut out = output::columns("", specs().map(|spec| (spec.name, spec.summary)));
-            out.push_str("\n`emend prompt NAME` prints what a model is to be told.");
+            out.push_str("\n`emend prompt NAME` prints the instructions for a model.");
             output::page(&out)?;
         }
     }
@@ -32,7 +32,7 @@ pub(crate) fn schema(args: &SchemaArgs) -> Result<u8> {
     let name = &args.format;
     let none = || {
         Error::new(Code::CallInvalid, format!("{name} has no grammar."))
-            .next(format!("`emend prompt {name}` prints what a model is to be told."))
+            .next(format!("`emend prompt {name}` prints the instructions for a model."))
     };
     let spec = format_by_name(name).ok_or_else(none)?.spec();
     match (spec.grammar, spec.schema) {

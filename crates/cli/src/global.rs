@@ -11,9 +11,9 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct GlobalArgs {
-    /// Folder that may be reached (repeatable) [default: the enclosing git repository, else the current folder]
+    /// Directory that may be accessed (repeatable) [default: the enclosing git repository, else the current directory]
     ///
-    /// The variable EMEND_ROOT holds one or more folders, with colons between them.
+    /// The variable EMEND_ROOT holds one or more directories, separated by colons.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
     /// Session whose reads count
@@ -27,7 +27,7 @@ pub(crate) struct GlobalArgs {
         hide_env_values = true
     )]
     pub(crate) session: String,
-    /// Where sessions are remembered; `none` keeps them in memory, so nothing can be undone later [default: $XDG_STATE_HOME/emendate]
+    /// Directory where sessions are stored; `none` keeps them in memory, so nothing can be undone later [default: $XDG_STATE_HOME/emendate]
     #[arg(
         long,
         global = true,
@@ -37,21 +37,21 @@ pub(crate) struct GlobalArgs {
         hide_env_values = true
     )]
     pub(crate) state: Option<PathBuf>,
-    /// May files be edited that this session has not read? [default: deny for call, serve and mcp, else allow]
+    /// Whether files may be edited that this session has not read [default: deny for call, serve and mcp, else allow]
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_UNREAD", hide_short_help = true, hide_env_values = true,
           value_parser = words::<UnreadPolicy>())]
     pub(crate) unread: Option<UnreadPolicy>,
-    /// If the file changed since it was read [default: merge]
+    /// What to do if the file changed since it was read [default: merge]
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_ON_STALE", hide_short_help = true, hide_env_values = true,
           value_parser = words::<StalePolicy>())]
     pub(crate) on_stale: Option<StalePolicy>,
-    /// Work everything out and show it, write nothing
+    /// Show what would change; write nothing
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
     /// Print one JSON object, as `emend call` does
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Show old and new beside each other, as wide as the terminal (or COLUMNS)
+    /// Show old and new side by side, as wide as the terminal (or COLUMNS)
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) side_by_side: bool,
     /// Colours; NO_COLOR, CLICOLOR and FORCE_COLOR count for auto
@@ -65,18 +65,18 @@ pub(crate) struct GlobalArgs {
         hide_env_values = true
     )]
     pub(crate) color: ColorMode,
-    /// Lift the guard from what this rule covers (repeatable), e.g. '.github/**' or 'Read(.env)'
+    /// Allow what this rule covers, even if it is guarded (repeatable), e.g. '.github/**' or 'Read(.env)'
     ///
-    /// The variables EMEND_ALLOW, EMEND_ASK and EMEND_DENY hold rules, with colons between them.
+    /// The variables EMEND_ALLOW, EMEND_ASK and EMEND_DENY hold rules, separated by colons.
     #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
     pub(crate) allow: Vec<String>,
-    /// Ask at the terminal before what this rule covers is changed (repeatable), e.g. 'Edit(docs/**)', or 'Write(**/*.md)' for new documentation
+    /// Ask at the terminal before changing what this rule covers (repeatable), e.g. 'Edit(docs/**)', or 'Write(**/*.md)' for new documentation
     #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
     pub(crate) ask: Vec<String>,
     /// Refuse what this rule covers (repeatable), e.g. 'secrets/**', or 'Write(**/*.md)' for new documentation
     #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
     pub(crate) deny: Vec<String>,
-    /// File for one JSON object a line for each call, `none` for none [default: events.file of the configuration]
+    /// File to write one line of JSON to for each call, or `none` [default: events.file of the configuration]
     #[arg(
         long,
         global = true,
@@ -96,7 +96,7 @@ pub(crate) struct GlobalArgs {
         hide_env_values = true
     )]
     pub(crate) model: Option<String>,
-    /// What a success still means after a power cut [default: power, all of it; process: only if this process dies]
+    /// What a completed change survives [default: power, a power cut; process: only the death of this process]
     #[arg(long, global = true, value_name = "LEVEL", env = "EMEND_DURABILITY", hide_short_help = true, hide_env_values = true,
           value_parser = PossibleValuesParser::new(levels()).try_map(|word| word.parse::<Durability>()))]
     pub(crate) durability: Option<Durability>,

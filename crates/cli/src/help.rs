@@ -16,7 +16,7 @@ Examples:
 
 pub(crate) const SEARCH: &str = "\
 Examples:
-  emend search 'fn \\w+_at' src            in every file beneath src, but for ignored and hidden ones
+  emend search 'fn \\w+_at' src            in every file below src, except ignored and hidden ones
   emend search -F 'a[0]' main.c -C 3       plain text, with three lines around each hit
   emend search 'unwrap()' -F -g '*.rs' --limit 20 --json";
 
@@ -27,7 +27,7 @@ Examples:
 
 pub(crate) const CHECK: &str = "\
 Every file is parsed, and the language servers that your config.toml names are asked ([[lsp]]; see docs/language-servers.md
-and `emend config servers`). Exits with 0 when nothing is wrong, with 1 when something is or is not known.
+and `emend config servers`). Exits with 0 if no problem was found, with 1 if there is a problem or a result is unknown.
 
 Examples:
   emend check src/main.rs
@@ -88,8 +88,8 @@ Examples:
   git diff | emend convert --to apply_patch --reverse";
 
 pub(crate) const PREVIEW: &str = "\
-Reads as a model writes and prints what is understood so far: files, hunks, lines; with --json one object
-per line. Ends with what the whole text asks for, or with what is wrong with it.
+Reads edits while a model writes them and prints the files, hunks and lines so far; with --json one object
+per line. At the end it prints a summary of all edits, or the error in the text.
 
 Example:
   tail -f reply.md | emend preview";
@@ -109,8 +109,8 @@ Examples:
 
 pub(crate) const UNDO: &str = "\
 Every call that changed files is an operation of the history of its root, whoever made it. An undo
-takes back all of its files, or none: contents, permissions, files created, removed or moved. What
-others changed since on other lines is kept; on the same lines, the undo is refused and says so.
+reverts all of its files, or none: contents, permissions, files created, removed or moved. Later
+changes to other lines are kept; if the same lines changed since, the undo is refused and explains why.
 
 Examples:
   emend undo                              the last operation
@@ -141,16 +141,16 @@ Examples:
   emend diff 17^..20                      what 17 to 20 did";
 
 pub(crate) const RESTORE: &str = "\
-The file becomes what it was, whatever happened to it since; where it did not exist, it is removed.
-That is an operation itself: `emend undo` takes it back.
+The file gets its earlier content, whatever changed since; if it did not exist then, it is removed.
+This is an operation, too: `emend undo` reverts it.
 
 Examples:
   emend restore src/main.rs@17            as it was after operation 17
   emend restore src/main.rs@17^           as it was before";
 
 pub(crate) const GC: &str = "\
-Without options, drops what is over the limits: 60 days, 10 000 operations, 256 MB of contents.
-What was dropped cannot be undone any more; `emend history` says which operations that are.
+Without options, deletes what exceeds the limits: 60 days, 10 000 operations, 256 MB of contents.
+Deleted operations can no longer be undone; `emend history` marks them.
 
 Examples:
   emend gc
@@ -169,7 +169,7 @@ Examples:
   emend call edit - < call.json";
 
 pub(crate) const SERVE: &str = "\
-One engine answers all lines, in order. Blank lines are skipped; a line that is no call gets an answer too.
+One engine answers all lines in order. Blank lines are skipped; a line that is not a call is answered with an error.
 
 Example:
   $ emend serve --ndjson
@@ -184,16 +184,16 @@ Examples:
   emend mcp --http 8931                   http://127.0.0.1:8931/mcp; the token is printed on standard error
   EMEND_HTTP_TOKEN=… emend mcp --http 192.0.2.7:8931
 
-Over HTTP every request shows the token (Authorization: Bearer TOKEN). Reads count per client; /mcp/NAME names a session
-of its own, as --session does. There is no TLS: beyond this machine, use a tunnel or a proxy. SIGTERM lets calls finish.";
+Over HTTP every request must carry the token (Authorization: Bearer TOKEN). Reads count per client; /mcp/NAME names a session
+of its own, as --session does. There is no TLS: for access from other machines, use a tunnel or a proxy. On SIGTERM, running calls finish first.";
 
 pub(crate) const INSTALL: &str = "\
-The entry names this program by its path. Comments, order and layout of the file stay; a copy of what it was
-is kept beside it, and the change is an operation of the history like any edit. Which file that is, for each
-client: docs/clients.md. With --root, the server is told which folders may be reached.
+The entry names this program by its path. Comments, order and layout of the file are kept; a backup of the
+file is stored beside it, and the change can be undone like any edit. The file of each client is listed in
+docs/clients.md. With --root, the server may access only the directories given.
 
 --replace-builtins (Claude Code) adds Edit, MultiEdit, Write and NotebookEdit to permissions.deny, so that
-edits are made with these tools; uninstall takes out what it added.
+edits are made with these tools; uninstall removes these rules again.
 
 Examples:
   emend mcp install claude-code --dry-run          the change, nothing is written
@@ -201,7 +201,7 @@ Examples:
   emend mcp install cursor --scope project         .cursor/mcp.json of this project
   emend mcp install claude-desktop --root ~/work
   emend mcp uninstall claude-code
-  emend doctor                                     starts what is installed, and talks to it";
+  emend doctor                                     starts each installed server and tests it";
 
 pub(crate) const TOOLS: &str = "\
 Examples:
@@ -233,7 +233,7 @@ In .claude/settings.json:
     \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
     \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
 
-The session is called claude- and the id of Claude Code's own.";
+The session's name is `claude-` followed by Claude Code's session id.";
 
 pub(crate) const CONFIG: &str = "\
 Rules are gitignore patterns, for one action as Read(PATTERN) or Edit(PATTERN), for both without. `//` begins an absolute
@@ -245,8 +245,8 @@ Examples:
   emend config schema > emend.schema.json";
 
 pub(crate) const TRUST: &str = "\
-A project's emend.toml can only tighten rules: it came with the repository. This prints the file and, as long as it stays
-exactly like that, takes what it allows as your own.
+A project's emend.toml comes with the repository, so it can only make rules stricter. This command prints the file and
+lets it allow things as your own configuration can, until the file changes.
 
 Examples:
   emend trust
@@ -280,10 +280,10 @@ Exit status:
   20  input or output failed, nothing was changed
   21  input or output failed, part was changed
   22  another process holds the lock
-  70  a fault of emend itself
+\n  70  a bug in emend
 
-Settings come from flags, then EMEND_* variables, then the project's emend.toml, then
-$XDG_CONFIG_HOME/emendate/config.toml. A project's file can tighten rules, never loosen them.
+Settings are taken from flags, then EMEND_* variables, then the project's emend.toml, then
+$XDG_CONFIG_HOME/emendate/config.toml. A project's file can make rules stricter, never looser.
 ";
 
 /// Returns the text of `emend --help` below the list of commands.

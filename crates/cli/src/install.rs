@@ -23,10 +23,10 @@ const BACKUP_SUFFIX: &str = ".emend-backup";
 /// What else `emend mcp` can do.
 #[derive(Subcommand)]
 pub(crate) enum McpCommand {
-    /// Put this server into the configuration of a client
+    /// Add this server to the configuration of a client
     #[command(after_help = help::INSTALL)]
     Install(InstallArgs),
-    /// Take this server out of the configuration of a client
+    /// Remove this server from the configuration of a client
     #[command(after_help = help::INSTALL)]
     Uninstall(ClientArgs),
 }
@@ -47,13 +47,13 @@ pub(crate) struct ClientArgs {
 pub(crate) struct InstallArgs {
     #[command(flatten)]
     pub(crate) at: ClientArgs,
-    /// Which tools are offered, under which names [default: default; claude with --replace-builtins]
+    /// Set of tools to offer, and their names [default: default; claude with --replace-builtins]
     #[arg(long, value_name = "P", value_parser = profile_parser())]
     pub(crate) profile: Option<&'static Profile>,
     /// Deny the client's own tools for editing, so that it uses these (Claude Code)
     #[arg(long)]
     pub(crate) replace_builtins: bool,
-    /// Make the file even where the client does not seem to be installed
+    /// Create the file even if the client does not seem to be installed
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -101,7 +101,7 @@ impl ClientFiles {
         let scope = if args.scope == ScopeArg::User { InstallScope::User } else { InstallScope::Project };
         let file = client.file(scope, &places, &project, variable).ok_or_else(|| {
             Error::new(Code::CallInvalid, format!("{} has no configuration of a project.", client.title))
-                .next("Leave --scope out, and name the folders with --root.")
+                .next("Omit --scope, and name the directories with --root.")
         })?;
         let within = (scope == InstallScope::Project).then_some(&*project);
         let settings = client.settings(scope, &places, &project, variable);
@@ -120,7 +120,7 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
         return Err(Error::new(Code::FileMissing, what).next("Start it once, or repeat the command with --force."));
     }
     if args.replace_builtins && files.settings.is_none() {
-        let what = format!("{} cannot be told to leave its own tools alone.", client.title);
+        let what = format!("The own tools of {} cannot be disabled from here.", client.title);
         return Err(Error::new(Code::CallInvalid, what).next("Leave --replace-builtins out."));
     }
     let before = PriorFile::read(files.servers)?;
@@ -146,8 +146,7 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
     let mut told = vec![format!("{} starts: {} {}", client.title, entry.command, entry.args.join(" "))];
     if !taken.is_empty() {
         told.push(format!(
-            "{} is not offered its own {} any more (permissions.deny), so it edits with the tools of emend. Its Read stays: it shows \
-             images too. What was denied before stays denied.",
+            "{} can no longer use its own {} (permissions.deny), so it edits with the tools of emend. Its Read stays available, because it shows images, too. Your earlier deny rules are unchanged.",
             client.title,
             taken.join(", ")
         ));
@@ -182,10 +181,10 @@ fn uninstall(desk: &CliContext<'_>, args: &ClientArgs) -> Result<u8> {
 /// Errors: it is unknown, or cannot be written into such a file.
 fn program() -> Result<String> {
     let wrong = |what: String| Error::new(Code::PathInvalid, what).next("Start emend by the path it is installed at.");
-    let path =
-        std::env::current_exe().map_err(|error| wrong(format!("The path of this program cannot be told: {error}.")))?;
+    let path = std::env::current_exe()
+        .map_err(|error| wrong(format!("The path of this program cannot be determined: {error}.")))?;
     if !path.exists() {
-        return Err(wrong(format!("This program is not at {} any more.", shown(&path))));
+        return Err(wrong(format!("This program is no longer at {}.", shown(&path))));
     }
     path.into_os_string().into_string().map_err(|path| wrong(format!("{} is no text.", shown(Path::new(&path)))))
 }
@@ -213,7 +212,7 @@ fn arguments(desk: &CliContext<'_>, client: &Client, scope: InstallScope, args: 
         RootDiscovery::Variable(variable) if roots.is_empty() => roots.push(variable.to_owned()),
         RootDiscovery::Named if roots.is_empty() => {
             let what = format!(
-                "{} starts its servers in no folder of yours: it must be told which ones may be reached.",
+                "{} does not start its servers in a project directory, so you must name the directories that may be accessed.",
                 client.title
             );
             return Err(Error::new(Code::CallInvalid, what)
@@ -325,7 +324,7 @@ fn finish(
     let head = match (changes.is_empty(), dry_run) {
         (true, _) => format!("{}: nothing to do; the configuration is as it should be.", client.title),
         (false, true) => format!("{}: nothing was written.", client.title),
-        (false, false) => format!("{}: done. It takes effect when {0} is started anew.", client.title),
+        (false, false) => format!("{}: done. Restart {0} for the change to take effect.", client.title),
     };
     if desk.global.json {
         let file = |(answer, backup, root): &(Answer, Option<PathBuf>, PathBuf)| {

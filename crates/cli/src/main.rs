@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied();
         let what = text.or_else(|| payload.downcast_ref::<String>().map(|text| &**text)).unwrap_or("no message");
-        let line = format!("error: a fault of emend itself, please report it: {what} ({place}) [internal.bug]\n");
+        let line = format!("error: a bug in emend, please report it: {what} ({place}) [internal.bug]\n");
         let _ = std::io::stderr().write_all(line.as_bytes());
     }));
     // Unwinding to here, rather than ending in the hook, drops the engine: its database wants to be closed.

@@ -21,7 +21,7 @@ pub(crate) struct PartArgs {
     /// Of a PDF, the file itself in base64, for --json
     #[arg(long)]
     pub(crate) base64: bool,
-    /// Make an image smaller, to at most N pixels on its longer side
+    /// Scale an image down to at most N pixels on its longer side
     #[arg(long, value_name = "N")]
     pub(crate) max_side: Option<u32>,
 }
@@ -38,10 +38,10 @@ pub(crate) struct NotebookEditArgs {
     /// The cell by its number, 0 for the first
     #[arg(long, value_name = "N", group = "cell_name")]
     pub(crate) number: Option<u64>,
-    /// What to do with it; a new cell goes behind --cell, or becomes number --number
+    /// What to do with the cell; a new cell is inserted after --cell, or becomes number --number
     #[arg(long, value_name = "MODE", value_parser = ["replace", "insert", "delete"])]
     pub(crate) mode: Option<String>,
-    /// The type of a new cell, or the one that the cell shall have
+    /// The type of a new cell, or the new type of an existing cell
     #[arg(long = "type", value_name = "TYPE", value_parser = CellType::ALL.map(|(name, _)| name))]
     pub(crate) kind: Option<String>,
     /// The new source
@@ -66,7 +66,7 @@ pub(crate) fn edit(args: &NotebookEditArgs) -> Result<ToolCall> {
     let deletes = args.mode.as_deref() == Some("delete");
     let source = given(args.source.as_ref(), args.source_file.as_deref(), "the new source")?;
     if edits.is_none() && source.is_none() && !deletes {
-        return Err(usage("Nothing says what the cell shall hold.", "Give --source, --source-file or --edits."));
+        return Err(usage("The new content of the cell is missing.", "Give --source, --source-file or --edits."));
     }
     let fields = InputFields::default()
         .put("cell_id", args.cell.clone())

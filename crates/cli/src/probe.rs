@@ -100,7 +100,7 @@ fn answer(said: &Receiver<String>, id: u64, begun: Instant) -> Result<Value, Str
         };
         let Ok(mut message) = serde_json::from_str::<Value>(&line) else {
             let line: String = line.chars().take(80).collect();
-            return Err(format!("it printed what is no message of the protocol: {line}"));
+            return Err(format!("it printed a line that is not a protocol message: {line}"));
         };
         if message["id"] == id {
             let error = message["error"]["message"].as_str().map(|what| format!("it refused: {what}"));

@@ -59,14 +59,14 @@ fn described(row: &ToolRow) -> Value {
 
 fn list(rows: &[ToolRow]) -> String {
     let mut out = output::columns("", rows.iter().map(|row| (row.name, row.tool.summary)));
-    out.push_str("\n`emend tools NAME` shows what a model is taught, the schema and an example.\n");
+    out.push_str("\n`emend tools NAME` shows the description for a model, the schema and an example.\n");
     out
 }
 
 fn page(row: &ToolRow) -> String {
     let schema = serde_json::to_string_pretty(&row.schema).unwrap_or_default();
     format!(
-        "{}: {}\n\nWhat a model is taught:\n\n{}\n\nInput:\n\n{schema}\n\nExample:\n\n{}\n",
+        "{}: {}\n\nDescription for the model:\n\n{}\n\nInput:\n\n{schema}\n\nExample:\n\n{}\n",
         row.name, row.tool.title, row.prompt, row.tool.example
     )
 }

@@ -95,13 +95,13 @@ pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
         let bytes = std::fs::read(file).map_err(|error| io_error(name, &error))?;
         if revoke {
             forget(desk, name)?;
-            output::note(&format!("{name} is a project's file again: it can only tighten rules."));
+            output::note(&format!("{name} is no longer trusted: it can only make rules stricter."));
             continue;
         }
         // A person should have seen the file before trusting it.
         output::page(&String::from_utf8_lossy(&bytes))?;
         append(desk, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(&bytes))])?;
-        output::note(&format!("{name} counts as your own until it changes; emend trust --revoke takes that back."));
+        output::note(&format!("{name} is trusted until it changes; `emend trust --revoke` ends that."));
     }
     Ok(0)
 }

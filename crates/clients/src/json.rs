@@ -93,7 +93,7 @@ impl<'t> JsonFile<'t> {
         let first = named.next();
         match named.next() {
             None => Ok(first),
-            Some(second) => Err(self.wrong(second.range.start, &format!("`{key}` stands here for the second time"))),
+            Some(second) => Err(self.wrong(second.range.start, &format!("`{key}` occurs here for the second time"))),
         }
     }
 

@@ -225,7 +225,7 @@ fn invalid_files_are_refused_with_the_position() {
         ("cursor", "[1]", "f:1:1: the file is no JSON object"),
         ("cursor", "{\n \"mcpServers\": 3 }", "f:2:16: `mcpServers` is no object"),
         ("cursor", "{\"mcpServers\": {\"emend\": []}}", "f:1:26: `mcpServers.emend` is no object"),
-        ("cursor", "{\"mcpServers\": {},\n \"mcpServers\": {}}", "f:2:2: `mcpServers` stands here for the second time"),
+        ("cursor", "{\"mcpServers\": {},\n \"mcpServers\": {}}", "f:2:2: `mcpServers` occurs here for the second time"),
         ("cursor", "{'a': 1}", "f:1:2: "),
         ("cursor", "{} {}", "f:1:4: "),
         ("codex", "a = 1\nb = = 2\n", "f:2:5: "),

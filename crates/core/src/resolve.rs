@@ -328,7 +328,7 @@ pub fn not_blank(base: &Snapshot) -> Error {
                 Phrase::Tool("write"),
                 " to replace the whole file."
             ]
-            .or("Change the file's text where it differs, in place of creating it."),
+            .or("Instead of creating the file, edit its text where it differs."),
         )
 }
 

@@ -68,8 +68,10 @@ fn undone(file: FileRequest) -> Result<FileRequest> {
             let ops = undone_ops(&path, ops)?;
             Ok(FileRequest::new(to, FileAction::Move { to: path, ops }))
         }
-        FileAction::Delete { text: None } => Err(silent(&path, "it deletes the file and does not say what was in it")),
-        FileAction::Write(_) => Err(silent(&path, "it writes the whole file and does not say what was in it")),
+        FileAction::Delete { text: None } => {
+            Err(silent(&path, "it deletes the file and does not contain its earlier text"))
+        }
+        FileAction::Write(_) => Err(silent(&path, "it writes the whole file and does not contain its earlier text")),
         FileAction::Create(_) | FileAction::Copy { .. } | FileAction::Binary(_) => {
             Err(silent(&path, "what it makes is neither text nor a change of text"))
         }

@@ -58,7 +58,7 @@ pub(crate) struct ApplyInput {
     /// Leading folders to take off every name, as -p of git apply (default: a/ and b/ are recognised).
     #[serde(default)]
     pub(crate) strip: Option<usize>,
-    /// Make every change the other way round.
+    /// Apply every change in reverse.
     #[serde(default)]
     pub(crate) reverse: bool,
     /// Files that are created or moved may replace what is there (default: they may not).

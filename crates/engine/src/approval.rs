@@ -85,7 +85,7 @@ impl Engine {
                 plan.corrected = std::mem::take(&mut plan.ops);
                 plan.user_modified = true;
                 plan.notes.push(
-                    "A person changed the text before it was written; what is shown here is what stands there now."
+                    "A person changed the text before it was written; the file now contains the text shown here."
                         .to_owned(),
                 );
             }

@@ -110,8 +110,7 @@ impl Engine {
         let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
             Some(held) => error
                 .evidence(format!(
-                    "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, and what was \
-                     done can then not be undone.",
+                    "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, but past changes can then not be undone.",
                     readable_size(held.bytes)
                 ))
                 .fact("history", held.bytes),

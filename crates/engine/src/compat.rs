@@ -261,10 +261,10 @@ impl<'a> EmulatedFiles<'a> {
             if error.code() != Code::PathInvalid {
                 return error;
             }
-            Error::new(Code::PathInvalid, "A file that the patch removes would become a folder.")
+            Error::new(Code::PathInvalid, "A file that the patch removes would become a directory.")
                 .evidence(path)
                 .fact("exception", "file-to-folder")
-                .next("Send two patches: one that removes the file, then one that writes below the folder.")
+                .next("Send two patches: one that removes the file, then one that writes below the directory.")
         })
     }
 

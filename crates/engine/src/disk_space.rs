@@ -44,7 +44,7 @@ pub(crate) fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> E
     let rows: Vec<String> = holders.iter().map(row).collect();
     let data = |it: &SpaceConsumer| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": it.kind });
     error
-        .evidence(format!("Large files, and folders that tools make anew, nearby:\n{}", rows.join("\n")))
+        .evidence(format!("Large files and directories that tools can recreate, nearby:\n{}", rows.join("\n")))
         .fact("could_be_freed", holders.iter().map(data).collect::<Vec<Value>>())
 }
 

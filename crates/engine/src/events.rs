@@ -54,7 +54,12 @@ pub(crate) fn sink(config: &Config, state: &StateLocation) -> (Sink, Option<Stri
         (Some(rest), Some(home), _) => home.join(rest),
         _ if Path::new(file).is_absolute() => PathBuf::from(file),
         (None, _, Some(directory)) => directory.join(file),
-        _ => return (sink, Some(format!("Events are not written: there is no folder that `{file}` could be in."))),
+        _ => {
+            return (
+                sink,
+                Some(format!("Events are not written: `{file}` needs a home or state directory, and there is none.")),
+            );
+        }
     };
     (sink.file(path, config.events.megabytes.saturating_mul(1 << 20), config.events.paths), None)
 }

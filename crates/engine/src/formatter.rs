@@ -57,7 +57,7 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
     let shaped = formatted(after.text())
         .and_then(|text| plan.replace_text(&name, &text).map_err(|error| error.message().to_owned()));
     if let Err(why) = shaped {
-        plan.notes.push(format!("Not formatted: {why} The edit stands as it was sent."));
+        plan.notes.push(format!("Not formatted: {why} The edit was written as sent."));
     }
 }
 
@@ -90,7 +90,7 @@ fn formatted(
         let complaint = said.stderr.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
         return Err(format!("{name} did not take it: {complaint}."));
     }
-    let shaped = String::from_utf8(said.output).map_err(|_| format!("{name} wrote what is no UTF-8 text."))?;
+    let shaped = String::from_utf8(said.output).map_err(|_| format!("The output of {name} is not UTF-8 text."))?;
     // A program that fails silently must not empty a file.
     if shaped.trim().is_empty() && !text.trim().is_empty() {
         return Err(format!("{name} wrote nothing."));

@@ -39,7 +39,7 @@ const LAST_LINE_CHARS: usize = 400;
 /// Creates the error for an empty history.
 fn nothing_done() -> Error {
     Error::new(Code::OperationMissing, "No operation that fits is in the history.")
-        .next("Leave file_path and session out to see what was done at all.")
+        .next("Omit file_path and session to see all operations.")
 }
 
 /// The input of `history`.
@@ -121,7 +121,7 @@ impl Engine {
             if rows.len() < wanted {
                 let _ = writeln!(
                     text,
-                    "{} operations are listed, and there are more: list on with from \"{next}\".",
+                    "{} operations are listed, and there are more: continue with from \"{next}\".",
                     rows.len()
                 );
             }

@@ -174,7 +174,7 @@ impl Engine {
                 }
                 match serde_json::from_slice(&output) {
                     Ok(answer) => return Ok(Some(answer)),
-                    Err(error) => format!("it answered what is no JSON of the right shape: {error}."),
+                    Err(error) => format!("its answer is not JSON of the right shape: {error}."),
                 }
             }
             Ok(CommandOutput { stderr: complaint, .. }) => {

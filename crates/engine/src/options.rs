@@ -20,15 +20,15 @@ pub(crate) struct OptionFields {
     tag: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked.
     encoding: Option<String>,
-    /// If the file changed since it was read: merge (default), reject, markers or ask.
+    /// What to do if the file changed since it was read: merge (default), reject, markers or ask.
     on_stale: Option<String>,
     /// How much matching may forgive: standard (default), strict or exact.
     r#match: Option<String>,
-    /// Work everything out and show it, write nothing.
+    /// Show what would change; write nothing.
     dry_run: Option<bool>,
     /// Apply the edits that can be applied and tell which cannot (default: all or nothing).
     partial: Option<bool>,
-    /// Write JSON, TOML or YAML that is invalid, because it is meant to be (default: refused).
+    /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended (default: refused).
     allow_invalid: Option<bool>,
     /// Write what cannot be undone afterwards (default: refused).
     irreversible: Option<bool>,

@@ -177,7 +177,7 @@ impl Engine {
     ) -> Result<NotebookView> {
         let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
         if by_lines && args.cells.is_some() {
-            return Err(Error::new(Code::CallInvalid, "Give either cells, or what is about lines.")
+            return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.")
                 .next("Leave offset, limit, symbol and format out to see cells."));
         }
         if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {

@@ -132,7 +132,7 @@ fn done_already(what: &str) -> Error {
                 Phrase::Set("repeat", true.into()),
                 ", or with old text that contains what is there already."
             ]
-            .or("Nothing is left to do. If it is meant once more, send old text that contains what is there already."),
+            .or("Nothing is left to do. To make the change once more, send old text that includes the text already there."),
         )
         .fact("already_applied", true)
 }

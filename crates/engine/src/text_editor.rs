@@ -36,7 +36,7 @@ impl UnlistedEntries {
             }
         };
         note(self.long, &format!("with a path of more than {PATH_MAX_BYTES} bytes cannot be named and are left out."));
-        note(self.closed, "of these folders cannot be listed: what they hold is left out.");
+        note(self.closed, "of these directories cannot be listed: their contents are omitted.");
     }
 }
 
@@ -58,7 +58,7 @@ impl Engine {
         let place = self.store().resolve_path(Path::new(&args.path))?;
         if self.store().list(&place)?.is_some() {
             if args.view_range.is_some() {
-                return Err(Error::new(Code::CallInvalid, "view_range is for files; this is a folder.")
+                return Err(Error::new(Code::CallInvalid, "view_range is for files; this is a directory.")
                     .next("Leave view_range out."));
             }
             return self.names(caller, &place);
@@ -101,7 +101,7 @@ impl Engine {
         );
         text.extend(names.iter().flat_map(|name| [name, "\n"]));
         if cut {
-            let _ = writeln!(text, "Note: There are more than the {fits} names shown; view a folder further down.");
+            let _ = writeln!(text, "Note: There are more than the {fits} names shown; view a subdirectory.");
         }
         left_out.tell(&mut text);
         let mut answer = Answer { text, ..Answer::default() };

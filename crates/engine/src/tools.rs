@@ -119,8 +119,8 @@ lines; give offset and limit for others. A file must be read before it is edited
         title: "Search files",
         summary: "find lines by a regular expression or plain text, ready to be edited",
         prompt: "\
-Searches files for a regular expression, or for plain text with literal. path is a folder or a file. Hits are grouped by file and shown as \
-read shows lines; what is shown counts as read, so it can be edited at once. What .gitignore names and hidden files are left out unless \
+Searches files for a regular expression, or for plain text with literal. path is a directory or a file. Hits are grouped by file and shown as \
+read shows lines; what is shown counts as read, so it can be edited right away. What .gitignore names and hidden files are left out unless \
 no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
@@ -187,7 +187,7 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
         title: "Write a file",
         summary: "create a file, or replace its whole text",
         prompt: "\
-Writes a whole file: creates it with its folders, or replaces its text. An existing file must have been read first. Prefer edit for \
+Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read first. Prefer edit for \
 changes to part of a file.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: true },
         seed: SeedCodes::Write,
@@ -235,9 +235,9 @@ wrong). Context must make each place unique. Relative paths start from directory
     Tool {
         name: "replace_in_files",
         title: "Replace in many files",
-        summary: "replace a text, or a regular expression, in every file beneath a folder, all or nothing",
+        summary: "replace a text, or a regular expression, in every file below a directory, all or nothing",
         prompt: "\
-Replaces a text in every file beneath a folder, in one operation: all files or none. old_string is plain text, taken exactly; or pattern with \
+Replaces a text in every file below a directory, in one operation: all files or none. old_string is plain text, taken exactly; or pattern with \
 regex: true, where $1 in new_string is what the first group matched. glob picks files (\"*.rs\", \"!tests/**\"); ignored and hidden files are \
 left out as in search. expected is the number of replacements in all files together; without it the reply counts and lists them and writes \
 nothing. dry_run shows the diffs.",
@@ -305,7 +305,7 @@ would make the file unparsable is refused.",
     Tool {
         name: "undo",
         title: "Undo an operation",
-        summary: "take back what the last call, or a named one, did to all its files; or redo it",
+        summary: "undo the last call, or a named one, in all of its files; or redo it",
         prompt: "\
 Takes back what a call did, with all of its files, or none: contents, permissions, files that were created, removed or moved. Without \
 arguments the last operation of this session; id names another one (data.operation of its reply, or history). If a file changed \
@@ -320,7 +320,7 @@ with redo.",
     Tool {
         name: "restore",
         title: "Restore a file",
-        summary: "make a file what it was when an operation of the history had been done",
+        summary: "restore a file to its state after an operation of the history",
         prompt: "\
 Makes one file what it was when an operation had been done, or before it with ^ behind the name, whatever happened to it since. It \
 must have been read, if it exists. This is an operation itself, so undo takes it back.",
@@ -333,7 +333,7 @@ must have been read, if it exists. This is an operation itself, so undo takes it
     Tool {
         name: "history",
         title: "What was done",
-        summary: "list what was done to files, show one operation as a diff, or the difference between two",
+        summary: "list operations on files, show one operation as a diff, or the difference between two",
         prompt: "\
 Lists operations, the newest first: name, time, session, tool, files, lines added and removed. With id, one operation as a diff; with id \
 and to, what changed between the two. undo and restore take the names.",

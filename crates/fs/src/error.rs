@@ -56,7 +56,7 @@ pub(crate) fn os_error(doing: &str, path: &Path, errno: Errno) -> Error {
         Errno::NOSPC => (Code::IoNoSpace, "Free space on that disk, or ask for more, then repeat the call."),
         Errno::DQUOT => (
             Code::IoNoSpace,
-            "The disk has room, the quota has not (`quota -v` tells): remove something of yours there, or ask for more.",
+            "The disk has space, but your quota is used up (see `quota -v`): remove some of your files there, or ask for more.",
         ),
         Errno::FBIG => {
             (Code::IoNoSpace, "Ask a person to raise the limit on the size of files (`ulimit -f`), or write less.")
@@ -68,7 +68,7 @@ pub(crate) fn os_error(doing: &str, path: &Path, errno: Errno) -> Error {
             (Code::IoPermission, "Ask a person to grant the permission; do not work around it.")
         }
         Errno::LOOP => (Code::PathSymlink, "Name the file by its real path, without links."),
-        Errno::XDEV => (Code::PathOutside, "Name a path beneath one of the roots."),
+        Errno::XDEV => (Code::PathOutside, "Name a path below one of the roots."),
         Errno::NAMETOOLONG => (Code::PathInvalid, "Shorten it: a name has at most 255 bytes, a path at most 4095."),
         Errno::NOTDIR | Errno::INVAL | Errno::ILSEQ => (Code::PathInvalid, "Check every part of the path."),
         Errno::NOENT => (Code::FileMissing, "Check the path, or create the file."),
@@ -103,11 +103,10 @@ pub(crate) struct FdShortage {
 pub(crate) fn too_many_dirs(shortage: FdShortage) -> Error {
     let FdShortage { directories, limit, fit, enough } = shortage;
     let what = format!(
-        "The change is in {directories} folders that have to stay open and locked; with the {limit} files that this process may have open, \
-         {fit} can. Nothing was written."
+        "The change affects {directories} directories, which must stay open and locked; this process may open {limit} files, enough for {fit} of them. Nothing was written."
     );
     let next = format!(
-        "Send it in parts of at most {fit} folders each, or have the process started where more may be open \
+        "Send it in parts of at most {fit} directories each, or start the process with a higher limit of open files \
          (`ulimit -n {enough}`)."
     );
     Error::new(Code::CallTooLarge, what).next(next).fact("folders", directories).fact("limit", fit)
@@ -120,7 +119,7 @@ pub(crate) fn outside_roots(asked: &Path, roots: &[RootInfo]) -> Error {
         error = error.evidence(format!("  {}", show(&root.given)));
     }
     let next = match roots.first() {
-        Some(root) => format!("Name a path beneath {}; other folders have to be added by a person.", show(&root.given)),
+        Some(root) => format!("Name a path below {}; only a person can add other directories.", show(&root.given)),
         None => "Ask a person to add a root.".to_owned(),
     };
     error.next(next).fact("path", show(asked))
@@ -185,9 +184,7 @@ fn example(roots: &[RootInfo], name: &Path) -> String {
 pub(crate) fn refused_link(asked: &Path, link: &Path, target: &Path, why: &str) -> Error {
     Error::new(Code::PathSymlink, format!("The symbolic link {} → {} {why}.", show(link), show(target)))
         .evidence(format!("asked for: {}", show(asked)))
-        .next(
-            "Name the real path of a file beneath a root; links that leave the roots or lead nowhere are not followed.",
-        )
+        .next("Name the real path of a file below a root; links that leave the roots or lead nowhere are not followed.")
         .fact("link", show(link))
         .fact("target", show(target))
 }
@@ -234,7 +231,7 @@ pub(crate) fn too_large(path: &Path, size: Option<u64>, limit: u64) -> Error {
 /// Another process changed the file first; `why` completes the sentence "path …".
 pub(crate) fn raced(path: &Path, why: &str) -> Error {
     Error::new(Code::ConflictRaced, format!("{} {why}; nothing was written.", show(path)))
-        .next("Read the file again, then repeat the edit against what is there now.")
+        .next("Read the file again, then repeat the edit against its current text.")
         .fact("path", show(path))
 }
 
@@ -255,16 +252,16 @@ pub(crate) fn nothing_to_remove(path: &Path) -> Error {
 /// The temporary file does not read back as written.
 pub(crate) fn not_read_back(path: &Path) -> Error {
     let what =
-        format!("The file system does not give back what was written beside {}; nothing was changed.", show(path));
+        format!("The file system returned other bytes than were written beside {}; nothing was changed.", show(path));
     Error::new(Code::IoFailed, what)
-        .next("Repeat the call; if it fails again, tell a person: that file system cannot be trusted with a write.")
+        .next("Repeat the call; if it fails again, tell a person: writes to that file system are not reliable.")
         .fact("path", show(path))
 }
 
 /// One transaction has two drafts for one file; the engine should have merged them.
 pub(crate) fn duplicate_targets(path: &Path) -> Error {
     Error::new(Code::InternalBug, format!("Two drafts of one transaction write the same file, {}.", show(path)))
-        .next("Report this; until it is mended, send the edits of that file in separate calls.")
+        .next("Report this; until it is fixed, send the edits of that file in separate calls.")
 }
 
 /// Turns an error that left something behind into `io.partial`; `what` describes the state of each file.

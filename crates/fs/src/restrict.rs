@@ -57,7 +57,7 @@ pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Optio
     for folder in folders {
         let fd = PathFd::new(folder).map_err(|error| {
             let what = format!("Cannot restrict this process to {}: {error}.", error::show(folder));
-            Error::new(Code::IoFailed, what).next("Name folders that exist and can be opened.")
+            Error::new(Code::IoFailed, what).next("Name directories that exist and can be opened.")
         })?;
         rules =
             rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(LANDLOCK_ABI))).map_err(|error| refused(&error))?;

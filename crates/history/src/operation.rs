@@ -387,9 +387,9 @@ impl<T: crate::Sessions + OperationLog> History for T {}
 /// The error for an operation that would undo what another one has undone, or is undoing.
 pub(crate) fn already_undone(operation: &Operation) -> Error {
     let ids: Vec<String> = operation.undoes().map(|id| id.to_string()).collect();
-    Error::new(emendate_core::Code::ConflictRaced, "Another process takes the same operation back at this moment.")
+    Error::new(emendate_core::Code::ConflictRaced, "Another process is undoing the same operation right now.")
         .evidence(format!("operation {}", ids.join(", ")))
-        .next("Call history to see what became of it, then repeat the call.")
+        .next("Call history to see the result, then repeat the call.")
 }
 
 /// Checks that there is one change per file.

@@ -44,7 +44,7 @@ impl ApprovalQuestion {
             _ => None,
         };
         if correctable.is_some() {
-            let what = "Only to correct it: the whole text of the file as it shall be.";
+            let what = "Only to correct it: the whole new text of the file.";
             let field = StringSchema::new().title("Corrected text").description(what);
             fields.insert(TEXT_FIELD.to_owned(), PrimitiveSchemaDefinition::String(field));
         }

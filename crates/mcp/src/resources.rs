@@ -48,7 +48,7 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
     let operation = ResourceTemplate::new(format!("{URI_PREFIX}{{id}}"), "operation")
         .with_title("Operation")
         .with_description(
-            "What an operation did: a diff, and its files as JSON. id as in the replies of edits (17-3fa9).",
+            "The changes of an operation: a diff, and its files as JSON. id as in the replies of edits (17-3fa9).",
         )
         .with_mime_type(DIFF_MEDIA_TYPE);
     let file = |(name, moment): (&str, OperationSide)| {

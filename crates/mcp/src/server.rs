@@ -263,7 +263,7 @@ impl ServerHandler for McpServer {
             };
             caller.approval = Some(answer);
         }
-        Err(ErrorData::internal_error("The file kept changing while it was asked about.", None))
+        Err(ErrorData::internal_error("The file kept changing while a person was asked about it.", None))
     }
 
     async fn list_resources(

@@ -170,7 +170,7 @@ where
                         InputLine::Message(message) if self.begins(&message) => return Some(*message),
                         InputLine::Message(message) => {
                             let id = if let ClientJsonRpcMessage::Request(it) = *message { Some(it.id) } else { None };
-                            let told = "A request with this id is under way; give every request an id of its own.";
+                            let told = "A request with this id is still running; give every request a different id.";
                             self.refuse(ErrorData::invalid_request(told, None), id);
                         }
                         InputLine::Fault(error, id) => self.refuse(error, id),

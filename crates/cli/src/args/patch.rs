@@ -33,8 +33,8 @@ impl Args for Only {
             Arg::new(name).long(name).value_name("PATTERN").action(ArgAction::Append).help(help)
         };
         command
-            .arg(option("include", "Change only files whose names match, * stands for slashes too (repeatable)"))
-            .arg(option("exclude", "Leave out files whose names match; the first pattern that matches decides"))
+            .arg(option("include", "Change only files whose names match; * also matches slashes (repeatable)"))
+            .arg(option("exclude", "Exclude files whose names match; the first pattern that matches decides"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -11,19 +11,19 @@ pub(crate) struct ReplaceArgs {
     /// Text to replace, or with --regex a regular expression
     #[arg(allow_hyphen_values = true)]
     pub(crate) old: String,
-    /// Text to put there; empty deletes, plain text along with lines left blank; with --regex, $1 or ${name} is what a group matched
+    /// New text; if empty, the old text is deleted, and plain text along with lines left blank; with --regex, $1 or ${name} inserts what a group matched
     #[arg(allow_hyphen_values = true)]
     pub(crate) new: String,
-    /// Folder or file
+    /// Directory or file
     #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
     /// OLD is a regular expression
     #[arg(short = 'e', long)]
     pub(crate) regex: bool,
-    /// With --regex: capital and small letters count as the same
+    /// With --regex: ignore case
     #[arg(short, long, requires = "regex")]
     pub(crate) ignore_case: bool,
-    /// With --regex: the pattern may reach over line ends
+    /// With --regex: let the pattern match across lines
     #[arg(short = 'U', long, requires = "regex")]
     pub(crate) multiline: bool,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct ReplaceArgs {
     /// Write only if exactly N files change
     #[arg(long, value_name = "N")]
     pub(crate) expect_files: Option<u64>,
-    /// Write JSON, TOML or YAML that is invalid, because it is meant to be
+    /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended
     #[arg(long)]
     pub(crate) allow_invalid: bool,
 }

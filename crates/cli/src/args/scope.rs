@@ -6,13 +6,13 @@ use clap::Args;
 /// The files of `emend search` and `emend replace`.
 #[derive(Args)]
 pub(crate) struct ScopeArgs {
-    /// Files to look at (repeatable), e.g. '*.rs' or '!tests/**'
+    /// Files to include (repeatable), e.g. '*.rs' or '!tests/**'
     #[arg(short, long, value_name = "GLOB")]
     pub(crate) glob: Vec<String>,
-    /// Also names that begin with a dot
+    /// Include names that begin with a dot
     #[arg(long)]
     pub(crate) hidden: bool,
-    /// Also what .gitignore and .ignore leave out
+    /// Include files that .gitignore and .ignore exclude
     #[arg(long)]
     pub(crate) no_ignore: bool,
 }

@@ -119,7 +119,7 @@ impl<'a> AnchorPage<'a> {
                 let (first, last) = (line(from)?, line(to)?);
                 if first > last {
                     let what =
-                        format!("{said}: {} stands behind {}: a range begins with its upper line.", from.word, to.word);
+                        format!("{said}: {} comes after {}: a range begins with its upper line.", from.word, to.word);
                     let error = Error::new(Code::CallInvalid, what)
                         .next("Exchange anchor and end_anchor if that range is meant.");
                     return Err(PlacementError { error, show: Some((last, first)) });
@@ -167,7 +167,7 @@ impl<'a> AnchorPage<'a> {
             let error = if is_spent(word) {
                 Error::new(
                     Code::StaleChanged,
-                    format!("The line of {word} is not there any more: it was changed or removed."),
+                    format!("The line of {word} no longer exists: it was changed or removed."),
                 )
             } else {
                 Error::new(Code::MatchNotFound, format!("{word} is not the word of a line of this file."))
@@ -178,7 +178,7 @@ impl<'a> AnchorPage<'a> {
                 (Some(_), _) => {
                     "A line with that text is shown above under its word: use that if it is the one you mean.".into()
                 }
-                (None, Some(_)) => "What stands in its place is shown above: use the words of those lines.".into(),
+                (None, Some(_)) => "The lines now in its place are shown above: use their words.".into(),
                 (None, None) => crate::formats::anchors::read_words("Read the lines again", "and copy their words."),
             });
             return Err(PlacementError { error, show });

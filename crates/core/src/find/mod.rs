@@ -196,7 +196,7 @@ static TIERS: [TierRow; 13] = [
         name: "elision",
         run: tier::elision::run,
         min_alnum: 4,
-        note: "The lines that `...` stands for were kept as they are in the file.",
+        note: "The lines that `...` replaces were kept as they are in the file.",
     },
     TierRow {
         tier: Tier::Drift,

@@ -30,7 +30,7 @@ pub(super) fn select<'a>(search: &MatchSearch<'a>, tier: Tier, trial: CandidateS
         if let Some(at) = places.iter().position(|place| site_id(search, place.span) == *name) {
             return Ok(plain(vec![places.swap_remove(at)]));
         }
-        let why = format!("There is no place {name} (any more).");
+        let why = format!("There is no place {name}; the file may have changed.");
         return Err(failure::no_such_place(search, tier, &MatchRefusal::new(RefusalReason::NoSuchPlace, why), &places));
     }
     match search.find.expected {

@@ -202,7 +202,7 @@ fn ambiguous(text: &str, claims: &[FormatRanges]) -> Error {
         let line: String = text.lines().nth(first).unwrap_or_default().chars().take(120).collect();
         format!("{}: from line {} ({line})", name(claim), first + 1)
     });
-    let apart = "Send each in a call of its own";
+    let apart = "Send each in a separate call";
     let mut named = vec![format!("{apart}; or, if one of them is only text, name the format that is meant: ").into()];
     for (nth, name) in names.iter().enumerate() {
         named.extend((nth > 0).then(|| Phrase::from(" or ")));

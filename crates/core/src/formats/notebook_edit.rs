@@ -124,7 +124,9 @@ fn together(one: CellEditInput, edits: Option<Vec<CellEditInput>>) -> Result<Vec
     let CellEditInput { cell_id, cell_number, new_source, cell_type, edit_mode, clear_outputs } = one;
     let named = cell_id.is_some() || cell_number.is_some();
     if named || new_source.is_some() || cell_type.is_some() || edit_mode.is_some() {
-        return Err(wrong("edits stands beside the fields of one edit.").next("Put all of them into edits."));
+        return Err(
+            wrong("edits is given together with the fields of a single edit.").next("Put all of them into edits.")
+        );
     }
     if edits.is_empty() {
         return Err(wrong("there are no edits.").next("Put at least one edit into edits."));

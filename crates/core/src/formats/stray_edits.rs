@@ -27,8 +27,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     let line = crate::line_format::clip(lines[at].trim());
     let what = format!("Line {} of the request looks like an edit, but it could not be read as {name}.", at + 1);
     let next = format!(
-        "Write that part as {name}, too, or send it in a call of its own; if it is only an example, leave it out. \
-         Nothing was changed."
+        "Write that part as {name}, too, or send it in a separate call; if it is only an example, omit it. Nothing was changed."
     );
     Some(
         Error::new(Code::EditUnparsable, what)

@@ -40,5 +40,5 @@ impl Format for WriteFormat {
 }
 
 const PROMPT: &str = "\
-Writes a whole file: creates it with its folders, or replaces its text. An existing file must have been read first. Prefer edit for \
+Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read first. Prefer edit for \
 changes to part of a file.";

@@ -172,7 +172,7 @@ impl<'a> LineMap<'a> {
             return Err((if first { to + 1 } else { from - 1 }, "changed, like all lines around the hunk"));
         }
         if !self.occurs_once(at, stretch) {
-            return Err((from, "stands, with all that is unchanged around it, in several places"));
+            return Err((from, "occurs in several places with the same unchanged lines around it"));
         }
         Ok(stretch.moved)
     }

@@ -43,8 +43,7 @@ fn elsewhere(table: &VersionLines<'_>, rows: &LineEdit, (from, to): (usize, usiz
     match (hits.next(), hits.next()) {
         (Some(at), None) if table.whole && !text.is_empty() => {
             let line = table.index.line_of(table.text, at);
-            error
-                .next(format!("`{text}` stands on line {line}: count again, and send the hunk with the right numbers."))
+            error.next(format!("`{text}` is on line {line}: count again, and send the hunk with the right numbers."))
         }
         _ => error.next("Count again from the lines shown, and send the hunk with the right numbers."),
     }

@@ -53,7 +53,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
                 sites.push(site);
                 None
             }
-            Ok(None) => Some(Ok(nothing("Nothing stands on that line; nothing was removed there."))),
+            Ok(None) => Some(Ok(nothing("There is no text on that line; nothing was removed."))),
             Err(error) => Some(Err(error)),
         });
     }

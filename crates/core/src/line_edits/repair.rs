@@ -100,11 +100,12 @@ impl LineCountMistake {
                 let count = op.text.lines().count();
                 op.text = op.text.split_inclusive('\n').skip(above).take(count - above - below).collect();
                 match (above, below) {
-                    (0, 1) => "without the last row of the body, which stands below the range".to_owned(),
-                    (1, 0) => "without the first row of the body, which stands above the range".to_owned(),
-                    (0, n) => format!("without the last {n} rows of the body, which stand below the range"),
-                    (n, 0) => format!("without the first {n} rows of the body, which stand above the range"),
-                    _ => "without the first and last rows of the body, which stand around the range".to_owned(),
+                    (0, 1) => "without the last row of the body, which repeats the line below the range".to_owned(),
+                    (1, 0) => "without the first row of the body, which repeats the line above the range".to_owned(),
+                    (0, n) => format!("without the last {n} rows of the body, which repeat the lines below the range"),
+                    (n, 0) => format!("without the first {n} rows of the body, which repeat the lines above the range"),
+                    _ => "without the first and last rows of the body, which repeat the lines around the range"
+                        .to_owned(),
                 }
             }
             LineCountMistake::Swallowed(n) => {

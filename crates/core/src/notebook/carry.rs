@@ -121,5 +121,5 @@ fn describe(of: &Notebook<'_>, cell: &Cell, at: usize) -> String {
 
 fn lost(seen: &Notebook<'_>, at: usize) -> CellRefusal {
     let cell = seen.cells().get(at).map_or_else(|| format!("cell {at}"), |cell| describe(seen, cell, at));
-    (changed(format!("What was {cell} is not there any more, or cannot be told from others.")), None)
+    (changed(format!("The former {cell} no longer exists, or cannot be told apart from other cells.")), None)
 }

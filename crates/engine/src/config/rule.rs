@@ -72,7 +72,7 @@ impl PathRule {
         if pattern.is_empty() || pattern.starts_with(['!', '#']) {
             return Err(wrong("is no pattern: it is empty, or begins with ! or #"));
         }
-        let (absolute, line) = anchored(pattern, source).ok_or_else(|| wrong("needs a home folder"))?;
+        let (absolute, line) = anchored(pattern, source).ok_or_else(|| wrong("needs a home directory"))?;
         let mut builder = GitignoreBuilder::new("");
         builder.allow_unclosed_class(false);
         let built = builder.case_insensitive(true).and_then(|it| it.add_line(None, &line)).and_then(|it| it.build());

@@ -148,7 +148,7 @@ impl Engine {
             |find: &&TextQuery| find.old.lines().next().unwrap_or_default().chars().take(200).collect::<String>();
         let first: Vec<String> = finds.iter().take(3).map(quoted).collect();
         let error = Error::new(Code::MatchNotFound, "String to replace not found in file.")
-            .evidence(format!("The first line of what was looked for: {}", first.join(" | ")))
+            .evidence(format!("The first line of the text searched for: {}", first.join(" | ")))
             .evidence(format!(
                 "The file has {size} bytes. Only in files of up to {most} bytes is text looked for that is merely like \
                  old_string."
@@ -253,7 +253,7 @@ const ALL_OCCURRENCES: WholeFileReason = WholeFileReason::new(
      and without encoding, marks with words, partial and order.",
 );
 const NOT_FOUND_AS_IS: WholeFileReason = WholeFileReason::new(
-    "does not have the text as it was given; what is like it is looked for in all of the text",
+    "does not contain the exact text, and similar text is searched for only when the whole file is loaded",
     "Read the lines, and copy old_string from the reply.",
 );
 pub(super) const LONG_LINE: WholeFileReason = WholeFileReason::new(

@@ -74,7 +74,7 @@ pub(super) fn scan_files(
     work::check()?;
     all.sort_unstable_by_key(|(at, _)| *at);
     if all.len() != places.len() {
-        return Err(Error::new(Code::InternalBug, "A part of the files was not looked at; nothing was written."));
+        return Err(Error::new(Code::InternalBug, "Some files were not searched; nothing was written."));
     }
     Ok(all.into_iter().map(|(_, looked)| looked).collect())
 }

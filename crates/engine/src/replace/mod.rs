@@ -74,10 +74,10 @@ pub(crate) struct ReplaceInput {
     /// How many files must change.
     #[serde(default)]
     expected_files: Option<usize>,
-    /// Work everything out and show it, write nothing.
+    /// Show what would change; write nothing.
     #[serde(default)]
     dry_run: bool,
-    /// Write JSON, TOML or YAML that is invalid, because it is meant to be (default: refused).
+    /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended (default: refused).
     #[serde(default)]
     allow_invalid: bool,
     /// Write what cannot be undone afterwards (default: refused).
@@ -220,11 +220,11 @@ impl Engine {
         })?;
         watch.check()?;
         if walked.cut {
-            return Err(Error::new(Code::CallTooLarge, format!("There are too many files beneath {}.", args.path))
-                .next("Name a folder further down, and send one call for each."));
+            return Err(Error::new(Code::CallTooLarge, format!("There are too many files below {}.", args.path))
+                .next("Name subdirectories, one in each call."));
         }
         if let Some((_, number)) = &walked.long {
-            let what = format!("{number} paths beneath {} have more than {PATH_MAX_BYTES} bytes.", args.path);
+            let what = format!("{number} paths below {} have more than {PATH_MAX_BYTES} bytes.", args.path);
             return Err(Error::new(Code::CallTooLarge, what).next(
                 "Leave them out with a glob such as \"!name/**\", or name another directory. Nothing was written.",
             ));

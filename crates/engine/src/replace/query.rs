@@ -79,7 +79,7 @@ impl ReplaceQuery {
             )),
             (Some(_), Some(_)) => Err(invalid("old_string and pattern are both given.", "Give one of them.")),
             (None, None) => Err(invalid(
-                "Nothing says what to replace.",
+                "The text to replace is missing.",
                 "Give old_string for plain text, or pattern with regex: true.",
             )),
         }

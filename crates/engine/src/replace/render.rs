@@ -72,7 +72,7 @@ fn left(left: &SkippedFiles) -> Vec<String> {
     .filter(|(files, ..)| *files > 0)
     .map(|(files, what, why)| format!("{} {why}", count(files, what)))
     .collect();
-    let counted = (!counted.is_empty()).then(|| format!("Not looked at: {}.", counted.join(", ")));
+    let counted = (!counted.is_empty()).then(|| format!("Not searched: {}.", counted.join(", ")));
     [
         named(&left.guarded, "because they may not be edited"),
         named(&left.notebooks, "because notebooks are edited by cells"),
@@ -155,7 +155,7 @@ fn diffs(receipts: &[Receipt]) -> String {
         let hunks = explain::reply_hunks(&plan.before, &plan.changes, 1, 2 * DRY_RUN_DIFF_CHARS_MAX);
         let one = explain::unified(&plan.place.shown(), &hunks, DRY_RUN_DIFF_CHARS_MAX).text;
         if out.len() + one.len() > DRY_RUN_DIFF_CHARS_MAX && nth > 0 {
-            let _ = writeln!(out, "… {} more not shown", count(receipts.len() - nth, "diff"));
+            let _ = writeln!(out, "… {} not shown", count(receipts.len() - nth, "more diff"));
             break;
         }
         out += &one;

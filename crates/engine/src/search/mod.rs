@@ -53,10 +53,10 @@ pub(crate) struct SearchInput {
     /// The pattern is plain text.
     #[serde(default)]
     literal: bool,
-    /// Capital and small letters count as the same.
+    /// Ignore case.
     #[serde(default)]
     ignore_case: bool,
-    /// The pattern may reach over line ends, and `.` matches them.
+    /// Let the pattern match across lines; `.` matches line ends, too.
     #[serde(default)]
     multiline: bool,
     /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
@@ -341,7 +341,7 @@ impl SearchRun<'_> {
         notes.extend(self.unkept);
         let mut text = self.text;
         if text.is_empty() {
-            let _ = writeln!(text, "No hits in {} beneath {beneath}.", count(self.searched, "file"));
+            let _ = writeln!(text, "No hits in {} below {beneath}.", count(self.searched, "file"));
             if self.searched == 0 && !walked.cut {
                 notes.push(
                     "No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore."

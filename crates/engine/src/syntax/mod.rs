@@ -321,7 +321,7 @@ impl Engine {
             return;
         }
         plan.notes.push(format!(
-            "The file parsed as {name} before this edit and does not any more, first at line {line}{to}{missing}: {shown}",
+            "The file parsed as {name} before this edit and no longer does, first at line {line}{to}{missing}: {shown}",
         ));
         let rest = repair::inside_a_block(&proof, plan, &after);
         plan.notes.extend(rest);

@@ -113,7 +113,7 @@ fn repair_note(
         None => format!("delete lines {from}..{to} of the new text."),
     };
     format!(
-        "The range {}..{} ends inside the block of lines {}..{}; the rest of that block now stands behind the new text. If the new text is meant to be all of it, {hunk}",
+        "The range {}..{} ends inside the block of lines {}..{}; the rest of that block now follows the new text. If the new text is meant to be all of it, {hunk}",
         range.from, range.to, block.first, block.last
     )
 }

@@ -229,9 +229,9 @@ impl Engine {
             let name = OperationName { number: logged.id.number, check: Some(logged.id.check) };
             let now = self.history(root).operation(name)?;
             if now.is_none_or(|now| now.undone_by.is_some()) {
-                let what = format!("Operation {} was taken back by somebody else at this moment.", logged.id);
+                let what = format!("Operation {} was undone by another process at the same moment.", logged.id);
                 return Err(Error::new(Code::ConflictRaced, what)
-                    .next("Call history to see what was done, then repeat the call."));
+                    .next("Call history to see the operations, then repeat the call."));
             }
         }
         Ok(())
@@ -252,12 +252,12 @@ fn headline(logged: &LogEntry, dry_run: bool) -> String {
     let verb = match (matches!(logged.operation.role, Role::Undo(_)), dry_run) {
         (false, false) => "Undone",
         (false, true) => "Would be undone",
-        (true, false) => "Redone what was undone",
-        (true, true) => "Would be redone, what was undone",
+        (true, false) => "Redone by reversing",
+        (true, true) => "Would be redone by reversing",
     };
     let (tool, session) = (&logged.operation.tool, &logged.operation.session);
-    let by = if matches!(logged.operation.role, Role::Undo(_)) { " by" } else { ":" };
-    format!("{verb}{by} operation {} ({tool}, session {session}).\n", logged.id)
+    let colon = if matches!(logged.operation.role, Role::Undo(_)) { "" } else { ":" };
+    format!("{verb}{colon} operation {} ({tool}, session {session}).\n", logged.id)
 }
 
 /// Creates the data of an answer with these files.

@@ -223,7 +223,7 @@ impl Reversal<'_> {
                 if merged { self.rebased(&place, (before, after), opened)? } else { opened.snapshot.raw().to_vec() }
             }
             (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
-            _ => return Err(self.conflict(&place, file.after, &now, "something else stands there now.")),
+            _ => return Err(self.conflict(&place, file.after, &now, "something else is there now.")),
         };
         let attributes =
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
@@ -244,7 +244,7 @@ impl Reversal<'_> {
             return Ok(Vec::new());
         }
         if !is_same_content(&here, source.after) {
-            return Err(self.conflict(&from, source.after, &here, "something else stands there now."));
+            return Err(self.conflict(&from, source.after, &here, "something else is there now."));
         }
         let (Some(before), Some(after)) = (source.before, file.after) else {
             return Err(self.conflict(&to, file.after, &there, "the file cannot be put back."));
@@ -275,7 +275,7 @@ impl Reversal<'_> {
                 }
             }
             CurrentState::Nothing => return Err(self.conflict(&to, file.after, &there, "the file is gone.")),
-            _ => return Err(self.conflict(&to, file.after, &there, "something else stands there now.")),
+            _ => return Err(self.conflict(&to, file.after, &there, "something else is there now.")),
         };
         plan.source_file = origin;
         self.note_merge(&mut plan, merged);
@@ -319,7 +319,7 @@ impl Reversal<'_> {
         let standing = [(now.snapshot.id(), now.snapshot.raw())];
         let history = self.engine.history(self.root);
         let changed = |seen: Option<&Snapshot>| {
-            let error = self.changed(place, "the file changed since, on the same lines or beyond what can be told.");
+            let error = self.changed(place, "the file changed since then, on the same lines or too much to compare.");
             match seen {
                 Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
                 None => error,

@@ -15,7 +15,7 @@ const DATA_VIOLATIONS_MAX: usize = 50;
 const LINE_CHARS_MAX: usize = 160;
 
 pub(super) fn unchecked_note(place: &SafePath, why: &str) -> String {
-    format!("What {} is now was not looked at: {why}.", place.shown())
+    format!("{}, as it is now, was not checked: {why}.", place.shown())
 }
 
 /// Describes a syntax error with its position, as a sentence.

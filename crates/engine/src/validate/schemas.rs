@@ -98,7 +98,7 @@ impl Engine {
                     // Files outside the roots are read only for their user, and nothing above the schema.
                     let above = *own && (name.starts_with("../") || name.starts_with('/'));
                     if above {
-                        Err("that is not below its folder".to_owned())
+                        Err("that is not below its directory".to_owned())
                     } else {
                         self.schema_file(&folder.join(name), *own)
                     }

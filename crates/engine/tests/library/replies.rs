@@ -239,7 +239,7 @@ fn a_history_is_listed_page_by_page() {
         seen.extend(page["data"]["operations"].as_array().unwrap().iter().map(|it| it["id"].clone()));
         from = page["data"]["next"].clone();
         let Some(next) = from.as_str() else { break };
-        assert!(page["text"].as_str().unwrap().contains(&format!("list on with from \"{next}\"")));
+        assert!(page["text"].as_str().unwrap().contains(&format!("continue with from \"{next}\"")));
     }
     assert_eq!(seen.len(), 400);
     seen.dedup();

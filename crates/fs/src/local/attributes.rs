@@ -86,7 +86,7 @@ fn remove_inherited(present: &[u8], kept: impl Fn(&[u8]) -> bool, target: impl A
             continue;
         }
         if let Err(errno) = sys::fremovexattr(&target, name) {
-            notes.push(format!("extended attribute {} of the folder was added: {errno}", text(name)));
+            notes.push(format!("extended attribute {} of the directory was added: {errno}", text(name)));
         }
     }
 }

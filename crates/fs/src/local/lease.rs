@@ -149,7 +149,9 @@ pub(super) fn still_expected(
     let stamp = match entry.draft.precondition {
         Precondition::Version { meta: stamp, .. } => stamp,
         Precondition::Content { source, .. } => source.meta(),
-        _ if !folder.in_place(local) => return Err(error::raced(path, "has lost its folder")),
+        _ if !folder.in_place(local) => {
+            return Err(error::raced(path, "is no longer there: its directory was moved or removed"));
+        }
         Precondition::Missing => {
             return match sys::statat(&folder.fd, entry.name) {
                 Err(Errno::NOENT) => Ok(None),
@@ -160,7 +162,7 @@ pub(super) fn still_expected(
         Precondition::Link { target } => {
             return match read::link_meta(&folder.fd, entry.name, target) {
                 Ok(Some(stamp)) => Ok(Some(LeasedFile { file: None, meta: stamp, lease: LeaseState::Unknown })),
-                Ok(None) => Err(error::raced(path, "is not the link any more that it was")),
+                Ok(None) => Err(error::raced(path, "is no longer the same link")),
                 Err(errno) => Err(error::os_error("look at", path, errno)),
             };
         }

@@ -87,7 +87,9 @@ impl LocalStore {
     /// one is not a directory, or `io.*`.
     pub fn open(roots: &[PathBuf]) -> Result<LocalStore> {
         if roots.is_empty() {
-            return Err(Error::new(Code::PathInvalid, "There is no root.").next("Name at least one folder to work in."));
+            return Err(
+                Error::new(Code::PathInvalid, "There is no root.").next("Name at least one directory to work in.")
+            );
         }
         let mut local = LocalStore {
             infos: Vec::new(),
@@ -273,9 +275,11 @@ fn open_root(given: &Path) -> rustix::io::Result<(Root, PathBuf)> {
 /// The error for a root that cannot be opened.
 fn root_error(given: &Path, errno: Errno) -> Error {
     match errno {
-        Errno::NOTDIR => error::invalid_path(given, "is no folder, so it cannot be a root", "Name the folder of it."),
+        Errno::NOTDIR => {
+            error::invalid_path(given, "is not a directory, so it cannot be a root", "Name its directory.")
+        }
         Errno::NOENT => {
-            error::invalid_path(given, "does not exist, so it cannot be a root", "Name an existing folder.")
+            error::invalid_path(given, "does not exist, so it cannot be a root", "Name an existing directory.")
         }
         other => error::os_error("open the root", given, other),
     }
@@ -345,7 +349,7 @@ impl Store for LocalStore {
     }
 
     fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>> {
-        self.sibling_names(place).map_err(|errno| error::os_error("list the folder of", place.absolute(), errno))
+        self.sibling_names(place).map_err(|errno| error::os_error("list the directory of", place.absolute(), errno))
     }
 
     fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>> {

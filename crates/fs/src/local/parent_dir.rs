@@ -83,16 +83,18 @@ impl<'a> ParentDir<'a> {
                 // write.
                 let fd = local.open_beneath(key.root, key.path, OFlags::PATH | DIRECTORY);
                 fd.and_then(|fd| ParentDir::of_io(fd, key, false))
-                    .map_err(|errno| error::os_error("open the folder of", path, errno))
+                    .map_err(|errno| error::os_error("open the directory of", path, errno))
             }
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(error::raced(path, "has lost its folder")),
-            Err(errno) => Err(error::os_error("open the folder of", path, errno)),
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                Err(error::raced(path, "is no longer there: its directory was moved or removed"))
+            }
+            Err(errno) => Err(error::os_error("open the directory of", path, errno)),
         }
         .map_err(|error: Error| error.fact("path", error::show(path)))
     }
 
     fn open_checked(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> Result<ParentDir<'a>> {
-        ParentDir::of_io(fd, key, readable).map_err(|errno| error::os_error("look at the folder", key.path, errno))
+        ParentDir::of_io(fd, key, readable).map_err(|errno| error::os_error("examine the directory", key.path, errno))
     }
 
     fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> rustix::io::Result<ParentDir<'a>> {
@@ -128,7 +130,7 @@ pub(super) fn create_missing<'a>(
     made: &mut Vec<CreatedDir>,
     book: &mut TxnRecord<'_>,
 ) -> Result<ParentDir<'a>> {
-    let failed = |errno| error::os_error("create the folder of", place.absolute(), errno);
+    let failed = |errno| error::os_error("create the directory of", place.absolute(), errno);
     let key = parent_key(place).ok_or_else(|| error::not_regular(place.absolute(), "a directory"))?;
     let mut so_far = local.infos[key.root].canonical.clone();
     let path = OFlags::PATH | DIRECTORY;

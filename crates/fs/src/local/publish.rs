@@ -82,7 +82,7 @@ impl LocalTransaction<'_> {
         if self.durability.syncs() {
             // The temporary names must be on disk before the record that refers to them.
             let synced = self.sync_folders();
-            synced.map_err(|errno| error::os_error("sync the folder of", self.entries[0].path(), errno))?;
+            synced.map_err(|errno| error::os_error("sync the directory of", self.entries[0].path(), errno))?;
         }
         // The bytes first: the last frame makes the record valid.
         for (index, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.temp.is_none()) {
@@ -152,7 +152,7 @@ impl LocalTransaction<'_> {
         match renamed {
             Ok(()) => Ok(WriteMethod::Created),
             Err(Errno::EXIST) => Err(error::raced(path, "was created meanwhile")),
-            Err(Errno::NOENT) => Err(error::raced(path, "lost its folder")),
+            Err(Errno::NOENT) => Err(error::raced(path, "is no longer there: its directory was moved or removed")),
             Err(errno) => Err(error::os_error("create", path, errno)),
         }
     }
@@ -291,7 +291,7 @@ impl LocalTransaction<'_> {
         let synced = if self.durability.syncs() { self.sync_folders() } else { Ok(()) };
         self.created_dirs.clear();
         if let (Err(errno), Some(entry)) = (synced, self.entries.first()) {
-            let cause = error::os_error("sync the folder of", entry.path(), errno);
+            let cause = error::os_error("sync the directory of", entry.path(), errno);
             self.keep_record();
             return Err(error::partial(
                 &cause,

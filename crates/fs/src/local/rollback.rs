@@ -103,7 +103,7 @@ pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut TempFile, name: &OsStr
 /// Keeps the temporary name: its content may be the only copy.
 fn report_kept(temp: &mut TempFile, errno: Errno) -> String {
     temp.exists = false;
-    format!("the other content is kept as {} in the same folder: {errno}", error::show(&temp.name))
+    format!("the other content is kept as {} in the same directory: {errno}", error::show(&temp.name))
 }
 
 /// Restores the name of a displaced file, unless the name is in use again.

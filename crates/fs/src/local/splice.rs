@@ -258,7 +258,7 @@ pub(super) fn needs_temp_file(path: &Path, size: u64, why: &str) -> Error {
         error::show(path)
     );
     Error::new(Code::FileTooLarge, what)
-        .next("Copy it, so that it is a file of its own, or ask a person to raise max_whole.")
+        .next("Make a copy and edit that, or ask a person to raise max_whole.")
         .fact("path", error::show(path))
         .fact("size", size)
         .fact("in_place", why)

@@ -216,7 +216,10 @@ impl<'a> LocalTransaction<'a> {
                 parent_dir::create_missing(self.local, draft.path, &mut self.created_dirs, &mut self.record)?
             }
             Err(error) if error.code() == Code::FileMissing => {
-                return Err(error::raced(draft.path.absolute(), "has lost its folder"));
+                return Err(error::raced(
+                    draft.path.absolute(),
+                    "is no longer there: its directory was moved or removed",
+                ));
             }
             other => other?,
         };
@@ -297,7 +300,7 @@ impl<'a> LocalTransaction<'a> {
 pub(super) fn failed_write(folder: &ParentDir<'_>, entry: &StagedFile<'_>, doing: &str, errno: Errno) -> Error {
     if errno == Errno::NOENT {
         // The directory is open, so `ENOENT` means that it was removed since.
-        return error::raced(entry.path(), "lost its folder");
+        return error::raced(entry.path(), "is no longer there: its directory was moved or removed");
     }
     let error = error::os_error(doing, entry.path(), errno);
     let needed = entry.draft.new_state.length();

@@ -67,7 +67,7 @@ pub(super) fn resolve(
     }
     // A trailing slash means a directory; dropping it silently would edit another file than was named.
     if asked.as_os_str().as_encoded_bytes().ends_with(b"/") && walk.folders.len() < walk.names.len() {
-        return Err(error::invalid_path(asked, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
+        return Err(error::invalid_path(asked, "ends in `/`, but is not a directory", "Leave the `/` at the end out."));
     }
     let relative: PathBuf = walk.names.iter().collect();
     Ok(SafePath::new(walk.root, &local.infos[walk.root].canonical, relative, asked, walk.via_link))
@@ -126,7 +126,7 @@ impl PathWalk<'_> {
                 let file = error::show(self.absolute(&part));
                 Err(error::invalid_path(
                     self.requested,
-                    &format!("goes through {file}, which is no folder"),
+                    &format!("goes through {file}, which is not a directory"),
                     "Check the path.",
                 ))
             }
@@ -155,7 +155,7 @@ impl PathWalk<'_> {
         if self.missing {
             return Err(error::invalid_path(
                 self.requested,
-                "has a `..` after a folder that does not exist",
+                "has a `..` after a directory that does not exist",
                 "Leave the `..` out.",
             ));
         }

@@ -37,7 +37,7 @@ pub(super) fn write_entry(
     match (entry.draft.new_state, there) {
         (NewState::Absent, None) => Err(error::nothing_to_remove(path)),
         (NewState::Absent | NewState::Link { .. }, _) if folder.append_only => {
-            Err(error::os_error("change the folder of", path, Errno::PERM))
+            Err(error::os_error("change the directory of", path, Errno::PERM))
         }
         (NewState::Absent, Some(ReplacedFile { stamp, .. })) => {
             let temp = TempFile::reserve(name, stamp, batch).map_err(|errno| error::os_error("remove", path, errno))?;
@@ -144,7 +144,7 @@ fn open_replaced(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<Optio
         Precondition::Link { target } => {
             let stamp = read::link_meta(&folder.fd, entry.name, target)
                 .map_err(|errno| error::os_error("look at", path, errno))?;
-            let stamp = stamp.ok_or_else(|| error::raced(path, "is not the link any more that it was"))?;
+            let stamp = stamp.ok_or_else(|| error::raced(path, "is no longer the same link"))?;
             return Ok(Some(ReplacedFile { file: None, stamp }));
         }
         Precondition::Version { bytes, meta: stamp } => (bytes.len() as u64, stamp),
@@ -186,7 +186,7 @@ fn in_place_reason(folder: &ParentDir<'_>, stamp: &FileMeta) -> Option<String> {
     if stamp.links > 1 {
         return Some(format!("the file has {} hard links", stamp.links));
     }
-    folder.append_only.then(|| "the folder is append-only or immutable".to_owned())
+    folder.append_only.then(|| "the directory is append-only or immutable".to_owned())
 }
 
 /// Fails for a file that the caller may not write, although a rename would get around that.
@@ -228,11 +228,11 @@ fn write_beside(
     let temp = match TempFile::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), options.batch) {
         Ok(temp) => temp,
         Err(Errno::ACCESS | Errno::PERM) if overwrites => {
-            entry.notes.push("written in place: no file can be created in the folder".to_owned());
+            entry.notes.push("written in place: no file can be created in the directory".to_owned());
             return Ok(());
         }
         Err(Errno::ACCESS | Errno::PERM) if spliced => {
-            return Err(splice::needs_temp_file(entry.path(), stamp.size, "no file can be created in the folder"));
+            return Err(splice::needs_temp_file(entry.path(), stamp.size, "no file can be created in the directory"));
         }
         Err(errno) => return Err(failed_write(folder, entry, "create a temporary file beside", errno)),
     };

@@ -28,7 +28,7 @@ pub(super) fn of_sql(error: &rusqlite::Error, path: &Path) -> Error {
     let file = path.display();
     if is_damage(error) {
         return Error::new(Code::IoFailed, format!("The session database {file} is damaged: {error}"))
-            .next("Repeat the call: the database is set aside and a new one begun. Read the file again before editing it.")
+            .next("Repeat the call: the database is set aside and a new one is created. Read the file again before editing it.")
             .fact("database", file.to_string());
     }
     let code = match error.sqlite_error_code() {

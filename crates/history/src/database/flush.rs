@@ -82,8 +82,7 @@ impl Database {
         state.cache.clear();
         let path = self.path.display();
         state.notices.push(format!(
-            "{path} was removed while it was in use, and a new one begun: files have to be read again before they are \
-             edited, and what was done until now cannot be undone."
+            "{path} was removed while it was in use, and a new one was created: files must be read again before they are edited, and earlier operations cannot be undone."
         ));
     }
 
@@ -98,7 +97,7 @@ impl Database {
             ),
             None if spoilt => {
                 let path = self.path.with_extension("spool");
-                format!("{} was damaged: what was done last may be missing from the history.", path.display())
+                format!("{} was damaged: the latest operations may be missing from the history.", path.display())
             }
             None => return,
         };

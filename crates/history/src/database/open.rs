@@ -330,8 +330,7 @@ fn set_aside(path: &Path, why: &str, notices: &mut Vec<String>) -> Result<()> {
         }
     }
     notices.push(format!(
-        "The session database {} {why}. It was set aside as {} and a new one begun: files have to be read again before \
-         they are edited, and what was done until now cannot be undone.",
+        "The session database {} {why}. It was set aside as {} and a new one was created: files must be read again before they are edited, and earlier operations cannot be undone.",
         path.display(),
         target.display()
     ));

@@ -164,7 +164,7 @@ impl AuthLayer {
     fn begin(&self, parts: &Parts, id: Option<RequestId>) -> Result<Option<InFlightRequest>, HttpRefusal> {
         let session = parts.headers.get(SESSION_HEADER).and_then(|session| session.to_str().ok());
         let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
-        let told = "A request with this id is under way; give every request an id of its own.";
+        let told = "A request with this id is still running; give every request a different id.";
         match InFlightRequest::begin(&self.running, (session.to_owned(), id.clone())) {
             Some(in_flight) => Ok(Some(in_flight)),
             None => Err(fault(ErrorData::invalid_request(told, None), Some(id))),
@@ -178,13 +178,16 @@ impl AuthLayer {
         let named = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
         let ours = |host: &str| self.names.has_host(host);
         if !host.is_some_and(ours) || hosts.next().is_some() || !named.is_none_or(ours) {
-            return Err(refused(StatusCode::FORBIDDEN, "This server is not called by that name; see --http-host."));
+            return Err(refused(
+                StatusCode::FORBIDDEN,
+                "This server does not answer to that host name; see --http-host.",
+            ));
         }
         if !parts.headers.get_all(ORIGIN).iter().all(|origin| self.names.has_origin(origin.as_bytes())) {
-            return Err(refused(StatusCode::FORBIDDEN, "Web pages are not let in from there; see --http-origin."));
+            return Err(refused(StatusCode::FORBIDDEN, "Web pages of that origin may not connect; see --http-origin."));
         }
         let Some(rest) = parts.uri.path().strip_prefix(MCP_PATH) else {
-            return Err(refused(StatusCode::NOT_FOUND, "There is nothing here but /mcp."));
+            return Err(refused(StatusCode::NOT_FOUND, "The only address here is /mcp."));
         };
         let mut shown = parts.headers.get_all(AUTHORIZATION).iter();
         if !shown.next().is_some_and(|shown| self.token.is_in(shown.as_bytes())) || shown.next().is_some() {
@@ -204,7 +207,7 @@ impl AuthLayer {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let identity = |coding: &hyper::header::HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
         if !parts.headers.get_all(CONTENT_ENCODING).iter().all(identity) {
-            let words = "The body of a request is taken as it is; send it without Content-Encoding.";
+            let words = "Compressed requests are not supported; send the body without Content-Encoding.";
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, words));
         }
         if (!rest.is_empty() && !rest.starts_with('/'))

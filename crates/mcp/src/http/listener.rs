@@ -29,7 +29,7 @@ impl HttpListener {
         let wrong = |what: String| Error::new(Code::CallInvalid, what).next("Give e.g. 8931, or 192.0.2.7:8931.");
         let failed = |error: std::io::Error| {
             Error::new(Code::IoFailed, format!("{address} cannot be listened on: {error}."))
-                .next("Give another port, or end the program that has this one.")
+                .next("Give another port, or end the program that uses this one.")
         };
         let short = address.strip_prefix(':').unwrap_or(address);
         let (listener, name) = if let Ok(port) = short.parse::<u16>() {
@@ -52,8 +52,8 @@ impl HttpListener {
                 (token, Some(text))
             }
             None => {
-                return Err(Error::new(Code::CallInvalid, format!("{address} can be reached from elsewhere."))
-                    .next("Give a token in EMEND_HTTP_TOKEN or by --http-token-file, or only a port: then it is this machine's own."));
+                return Err(Error::new(Code::CallInvalid, format!("Other machines can connect to {address}."))
+                    .next("Give a token in EMEND_HTTP_TOKEN or by --http-token-file, or give only a port to serve this machine alone."));
             }
         };
         let hosts = name.into_iter().chain(hosts.iter().cloned()).map(|host| host.to_ascii_lowercase()).collect();

@@ -96,11 +96,11 @@ pub(super) fn beyond_end(hunk: &Hunk, line: usize, count: usize) -> Error {
 
 /// Creates the error for a hunk that is already applied.
 pub(super) fn already_applied(hunk: &Hunk, line: usize) -> Error {
-    Error::new(Code::EditNoChange, format!("The hunk is applied already: its new lines stand at line {line}."))
+    Error::new(Code::EditNoChange, format!("The hunk is already applied: its new lines are at line {line}."))
         .fact("already_applied", true)
         .fact("already_at", line)
         .fact("line", hunk.source_line)
-        .next("Leave this hunk out; if the lines are to stand there twice, give context on both sides of them.")
+        .next("Omit this hunk; if the lines should appear there twice, give context on both sides of them.")
 }
 
 /// Creates the error for a place that was found and is not edited.
@@ -112,7 +112,7 @@ pub(super) fn refused(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, refusal:
         return ready(error, index, hunk, from..to);
     }
     error.fact("line", hunk.source_line).next(match refusal.reason {
-        RefusalReason::Elision => "Write the lines that `...` stands for, or make a hunk of its own of each piece.",
+        RefusalReason::Elision => "Write the lines that `...` replaces, or send each part as a separate hunk.",
         RefusalReason::TooLarge => "Send smaller hunks, with three lines of context around each change.",
         _ => "Read the file again and build the hunk from its lines.",
     })
@@ -233,7 +233,7 @@ fn misplaced(index: &SearchIndex<'_>, hunk: &Hunk, limits: &HunkConstraints) -> 
     Some(
         Error::new(
             Code::MatchNotFound,
-            format!("The lines of the hunk stand at {places} {}, {what}{anchor}.", few(&lines)),
+            format!("The lines of the hunk occur at {places} {}, {what}{anchor}.", few(&lines)),
         )
         .evidence(line_format::excerpt(index.base, first + 1, first + hunk.lines.len().min(SHOWN_LINES_MAX)))
         .fact("reason", "misplaced")

@@ -357,10 +357,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     fn judge(&self, best: &DriftAlignment, complete: bool) -> Result<(), MatchRefusal> {
         let lines = self.at.len();
         let unlike = |why: &str| {
-            Err(MatchRefusal::new(
-                RefusalReason::Unlike,
-                format!("A similar place is not taken for the one meant: {why}."),
-            ))
+            Err(MatchRefusal::new(RefusalReason::Unlike, format!("A similar place was found but not edited: {why}.")))
         };
         let enough = if complete { 6 } else { 30 };
         if self.search.pattern.alnum(enough) < enough || (!complete && lines < 4) {

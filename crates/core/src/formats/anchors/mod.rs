@@ -203,7 +203,7 @@ fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
         let what = format!("{field} must begin with the word of a line: {shown:?} is none.");
         return Err(Error::new(Code::CallInvalid, what).next(match meant(word) {
             Some(meant) => format!("Words are copied as they are shown: {meant}, if that is the one you mean.").into(),
-            None => read_words("Read the lines", "and copy the word in front of the line as it stands."),
+            None => read_words("Read the lines", "and copy the word in front of the line exactly."),
         }));
     };
     Ok(AnchorRef { word, line })
@@ -226,6 +226,6 @@ fn meant(said: &str) -> Option<AnchorWord> {
 pub const PROMPT: &str = "\
 Edits lines by their words. read with format anchors shows every line as Word:text; the word stays with its line while other lines change. \
 An edit names a line by its word (or by Word: and the whole line), a range by anchor and end_anchor, both included. edit_type is replace, \
-insert_before, insert_after or delete. text is the new lines as they shall be, with their indentation and without words. All edits of a call \
+insert_before, insert_after or delete. text is the new lines, with their indentation and without words. All edits of a call \
 are about the file as it is now and are applied all or nothing; ranges must not overlap. Only lines that were shown can be named, and of a \
 range every line must have been shown. The reply shows changed lines with their new words, so the next edit needs no read.";

@@ -31,7 +31,7 @@ impl ApplyPatchParser {
             }
             _ => {
                 let name = self.sections.last().map_or("", |section| &section.path);
-                let what = "nothing may stand below `*** Delete File:`.";
+                let what = "no lines may follow `*** Delete File:`.";
                 self.note_problem(line, what, format!("Send `*** Delete File: {name}` alone."), true);
             }
         }
@@ -141,7 +141,7 @@ impl ApplyPatchParser {
         self.fresh = false;
         let ended = self.chunk.is_none() && self.last_hunk().is_some_and(|hunk| hunk.at_end);
         if ended {
-            let what = "a line stands below `*** End of File`.";
+            let what = "a line follows `*** End of File`.";
             self.note_problem(line, what, "Begin a new chunk with `@@`.", true);
         }
         if line.starts_with("\\ ") {

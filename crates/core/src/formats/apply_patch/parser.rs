@@ -190,7 +190,7 @@ impl ApplyPatchParser {
         }
         self.notes.push(note + ".");
         if opener.directory.as_deref().is_some_and(shell::is_unknown) {
-            let what = "the folder of the `cd` before the patch is known to a shell only.";
+            let what = "only a shell can work out the directory of the `cd` before the patch.";
             self.note_problem(line, what, "Send the patch alone, with names from the root of the project.", false);
         }
         self.directory = opener.directory;
@@ -281,8 +281,8 @@ impl ApplyPatchParser {
             self.note_problem(line, "the file name contains a NUL.", "Write its path as it is.", false);
         }
         let Some(bare) = request::strip_folders(name, self.options.strip.unwrap_or(0)) else {
-            let what = format!("`{name}` has fewer folders than shall be taken off.");
-            self.note_problem(line, what, "Take fewer folders off (`strip`).", false);
+            let what = format!("`{name}` has fewer directories than `strip` removes.");
+            self.note_problem(line, what, "Use a smaller `strip`.", false);
             return (name.to_owned(), Vec::new());
         };
         let folder = self.directory.as_deref();
@@ -316,7 +316,7 @@ impl ApplyPatchParser {
         };
         if self.state != ApplyPatchState::Update || to.is_some() || self.chunk.is_some() || !hunks.is_empty() {
             let next = format!("Write it directly below `*** Update File: {path}` (line {from}).");
-            return self.note_problem(line, "`*** Move to:` stands in the wrong place.", next, false);
+            return self.note_problem(line, "`*** Move to:` is in the wrong place.", next, false);
         }
         *to = Some(target.clone());
         out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Move { to: target } });

@@ -100,7 +100,7 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
             let mut layer =
                 WrapperLayer::new(body, format!("The here-document of `{name}` was read; no command was run."));
             if !quoted && layer.text.contains(['$', '`', '\\']) {
-                layer.notes.push("Its text was taken as it stands; a shell would have expanded it.".to_owned());
+                layer.notes.push("Its text was used literally; a shell would have expanded it.".to_owned());
             }
             (layer, len + used)
         }
@@ -122,7 +122,7 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
         layer.notes.push("The commands behind it were not run.".to_owned());
     }
     if source.iter().chain(tool).any(|token| matches!(token, ShellToken::Word { open: true, .. })) {
-        layer.notes.push("Its text was taken as it stands; a shell would have expanded it.".to_owned());
+        layer.notes.push("Its text was used literally; a shell would have expanded it.".to_owned());
     }
     Some((layer, used))
 }

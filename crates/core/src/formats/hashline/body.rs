@@ -47,7 +47,7 @@ pub(super) struct BodyMeaning {
 
 const PREFIXED_NOTE: &str = "Auto-prefixed bare body row(s) with `+`. Body rows must be `+TEXT` literal lines; pasting raw code as payload is not a portable shape.";
 const EMPTIED_NOTE: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
-const OLD_ROWS_NOTE: &str = "Rows with `-` were taken as the lines that go away, and are checked against the file; the range alone says what is replaced.";
+const OLD_ROWS_NOTE: &str = "Rows with `-` were read as removed lines and checked against the file; the range alone determines which lines are replaced.";
 const BULLETS_NOTE: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
 const NUMBERS_NOTE: &str = "Line numbers copied in front of the body rows were taken off.";
 const LOOKS_LIKE_OP_NOTE: &str =

@@ -190,7 +190,7 @@ fn merge(first: &mut HashlineSection, section: HashlineSection) -> Result<()> {
 }
 
 fn interleaved(section: &HashlineSection) -> Error {
-    let what = format!("sections of {} stand apart, so the order of `CUT` and `PUT` is not clear.", section.path);
+    let what = format!("sections of {} are not adjacent, so the order of `CUT` and `PUT` is not clear.", section.path);
     broken(section.at, &what, &section.path).next("Put all hunks of a file under one header.")
 }
 

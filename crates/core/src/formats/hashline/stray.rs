@@ -78,7 +78,7 @@ pub(super) fn is_elision(row: &str) -> bool {
 
 /// Creates the error for such a line inside a body.
 pub(super) fn elided(row: &str, at: usize) -> Error {
-    let what = format!("{:?} stands for lines that were left out; a body has to hold them all.", short(trimmed(row)));
+    let what = format!("{:?} is a placeholder for omitted lines; a body must contain all lines.", short(trimmed(row)));
     broken(at, &what, row)
         .next("Write the lines out, or replace only those that change. If it is a line of the file, write it with `+`.")
 }

@@ -23,7 +23,7 @@ impl UnifiedDiffParser {
             return;
         }
         if self.is_adrift() && bounds::changes(line.strip_prefix(&*self.indent).unwrap_or(line)) {
-            let what = "a changed line stands outside of a hunk.";
+            let what = "a changed line is outside of a hunk.";
             return self.fail(broken(self.at, what).next(
                 "Begin each hunk with a line @@ -LINE,COUNT +LINE,COUNT @@ (or just @@), and mark every line of it: space, - or +.",
             ));

@@ -149,7 +149,7 @@ impl FilePatch {
         if let Some((from, to, moves)) = moved {
             let (from, to) = self.pair_of(&from, &to, manner)?;
             if links.contains(&Some(LINK_MODE)) && !self.hunks.is_empty() {
-                return Err(self.broken("a link cannot get another name and another target at once."));
+                return Err(self.broken("a link cannot get a new name and a new target in the same patch."));
             }
             let ops = self.ops(false, slips)?;
             let ask = if moves { FileAction::Move { to, ops } } else { FileAction::Copy { to, ops } };
@@ -325,7 +325,7 @@ impl FilePatch {
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
-        let what = || format!("`{full}` has fewer than {count} leading folders to take off.");
+        let what = || format!("`{full}` has fewer than {count} leading directories to remove.");
         let rest = name::without_folders(full, count);
         rest.map(str::to_owned).ok_or_else(|| self.broken(&what()).next("Use a smaller -p."))
     }

@@ -96,7 +96,7 @@ impl LineParser for WholeFileParser {
 
     fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         if self.reverse {
-            return Err(Error::new(Code::CallInvalid, "A whole file does not say what was there before.")
+            return Err(Error::new(Code::CallInvalid, "A whole file does not contain the earlier text.")
                 .next("Leave reverse out."));
         }
         let (files, notes) = self.reader.end(out)?;

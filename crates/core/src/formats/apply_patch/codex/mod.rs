@@ -131,7 +131,7 @@ pub static EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         name: "file-to-folder",
-        theirs: "a file that the patch removes may become a folder in the same patch",
+        theirs: "a file that the patch removes may become a directory in the same patch",
         ours: "refused; send two patches",
     },
 ];
