@@ -61,7 +61,7 @@ pub(crate) enum Command {
     /// Show lines of a text file, and remember what was shown
     #[command(after_help = help::READ)]
     Read(ReadArgs),
-    /// List what a source file defines, with its lines
+    /// List the definitions in a source file, with their lines
     #[command(after_help = help::OUTLINE)]
     Outline {
         /// The file

@@ -97,7 +97,7 @@ impl Client {
         if self.entry(&out, name)?.is_some_and(same) {
             return Ok(out);
         }
-        Err(Error::new(Code::InternalBug, format!("{name}: the entry does not read back as it was written."))
+        Err(Error::new(Code::InternalBug, format!("{name}: the entry could not be read back correctly after writing."))
             .next("Please report this. Nothing was written."))
     }
 

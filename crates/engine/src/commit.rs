@@ -85,7 +85,7 @@ impl Engine {
                 }
             }
         }
-        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+        Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
     }
 
     /// Shows the changed lines of every file in the caller's line format, unless something else determines it; each

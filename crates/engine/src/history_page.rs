@@ -143,7 +143,7 @@ impl Engine {
         if part.len() > most {
             let what = format!("{} had {whole} bytes then; one reply has at most {most}.", place.shown());
             return Err(Error::new(Code::ReadTooLarge, what).next(
-                "Ask for some of its lines, with ?offset=1&limit=1000 behind the address, or restore it and read parts of it.",
+                "Ask for some of its lines, with ?offset=1&limit=1000 after the address, or restore it and read parts of it.",
             ));
         }
         Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })

@@ -447,6 +447,6 @@ pub(crate) fn already_changed(place: &SafePath, ops: &[Op]) -> Error {
     let at = ops.first().and_then(line_edits::of).map_or(0, |rows| rows.source_line);
     let path = place.shown();
     Error::new(Code::CallInvalid, format!("Multiple hashline sections resolve to the same file ({path}). Merge their ops under one header before applying."))
-        .evidence(format!("The section with line {at} of the input is about a file that an earlier one changes."))
+        .evidence(format!("The section with line {at} of the input is about a file that an earlier section changes."))
         .next("Write all hunks of a file under one header; their numbers all mean the version it names.")
 }

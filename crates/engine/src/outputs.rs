@@ -180,7 +180,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
             number("width", "The width of an image in pixels."),
             number("height", "The height of an image in pixels."),
             flag("downscaled", "The image is shown smaller than it is."),
-            list("names", "What is in a folder."),
+            list("names", "The contents of a directory."),
             flag("truncated", "Not all of it is shown."),
             any("pages", "The pages of a document that are shown."),
             number("totalPages", "The number of pages of a document."),
@@ -207,7 +207,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
         ],
     },
     OutputGroup {
-        title: "Replacements in a folder",
+        title: "Replacements in a directory",
         tools: &["replace_in_files"],
         fields: &[
             text("headline", "What was done, in one line."),

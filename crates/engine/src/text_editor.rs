@@ -186,7 +186,7 @@ fn taught(error: Error, args: &TextEditorInput) -> Error {
             let line = args.insert_line.unwrap_or_default();
             let what = format!("Nothing was inserted: the file changed around line {line} since it was viewed.");
             return Error::new(error.code(), what)
-                .next(format!("View it again with {view}, then insert behind the line as it is numbered now."));
+                .next(format!("View it again with {view}, then insert after the line by its current number."));
         }
         Code::ReadRequired | Code::StaleUnknownTag | Code::StaleChanged | Code::ReadPartial => {
             format!("View the file with {view}, then send this call again, as far as it still fits.")

@@ -120,8 +120,7 @@ lines; give offset and limit for others. A file must be read before it is edited
         summary: "find lines by a regular expression or plain text, ready to be edited",
         prompt: "\
 Searches files for a regular expression, or for plain text with literal. path is a directory or a file. Hits are grouped by file and shown as \
-read shows lines; what is shown counts as read, so it can be edited right away. What .gitignore names and hidden files are left out unless \
-no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
+read shows lines; what is shown counts as read, so it can be edited right away. Ignored (.gitignore) and hidden files are left out unless no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "Narrow the pattern, path or glob, or lower limit and context.",
@@ -133,8 +132,7 @@ no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set cont
         title: "List files",
         summary: "list the files below a directory, without ignored and hidden ones",
         prompt: "\
-Lists the files below a directory, one path a line, relative to it. What .gitignore names and hidden files are left out unless no_ignore or \
-hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
+Lists the files below a directory, one path a line, relative to it. Ignored (.gitignore) and hidden files are left out unless no_ignore or hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "Name a directory below it, or give depth or glob.",
@@ -250,9 +248,9 @@ nothing. dry_run shows the diffs.",
     Tool {
         name: "convert",
         title: "Rewrite edits in another format",
-        summary: "work edits out against the files and write them as a unified diff, a patch or blocks",
+        summary: "resolve edits against the files and write them as a unified diff, a patch or blocks",
         prompt: "\
-Takes edits as apply does, works them out against the files as they are and answers with the same change written in another format: \
+Takes edits as apply does, resolves them against the current files and returns the same change in another format: \
 to is unified, apply_patch, search_replace or hashline. Nothing is written.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
@@ -263,9 +261,9 @@ to is unified, apply_patch, search_replace or hashline. Nothing is written.",
     Tool {
         name: "outline",
         title: "Outline of a file",
-        summary: "list what a source file defines: functions, types, keys, with their lines",
+        summary: "list the definitions in a source file: functions, types, keys, with their lines",
         prompt: "\
-Lists what a file of a known language defines, with first and last line: functions, classes, methods, keys, sections. read and edit_symbol \
+Lists the definitions in a file of a known language, with first and last line: functions, classes, methods, keys, sections. read and edit_symbol \
 take these names, joined by dots (Parser.next). It shows no text, so it does not count as a read.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
@@ -276,11 +274,10 @@ take these names, joined by dots (Parser.next). It shows no text, so it does not
     Tool {
         name: "check",
         title: "Check files",
-        summary: "what the grammar and the configured language servers say is wrong with files as they are",
+        summary: "problems that the grammar and the configured language servers find in files on disk",
         prompt: "\
-Lists what is wrong with files as they are on disk: whether they parse, and what the language servers of the configuration say (errors, \
-warnings), with line and column. A server that has just been started may need timeout_ms; what it did not answer is unknown, not good. \
-The reply to an edit already says what is new since that edit.",
+Lists problems in files as they are on disk: whether they parse, and errors and warnings of the configured language servers, with line and column. A server that has just been started may need timeout_ms; a missing answer means unknown, not good. \
+The reply to an edit already lists new problems.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "Check fewer files in one call.",
@@ -292,9 +289,9 @@ The reply to an edit already says what is new since that edit.",
         title: "Edit a symbol",
         summary: "replace, delete or rename a function, class or key by its name, or insert text beside it",
         prompt: "\
-Edits what a file defines by its name, as outline lists it (Parser.next; the last part is enough where it is unique). action: replace (text is \
+Edits a definition by its name, as outline lists it (Parser.next; the last part is enough where it is unique). action: replace (text is \
 the whole new definition; comments and attributes above are kept unless text has its own), insert_before, insert_after, delete (with the \
-comments above), rename (text is the new name; only where it is certain what the name means). The file must have been read. An edit that \
+comments above), rename (text is the new name; only where the meaning of the name is certain). The file must have been read. An edit that \
 would make the file unparsable is refused.",
         annotations: EDIT_ANNOTATIONS,
         seed: SeedCodes::Edit,
@@ -322,7 +319,7 @@ with redo.",
         title: "Restore a file",
         summary: "restore a file to its state after an operation of the history",
         prompt: "\
-Makes one file what it was when an operation had been done, or before it with ^ behind the name, whatever happened to it since. It \
+Restores one file to its state after an operation, or before it with ^ after the name, whatever changed since. It \
 must have been read, if it exists. This is an operation itself, so undo takes it back.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: true },
         seed: SeedCodes::None,

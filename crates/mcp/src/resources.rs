@@ -20,7 +20,7 @@ const OPERATIONS_PER_PAGE: usize = 50;
 /// Advice on how to get the omitted parts of an operation.
 const REST_ADVICE: &str = "The resources ID/before/PATH and ID/after/PATH have the texts of each file.";
 /// The error for an invalid query.
-const INVALID_QUERY: &str = "Behind the address of a file only ?offset=N&limit=N is understood, in lines.";
+const INVALID_QUERY: &str = "The address of a file may end in ?offset=N&limit=N, in lines; nothing else is understood.";
 /// The characters that are not escaped in the path of a URI.
 const URI_PATH_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 

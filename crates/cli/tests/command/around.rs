@@ -76,7 +76,7 @@ fn completions_and_manual_pages() {
     }
     bed.run(&["completions", "csh"]).exits(2);
     assert!(bed.run(&["man"]).exits(0).out.contains(".TH emend 1"));
-    assert!(bed.run(&["man"]).out.contains("Where sessions are remembered"));
+    assert!(bed.run(&["man"]).out.contains("Directory where sessions are stored"));
     assert!(bed.run(&["man", "edit"]).exits(0).out.contains("emend\\-edit"));
     bed.run(&["man", "nope"]).exits(2);
 }

@@ -174,7 +174,7 @@ fn built_in_tools_are_replaced_and_given_back() {
         "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
     let settings = own(&bed, ".claude/settings.json", text);
     let told = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0).out;
-    assert!(told.contains("its own Edit, MultiEdit, NotebookEdit any more"), "{told}");
+    assert!(told.contains("can no longer use its own Edit, MultiEdit, NotebookEdit"), "{told}");
     let servers = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
     assert!(servers.contains("\"args\": [\"mcp\", \"--profile\", \"claude\"]"), "{servers}");
     assert!(fs::read_to_string(&settings).unwrap().contains("\"Write\",\n      \"Edit\",\n"));
@@ -282,7 +282,7 @@ fn doctor_says_what_does_not_work() {
     };
     assert!(entry("/gone/emend", "[]", "{}").contains("/gone/emend cannot be started"));
     assert!(entry("/bin/sh", "[\"-c\", \"echo wrong >&2; exit 3\"]", "{}").contains("it says: wrong"));
-    assert!(entry("/bin/sh", "[\"-c\", \"echo hello; cat\"]", "{}").contains("no message of the protocol: hello"));
+    assert!(entry("/bin/sh", "[\"-c\", \"echo hello; cat\"]", "{}").contains("not a protocol message: hello"));
     assert!(entry("/bin/sh", "[\"-c\", \"$X\"]", "{\"X\": \"echo from-env\"}").contains("from-env"));
     let empty = r#"while read line; do case $line in *initialize\\\"*) echo '{\"id\":1,\"result\":{\"serverInfo\":{\"version\":\"0.0.1\"}}}';; *tools*) echo '{\"id\":2,\"result\":{\"tools\":[]}}';; esac; done"#;
     assert!(entry("/bin/sh", &format!("[\"-c\", \"{empty}\"]"), "{}").contains("offers no tools"));

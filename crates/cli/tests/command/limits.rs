@@ -387,7 +387,7 @@ fn output(bed: &Bed, _: Door, chars: usize) -> Asked {
 fn checked(bed: &Bed, door: Door, bytes: usize) -> Asked {
     let path = bed.path(&format!("{door:?}-{bytes}.json"));
     let write = json!({ "file_path": path, "content": format!("1{}", " ".repeat(bytes - 1)) });
-    Asked { told: "not looked at", ..call("write", write) }
+    Asked { told: "was not checked", ..call("write", write) }
 }
 
 fn lines(bed: &Bed, _: Door, count: usize) -> Asked {

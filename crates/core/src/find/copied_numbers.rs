@@ -84,11 +84,11 @@ fn decided(
             advice![
                 "Send ",
                 Phrase::Field(field),
-                " without the numbers and the tabs behind them; if they belong to the text, repeat the call with ",
+                " without the numbers and the tabs after them; if they belong to the text, repeat the call with ",
                 Phrase::Set("match", "exact".into()),
                 "."
             ]
-            .or("Send the text without the numbers and the tabs behind them."),
+            .or("Send the text without the numbers and the tabs after them."),
         )
         .fact("reason", "line_numbers"))
 }

@@ -182,8 +182,7 @@ fn op(edit: CellEditInput) -> Result<Op> {
 /// The instructions for a model.
 pub const PROMPT: &str = "\
 Edits the cells of a Jupyter notebook that was read before. A cell is named by cell_id, or by cell_number (0 for the first), as read shows \
-them. new_source becomes the whole source of the cell; its outputs are cleared. edit_mode insert puts a new cell of cell_type behind the cell \
-of cell_id (or makes it number cell_number; without either, the first); delete removes the cell. Several edits go into edits[], all or \
+them. new_source becomes the whole source of the cell; its outputs are cleared. edit_mode insert puts a new cell of cell_type after the cell of cell_id (or makes it number cell_number; without either, the first); delete removes the cell. Several edits go into edits[], all or \
 nothing; ids and numbers mean the notebook as it was read.";
 
 #[cfg(test)]

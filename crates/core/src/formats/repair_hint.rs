@@ -241,7 +241,7 @@ fn other_markers(text: &str) -> Option<RepairHint> {
         })
         .collect();
     (opened > 0).then(|| RepairHint {
-        what: "It looks like SEARCH/REPLACE blocks with other words behind the markers.",
+        what: "It looks like SEARCH/REPLACE blocks with other words after the markers.",
         next: "Write the markers as <<<<<<< SEARCH, =======, >>>>>>> REPLACE, below the file's path on a line of its own.",
         converted: (opened == divided && divided == closed).then_some(converted),
     })
@@ -265,7 +265,7 @@ fn indented_markers(text: &str) -> Option<RepairHint> {
 fn conflict(text: &str) -> Option<RepairHint> {
     let has = |start: &str| text.lines().any(|line| line.starts_with(start));
     (has("<<<<<<< ") && has("=======") && has(">>>>>>> ")).then_some(RepairHint {
-        what: "It looks like a merge conflict: the words behind the markers are not SEARCH and REPLACE.",
+        what: "It looks like a merge conflict: the words after the markers are not SEARCH and REPLACE.",
         next: "Write <<<<<<< SEARCH, the lines as they are, =======, the new lines, >>>>>>> REPLACE, below the file's path.",
         converted: None,
     })

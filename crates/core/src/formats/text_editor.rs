@@ -147,7 +147,7 @@ fn insertion(line: usize, text: &str) -> Result<Op> {
 /// The instructions for a model.
 pub const PROMPT: &str = "\
 Shows, creates and edits text files. view shows a file with line numbers (view_range for a part) or lists a directory; a file must have been viewed before it is changed. str_replace: old_str must match the file exactly, without line numbers, and occur once; give more lines to \
-make it unique. insert puts insert_text behind line insert_line as view numbered it. create makes a file or replaces all of it.";
+make it unique. insert puts insert_text after line insert_line as view numbered it. create makes a file or replaces all of it.";
 
 #[cfg(test)]
 mod tests {

@@ -135,7 +135,7 @@ fn site(table: &VersionLines<'_>, op: usize, rows: &LineEdit, text: &str) -> Res
         }
         LineTarget::AfterBlock(line) if line <= last && expected::is_closer(table.line(line)) => {
             notes.push(format!(
-                "Line {line} closes a block, so the rows were put behind it. Name the line that opens the block."
+                "Line {line} closes a block, so the rows were put after it. Name the line that opens the block."
             ));
             (line, InsertClass::After, 0)
         }

@@ -61,7 +61,7 @@ impl Engine {
         plan.notes.extend(note);
         if more + less > 0 {
             let cells = count + more - less;
-            plan.notes.push(format!("The notebook has {cells} cells now; those behind the change have new numbers."));
+            plan.notes.push(format!("The notebook has {cells} cells now; those after the change have new numbers."));
         }
         Ok(plan)
     }

@@ -50,7 +50,7 @@ const CAMEL_CASE_RENAMES: &[(&str, &str)] = &[
 ];
 
 const OPENCODE_EDIT_PROMPT: &str = "\
-Replaces text in a file that was read before. Copy oldString from what read shows behind the line number, with its exact indentation. It must \
+Replaces text in a file that was read before. Copy oldString from what read shows after the line number, with its exact indentation. It must \
 be unique in the file, or set replaceAll. An empty newString deletes.";
 
 const OPENCODE_MULTIEDIT_PROMPT: &str = "\

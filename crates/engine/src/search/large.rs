@@ -44,6 +44,6 @@ impl SearchRun<'_> {
             }
             return Ok(Some(()));
         }
-        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+        Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
     }
 }

@@ -115,7 +115,7 @@ impl Engine {
                 Ok(taken) => return Ok((all, taken)),
             }
         }
-        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+        Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
     }
 
     /// Selects the operations. If another process is undoing one, its result is awaited: only then the next operation

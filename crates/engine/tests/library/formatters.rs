@@ -68,7 +68,7 @@ fn a_failure_leaves_the_edit_as_it_was_sent() {
         ("echo broken >&2; exit 1", "always", "did not take it: broken."),
         ("true", "always", "wrote nothing"),
         ("sleep 60", "always", "did not end"),
-        ("printf '\\377'", "always", "no UTF-8"),
+        ("printf '\\377'", "always", "not UTF-8"),
         ("true", "formatted", "would change this file"),
     ];
     for (script, when, why) in scripts {

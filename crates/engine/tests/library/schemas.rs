@@ -193,7 +193,7 @@ fn limits_are_told() {
         let large = format!("[{}1]\n", "1,\n".repeat(lines));
         bench.put("large.json", &large);
         let text = ok(&bench.edit("large.json", "\n1]", "\n1,]")).clone();
-        assert!(text.contains("was not looked at: it is too large") && text.matches("Note:").count() == 1, "{text}");
+        assert!(text.contains("was not checked: it is too large") && text.matches("Note:").count() == 1, "{text}");
     }
     let deep = format!("{}{}\n", "[".repeat(200), "]".repeat(200));
     let text = ok(&bench.write("deep.json", &deep)).clone();
@@ -218,7 +218,7 @@ fn schemas_of_the_users_own_may_lie_elsewhere() {
     assert_eq!(code(&bench.write("b.conf", "[\n")), "schema.violation");
     std::fs::write(folder.join("s.json"), r#"{"$ref": "../x.json"}"#).unwrap();
     let reply = bench.write("c.conf", "[]\n");
-    assert!(reply.text().contains("not below its folder"), "{}", reply.text());
+    assert!(reply.text().contains("not below its directory"), "{}", reply.text());
 }
 
 #[test]

@@ -368,13 +368,13 @@ impl Store for LocalStore {
         match removed {
             Ok(()) => Ok(true),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
-            Err(errno) => Err(error::os_error("remove the folder", place.absolute(), errno)),
+            Err(errno) => Err(error::os_error("remove the directory", place.absolute(), errno)),
         }
     }
 
     fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>> {
         let entries =
-            self.read_entries(place).map_err(|errno| error::os_error("list the folder", place.absolute(), errno))?;
+            self.read_entries(place).map_err(|errno| error::os_error("list the directory", place.absolute(), errno))?;
         error::check_listing(place, entries)
     }
 

@@ -203,7 +203,7 @@ pub(super) fn lock_all(local: &LocalStore, folders: &[ParentDir<'_>]) -> Result<
                 // No locks here (some network file systems): only the comparison before the write protects the file.
                 Ok(()) | Err(Errno::NOLCK | Errno::NOSYS | Errno::NOTSUP | Errno::INVAL | Errno::BADF) => break,
                 Err(Errno::INTR) => continue,
-                Err(errno) => return Err(error::os_error("lock the folder", &shown(local, folder), errno)),
+                Err(errno) => return Err(error::os_error("lock the directory", &shown(local, folder), errno)),
             }
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + local.lock_timeout);
             let left = deadline.saturating_duration_since(Instant::now());

@@ -309,7 +309,7 @@ async fn an_id_that_is_under_way_in_its_session_is_refused() {
     let refused = async {
         loop {
             let answer = bed.talk(post(&sessions[0], list.clone()).as_bytes()).await;
-            if answer.contains("is under way") {
+            if answer.contains("is still running") {
                 return answer;
             }
         }

@@ -186,7 +186,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
         .evidence(format!("Without them: {}", text.lines().next().unwrap_or_default()))
         .fact("reason", "line_numbers")
         .fact("line", hunk.source_line)
-        .next("Send the hunk again without the numbers: behind its mark, each line is exactly as in the file.");
+        .next("Send the hunk again without the numbers: after its mark, each line is exactly as in the file.");
     }
     let error = Error::new(Code::MatchNotFound, "The old lines of the hunk are not in the file.")
         .fact("reason", "not_found")

@@ -134,7 +134,7 @@ impl HunkConstraints {
             let below = candidates.iter().filter_map(near).count();
             candidates.retain(|it| near(it).is_some() && near(it) == nearest);
             if let ([_], Some(scope::Nearness::Adjoining), 2..) = (&*candidates, nearest, below) {
-                self.chosen = Some(format!("Of {below} places below the anchor, the one right behind it was chosen."));
+                self.chosen = Some(format!("Of {below} places below the anchor, the one right after it was chosen."));
             }
         }
         if candidates.is_empty() {

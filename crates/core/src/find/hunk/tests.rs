@@ -281,7 +281,7 @@ fn the_place_behind_an_anchor_is_told() {
     let file = "def f():\n    x = 1\n    y = 2\n    x = 1\n";
     let (out, resolved) = run(file.as_bytes(), &[below(&["def f():"], "-    x = 1\n+    x = 3")]).unwrap();
     assert_eq!(out, file.replacen("x = 1", "x = 3", 1));
-    let told = "Of 2 places below the anchor, the one right behind it was chosen.";
+    let told = "Of 2 places below the anchor, the one right after it was chosen.";
     assert!(resolved.ops[0].notes.iter().any(|note| note == told), "{:?}", resolved.ops[0].notes);
     let (_, resolved) = run(file.as_bytes(), &[below(&["def f():"], "-    y = 2\n+    y = 3")]).unwrap();
     assert!(resolved.ops[0].notes.is_empty(), "{:?}", resolved.ops[0].notes);

@@ -63,7 +63,7 @@ fn unique(search: &MatchSearch<'_>, wanted: &Rc<PatternLines<'_>>) -> Result<usi
 fn next(search: &MatchSearch<'_>, wanted: &Rc<PatternLines<'_>>, from: usize) -> Result<usize, MatchRefusal> {
     let mut windows = search.windows(&wanted.old).into_iter();
     let at = windows.find(|&at| at >= from && windows::ends_equal(search, wanted, at));
-    at.ok_or_else(|| refused("a piece between the elision lines is not in the file behind the one before"))
+    at.ok_or_else(|| refused("a part between the elision lines does not follow the part before it in the file"))
 }
 
 /// Splits lines at elision lines.

@@ -73,7 +73,7 @@ fn what_does_not_fit_is_refused() {
     for (edits, part) in [
         (json!([{ "anchor": "{0}:A", "text": "x" }]), "with other text"),
         (json!([{ "anchor": "{0}:a ", "text": "x" }]), "with other text"),
-        (json!([{ "anchor": "{3}", "end_anchor": "{0}", "text": "x" }]), "stands behind"),
+        (json!([{ "anchor": "{3}", "end_anchor": "{0}", "text": "x" }]), "comes after"),
         (json!([{ "anchor": "not a word", "text": "x" }]), "must begin with the word"),
         (json!([{ "anchor": "3:a", "text": "x" }]), "must begin with the word"),
         (json!([{ "anchor": "{0}" }]), "text is missing"),

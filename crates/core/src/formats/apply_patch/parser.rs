@@ -276,7 +276,7 @@ impl ApplyPatchParser {
             self.note_mistake(ApplyPatchMistake::Name);
         }
         if name.is_empty() {
-            self.note_problem(line, "the file has no name.", "Write its path behind the colon.", false);
+            self.note_problem(line, "the file has no name.", "Write its path after the colon.", false);
         } else if name.contains('\0') {
             self.note_problem(line, "the file name contains a NUL.", "Write its path as it is.", false);
         }
@@ -299,7 +299,7 @@ impl ApplyPatchParser {
             self.note_problem(line, "the environment has no name.", "Leave this line out.", true);
         } else if self.state != ApplyPatchState::Between || self.sections.last().is_some_and(|it| it.line > self.begin)
         {
-            self.note_problem(line, "the environment is named behind an operation.", "Leave this line out.", true);
+            self.note_problem(line, "the environment is named after an operation.", "Leave this line out.", true);
         } else {
             self.notes.push(format!("The patch names the environment `{id}`; there is only this one."));
         }

@@ -187,7 +187,7 @@ fn names() {
     let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     let request = with(&strip, &patch(UPDATE).replace("File: f", "File: a/src/x")).unwrap();
     assert_eq!((&*request.files[0].path, request.files[0].alternatives.len()), ("src/x", 0));
-    assert!(with(&strip, &patch(UPDATE)).unwrap_err().message().contains("fewer folders"));
+    assert!(with(&strip, &patch(UPDATE)).unwrap_err().message().contains("fewer directories"));
     let named = ParseOptions { file: Some("dir/f".into()), ..ParseOptions::default() };
     assert_eq!(with(&named, &patch("@@\n-x\n+y\n")).unwrap().files[0].path, "dir/f");
     assert!(
@@ -271,7 +271,11 @@ fn refused_with_the_line_and_what_would_work() {
             "wrong place",
             "directly below `*** Update File: f` (line 2)",
         ),
-        (patch(&(UPDATE.to_owned() + "*** End of File\n-x\n")), "below `*** End of File`", "*** End of File\n@@\n-x\n"),
+        (
+            patch(&(UPDATE.to_owned() + "*** End of File\n-x\n")),
+            "follows `*** End of File`",
+            "*** End of File\n@@\n-x\n",
+        ),
         (patch("*** Environment ID: \n*** Delete File: n\n"), "no name", "*** Begin Patch\n*** Delete"),
         (patch("*** Environment ID: a\n*** Environment ID: b\n*** Delete File: n\n"), "twice", "Leave"),
         (patch("so:\n*** Delete File: n\n"), "an operation is expected here", "*** Add File: PATH"),

@@ -119,7 +119,7 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
         (outer, inner) => inner.or(outer),
     };
     if parts.next().is_some() {
-        layer.notes.push("The commands behind it were not run.".to_owned());
+        layer.notes.push("The commands after it were not run.".to_owned());
     }
     if source.iter().chain(tool).any(|token| matches!(token, ShellToken::Word { open: true, .. })) {
         layer.notes.push("Its text was used literally; a shell would have expanded it.".to_owned());

@@ -236,7 +236,9 @@ fn sections_of_one_path_are_one_and_brackets_inside_are_text() {
     {
         assert!(refused(text).message().contains("does not go together"), "{text}");
     }
-    assert!(refused("[a#1A2B]\nCUT 1 @x\n[b#1A2B]\nPUT >1 @x\n[a#1A2B]\nCUT 2\n").message().contains("stand apart"));
+    assert!(
+        refused("[a#1A2B]\nCUT 1 @x\n[b#1A2B]\nPUT >1 @x\n[a#1A2B]\nCUT 2\n").message().contains("are not adjacent")
+    );
 }
 
 #[test]

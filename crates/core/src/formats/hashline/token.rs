@@ -275,4 +275,4 @@ fn reversed(range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineE
 pub(super) const SEPARATOR_NOTE: &str =
     "A range was written with another separator; it was read as first and last line.";
 /// The note for a missing colon.
-pub(super) const COLON_NOTE: &str = "A missing `:` behind an operation was added.";
+pub(super) const COLON_NOTE: &str = "A missing `:` after an operation was added.";

@@ -42,7 +42,7 @@ impl UnifiedDiffMistake {
             UnifiedDiffMistake::Counts => "Line counts of hunks were wrong; the hunks were read by their lines",
             UnifiedDiffMistake::Blank => "Blank lines without a mark were read as blank context",
             UnifiedDiffMistake::Bare => "Lines without a mark were read as context that lost its space",
-            UnifiedDiffMistake::Prose => "Lines behind a complete hunk were read as prose, not as part of it",
+            UnifiedDiffMistake::Prose => "Lines after a complete hunk were read as prose, not as part of it",
             UnifiedDiffMistake::NoChange => "Hunks that change nothing were left out",
             UnifiedDiffMistake::Fills => {
                 "The hunk says that the file has no lines yet; it is created, or filled if it is empty"

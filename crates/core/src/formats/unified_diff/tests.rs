@@ -136,7 +136,7 @@ fn folders_are_taken_off_as_told() {
     assert_eq!(names(0).unwrap(), ("b/one/x".to_owned(), "a/one/x".to_owned()));
     assert_eq!(names(1).unwrap(), ("one/x".to_owned(), String::new()));
     assert_eq!(names(2).unwrap(), ("x".to_owned(), String::new()));
-    assert!(names(3).unwrap_err().message().contains("leading folders"));
+    assert!(names(3).unwrap_err().message().contains("leading directories"));
 }
 
 #[test]
