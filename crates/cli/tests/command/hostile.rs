@@ -140,7 +140,7 @@ fn a_batch_over_many_folders_is_done_or_refused_before_it_begins() {
     for limit in [64, 128, 200] {
         let ran = run(limit, "", &replace).exits(2);
         assert!(ran.err.contains("[call.too_large]") && ran.err.contains("ulimit -n 512"), "{limit}: {ran:?}");
-        assert!(ran.err.contains("is in 200 folders") && all_say(&bed, "one\n"), "{limit}: {ran:?}");
+        assert!(ran.err.contains("affects 200 directories") && all_say(&bed, "one\n"), "{limit}: {ran:?}");
     }
     // Room for them and little else, also to take it back; the limit that a process may raise itself is no limit.
     for (limit, soft) in [(256, ""), (300, ""), (420, ""), (64, "-S ")] {
@@ -171,7 +171,7 @@ fn new_files_in_new_folders_need_room_for_both() {
     let patch = format!("*** Begin Patch\n{}*** End Patch\n", (0..100).map(add).collect::<String>());
     let apply = |limit: usize| feed(limited(&bed, &format!("ulimit -n {limit}"), &["apply"]), patch.as_bytes());
     let ran = apply(160).exits(2);
-    assert!(ran.err.contains("[call.too_large]") && ran.err.contains("is in 201 folders"), "{ran:?}");
+    assert!(ran.err.contains("[call.too_large]") && ran.err.contains("affects 201 directories"), "{ran:?}");
     assert!(!bed.work().join("new").exists());
     apply(256).exits(0);
     assert_eq!(bed.get("new/d99/f"), "one\n");

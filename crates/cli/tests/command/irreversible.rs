@@ -43,7 +43,7 @@ fn a_program_has_to_say_that_it_is_meant() {
 #[test]
 fn without_a_history_it_is_said_before() {
     let bed = Bed::with("a\n");
-    let note = "note: What is changed now cannot be undone: no history is kept";
+    let note = "note: Changes cannot be undone: without a state directory";
     let edit = |more: &[&str]| {
         let args = ["edit", "a.txt", "--old", "a", "--new", "b", "--state", "none"];
         bed.run(&[&args, more].concat()).exits(0).err
