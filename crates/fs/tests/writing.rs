@@ -403,7 +403,7 @@ fn forbidden_files_are_refused_and_irreplaceable_ones_written_in_place() {
         refused(rig.edit("closed/new", "new"), Code::IoPermission);
         refused(rig.edit("closed/folder/new", "new"), Code::IoPermission);
         assert_eq!(rig.edit("open/own", "new").unwrap().method, WriteMethod::Exchanged);
-        for (name, why) in [("open/shared", "owner 0:0"), ("closed/own", "folder"), ("hidden/own", "folder")] {
+        for (name, why) in [("open/shared", "owner 0:0"), ("closed/own", "directory"), ("hidden/own", "directory")] {
             let written = rig.edit(name, "new").unwrap();
             assert_eq!(written.method, WriteMethod::InPlace, "{name}");
             assert!(written.notes[0].starts_with("written in place") && written.notes[0].contains(why), "{written:?}");

@@ -233,7 +233,7 @@ fn a_configuration_directory_that_cannot_be_searched_is_said_and_edits_work() {
     // Nobody but its owner, who is somebody else, unless the tests run as the same user.
     fs::set_permissions(&config, fs::Permissions::from_mode(0o000)).unwrap();
     let ran = run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
-    assert!(ran.err.contains("config.toml cannot be looked at, so the built-in settings hold"), "{ran:?}");
+    assert!(ran.err.contains("config.toml cannot be read, so the built-in settings apply"), "{ran:?}");
     assert_eq!(bed.get("a.txt"), "two\n");
     fs::set_permissions(&config, fs::Permissions::from_mode(0o755)).unwrap();
 }
