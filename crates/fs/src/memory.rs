@@ -210,12 +210,16 @@ impl MemoryStore {
             let file = error::show(canonical.join(file));
             return Err(error::invalid_path(
                 path,
-                &format!("goes through {file}, which is no folder"),
+                &format!("goes through {file}, which is not a directory"),
                 "Check the path.",
             ));
         }
         if path.as_os_str().as_bytes().ends_with(b"/") && !state.is_folder(&relative) {
-            return Err(error::invalid_path(path, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
+            return Err(error::invalid_path(
+                path,
+                "ends in `/`, but is not a directory",
+                "Leave the `/` at the end out.",
+            ));
         }
         Ok(SafePath::new(0, canonical, relative, path, via))
     }

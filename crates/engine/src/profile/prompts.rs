@@ -1,7 +1,7 @@
 //! Descriptions of tools and fields that profiles give in place of the usual ones.
 
 pub(super) const CELL_MODE_DESCRIPTION: &str = "\
-Notebook: replace (default); insert: a new cell behind that of cell_id, or as number cell_number, without either the first; delete.";
+Notebook: replace (default); insert: a new cell after that of cell_id, or as number cell_number, without either the first; delete.";
 
 pub(super) const ORDER_DESCRIPTION: &str = "\
 together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result of the one before.";
@@ -17,19 +17,17 @@ Replaces text in a file. Read the file with Read first. Copy old_string from wha
 its exact indentation. It must be unique in the file, or set replace_all.";
 
 pub(super) const GREP_PROMPT: &str = "\
-Searches a folder or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched at \
-once. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
+Searches a directory or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched right away. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
 
 pub(super) const SHORT_SEARCH_PROMPT: &str = "\
-Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so \
-they can be edited at once. Ignored and hidden files are left out.";
+Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so they can be edited right away. Ignored and hidden files are left out.";
 
 pub(super) const ANCHORED_READ_PROMPT: &str = "\
 Reads a text file. Each line is shown as Word:text; edit names lines by these words, which stay with their lines. By default the first \
 2000 lines; give offset and limit for others.";
 
 pub(super) const ANCHORED_SEARCH_PROMPT: &str = "\
-Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as Word:text and can be edited at once. \
+Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as Word:text and can be edited right away. \
 Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
 
 pub(super) const TAGGED_READ_PROMPT: &str = "\
@@ -37,9 +35,7 @@ Reads a text file. Shows a header ¶PATH#TAG and lines as N:TEXT; edit needs bot
 for others.";
 
 pub(super) const TAGGED_SEARCH_PROMPT: &str = "\
-Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as N:TEXT under their file's header and can \
-be edited at once. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
+Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as N:TEXT under their file's header and can be edited right away. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
 
 pub(super) const SHORT_UNDO_PROMPT: &str = "\
-Takes back what a call of yours did, with all of its files: the last one, or id (data.operation of its reply). Changes others made since \
-on other lines are kept. redo takes the undo back.";
+Undoes one of your calls in all of its files: the last one, or id (data.operation of its reply). Later changes by others on other lines are kept. redo reverses the undo.";

@@ -17,7 +17,7 @@ impl MemoryState {
         let (path, relative) = (draft.path.absolute(), draft.path.relative());
         match (draft.precondition, self.nodes.get(relative)) {
             (Precondition::Missing, None) if self.blocking_file(relative).is_some() => {
-                Err(error::raced(path, "has lost its folder"))
+                Err(error::raced(path, "is no longer there: its directory was moved or removed"))
             }
             (Precondition::Missing, None) if !self.is_folder(relative) => Ok(()),
             (Precondition::Missing, _) => Err(error::raced(path, "was created meanwhile")),
@@ -46,7 +46,7 @@ impl MemoryState {
             (Precondition::Link { target }, Some(MemoryNode { body: NodeContent::Link(now), .. })) if now == target => {
                 Ok(())
             }
-            (Precondition::Link { .. }, _) => Err(error::raced(path, "is not the link any more that it was")),
+            (Precondition::Link { .. }, _) => Err(error::raced(path, "is no longer the same link")),
         }
     }
 
@@ -157,7 +157,7 @@ impl Transaction for MemoryTransaction<'_> {
         for draft in self.drafts {
             if draft.path.relative().ancestors().skip(1).any(|folder| targets.contains(folder)) {
                 let path = error::show(draft.path.absolute());
-                return Err(Error::new(Code::PathInvalid, format!("{path} is beneath another file of this call."))
+                return Err(Error::new(Code::PathInvalid, format!("{path} is below another file of this call."))
                     .next("Name each of them differently."));
             }
         }

@@ -104,7 +104,7 @@ impl StepRecovery<'_> {
                 return Ok(());
             }
             out.notes.push(format!(
-                "{} is as it was: what was to be written beside it was lost in a power cut.",
+                "{} is unchanged: the new content to be written beside it was lost in a power cut.",
                 error::show(&self.step.path)
             ));
             return self.remove_temp(temp, at_temp, out);
@@ -203,7 +203,7 @@ impl StepRecovery<'_> {
     fn report_copy(&self, copy: &mut OsString, out: &mut RecoveryReport) {
         let copy = self.step.path.with_file_name(std::mem::take(copy));
         out.notes.push(format!(
-            "{} was changed by another program after a crash and is left as it is; what was to be there is kept as {}.",
+            "{} was changed by another program after a crash and was not touched; the content that was to replace it is kept as {}.",
             error::show(&self.step.path),
             error::show(&copy)
         ));
