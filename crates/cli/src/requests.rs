@@ -21,31 +21,31 @@ const AHEAD_BYTES_MAX: usize = 4 << 20;
 const REQUEST_BYTES: usize = 512;
 
 /// A request line.
-pub(crate) struct Request {
+pub(crate) struct NdjsonRequest {
     /// Value that the reply repeats; null where it is absent or cannot be read.
     pub(crate) id: Value,
     /// The call, or the reason why the line is no request.
-    pub(crate) call: Result<ToolCall>,
+    pub(crate) call: Result<NdjsonCall>,
     /// Handle by which a later line cancels the call.
     pub(crate) watch: CallHandle,
 }
 
 /// A tool and its input.
-pub(crate) struct ToolCall {
+pub(crate) struct NdjsonCall {
     pub(crate) tool: String,
     pub(crate) input: Value,
 }
 
 /// Result of a look for the next request.
 pub(crate) enum Next {
-    Request(Request),
+    Request(NdjsonRequest),
     /// None has been read yet.
     Idle,
     /// The input has ended.
     End,
 }
 
-fn received(request: io::Result<Request>) -> Result<Next> {
+fn received(request: io::Result<NdjsonRequest>) -> Result<Next> {
     request.map(Next::Request).map_err(|error| unread(&error))
 }
 
@@ -55,8 +55,8 @@ fn unread(error: &io::Error) -> Error {
 
 /// The receiving end of the requests. Each must be reported as [answered](Requests::answered), in order.
 pub(crate) struct Requests {
-    lines: Receiver<io::Result<Request>>,
-    unanswered: Arc<Unanswered>,
+    lines: Receiver<io::Result<NdjsonRequest>>,
+    unanswered: Arc<RequestQueue>,
 }
 
 impl Requests {
@@ -65,7 +65,7 @@ impl Requests {
     /// Errors: when no thread can be started.
     pub(crate) fn read(input: impl io::Read + Send + 'static) -> Result<Requests> {
         let (sender, lines) = channel();
-        let unanswered = Arc::new(Unanswered::default());
+        let unanswered = Arc::new(RequestQueue::default());
         let shared = Arc::clone(&unanswered);
         let read = move || {
             let mut input = BufReader::with_capacity(64 << 10, input);
@@ -104,7 +104,7 @@ impl Requests {
 
 /// Requests that have been read and not answered, the oldest first.
 #[derive(Default)]
-struct Unanswered {
+struct RequestQueue {
     queue: Mutex<Queue>,
     shorter: Condvar,
 }
@@ -122,7 +122,7 @@ struct Entry {
     bytes: usize,
 }
 
-impl Unanswered {
+impl RequestQueue {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,7 +133,7 @@ impl Unanswered {
         drop(self.shorter.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn push(&self, request: &Request, bytes: usize) {
+    fn push(&self, request: &NdjsonRequest, bytes: usize) {
         let mut queue = self.lock();
         queue.bytes += bytes;
         queue.requests.push_back(Entry { id: request.id.clone(), watch: request.watch.clone(), bytes });
@@ -154,8 +154,8 @@ impl Unanswered {
 /// Reads lines until the input ends or nobody receives them.
 fn read_all(
     input: &mut impl BufRead,
-    requests: &Sender<io::Result<Request>>,
-    unanswered: &Unanswered,
+    requests: &Sender<io::Result<NdjsonRequest>>,
+    unanswered: &RequestQueue,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
@@ -208,16 +208,16 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 
 /// Meaning of a line.
 enum Line {
-    Request(Request),
+    Request(NdjsonRequest),
     /// Cancels the calls of this id.
     Cancel(Value),
 }
 
-fn request(id: Value, call: Result<ToolCall>) -> Request {
-    Request { id, call, watch: CallHandle::default() }
+fn request(id: Value, call: Result<NdjsonCall>) -> NdjsonRequest {
+    NdjsonRequest { id, call, watch: CallHandle::default() }
 }
 
-fn too_long() -> Request {
+fn too_long() -> NdjsonRequest {
     let error = Error::new(Code::CallTooLarge, format!("The line has more than {LINE_BYTES_MAX} bytes."));
     request(Value::Null, Err(error.next("Send smaller edits in several calls.")))
 }
@@ -255,25 +255,25 @@ fn parsed(line: &[u8]) -> Line {
     let input = fields.shift_remove("input").unwrap_or_else(|| Value::Object(Map::new()));
     match fields.keys().next() {
         Some(unknown) => invalid(id, &format!("A request has no field `{unknown}`.")),
-        None => Line::Request(request(id, Ok(ToolCall { tool, input }))),
+        None => Line::Request(request(id, Ok(NdjsonCall { tool, input }))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AHEAD_BYTES_MAX, Line, Next, REQUEST_BYTES, Request, Requests, parsed};
+    use super::{AHEAD_BYTES_MAX, Line, NdjsonRequest, Next, REQUEST_BYTES, Requests, parsed};
     use serde_json::{Value, json};
     use std::io::{Cursor, Read, Result};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn all(text: impl Into<Vec<u8>>) -> Vec<Request> {
+    fn all(text: impl Into<Vec<u8>>) -> Vec<NdjsonRequest> {
         let requests = Requests::read(Cursor::new(text.into())).unwrap();
         // The end of the input is awaited before the first answer, so that all lines are seen.
         std::iter::from_fn(|| next(&requests)).collect()
     }
 
-    fn next(requests: &Requests) -> Option<Request> {
+    fn next(requests: &Requests) -> Option<NdjsonRequest> {
         match requests.wait().unwrap() {
             Next::Request(request) => Some(request),
             Next::Idle | Next::End => None,

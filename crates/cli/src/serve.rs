@@ -4,7 +4,7 @@ use crate::args::{CallArgs, McpArgs};
 use crate::context::CliContext;
 #[cfg(feature = "http")]
 use crate::http;
-use crate::requests::{Next, Requests, ToolCall};
+use crate::requests::{NdjsonCall, Next, Requests};
 use crate::{hangup, input, output, signals};
 use emendate::core::Result;
 use emendate::{CallContext, Engine, Reply, SeedCodes, StateLocation, tool};
@@ -108,9 +108,9 @@ fn ended(error: &io::Error) -> Result<u8> {
 }
 
 /// The reply line to a request.
-fn answer(engine: &Engine, caller: &CallContext, id: Value, call: Result<ToolCall>) -> Value {
+fn answer(engine: &Engine, caller: &CallContext, id: Value, call: Result<NdjsonCall>) -> Value {
     let reply = match call {
-        Ok(ToolCall { tool, input }) => engine.call(caller, &tool, input),
+        Ok(NdjsonCall { tool, input }) => engine.call(caller, &tool, input),
         Err(error) => Reply::refusal(error, SeedCodes::None),
     };
     let mut out = Map::new();

@@ -172,7 +172,7 @@ codes! {
     ConflictRaced = "conflict.raced", 13, Some(7), Some(3), Retry;
     /// No operation of that name is in the history, or nothing is there to undo.
     OperationMissing = "operation.not_found", 10, None, None, FixCall;
-    /// What an operation did cannot be taken out, because the file changed since in the same place.
+    /// An operation cannot be undone, because the file changed since in the same place.
     OperationConflict = "operation.conflict", 12, None, None, FixCall;
     /// The content that would have to be put back was not kept.
     OperationLost = "operation.not_kept", 17, None, None, GiveUp;

@@ -122,7 +122,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     };
     let several = placed.iter().flatten().filter(|placed| placed.found.matches.len() > 1);
     find::check_amount(0, several.map(each).sum())?;
-    // If so many failed that the rest was not tried, only the tried ones are reported.
+    // If the rest was not tried after many failures, only the tried ones are reported.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
     if !settled && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {

@@ -14,7 +14,7 @@ const TAB_WIDTH: usize = 8;
 pub struct BlankFault {
     /// 1-based line of the new text.
     pub line: usize,
-    /// What is wrong with it.
+    /// A description of the error.
     pub what: &'static str,
 }
 

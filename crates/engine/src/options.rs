@@ -78,7 +78,7 @@ pub(crate) struct CallOptions {
     pub(crate) overwrite: bool,
     /// A large file is loaded whole, because its content goes into an existing file.
     pub(crate) whole: bool,
-    /// What only patches have.
+    /// Options that only patches have.
     pub(crate) patch: PatchOptions,
     /// The origin of the call, for the log.
     pub(crate) cause: CallOrigin<'static>,

@@ -1,4 +1,4 @@
-//! What a call of `apply` may say beside a patch, as the command lines of `git apply` and `patch` do: fields for people and
+//! Options of `apply` beside the patch, as the command lines of `git apply` and `patch` do: fields for people and
 //! scripts. Profiles for models leave them out.
 
 use crate::options::CallOptions;
@@ -143,7 +143,7 @@ fn whitespace(word: &str) -> Result<Whitespace> {
     }
 }
 
-/// A pattern as git reads those of `--include`: `*` also stands for slashes.
+/// A pattern as git reads those of `--include`: `*` also matches slashes.
 fn pattern(text: &str) -> Result<Pattern> {
     let (keeps, glob) = text.strip_prefix('!').map_or((true, text), |rest| (false, rest));
     let built = GlobBuilder::new(glob).literal_separator(false).backslash_escape(true).build();

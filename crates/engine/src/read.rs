@@ -63,7 +63,7 @@ pub(crate) struct ReadInput {
     /// Of a PDF, the file itself in base64, instead of its text or beside the pages asked for.
     #[serde(default)]
     pub(crate) base64: Option<bool>,
-    /// Make an image smaller, to at most so many pixels on its longer side.
+    /// Make an image smaller, to at most this number of pixels on its longer side.
     #[serde(default)]
     pub(crate) max_side: Option<u32>,
 }

@@ -12,7 +12,7 @@ use emendate_history::LineSet;
 use emendate_run::{CommandJob, run_until};
 use std::time::Duration;
 
-/// How long git may take to read an object.
+/// The time limit for git to read an object.
 const GIT_TIME: Duration = Duration::from_secs(20);
 
 /// The words that read an object: no other repository is asked for one that is missing, and nothing asks for a password.

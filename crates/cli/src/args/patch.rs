@@ -18,16 +18,16 @@ pub(crate) struct PatchArgs {
     #[arg(long, value_name = "WORD", value_parser = ["nowarn", "warn", "fix", "error"])]
     pub(crate) whitespace: Option<String>,
     #[command(flatten)]
-    pub(crate) only: Only,
+    pub(crate) only: NamePatterns,
 }
 
 /// Patterns in the order of the command line; `!` in front of those that leave out.
-pub(crate) struct Only(pub(crate) Vec<String>);
+pub(crate) struct NamePatterns(pub(crate) Vec<String>);
 
 /// The two options, and what goes in front of their patterns.
 const PATTERNS: [(&str, &str); 2] = [("include", ""), ("exclude", "!")];
 
-impl Args for Only {
+impl Args for NamePatterns {
     fn augment_args(command: Command) -> Command {
         let option = |name: &'static str, help: &'static str| {
             Arg::new(name).long(name).value_name("PATTERN").action(ArgAction::Append).help(help)
@@ -42,7 +42,7 @@ impl Args for Only {
     }
 }
 
-impl FromArgMatches for Only {
+impl FromArgMatches for NamePatterns {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut all: Vec<(usize, String)> = Vec::new();
         for (name, mark) in PATTERNS {
@@ -51,7 +51,7 @@ impl FromArgMatches for Only {
             all.extend(places.zip(texts).map(|(at, text)| (at, format!("{mark}{text}"))));
         }
         all.sort_by_key(|(at, _)| *at);
-        Ok(Only(all.into_iter().map(|(_, text)| text).collect()))
+        Ok(NamePatterns(all.into_iter().map(|(_, text)| text).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

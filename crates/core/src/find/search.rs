@@ -119,7 +119,7 @@ impl<'a> SearchIndex<'a> {
         })
     }
 
-    /// Returns the cached result of [`Index::stands`] for this line; `None` if there is none.
+    /// Returns the cached result of [`Index::similar_lines`] for this line; `None` if there is none.
     pub(super) fn cached_similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
         self.similar.borrow().get(&fold::normalized_hash(line, Normalization::BlankRuns)).cloned().flatten()
     }

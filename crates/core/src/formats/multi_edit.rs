@@ -16,7 +16,7 @@ pub const EDITS_PER_CALL_MAX: usize = 10_000;
 /// The format.
 pub struct MultiEdit;
 
-/// The order of a call's edits, as it stands in the call.
+/// The order of a call's edits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EditOrder {

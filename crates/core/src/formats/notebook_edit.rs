@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// The format.
 pub struct NotebookEdit;
 
-/// What an edit does.
+/// The action of an edit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Mode")]
@@ -50,13 +50,13 @@ struct CellEditInput {
     new_source: Option<String>,
     /// The type of the cell; needed for insert, else the cell keeps the one it has.
     cell_type: Option<CellKind>,
-    /// What to do (default: replace).
+    /// The action (default: replace).
     edit_mode: Option<CellEditMode>,
     /// Whether a code cell loses its outputs with its source (default true).
     clear_outputs: Option<bool>,
 }
 
-/// What stands beside the fields of one edit.
+/// The fields beside those of one edit.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Around")]

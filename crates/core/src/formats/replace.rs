@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// The format.
 pub struct ReplaceFormat;
 
-/// One replacement, as it stands in a call.
+/// One replacement of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Replacement {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 /// The format.
 pub struct TextEditor;
 
-/// What a call of the tool is to do.
+/// The action of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Command")]
@@ -35,7 +35,7 @@ pub enum EditorCommand {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub struct TextEditorInput {
-    /// What to do.
+    /// The action.
     pub command: EditorCommand,
     /// The absolute path of the file; for view also of a folder.
     pub path: String,

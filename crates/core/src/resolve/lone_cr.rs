@@ -51,7 +51,7 @@ fn translated(text: &str, op: &Op) -> Option<Op> {
     Some(Op { at: Locator::Find(TextQuery { old, line: None, lines: false, ..find }), text: new })
 }
 
-/// Where these lines are whole lines of the text.
+/// The places where these lines are whole lines of the text.
 fn whole_lines<'t>(text: &'t str, lines: &'t str) -> impl Iterator<Item = Span> + 't {
     let bytes = text.as_bytes();
     let begins = move |at: usize| at == 0 || bytes[at - 1] == b'\r';

@@ -3,7 +3,7 @@
 use super::file;
 use super::{Config, RuleSource};
 
-/// Where events are written, and whether calls are counted.
+/// The settings of the event file and the counters.
 #[derive(Clone, Debug)]
 pub(crate) struct EventSettings {
     pub(crate) file: Option<String>,

@@ -47,7 +47,7 @@ type UndoSummary = (String, Vec<Value>, Option<OperationId>);
 pub(crate) struct UndoInput {
     /// The operation, as replies (data.operation) and history name it (default: the last one).
     pub(crate) id: Option<String>,
-    /// Undo so many operations, all or none, the newest first; this is one operation itself.
+    /// Number of operations to undo, all or none, the newest first; this is one operation itself.
     last: Option<usize>,
     /// The last operation that touched this file; all its files are taken back.
     pub(crate) file_path: Option<String>,

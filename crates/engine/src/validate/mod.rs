@@ -22,7 +22,7 @@ const VALIDATED_BYTES_MAX: usize = 64 << 20;
 /// The reactions to invalid results.
 #[derive(Clone, Copy)]
 struct ValidationPolicy {
-    /// How strictly to treat a file that no longer parses.
+    /// The treatment of a file that no longer parses.
     syntax: Strictness,
     /// Whether schema violations are refused, or only reported.
     refuses: bool,

@@ -1,7 +1,7 @@
 //! Evaluated parts of a value, i.e. those to which `unevaluatedItems` and `unevaluatedProperties` do not apply.
 
 use super::keyword::{Keyword, RuleId};
-use super::validate::{BudgetExceeded, Validation};
+use super::validate::{BudgetError, Validation};
 use crate::document::{Id, Value};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ impl EvaluatedParts {
 
 impl<'a> Validation<'a> {
     /// Returns the parts that a fitting rule evaluates.
-    fn marks(&mut self, rule: RuleId, id: Id) -> Result<Rc<EvaluatedParts>, BudgetExceeded> {
+    fn marks(&mut self, rule: RuleId, id: Id) -> Result<Rc<EvaluatedParts>, BudgetError> {
         if let Some(known) = self.evaluated.get(&(rule, id)) {
             return Ok(known.clone());
         }
@@ -45,7 +45,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Returns the parts that the other keywords of a rule evaluate.
-    pub(super) fn marks_beside(&mut self, rule: RuleId, id: Id) -> Result<EvaluatedParts, BudgetExceeded> {
+    pub(super) fn marks_beside(&mut self, rule: RuleId, id: Id) -> Result<EvaluatedParts, BudgetError> {
         let mut marks = EvaluatedParts::default();
         let about = |it: &&Keyword| !matches!(it, Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_));
         for keyword in self.keywords(rule).iter().filter(about) {
@@ -54,7 +54,7 @@ impl<'a> Validation<'a> {
         Ok(marks)
     }
 
-    fn mark(&mut self, keyword: &'a Keyword, id: Id, marks: &mut EvaluatedParts) -> Result<(), BudgetExceeded> {
+    fn mark(&mut self, keyword: &'a Keyword, id: Id, marks: &mut EvaluatedParts) -> Result<(), BudgetError> {
         self.spend(1 + marks.some.len() / 8)?;
         let value = self.document.value(id);
         match (keyword, value) {

@@ -2,7 +2,7 @@
 
 use super::keyword::{Constant, Keyword, RuleId, TypeSet};
 use super::reference::pointer_name;
-use super::validate::{BudgetExceeded, Validation, types_of};
+use super::validate::{BudgetError, Validation, types_of};
 use super::{VIOLATIONS_MAX, Violation};
 use crate::document::{Document, Id, Object, ObjectMember, Value};
 
@@ -75,7 +75,7 @@ impl<'a> Explainer<'_, 'a> {
         self.out.push(Violation { at, pointer, what, kind });
     }
 
-    fn inside(&mut self, step: PointerStep<'a>, rule: RuleId, id: Id) -> Result<(), BudgetExceeded> {
+    fn inside(&mut self, step: PointerStep<'a>, rule: RuleId, id: Id) -> Result<(), BudgetError> {
         self.path.push(step);
         let done = self.rule(rule, id);
         self.path.pop();
@@ -83,7 +83,7 @@ impl<'a> Explainer<'_, 'a> {
     }
 
     /// Reports violations of a rule; nothing if the value fits.
-    fn rule(&mut self, rule: RuleId, id: Id) -> Result<(), BudgetExceeded> {
+    fn rule(&mut self, rule: RuleId, id: Id) -> Result<(), BudgetError> {
         if self.out.len() >= VIOLATIONS_MAX {
             self.more = true;
             return Ok(());
@@ -100,7 +100,7 @@ impl<'a> Explainer<'_, 'a> {
         Ok(())
     }
 
-    fn keyword(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<(), BudgetExceeded> {
+    fn keyword(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<(), BudgetError> {
         let value = self.run.document.value(id);
         match keyword {
             Keyword::Ref(to) => return self.rule(*to, id),
@@ -154,7 +154,7 @@ impl<'a> Explainer<'_, 'a> {
         self.report(id, what, kind);
     }
 
-    fn list(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<(), BudgetExceeded> {
+    fn list(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<(), BudgetError> {
         match keyword {
             Keyword::MaxItems(most) => {
                 self.report(id, format!("has {} items; at most {most} are allowed", items.len()), "maxItems");
@@ -197,7 +197,7 @@ impl<'a> Explainer<'_, 'a> {
         Ok(())
     }
 
-    fn object(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, object: &'a Object) -> Result<(), BudgetExceeded> {
+    fn object(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, object: &'a Object) -> Result<(), BudgetError> {
         match keyword {
             Keyword::MaxProperties(most) => {
                 self.report(id, format!("has {} members; at most {most} are allowed", object.len()), "maxProperties");
@@ -273,7 +273,7 @@ impl<'a> Explainer<'_, 'a> {
         matches!(self.run.keywords(rule), [Keyword::Never])
     }
 
-    fn one(&mut self, rules: &[RuleId], id: Id) -> Result<(), BudgetExceeded> {
+    fn one(&mut self, rules: &[RuleId], id: Id) -> Result<(), BudgetError> {
         let mut fitting = Vec::new();
         for (nth, rule) in rules.iter().enumerate() {
             if self.run.fits(*rule, id)? {
@@ -290,7 +290,7 @@ impl<'a> Explainer<'_, 'a> {
 
     /// Explains why none of several alternatives fits: by the violations of the closest one, or the types that all
     /// require.
-    fn alternatives(&mut self, rules: &[RuleId], id: Id) -> Result<(), BudgetExceeded> {
+    fn alternatives(&mut self, rules: &[RuleId], id: Id) -> Result<(), BudgetError> {
         let types = rules.iter().try_fold(TypeSet::default(), |all, rule| Some(all.with(self.wanted(*rule)?)));
         if let Some(types) = types.filter(|types| !types.has_any(types_of(self.run.document.value(id)))) {
             let is = described(self.run.document, id);

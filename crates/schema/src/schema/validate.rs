@@ -14,7 +14,7 @@ const STEPS_MAX: usize = 4_000_000;
 const RULE_DEPTH_MAX: usize = 500;
 
 /// The step budget ran out.
-pub(super) struct BudgetExceeded;
+pub(super) struct BudgetError;
 
 /// A check of one document.
 pub(super) struct Validation<'a> {
@@ -46,7 +46,7 @@ pub(super) fn check(schema: &Schema, document: &Document) -> CheckReport {
                 let name = if document.roots.len() > 1 { format!("document {} ", nth + 1) } else { String::new() };
                 checked.more |= explain(&mut run, *root, &name, &mut checked.violations);
             }
-            Err(BudgetExceeded) => {
+            Err(BudgetError) => {
                 checked.limit_reached = true;
                 checked.violations.clear();
                 break;
@@ -77,15 +77,15 @@ pub(super) fn types_of(value: &Value) -> TypeSet {
 }
 
 impl<'a> Validation<'a> {
-    pub(super) fn spend(&mut self, steps: usize) -> Result<(), BudgetExceeded> {
+    pub(super) fn spend(&mut self, steps: usize) -> Result<(), BudgetError> {
         self.steps += steps;
-        if self.steps > STEPS_MAX { Err(BudgetExceeded) } else { Ok(()) }
+        if self.steps > STEPS_MAX { Err(BudgetError) } else { Ok(()) }
     }
 
     /// Enters a nested rule; fails beyond the maximum nesting.
-    pub(super) fn deeper(&mut self) -> Result<(), BudgetExceeded> {
+    pub(super) fn deeper(&mut self) -> Result<(), BudgetError> {
         self.depth += 1;
-        if self.depth > RULE_DEPTH_MAX { Err(BudgetExceeded) } else { self.spend(1) }
+        if self.depth > RULE_DEPTH_MAX { Err(BudgetError) } else { self.spend(1) }
     }
 
     pub(super) fn higher(&mut self) {
@@ -97,7 +97,7 @@ impl<'a> Validation<'a> {
     }
 
     /// True if the value fits the rule.
-    pub(super) fn fits(&mut self, rule: RuleId, id: Id) -> Result<bool, BudgetExceeded> {
+    pub(super) fn fits(&mut self, rule: RuleId, id: Id) -> Result<bool, BudgetError> {
         self.spend(1)?;
         let keywords = self.keywords(rule);
         if keywords.is_empty() || matches!(self.document.value(id), Value::Unknown) {
@@ -121,7 +121,7 @@ impl<'a> Validation<'a> {
         Ok(fits)
     }
 
-    pub(super) fn all_fit(&mut self, rules: &[RuleId], id: Id) -> Result<bool, BudgetExceeded> {
+    pub(super) fn all_fit(&mut self, rules: &[RuleId], id: Id) -> Result<bool, BudgetError> {
         for rule in rules {
             if !self.fits(*rule, id)? {
                 return Ok(false);
@@ -131,7 +131,7 @@ impl<'a> Validation<'a> {
     }
 
     /// True if a value satisfies one keyword of a rule.
-    pub(super) fn holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<bool, BudgetExceeded> {
+    pub(super) fn holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<bool, BudgetError> {
         self.spend(1)?;
         let value = self.document.value(id);
         Ok(match keyword {
@@ -190,7 +190,7 @@ impl<'a> Validation<'a> {
         constant.print == self.document.fingerprint(id) || word == Some(constant.print)
     }
 
-    fn text_holds(&mut self, keyword: &Keyword, text: &str) -> Result<bool, BudgetExceeded> {
+    fn text_holds(&mut self, keyword: &Keyword, text: &str) -> Result<bool, BudgetError> {
         self.spend(text.len() / 64)?;
         Ok(match keyword {
             Keyword::MaxLength(most) => text.len() <= *most || text.chars().count() <= *most,
@@ -201,7 +201,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Matches a pattern; `None` if it cannot be evaluated.
-    pub(super) fn matches(&mut self, pattern: PatternId, text: &str) -> Result<Option<bool>, BudgetExceeded> {
+    pub(super) fn matches(&mut self, pattern: PatternId, text: &str) -> Result<Option<bool>, BudgetError> {
         let it = &self.schema.patterns[pattern as usize];
         self.spend(1 + text.len() / 16 + it.cost_to_build())?;
         let fits = it.fits(text);
@@ -211,7 +211,7 @@ impl<'a> Validation<'a> {
         Ok(fits)
     }
 
-    fn list_holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<bool, BudgetExceeded> {
+    fn list_holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<bool, BudgetError> {
         match keyword {
             Keyword::MaxItems(most) => Ok(items.len() <= *most),
             Keyword::MinItems(least) => Ok(items.len() >= *least),
@@ -255,7 +255,7 @@ impl<'a> Validation<'a> {
         keyword: &'a Keyword,
         id: Id,
         object: &'a Object,
-    ) -> Result<bool, BudgetExceeded> {
+    ) -> Result<bool, BudgetError> {
         match keyword {
             Keyword::MaxProperties(most) => Ok(object.len() <= *most),
             Keyword::MinProperties(least) => Ok(object.len() >= *least),
@@ -312,7 +312,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Returns the rules that apply to a member of that name.
-    pub(super) fn rules_for(&mut self, keyword: &Keyword, name: &str) -> Result<Vec<RuleId>, BudgetExceeded> {
+    pub(super) fn rules_for(&mut self, keyword: &Keyword, name: &str) -> Result<Vec<RuleId>, BudgetError> {
         let Keyword::Properties { named, patterns, rest } = keyword else { return Ok(Vec::new()) };
         self.spend(1)?;
         let mut rules: Vec<RuleId> = named.get(name).copied().into_iter().collect();
@@ -335,7 +335,7 @@ impl<'a> Validation<'a> {
     }
 
     /// True if a name fits, as a string.
-    pub(super) fn name_fits(&mut self, rule: RuleId, name: &str) -> Result<bool, BudgetExceeded> {
+    pub(super) fn name_fits(&mut self, rule: RuleId, name: &str) -> Result<bool, BudgetError> {
         let mut document = Document::default();
         let Ok(id) = document.add(Value::Text(name.to_owned()), 0) else { return Ok(true) };
         let mut inner = Validation {

@@ -1,6 +1,7 @@
-//! What tidy checks. One function per check, from the repository to findings, each naming its file.
+//! The checks of tidy. One function per check, from the repository to findings, each naming its file.
 
 mod arrows;
+mod english;
 mod names;
 mod pages;
 mod sizes;
@@ -17,7 +18,7 @@ use crate::repo::Repo;
 pub(crate) struct Check {
     /// The word before its findings.
     pub name: &'static str,
-    /// What is wrong, with place.
+    /// Returns the findings, each with its place.
     pub run: fn(&Repo) -> Vec<String>,
 }
 
@@ -26,6 +27,8 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "file size", run: sizes::files },
     Check { name: "function size", run: sizes::functions },
     Check { name: "name", run: names::names },
+    Check { name: "unique name", run: names::unique },
+    Check { name: "english", run: english::comments },
     Check { name: "word", run: words::words },
     Check { name: "machine", run: words::machines },
     Check { name: "architecture", run: arrows::architecture },

@@ -1,6 +1,8 @@
-//! Names that say nothing: a file or type called after nobody in particular collects everything.
+//! Names: vague ones, which collect everything, and types that share theirs with another type.
 
+use super::sizes::{is_test, without_tests};
 use crate::repo::Repo;
+use std::collections::BTreeMap;
 
 /// Words no file, module or type is named after, alone or as one word of several.
 const FORBIDDEN: &[&str] = &["util", "utils", "helper", "helpers", "common", "manager"];
@@ -19,10 +21,43 @@ pub(super) fn names(repo: &Repo) -> Vec<String> {
     out
 }
 
+/// Types that may share their name: two forms of one type, of which a feature chooses.
+const SHARED: &[&str] = &["Inside"];
+/// Types that may be named after what happened to them, as their field says it.
+const PARTICIPLES: &[&str] = &["Staged"];
+
+/// Types of the shipped crates are nouns, and each name belongs to one file.
+pub(super) fn unique(repo: &Repo) -> Vec<String> {
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut out = Vec::new();
+    for file in repo.below("crates/", ".rs").filter(|file| file.path.contains("/src/") && !is_test(&file.path)) {
+        for name in without_tests(&file.text).into_iter().filter_map(declared_type) {
+            let owner = owners.entry(name).or_insert(&file.path);
+            if *owner != file.path && !SHARED.contains(&name) {
+                out.push(format!("{} declares `{name}`, and so does {owner}", file.path));
+            }
+            if name.ends_with("ed") && !name.ends_with("eed") && !PARTICIPLES.contains(&name) {
+                out.push(format!("{} declares `{name}`, which is no noun", file.path));
+            }
+        }
+    }
+    out
+}
+
+/// The name of the type that a line declares. Associated types do not count.
+fn declared_type(line: &str) -> Option<&str> {
+    let name = declared(line)?;
+    let associated = line.starts_with(' ') && line.trim_start().starts_with("type ");
+    (!associated && name.starts_with(char::is_uppercase)).then_some(name)
+}
+
 /// The name of the module or type that a line declares.
 fn declared(line: &str) -> Option<&str> {
-    let mut words =
-        line.trim_start().split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).filter(|word| !word.is_empty());
+    let line = line.trim_start();
+    if !line.starts_with(char::is_alphabetic) {
+        return None;
+    }
+    let mut words = line.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).filter(|word| !word.is_empty());
     let mut word = words.next()?;
     while matches!(word, "pub" | "crate" | "super" | "in") {
         word = words.next()?;
@@ -45,7 +80,7 @@ fn vague(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{declared, vague};
+    use super::{declared, declared_type, vague};
 
     #[test]
     fn vague_names_are_found_as_words() {
@@ -57,6 +92,13 @@ mod tests {
         for name in ["utility_of", "commonly", "snapshot", "Managerial"] {
             assert_eq!(vague(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn types_count_where_they_are_declared() {
+        assert_eq!(declared_type("pub struct Span {"), Some("Span"));
+        assert_eq!(declared_type("    type Error = Failure;"), None);
+        assert_eq!(declared_type("mod span;"), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ fn sources(repo: &Repo) -> impl Iterator<Item = &File> {
     repo.below("", ".rs").filter(source).filter(|file| !is_test(&file.path) && !file.text.contains(TABLE))
 }
 
-fn is_test(path: &str) -> bool {
+pub(super) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/") || path.ends_with("/testing.rs")
 }
 
@@ -40,7 +40,7 @@ fn logic(lines: &[&str]) -> usize {
 }
 
 /// The lines before the test module, which stands at the end by custom.
-fn without_tests(text: &str) -> Vec<&str> {
+pub(super) fn without_tests(text: &str) -> Vec<&str> {
     text.lines().take_while(|line| *line != "#[cfg(test)]").collect()
 }
 

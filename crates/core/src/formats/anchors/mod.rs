@@ -20,7 +20,7 @@ pub struct WordAnchors;
 /// Delimiters between an anchor and its line: the one that `read` prints, and those of other tools.
 const DELIMITERS: [char; 3] = [':', '\t', '§'];
 
-/// What an edit does.
+/// The action of an edit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Kind")]
@@ -46,7 +46,7 @@ struct AnchorEditInput {
     /// The last line of a range, in the same form (default: anchor).
     #[serde(default)]
     end_anchor: Option<String>,
-    /// What to do (default: replace).
+    /// The action (default: replace).
     #[serde(default, rename = "edit_type")]
     kind: AnchorEditKind,
     /// The new lines, without words.

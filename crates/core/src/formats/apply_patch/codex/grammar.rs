@@ -74,7 +74,7 @@ fn inside_heredoc<'a, 'b>(lines: &'b [&'a str]) -> Option<&'b [&'a str]> {
     (opens && closes && lines.len() >= 4).then(|| &lines[1..lines.len() - 1])
 }
 
-/// Where in the patch the parser is.
+/// The parser's position within a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CodexState {
     #[default]

@@ -1,5 +1,5 @@
-//! What the tool of Codex 0.169 does with a patch: its strict grammar, its way to place chunks, its messages. Pure: it
-//! looks at a tree through a closure and says what would be written.
+//! The behaviour of the Codex 0.169 tool: its strict grammar, its placement of chunks and its messages. The emulation is
+//! pure: it reads a tree through a closure and returns what would be written.
 //!
 //! Where the tool loses data we do not follow: see [`EXCEPTIONS`].
 
@@ -11,7 +11,7 @@ use crate::code::Code;
 use grammar::CodexOperation;
 use tree::CodexTree;
 
-/// What stands at a path.
+/// The state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodexPathState {
     /// Nothing.
@@ -20,7 +20,7 @@ pub enum CodexPathState {
     File(Vec<u8>),
     /// A directory.
     Directory,
-    /// Nothing can stand there: something on the way is no directory.
+    /// Nothing can exist there, because a parent is not a directory.
     Blocked,
 }
 
@@ -41,11 +41,11 @@ impl CodexPathState {
 pub struct CodexChange {
     /// The absolute path.
     pub path: String,
-    /// What happens to it.
+    /// The change.
     pub how: CodexChangeKind,
 }
 
-/// What happens to a path.
+/// The change of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodexChangeKind {
     /// It is created, its folders too, with these bytes.
@@ -68,16 +68,16 @@ pub enum CodexChangeKind {
 pub struct CodexOutcome {
     /// In the order of the patch.
     pub changes: Vec<CodexChange>,
-    /// What the tool prints.
+    /// The output of the tool.
     pub stdout: String,
 }
 
 /// A patch that does not apply; nothing changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind of failure it is, in our terms.
+    /// The matching error code of ours.
     pub code: Code,
-    /// What the tool prints on stderr, its line end included.
+    /// The text that the tool prints on stderr, its line end included.
     pub stderr: String,
     /// The exit status.
     pub exit: u8,
@@ -89,9 +89,9 @@ pub struct Failure {
 pub struct Exception {
     /// Its name.
     pub name: &'static str,
-    /// What the tool does.
+    /// The behaviour of the tool.
     pub theirs: &'static str,
-    /// What we do.
+    /// Our behaviour.
     pub ours: &'static str,
 }
 
@@ -136,10 +136,10 @@ pub static EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// What the tool prints when it is given nothing.
+/// The output of the tool for empty input.
 pub const USAGE: &str = "Usage: apply_patch 'PATCH'\n       echo 'PATCH' | apply_patch\n";
 
-/// What the tool would do with this patch in this absolute `folder`; `look` tells what stands at an absolute path.
+/// Applies this patch in this absolute `folder` as the tool would; `look` returns the state of an absolute path.
 /// `overwrite` allows Add and Move to replace files, as the tool does.
 pub fn apply(
     patch: &str,

@@ -1,4 +1,4 @@
-//! Where the tool puts a chunk: the first place that fits, in four passes, always behind the chunk before.
+//! The place of a chunk as the tool chooses it: the first that fits, in four passes, always behind the chunk before.
 
 use super::grammar::CodexChunk;
 use std::borrow::Cow;

@@ -3,14 +3,14 @@
 use super::CodexPathState;
 use std::collections::{HashMap, HashSet};
 
-/// What `look` tells, and the changes so far.
+/// The tree that `look` shows, with the changes so far.
 pub(super) struct CodexTree<L> {
     look: L,
     /// Files written (with their bytes) and removed.
     files: HashMap<String, Option<Vec<u8>>>,
     /// Folders that exist because something was written below them.
     folders: HashSet<String>,
-    /// Paths at which nothing of the user's stands (any more).
+    /// Paths that hold nothing of the user's (any more).
     ours: HashSet<String>,
 }
 
