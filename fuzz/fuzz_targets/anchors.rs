@@ -3,9 +3,9 @@
 #![no_main]
 use arbitrary::Arbitrary;
 use emendate_core::formats::anchors::WordAnchors;
-use emendate_core::formats::{Format, Input};
-use emendate_core::words::{Page, Words};
-use emendate_core::{Ask, Order, Settings, Snapshot, resolve};
+use emendate_core::formats::{Format, FormatInput};
+use emendate_core::anchor_map::{AnchorMap, AnchorPage};
+use emendate_core::{FileAction, OpOrder, ResolveSettings, Snapshot, resolve};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
 
@@ -23,27 +23,27 @@ fn text(lines: &[u8]) -> String {
 
 fuzz_target!(|input: (Vec<Vec<u8>>, Vec<Edit>, Vec<u8>)| {
     let (texts, edits, bytes) = input;
-    let _ = Words::from_bytes(&bytes);
-    let Some(mut words) = Words::new("") else { return };
+    let _ = AnchorMap::from_bytes(&bytes);
+    let Some(mut words) = AnchorMap::new("") else { return };
     let (mut named, mut last) = (HashMap::new(), String::new());
     // So few that no retired word can have been given away again.
     for lines in texts.iter().take(8) {
         let now = text(&lines[..lines.len().min(60)]);
-        let before = words.all().to_vec();
+        let before = words.words().to_vec();
         words.follow(&now).unwrap();
-        assert_eq!(words.all().len(), now.lines().count());
-        for (word, line) in words.all().iter().zip(now.lines()) {
+        assert_eq!(words.words().len(), now.lines().count());
+        for (word, line) in words.words().iter().zip(now.lines()) {
             assert_eq!(*named.entry(*word).or_insert_with(|| line.to_owned()), line);
         }
         let mut back = words.clone();
         back.follow(&last).unwrap();
-        assert_eq!(back.all(), before);
-        assert_eq!(Words::from_bytes(&words.to_bytes()).as_ref(), Some(&words));
+        assert_eq!(back.words(), before);
+        assert_eq!(AnchorMap::from_bytes(&words.to_bytes()).as_ref(), Some(&words));
         last = now;
     }
     let base = Snapshot::from_text(&last);
-    let page = Page::new(&base, words.all());
-    let name = |at: u8| words.all().get(usize::from(at)).map_or("Nobody".to_owned(), ToString::to_string);
+    let page = AnchorPage::new(&base, words.words());
+    let name = |at: u8| words.words().get(usize::from(at)).map_or("Nobody".to_owned(), ToString::to_string);
     let kinds = ["replace", "insert_before", "insert_after", "delete"];
     let edits: Vec<_> = edits
         .iter()
@@ -54,12 +54,12 @@ fuzz_target!(|input: (Vec<Vec<u8>>, Vec<Edit>, Vec<u8>)| {
             })
         })
         .collect();
-    let Ok(request) = WordAnchors.parse(Input::Json(serde_json::json!({ "path": "/f", "edits": edits }))) else {
+    let Ok(request) = WordAnchors.parse(FormatInput::Json(serde_json::json!({ "path": "/f", "edits": edits }))) else {
         return;
     };
-    let Some(Ask::Edit { ops, .. }) = request.files.first().map(|file| &file.ask) else { return };
-    let Ok(ops) = ops.iter().map(|op| page.rows(op, |_| false)).collect::<Result<Vec<_>, _>>() else { return };
-    if let Ok(resolved) = resolve(&base, &ops, Order::Together, Settings::default()) {
+    let Some(FileAction::Edit { ops, .. }) = request.files.first().map(|file| &file.action) else { return };
+    let Ok(ops) = ops.iter().map(|op| page.to_line_edit(op, |_| false)).collect::<Result<Vec<_>, _>>() else { return };
+    if let Ok(resolved) = resolve(&base, &ops, OpOrder::Together, ResolveSettings::default()) {
         resolved.changes.apply(&base);
     }
 });

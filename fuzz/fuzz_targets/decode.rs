@@ -1,6 +1,6 @@
 //! Any bytes: opening, the map between raw and reading, and the difference of two versions.
 #![no_main]
-use emendate_core::{ChangeSet, Charset, Declared, Snapshot};
+use emendate_core::{ChangeSet, Charset, DeclaredEncoding, Snapshot};
 use libfuzzer_sys::fuzz_target;
 
 const CHARSETS: [&str; 8] = ["utf-8", "utf-16le", "utf-16be", "latin1", "shift_jis", "gbk", "big5", "euc-kr"];
@@ -10,7 +10,7 @@ fuzz_target!(|input: (u8, Vec<u8>, Vec<u8>)| {
     let declared = CHARSETS
         .get(usize::from(pick))
         .and_then(|name| Charset::for_label(name))
-        .map(|charset| Declared { charset, by_call: true });
+        .map(|charset| DeclaredEncoding { charset, by_call: true });
     let Ok(a) = Snapshot::open(a, declared) else { return };
     let mut last = 0;
     for (at, _) in a.text().char_indices() {
@@ -20,6 +20,6 @@ fuzz_target!(|input: (u8, Vec<u8>, Vec<u8>)| {
     }
     assert_eq!(a.to_raw(a.text().len()), a.raw().len());
     if let Ok(b) = Snapshot::open(b, declared) {
-        assert_eq!(ChangeSet::between(&a, &b).apply(&a), b.raw());
+        assert_eq!(ChangeSet::diff(&a, &b).apply(&a), b.raw());
     }
 });

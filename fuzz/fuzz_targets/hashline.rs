@@ -3,9 +3,9 @@
 #![no_main]
 use arbitrary::Arbitrary;
 use emendate_core::formats::hashline::Hashline;
-use emendate_core::formats::{Format, Input};
-use emendate_core::rows::{self, Registers};
-use emendate_core::{Ask, ChangeSet, Settings, Snapshot, resolve};
+use emendate_core::formats::{Format, FormatInput};
+use emendate_core::line_edits::{self, Registers};
+use emendate_core::{ChangeSet, FileAction, ResolveSettings, Snapshot, resolve};
 use libfuzzer_sys::fuzz_target;
 use std::fmt::Write as _;
 
@@ -56,27 +56,27 @@ fn text(pieces: &[Piece], current: bool) -> String {
 fuzz_target!(|input: (Vec<Piece>, bool, String, String)| {
     let (pieces, current, seen, now) = input;
     let (seen, now) = (Snapshot::from_text(&seen), Snapshot::from_text(&now));
-    let Ok(request) = Hashline::SEED.parse(Input::Text(text(&pieces, current))) else { return };
+    let Ok(request) = Hashline::SEED.parse(FormatInput::Text(text(&pieces, current))) else { return };
     let mut registers = Registers::default();
     for file in request.files {
-        let Ask::Edit { ops, order } = file.ask else { continue };
+        let FileAction::Edit { ops, order } = file.action else { continue };
         let mut notes = Vec::new();
         let word = |_| Ok(seen.text().len() % 7 + 1);
-        assert!(!rows::named_by_word(&ops) || resolve(&seen, &ops, order, Settings::default()).is_err());
-        let Ok(ops) = rows::by_number(&ops, word) else { continue };
-        rows::meant(&seen, &ops);
-        let Ok(ops) = rows::fill(&seen, &ops, &mut registers, &mut notes) else { continue };
-        if let Ok(resolved) = resolve(&seen, &ops, order, Settings::default()) {
+        assert!(!line_edits::names_anchor(&ops) || resolve(&seen, &ops, order, ResolveSettings::default()).is_err());
+        let Ok(ops) = line_edits::by_number(&ops, word) else { continue };
+        line_edits::repair_guesses(&seen, &ops);
+        let Ok(ops) = line_edits::fill_registers(&seen, &ops, &mut registers, &mut notes) else { continue };
+        if let Ok(resolved) = resolve(&seen, &ops, order, ResolveSettings::default()) {
             resolved.changes.apply(&seen);
         }
-        let theirs = ChangeSet::between(&seen, &now);
-        let Ok(carried) = rows::carry(&seen, &now, &theirs, &ops) else { continue };
+        let theirs = ChangeSet::diff(&seen, &now);
+        let Ok(carried) = line_edits::carry(&seen, &now, &theirs, &ops) else { continue };
         let lines = |of: &Snapshot, (from, to): (usize, usize)| {
             let span = of.lines().span_of(of.text(), from, to);
             of.text()[span.range()].trim_end_matches('\n').to_owned()
         };
         for (before, after) in ops.iter().zip(&carried.ops) {
-            let range = |op| rows::of(op).and_then(|rows| rows.range());
+            let range = |op| line_edits::of(op).and_then(|rows| rows.range());
             if let (Some(before), Some(after)) = (range(before), range(after)) {
                 assert_eq!(lines(&seen, before), lines(&now, after));
             }

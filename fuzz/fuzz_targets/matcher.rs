@@ -2,7 +2,7 @@
 #![no_main]
 use arbitrary::Arbitrary;
 use emendate_core::formats::replace::Replacement;
-use emendate_core::{Matching, Order, Settings, Snapshot, resolve};
+use emendate_core::{Matching, OpOrder, ResolveSettings, Snapshot, resolve};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -29,8 +29,8 @@ fuzz_target!(|input: Input| {
     let edit = Replacement { old_string: old, new_string: input.new, replace_all: input.all.then_some(true), ..Replacement::default() };
     let Ok(op) = edit.to_op() else { return };
     let matching = [Matching::Exact, Matching::Strict, Matching::Standard][usize::from(input.strictness % 3)];
-    let settings = Settings { matching, stale: input.stale, ..Settings::default() };
-    let Ok(resolved) = resolve(&base, &[op], Order::Together, settings) else { return };
+    let settings = ResolveSettings { matching, stale: input.stale, ..ResolveSettings::default() };
+    let Ok(resolved) = resolve(&base, &[op], OpOrder::Together, settings) else { return };
     let out = resolved.changes.apply(&base);
     assert!(std::str::from_utf8(&out).is_ok());
     let (mut from, mut at) = (0, 0);

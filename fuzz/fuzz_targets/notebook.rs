@@ -2,9 +2,9 @@
 //! that were not named are the same to the byte.
 #![no_main]
 use emendate_core::formats::notebook_edit::NotebookEdit;
-use emendate_core::formats::{Format, Input};
+use emendate_core::formats::{Format, FormatInput};
 use emendate_core::notebook::{Notebook, carry};
-use emendate_core::{Ask, Order, Settings, Snapshot, resolve};
+use emendate_core::{FileAction, OpOrder, ResolveSettings, Snapshot, resolve};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
@@ -35,8 +35,8 @@ fuzz_target!(|input: (String, Vec<(u8, String)>, Vec<(u8, u8, String)>, [bool; 3
             _ => json!({ "cell_number": at % 14, "edit_mode": "delete" }),
         })
         .collect();
-    let Ok(request) = NotebookEdit.parse(Input::Json(json!({ "notebook_path": "/f", "edits": edits }))) else { return };
-    let Some(Ask::Edit { ops, .. }) = request.files.first().map(|file| &file.ask) else { return };
+    let Ok(request) = NotebookEdit.parse(FormatInput::Json(json!({ "notebook_path": "/f", "edits": edits }))) else { return };
+    let Some(FileAction::Edit { ops, .. }) = request.files.first().map(|file| &file.action) else { return };
     for (text, sound) in [(text.as_str(), true), (&any, false)] {
         let base = Snapshot::from_text(text);
         if let Ok(notebook) = Notebook::read(base.text()) {
@@ -46,7 +46,7 @@ fuzz_target!(|input: (String, Vec<(u8, String)>, Vec<(u8, u8, String)>, [bool; 3
             let all: Vec<usize> = (0..notebook.cells().len()).collect();
             notebook.listed(&all);
         }
-        let resolved = resolve(&base, ops, Order::Together, Settings::default());
+        let resolved = resolve(&base, ops, OpOrder::Together, ResolveSettings::default());
         let Ok(resolved) = resolved else { continue };
         let after = base.reopen(resolved.changes.apply(&base)).unwrap();
         let (then, now) = (Notebook::read(base.text()).unwrap(), Notebook::read(after.text()).unwrap());

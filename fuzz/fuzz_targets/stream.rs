@@ -1,14 +1,14 @@
 //! Any text in any pieces: the stream ends as the whole text is understood, and nothing panics or hangs.
 #![no_main]
-use emendate_core::formats::recognise::understand;
-use emendate_core::formats::stream::{Manner, PatchStream};
-use emendate_core::formats::textual;
+use emendate_core::formats::detect::parse_any;
+use emendate_core::formats::stream::{ParseOptions, PatchStream};
+use emendate_core::formats::text_formats;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u8, String, Vec<u8>, bool)| {
     let (pick, text, sizes, reverse) = input;
-    let manner = Manner { reverse, ..Manner::default() };
-    let named = textual().nth(usize::from(pick));
+    let manner = ParseOptions { reverse, ..ParseOptions::default() };
+    let named = text_formats().nth(usize::from(pick));
     let mut stream = PatchStream::new(named, manner.clone());
     let (mut rest, mut events) = (text.as_bytes(), Vec::new());
     for size in sizes {
@@ -18,6 +18,6 @@ fuzz_target!(|input: (u8, String, Vec<u8>, bool)| {
     }
     stream.push(rest, &mut events);
     let streamed = stream.finish(&mut events).map(|read| (read.format.spec().name, read.request, read.directory));
-    let whole = understand(&text, named, &manner).map(|read| (read.format.spec().name, read.request, read.directory));
+    let whole = parse_any(&text, named, &manner).map(|read| (read.format.spec().name, read.request, read.directory));
     assert_eq!(streamed, whole);
 });

@@ -1,29 +1,29 @@
 //! Any text through the unified diff parser, in every manner, whole and line by line: no panic, no hang, one result.
 //! What it reads as binary changes is applied to any bytes.
 #![no_main]
-use emendate_core::formats::stream::{Manner, read};
+use emendate_core::formats::stream::{ParseOptions, parse_text};
 use emendate_core::formats::unified_diff::UnifiedDiff;
-use emendate_core::formats::{Format, Input};
-use emendate_core::{Ask, BinaryChange, BinaryHow, apply_binary};
+use emendate_core::formats::{Format, FormatInput};
+use emendate_core::{BinaryChange, BinaryPayload, FileAction, apply_binary};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u8, String, Vec<u8>)| {
     let (how, text, old) = input;
     let lines = text.lines().count();
-    assert!(UnifiedDiff.claims(&text).iter().all(|claim| claim.start < claim.end && claim.end <= lines));
-    let manner = Manner {
+    assert!(UnifiedDiff.detected_ranges(&text).iter().all(|claim| claim.start < claim.end && claim.end <= lines));
+    let manner = ParseOptions {
         strip: (how & 1 != 0).then_some(usize::from(how >> 6)),
         file: (how & 2 != 0).then(|| "file".to_owned()),
         reverse: how & 4 != 0,
     };
-    let Some(machine) = UnifiedDiff.machine(&manner) else { return };
-    let _ = read(machine, &text);
-    let change = BinaryChange { before: None, after: None, how: BinaryHow::Delta(text.clone().into_bytes()) };
+    let Some(machine) = UnifiedDiff.line_parser(&manner) else { return };
+    let _ = parse_text(machine, &text);
+    let change = BinaryChange { before: None, after: None, payload: BinaryPayload::Delta(text.clone().into_bytes()) };
     let _ = apply_binary(&old, &change);
-    let whole = UnifiedDiff.parse(Input::Text(text.clone()));
+    let whole = UnifiedDiff.parse(FormatInput::Text(text.clone()));
 
     // By hand, the same lines come to the same end.
-    let Some(mut machine) = UnifiedDiff.machine(&Manner::default()) else { return };
+    let Some(mut machine) = UnifiedDiff.line_parser(&ParseOptions::default()) else { return };
     let mut events = Vec::new();
     let body = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
     for line in body.split_inclusive('\n') {
@@ -34,7 +34,7 @@ fuzz_target!(|input: (u8, String, Vec<u8>)| {
     assert_eq!(machine.finish(cut, &mut events), whole);
     let Ok(request) = whole else { return };
     for file in request.files {
-        if let Ask::Binary(change) = file.ask {
+        if let FileAction::Binary(change) = file.action {
             let _ = apply_binary(&old, &change);
         }
     }
