@@ -49,7 +49,7 @@ impl CliContext<'_> {
 
     /// Opens the engine for a process that answers many calls: without a state directory, sessions are kept in memory.
     ///
-    /// Errors: as [`Desk::open`].
+    /// Errors: as [`CliContext::open`].
     pub(crate) fn open_for_server(&self) -> Result<Engine> {
         match self.state() {
             StateLocation::Nowhere => self.opened(StateLocation::Memory, ParserIsolation::Always),
@@ -59,7 +59,7 @@ impl CliContext<'_> {
 
     /// Opens the engine to read files without recording it.
     ///
-    /// Errors: as [`Desk::open`].
+    /// Errors: as [`CliContext::open`].
     pub(crate) fn open_read_only(&self) -> Result<Engine> {
         self.opened(StateLocation::Memory, ParserIsolation::Unusual)
     }

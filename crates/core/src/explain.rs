@@ -46,7 +46,7 @@ impl LineKind {
 pub struct DiffLine {
     /// Its kind.
     pub kind: LineKind,
-    /// Its decoded text without its line end; for a long line in [`brief`] hunks, the part around the change.
+    /// Its decoded text without its line end; for a long line in [`reply_hunks`] hunks, the part around the change.
     pub text: String,
     /// False for a last line without a line end.
     pub ended: bool,
@@ -67,7 +67,7 @@ pub struct DiffHunk {
     pub new_lines: usize,
     /// The lines, context included.
     pub lines: Vec<DiffLine>,
-    /// The lines that a [`brief`] hunk counts but omits.
+    /// The lines that a [`reply_hunks`] hunk counts but omits.
     pub omitted: OmittedLines,
 }
 

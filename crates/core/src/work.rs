@@ -5,8 +5,8 @@
 //! cancelled, `spend` fails for the rest of the call. A loop that cannot return an error then ends early; its result is
 //! incomplete and never used, because the engine calls [`check`] before it writes and before it answers.
 //!
-//! Work that only explains something runs [`within`] its own allowance: if that is used up, the explanation is shorter.
-//! Only steps count, never time, so the same input always gives the same result.
+//! Work that only explains something runs [`with_budget`], an allowance of its own: if that is used up, the explanation
+//! is shorter. Only steps count, never time, so the same input always gives the same result.
 
 use crate::code::Code;
 use crate::error::{Error, Result};

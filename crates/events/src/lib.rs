@@ -1,5 +1,5 @@
 //! Events and counters of calls, for the owner of the machine: an event per call, as a line of JSON in a file
-//! ([`Sink::file`]), and counters ([`Sink::counters`], [`Tally`]). Nothing leaves the machine.
+//! ([`Sink::file`]), and counters ([`Sink::counters`], [`CallTally`]). Nothing leaves the machine.
 //!
 //! Any number of processes append whole lines to both files, which are bounded: the first is moved aside when it is
 //! full, the other is compacted. An event costs its caller a push to a list; [`Sink::flush`] writes when idle. A

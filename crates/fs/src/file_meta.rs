@@ -1,7 +1,7 @@
 //! File metadata as the file system reports it.
 
 /// Identity and metadata of a file at one moment, from `fstat`. An equal stamp suggests an unchanged file but does not
-/// prove it: contents decide (see [`Version::racy`](crate::Version)).
+/// prove it: contents decide (see [`FileVersion::racy`](crate::FileVersion)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileMeta {
     /// Device number.

@@ -331,8 +331,8 @@ pub trait OperationLog: Send + Sync {
     /// are restored.
     fn mark_committed(&self, ids: &[OperationId]) -> Result<()>;
 
-    /// Resolves an [in-doubt](Operations::pending) operation as committed, or as *unknown* if `certain` is false. No-op
-    /// if it is no longer in doubt.
+    /// Resolves an [in-doubt](OperationLog::in_doubt) operation as committed, or as *unknown* if `certain` is false.
+    /// No-op if it is no longer in doubt.
     fn resolve(&self, id: OperationId, certain: bool) -> Result<()>;
 
     /// Aborts an in-doubt operation: removes it from the log, clears the marks that it alone made on the operations it

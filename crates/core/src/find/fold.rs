@@ -120,7 +120,7 @@ fn single_blanks(line: &str) -> String {
     out
 }
 
-/// Hash of [`form`].
+/// Hash of [`normalize`].
 pub(super) fn normalized_hash(line: &str, look: Normalization) -> u64 {
     // Nearly every line takes this path, without a look at its characters.
     if look != Normalization::TrailingBlanks && line.is_ascii() {
@@ -132,7 +132,7 @@ pub(super) fn normalized_hash(line: &str, look: Normalization) -> u64 {
     xxhash_rust::xxh3::xxh3_64(normalize(line, look).as_bytes())
 }
 
-/// True when two lines have the same [`form`].
+/// True when two lines have the same [`normalize`].
 pub(super) fn are_equal_under(a: &str, b: &str, look: Normalization) -> bool {
     a == b || normalize(a, look) == normalize(b, look)
 }

@@ -45,7 +45,7 @@ pub struct LineEdit {
     pub old: Vec<String>,
     /// The register that receives the removed lines.
     pub cut_to: Option<Register>,
-    /// The register whose content becomes the new rows; see [`fill`].
+    /// The register whose content becomes the new rows; see [`fill_registers`].
     pub paste: Option<Register>,
     /// The edit's first line as the caller wrote it.
     pub source_text: String,

@@ -93,7 +93,7 @@ impl Snapshot {
         places.zip(parts).map(|((raw, _), part)| SparseRange { text: self.text_span(*raw), line: part.line }).collect()
     }
 
-    /// True for a snapshot made by [`Snapshot::extract`].
+    /// True for a snapshot made by [`Snapshot::sparse`].
     pub fn is_sparse(&self) -> bool {
         self.0.sparse.is_some()
     }

@@ -69,7 +69,7 @@ struct DatabaseState {
 
 impl Database {
     /// Opens `sessions.db` in `dir`, creating both as needed, accessible to the owner only. If this fails, the caller
-    /// can fall back to [`Memory`](crate::Memory).
+    /// can fall back to [`MemoryHistory`](crate::MemoryHistory).
     pub fn open(dir: &Path, limits: HistoryLimits) -> Result<Database> {
         open::make_directory(dir)?;
         let path = dir.join("sessions.db");
