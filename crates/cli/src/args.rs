@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line arguments.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 mod patch;
@@ -55,7 +55,7 @@ impl Cli {
     }
 }
 
-/// What to do.
+/// The commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Show lines of a text file, and remember what was shown
@@ -243,7 +243,7 @@ pub(crate) struct SearchArgs {
     pub(crate) format: Option<String>,
 }
 
-/// What every edit may say beside its texts.
+/// Options of every edit, beside its texts.
 #[derive(Args)]
 pub(crate) struct ExtraArgs {
     /// The version this edit is based on, as a read or an edit returned it in data.tag
@@ -320,14 +320,14 @@ pub(crate) struct MultiEditArgs {
 pub(crate) struct WriteArgs {
     /// File to create or replace
     pub(crate) path: PathBuf,
-    /// Where the text comes from; `-` is standard input
+    /// Source of the text; `-` is standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) from: PathBuf,
     #[command(flatten)]
     pub(crate) extras: ExtraArgs,
 }
 
-/// Where edits written as text come from, and how they are read.
+/// The source of edits written as text, and how it is read.
 #[derive(Args)]
 pub(crate) struct TextArgs {
     /// File with the edits; `-` is standard input

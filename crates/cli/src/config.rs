@@ -7,7 +7,7 @@ use emendate::core::Result;
 use emendate::{Config, FORMATTERS, LANGUAGE_SERVERS};
 use serde_json::Value;
 
-/// What is shown of the configuration.
+/// The part of the configuration to show.
 #[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print every setting in force

@@ -41,7 +41,7 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_UNREAD", hide_short_help = true, hide_env_values = true,
           value_parser = words::<UnreadPolicy>())]
     pub(crate) unread: Option<UnreadPolicy>,
-    /// What to do if the file changed since it was read [default: merge]
+    /// Treatment of a file that changed since it was read [default: merge]
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_ON_STALE", hide_short_help = true, hide_env_values = true,
           value_parser = words::<StalePolicy>())]
     pub(crate) on_stale: Option<StalePolicy>,
@@ -96,7 +96,7 @@ pub(crate) struct GlobalArgs {
         hide_env_values = true
     )]
     pub(crate) model: Option<String>,
-    /// What a completed change survives [default: power, a power cut; process: only the death of this process]
+    /// Event that a completed change survives [default: power, a power cut; process: only the death of this process]
     #[arg(long, global = true, value_name = "LEVEL", env = "EMEND_DURABILITY", hide_short_help = true, hide_env_values = true,
           value_parser = PossibleValuesParser::new(levels()).try_map(|word| word.parse::<Durability>()))]
     pub(crate) durability: Option<Durability>,

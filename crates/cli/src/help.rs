@@ -280,7 +280,7 @@ Exit status:
   20  input or output failed, nothing was changed
   21  input or output failed, part was changed
   22  another process holds the lock
-\n  70  a bug in emend
+  70  a bug in emend
 
 Settings are taken from flags, then EMEND_* variables, then the project's emend.toml, then
 $XDG_CONFIG_HOME/emendate/config.toml. A project's file can make rules stricter, never looser.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Suffix of the backup of a file.
 const BACKUP_SUFFIX: &str = ".emend-backup";
 
-/// What else `emend mcp` can do.
+/// Other commands of `emend mcp`.
 #[derive(Subcommand)]
 pub(crate) enum McpCommand {
     /// Add this server to the configuration of a client

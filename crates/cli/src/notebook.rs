@@ -9,7 +9,7 @@ use emendate::core::Result;
 use emendate::core::notebook::CellType;
 use std::path::PathBuf;
 
-/// What is to be shown of a file that is no plain text.
+/// The part of a file to show that is not plain text.
 #[derive(Args)]
 pub(crate) struct PartArgs {
     /// Of a notebook, only these cells: 3, 3-7, 3- (0 for the first), or an id
@@ -38,7 +38,7 @@ pub(crate) struct NotebookEditArgs {
     /// The cell by its number, 0 for the first
     #[arg(long, value_name = "N", group = "cell_name")]
     pub(crate) number: Option<u64>,
-    /// What to do with the cell; a new cell is inserted after --cell, or becomes number --number
+    /// Action; a new cell is inserted after --cell, or becomes number --number
     #[arg(long, value_name = "MODE", value_parser = ["replace", "insert", "delete"])]
     pub(crate) mode: Option<String>,
     /// The type of a new cell, or the new type of an existing cell

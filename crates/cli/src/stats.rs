@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// `emend stats`.
 #[derive(Args)]
 pub(crate) struct StatsArgs {
-    /// Of so many days
+    /// Number of days
     #[arg(long, value_name = "N", default_value = "7", conflicts_with = "hours")]
     pub(crate) days: u64,
     /// Number of hours instead of days

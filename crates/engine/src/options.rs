@@ -20,7 +20,7 @@ pub(crate) struct OptionFields {
     tag: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked.
     encoding: Option<String>,
-    /// What to do if the file changed since it was read: merge (default), reject, markers or ask.
+    /// Treatment of a file that changed since it was read: merge (default), reject, markers or ask.
     on_stale: Option<String>,
     /// How much matching may forgive: standard (default), strict or exact.
     r#match: Option<String>,

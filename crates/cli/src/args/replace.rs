@@ -1,4 +1,4 @@
-//! What can be typed behind `emend replace`.
+//! The arguments of `emend replace`.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 use super::scope::ScopeArgs;

@@ -92,7 +92,7 @@ pub(super) struct ReplySection {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Write")]
 pub(super) struct WriteSection {
-    /// What a completed change survives: none (nothing), process (the death of the process) or power (a power cut) (user's file only).
+    /// Event that a completed change survives: none, process (death of the process) or power (a power cut; user's file only).
     pub(super) durability: Option<String>,
 }
 
