@@ -2,6 +2,8 @@
 
 use crate::args::Cli;
 use clap::{Command, CommandFactory as _};
+use data_encoding::BASE64;
+use emendate::RAW_PATH;
 use emendate::core::Vocabulary;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
@@ -89,6 +91,25 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// The bytes of a path that is not UTF-8, as bash and zsh take them: `$'caf\xe9'`.
+fn quoted_bytes(path: &[u8]) -> String {
+    let escape = |byte: &u8| match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        byte => format!("\\x{byte:02x}"),
+    };
+    format!("$'{}'", path.iter().map(escape).collect::<String>())
+}
+
+/// The path of a call's fields, followed by `suffix`, as a word of the shell.
+fn path_word(fields: &Map<String, Value>, suffix: &str) -> Option<String> {
+    if let Some(raw) = fields.get(RAW_PATH).and_then(Value::as_str) {
+        return BASE64.decode(raw.as_bytes()).ok().map(|path| quoted_bytes(&[&path, suffix.as_bytes()].concat()));
+    }
+    let (_, path) = fields.iter().find(|(name, _)| PATHS.contains(&name.as_str()))?;
+    path.as_str().map(|path| quoted(&format!("{path}{suffix}")))
+}
+
 impl Vocabulary for Flags {
     fn tool(&self, name: &str) -> Option<String> {
         command(name).map(|command| format!("emend {}", command.get_name()))
@@ -124,14 +145,13 @@ impl Vocabulary for Flags {
 
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
         let mut words = vec![self.tool(tool)?];
-        let path = fields.iter().find(|(name, _)| PATHS.contains(&name.as_str()));
-        let path = path.map(|(_, path)| path.as_str()).unwrap_or_default();
-        match (tool, path, fields.get("id").and_then(Value::as_str)) {
-            ("restore", Some(path), Some(id)) => words.push(quoted(&format!("{path}@{id}"))),
-            (_, path, None) => words.extend(path.map(quoted)),
+        match (tool, fields.get("id").and_then(Value::as_str)) {
+            ("restore", Some(id)) => words.push(path_word(fields, &format!("@{id}"))?),
+            (_, None) => words.extend(path_word(fields, "")),
             _ => return None,
         }
-        let rest = fields.iter().filter(|(name, _)| !PATHS.contains(&name.as_str()) && *name != "id");
+        let is_named = |name: &str| PATHS.contains(&name) || matches!(name, RAW_PATH | "id");
+        let rest = fields.iter().filter(|(name, _)| !is_named(name));
         for (name, value) in rest {
             words.push(with_value(tool, name, value)?);
         }

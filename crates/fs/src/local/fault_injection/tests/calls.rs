@@ -41,7 +41,7 @@ fn edit_makes_exactly_these_system_calls() {
         return;
     }
     // Until the parent directories are old enough to be cached, and this one was refreshed.
-    let knows = |names: Vec<&str>| names.len() < 40 && !names.contains(&"list_at_once");
+    let knows = |names: Vec<&str>| names.len() < 40 && !names.contains(&"list_in_one_call");
     assert!((0..10_000).any(|_| knows(edit(&local, &path, &wanted, Durability::Process))), "never known");
     let admit = ["openat2"];
     let guard = ["fstat", "statat", "statat", "statat"];
