@@ -4,10 +4,10 @@
 //! byte for byte: comments, order, indentation, trailing commas.
 //!
 //! ```
-//! use emendate_clients::{Entry, client};
+//! use emendate_clients::{ServerEntry, client};
 //!
 //! let cursor = client("cursor").unwrap();
-//! let entry = Entry { command: "/opt/emend".into(), args: vec!["mcp".into()], env: vec![] };
+//! let entry = ServerEntry { command: "/opt/emend".into(), args: vec!["mcp".into()], env: vec![] };
 //! let text = "{\n  // mine\n  \"mcpServers\": {}\n}\n";
 //! let with = cursor.install(text, &entry, "mcp.json").unwrap();
 //! assert!(with.contains("// mine") && cursor.entry(&with, "mcp.json").unwrap() == Some(entry));

@@ -36,9 +36,9 @@ pub struct TextNames {
 
 impl TextNames {
     /// The fields of a replacement.
-    pub const FIELDS: TextNames = TextNames::fields("old_string", "new_string");
+    pub const FIELDS: TextNames = TextNames::fields("old_string", "new_string", true);
     /// The fields of the text editor tool.
-    pub const EDITOR: TextNames = TextNames::fields("old_str", "new_str");
+    pub const EDITOR: TextNames = TextNames::fields("old_str", "new_str", false);
     /// The parts of a block between markers.
     pub const BLOCK: TextNames = TextNames::parts("the SEARCH part", "the REPLACE part", false);
     /// The lines between which an edit by line anchors replaces.
@@ -56,13 +56,13 @@ impl TextNames {
         Some(TextNames { old, new, not_all: names.not_all().into(), are_fields: true, have_ids })
     }
 
-    const fn fields(old: &'static str, new: &'static str) -> TextNames {
+    const fn fields(old: &'static str, new: &'static str, have_ids: bool) -> TextNames {
         TextNames {
             old: Cow::Borrowed(old),
             new: Cow::Borrowed(new),
             not_all: Cow::Borrowed("replace_all is false"),
             are_fields: true,
-            have_ids: true,
+            have_ids,
         }
     }
 

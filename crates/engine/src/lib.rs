@@ -1,13 +1,13 @@
 //! Emendate: the file-editing engine for AI coding agents.
 //!
 //! ```
-//! use emendate::{Caller, Config, Engine, State};
+//! use emendate::{CallContext, Config, Engine, StateLocation};
 //! use serde_json::json;
 //!
 //! let root = tempfile::tempdir()?;
 //! let path = root.path().canonicalize()?.join("hello.txt");
-//! let engine = Engine::open(&[root.path().to_owned()], State::Memory, Config::default())?;
-//! let caller = Caller::default();
+//! let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default())?;
+//! let caller = CallContext::default();
 //!
 //! let made = engine.call(&caller, "write", json!({ "file_path": path, "content": "one\ntwo\n" }));
 //! assert!(made.result.is_ok());

@@ -56,17 +56,20 @@ pub enum Kind {
 /// Every kind with what it means, as docs/formats/oracles.md lists it.
 pub static KINDS: &[(Kind, &str)] = &[
     (Kind::Alike, "both did what the patch means"),
-    (Kind::OnlyOurs, "the tool refused; ours did what the patch means"),
-    (Kind::OtherPlace, "the old lines stand in several places, and the tool took a wrong one; ours the right one"),
-    (Kind::Fuzz, "the tool left context out and took a wrong place; told not to, it does as ours or refuses"),
+    (Kind::OnlyOurs, "the tool refused; Emendate did what the patch means"),
+    (Kind::OtherPlace, "the old lines occur in several places, and the tool took a wrong one; Emendate the right one"),
+    (Kind::Fuzz, "the tool ignored context and took a wrong place; without that option it agrees or refuses"),
     (Kind::EmptyFile, "the tool leaves an empty file that is deleted"),
-    (Kind::SamePath, "a Move to the path it comes from: the tool deletes the file, ours edits it"),
-    (Kind::LineEnd, "the tool gave a last line an end that it did not have; ours kept it as it was"),
-    (Kind::Asked, "the old lines stand in several places; ours asked which one is meant, the tool took the right one"),
+    (Kind::SamePath, "a Move to the path it comes from: the tool deletes the file, Emendate edits it"),
+    (Kind::LineEnd, "the tool added a line end to a last line without one; Emendate kept the line"),
+    (
+        Kind::Asked,
+        "the old lines occur in several places; Emendate asked which one is meant, the tool took the right one",
+    ),
     (Kind::AskedRightly, "the same, but the tool took a wrong one, or refused"),
-    (Kind::MisledAlike, "the numbers are wrong and the old lines stand where they point, too: both went there"),
-    (Kind::Misled, "the same, but only ours went there"),
-    (Kind::Cautious, "the patch would change nothing, or what it adds stands there already; ours said so"),
+    (Kind::MisledAlike, "the numbers are wrong and the old lines also occur where they point: both went there"),
+    (Kind::Misled, "the same, but only Emendate went there"),
+    (Kind::Cautious, "the patch would change nothing, or its additions are already there; Emendate said so"),
     (Kind::Neither, "both refused"),
 ];
 

@@ -199,7 +199,7 @@ mod tests {
             (json!({"cell_id": "a"}), "new_source is missing"),
             (json!({"cell_id": "a", "edit_mode": "delete", "new_source": "a"}), "delete takes no"),
             (json!({"cell_id": "a", "edit_mode": "insert", "new_source": "a"}), "needs a type"),
-            (json!({"cell_id": "a", "new_source": "a", "edits": []}), "beside"),
+            (json!({"cell_id": "a", "new_source": "a", "edits": []}), "together with"),
             (json!({"edits": []}), "no edits"),
             (json!({"cell_id": "a", "new_source": "a", "cell_type": "heading"}), "heading"),
             (json!({"edits": [{"cell_number": -1, "new_source": "a"}]}), "edits[0].cell_number"),

@@ -260,7 +260,7 @@ fn refused_with_the_line_and_what_would_work() {
         ),
         (
             patch("*** Delete File: n\n-x\n"),
-            "Line 3 of the request: nothing may stand below",
+            "Line 3 of the request: no lines may follow",
             "*** Delete File: n\n*** End",
         ),
         (patch("*** Frobnicate File: n\n"), "no such operation", "*** Add File: PATH"),

@@ -153,7 +153,7 @@ fn bodies() {
         ("@@ -1,2 +1,2 @@", "unified-diff"),
         ("@@ x", "bracketed"),
         ("*** Add File: b", "sentinel"),
-        ("+a\n…\n+b", "left out"),
+        ("+a\n…\n+b", "omitted lines"),
     ] {
         let error = refused(&format!("¶a#1A2B\nreplace 2..3:\n{rows}\n"));
         assert!(error.message().contains(part), "{rows}: {error}");

@@ -99,24 +99,24 @@ pub struct Exception {
 pub static EXCEPTIONS: &[Exception] = &[
     Exception {
         name: "partial",
-        theirs: "operations before a failed one stay applied, and nothing tells which",
+        theirs: "operations before a failed one stay applied, and nothing says which",
         ours: "nothing changes",
     },
     Exception { name: "same-path", theirs: "a Move to the path it comes from deletes the file", ours: "it is an edit" },
     Exception {
         name: "add-over",
-        theirs: "Add replaces a file that is there",
+        theirs: "Add replaces an existing file",
         ours: "refused, unless the call asks to overwrite",
     },
     Exception {
         name: "move-over",
-        theirs: "Move replaces a file that is there",
+        theirs: "Move replaces an existing file",
         ours: "refused, unless the call asks to overwrite",
     },
     Exception {
         name: "in-place",
-        theirs: "files are truncated and written in place, without a look whether they changed since they were read",
-        ours: "new contents are exchanged for the old in one step, after that look",
+        theirs: "files are truncated and written in place, without checking whether they changed since they were read",
+        ours: "new contents replace the old in one step, after that check",
     },
     Exception {
         name: "mode",
