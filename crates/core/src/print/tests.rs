@@ -177,7 +177,9 @@ proptest! {
                 let ends = !crlf || before.text().contains('\n');
                 let said = target.name == "unified" || !cut;
                 // A file that begins like an edit is not taken for a file.
-                let edit = target.name == "whole_file" && ["<", "\\", ":", "@", "-", "+", "*"].iter().any(|it| new.starts_with(it));
+                let opening = new.trim_start();
+                let edit = target.name == "whole_file"
+                    && ["<", "\\", ":", "@", "-", "+", "*"].iter().any(|it| opening.starts_with(it));
                 let plain = said && ends && !edit && ![&before, &after].iter().any(|it| it.text().trim().is_empty());
                 prop_assert!(!plain, "{}: {:?}\n{:?}\n{:?}", target.name, error, before.text(), after.text());
             }
