@@ -11,8 +11,9 @@ pub(super) const NOTE: &str = "The lines of the file end with CR; the line ends 
 /// The operations with CRs for their line ends, if that is what the file has and any of them has a line end.
 pub(super) fn in_lone_cr<'o>(text: &str, ops: &'o [Op]) -> Cow<'o, [Op]> {
     let bytes = text.as_bytes();
-    let lone = memchr::memchr(b'\r', bytes).is_some() && memchr::memchr(b'\n', bytes).is_none();
-    if !lone || !ops.iter().any(has_line_end) {
+    // Most files have a line feed near their start, so this costs them nothing.
+    let has_line_feed = memchr::memchr(b'\n', bytes).is_some();
+    if has_line_feed || !ops.iter().any(has_line_end) || memchr::memchr(b'\r', bytes).is_none() {
         return Cow::Borrowed(ops);
     }
     Cow::Owned(ops.iter().map(|op| translated(text, op).unwrap_or_else(|| op.clone())).collect())
