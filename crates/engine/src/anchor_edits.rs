@@ -107,7 +107,7 @@ impl Engine {
             .next("Repeat the call."))
     }
 
-    /// Hops 4 and 5 for edits by anchors.
+    /// Plans edits by anchors in the file as it is now.
     pub(crate) fn plan_anchor_edits(
         &self,
         caller: &CallContext,

@@ -1,4 +1,4 @@
-//! Hops 7 and 8: publishes the changes of all files together, and records what the session wrote.
+//! The commit: publishes the changes of all files together, and records what the session wrote.
 
 use crate::anchor_edits;
 use crate::base;
@@ -166,7 +166,7 @@ impl Engine {
         (text, files, rejected)
     }
 
-    /// Hop 7, the only writer: stages the files, logs the intent, checks again under the lock, and publishes all files
+    /// The only writer: stages the files, logs the intent, checks again under the lock, and publishes all files
     /// or none. A plan that changes nothing is skipped and has no entry in the result.
     fn commit(&self, caller: &CallContext, cause: CallOrigin<'_>, plans: &mut [FilePlan]) -> Result<CommitResult> {
         plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| self.save_attributes(plan));
@@ -248,7 +248,7 @@ impl Engine {
         }
     }
 
-    /// Hop 8: creates the receipts.
+    /// Creates the receipts.
     fn settle(&self, plans: Vec<FilePlan>, done: CommitResult) -> Vec<Receipt> {
         let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
         let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {

@@ -1,4 +1,4 @@
-//! Editing: from a request to a receipt. Hops 3 to 8 of the picture in ARCHITECTURE.md.
+//! Editing: from a request to a receipt. Steps 3 to 7 in ARCHITECTURE.md.
 
 use crate::base::{self, Base};
 use crate::call_context::{CallContext, StalePolicy, UnreadPolicy};
@@ -97,7 +97,7 @@ impl Engine {
         self.plan_against(caller, place, now, (&mut |_| Ok(Cow::Borrowed(ops)), order), options)
     }
 
-    /// Hops 4 and 5: finds the version that the caller saw, resolves the edit in it, and rebases the change to the
+    /// Finds the version that the caller saw, resolves the edit in it, and rebases the change to the
     /// current file.
     pub(crate) fn plan_against(
         &self,

@@ -1,4 +1,4 @@
-//! Hop 6: formats an edited file with the program that the configuration names for it. Formatting is planned with the
+//! Formats an edited file with the program that the configuration names for it. Formatting is planned with the
 //! edit, so it is part of its dry run, its approval and its undo; changes by the program beyond the edit are noted.
 
 use crate::call_context::CallContext;

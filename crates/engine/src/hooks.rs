@@ -1,4 +1,4 @@
-//! Hops 6 and 8: hook programs of the configuration. Before a read or an edit they may refuse, request approval,
+//! Hook programs of the configuration. Before a read or an edit they may refuse, request approval,
 //! rewrite the new text or send a message to the model; after an edit they may only send a message. One that fails,
 //! hangs or exceeds its output limit has no effect except a note; if it is required, the edit is refused.
 

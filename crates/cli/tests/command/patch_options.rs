@@ -181,7 +181,7 @@ fn rejected_hunks_and_chosen_files() {
     assert!(bed.get("a.txt").starts_with("first\n"));
     let left = hunk("b/c.txt", "blue", "white").replace("-1 +1", "-1,1 +1,1");
     assert_eq!((bed.get("b/c.txt"), bed.get("b/c.txt.rej")), ("red\ngreen\n".to_owned(), left));
-    // What is in the file can be applied once the file fits.
+    // The rejected hunk can be applied once the file fits.
     bed.put("b/c.txt", "blue\ngreen\n");
     bed.run(&["apply", "b/c.txt.rej"]).exits(0);
     assert_eq!(bed.get("b/c.txt"), "white\ngreen\n");

@@ -208,7 +208,7 @@ fn carried_lines_end_as_those_around_them() {
     assert_eq!(carried("a\r\nb\r\n", "new\r\na\r\nb\r\n", "a\nb\nc\n"), "new\na\nb\nc\n");
     assert_eq!(carried("a", "a\nnew", "zero\r\na"), "zero\r\na\r\nnew");
     assert_eq!(carried("a\r\nb\r\n", "new\r\na\r\nb\r\n", "a"), "new\r\na");
-    // Where both versions mix line ends, lines keep the ends they were written with.
+    // If both versions mix line ends, lines keep the ends they were written with.
     assert_eq!(carried("a\nb\r\n", "new\na\nb\r\n", "a\nb\r\nc\r\n"), "new\na\nb\r\nc\r\n");
 }
 

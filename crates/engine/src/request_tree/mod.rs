@@ -1,4 +1,4 @@
-//! Hops 3 to 6 for a whole request: its steps in sequence, each on the result of the ones before it; nothing is
+//! The plan of a whole request: its steps in sequence, each on the result of the ones before it; nothing is
 //! written.
 
 mod relocate;
@@ -55,7 +55,7 @@ struct RequestTree<'a> {
 }
 
 impl Engine {
-    /// Hops 3 to 6: plans every step; all failures are reported together.
+    /// Plans every step; all failures are reported together.
     pub(crate) fn plan(
         &self,
         caller: &CallContext,

@@ -4,7 +4,7 @@ use super::serve::Pipe;
 use super::{Driver, Reply, Stage};
 use serde_json::{Value, json};
 
-/// Where the machine data is: `{"data"}` of a success, `{"code", "error_code", "next", "retryable", "op"?, "data"?}` of a failure.
+/// The key of the machine data: `{"data"}` of a success, `{"code", "error_code", "next", "retryable", "op"?, "data"?}` of a failure.
 const DATA: &str = "io.github.emendate/data";
 
 pub(super) struct Mcp {

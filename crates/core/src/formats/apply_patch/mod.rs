@@ -105,7 +105,7 @@ followed by the line as it is in the file, indentation included. Give about thre
 The old lines of a chunk must occur once in the file: where they occur more often, write more of them, or name the function \
 or class around them behind `@@`, outermost first, each on a line of its own. Lines that are only new go directly below the \
 line named behind `@@`. `*** End of File` below a chunk says that it reaches the end of the file. No line numbers. \
-`*** Move to:` stands directly below its `*** Update File:` and needs no chunk. Add and Move refuse a path that exists. \
+`*** Move to:` goes directly below its `*** Update File:` and needs no chunk. Add and Move refuse a path that exists. \
 Write `*** End Patch` last: a patch without it is refused.";
 
 #[cfg(test)]
