@@ -4,7 +4,6 @@
 mod patch;
 pub(crate) mod replace;
 mod scope;
-mod shortcut;
 
 pub(crate) use patch::PatchArgs;
 pub(crate) use scope::ScopeArgs;
@@ -51,7 +50,7 @@ impl Cli {
         {
             clap::Command::new("emend").version(env!("CARGO_PKG_VERSION")).try_get_matches_from(line)?;
         }
-        shortcut::parse(line).map_or_else(|| Cli::try_parse_from(line), Ok)
+        Cli::try_parse_from(line)
     }
 }
 
@@ -388,11 +387,6 @@ pub(crate) struct ApplyArgs {
     /// Apply the edits that can be applied, and write the others to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
-    /// Treat the patch as this tool would, with its output and its exit status
-    #[arg(long, value_name = "TOOL", value_parser = ["codex"],
-          conflicts_with_all = ["format", "file", "reverse", "strip", "partial", "reject_file",
-                             "three_way", "reject", "context", "whitespace", "include", "exclude"])]
-    pub(crate) compat: Option<String>,
     #[command(flatten)]
     pub(crate) patch: PatchArgs,
     #[command(flatten)]
@@ -560,4 +554,41 @@ pub(crate) struct ToolsArgs {
     /// The tools as `emend mcp --profile P` offers them
     #[arg(long, value_name = "P", value_parser = profile_parser())]
     pub(crate) profile: Option<&'static Profile>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Command};
+    use clap::CommandFactory as _;
+    use clap::error::ErrorKind;
+    use std::ffi::OsString;
+
+    fn parse(text: &str) -> Result<Cli, clap::Error> {
+        Cli::parse_line(&text.split(' ').map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn version_is_the_same_with_and_without_other_arguments() {
+        let said = |text: &str| parse(text).err().map(|error| (error.kind(), error.to_string()));
+        let short = said("emend -V");
+        assert!(short.as_ref().is_some_and(|(kind, _)| *kind == ErrorKind::DisplayVersion));
+        assert_eq!(said("emend --version"), short);
+        assert_eq!(said("emend --json --version"), short);
+    }
+
+    #[test]
+    fn global_options_may_precede_and_follow_the_command() {
+        let read = parse("emend --session edit read a --json").unwrap();
+        assert!(read.global.json && read.global.session == "edit" && matches!(read.command, Command::Read(_)));
+        let tools = parse("emend tools edit").unwrap().command;
+        assert!(matches!(tools, Command::Tools(args) if args.name.as_deref() == Some("edit")));
+        for text in ["emend --no edit a", "emend --json=x edit a", "emend --session"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
 }

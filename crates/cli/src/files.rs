@@ -343,7 +343,6 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ToolCall> {
         .put("overwrite", args.overwrite.then_some(true))
         .put("partial", (args.partial || args.reject_file.is_some()).then_some(true))
         .put("allow_invalid", args.allow_invalid.then_some(true))
-        .put("compat", args.compat.clone())
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
     let ask = ToolCall::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);

@@ -70,7 +70,6 @@ Examples:
   emend apply - --dry-run < reply.md              the diff, nothing is written
   git diff | emend apply --check --reverse        would it apply?
   emend apply -p2 --reject-file left.rej fix.patch
-  emend apply --compat codex < patch.txt          as the apply_patch of Codex: its output, its exit status
   printf 'a.txt\\n<<<<<<< SEARCH\\nold\\n=======\\nnew\\n>>>>>>> REPLACE\\n' | emend apply";
 
 pub(crate) const REPLACE: &str = "\

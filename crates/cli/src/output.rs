@@ -229,9 +229,6 @@ pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, brief: bool) -> u8 {
     if desk.global.json {
         return json(reply);
     }
-    if let Some(said) = said_by_tool(reply) {
-        return as_tool(reply, said);
-    }
     match &reply.result {
         Ok(answer) => {
             let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
@@ -245,22 +242,6 @@ pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, brief: bool) -> u8 {
             reply.exit()
         }
     }
-}
-
-/// Returns the output of the tool that a call asked to emulate.
-fn said_by_tool(reply: &Reply) -> Option<&Value> {
-    let data = reply.result.as_ref().map_or_else(Error::data, |answer| &answer.data);
-    data.get("compat")
-}
-
-/// Shows a reply in the words of another tool; returns its exit status.
-fn as_tool(reply: &Reply, said: &Value) -> u8 {
-    let text = |stream: &str| said[stream].as_str().unwrap_or_default().as_bytes().to_owned();
-    // There is nowhere left to report this failure.
-    let _ = io::stderr().lock().write_all(&text("stderr"));
-    let shown = io::stdout().lock().write_all(&text("stdout"));
-    let exit = said["exit"].as_u64().and_then(|exit| u8::try_from(exit).ok());
-    status(reply, shown, exit.unwrap_or_else(|| reply.exit()))
 }
 
 /// Shows a reply as one JSON object; returns the exit status.

@@ -26,7 +26,6 @@ pub(crate) const APPLY_FIELDS: &[&str] = &[
     "strip",
     "reverse",
     "overwrite",
-    "compat",
     "tag",
     "encoding",
     "on_stale",
@@ -64,9 +63,6 @@ pub(crate) struct ApplyInput {
     /// Files that are created or moved may replace what is there (default: they may not).
     #[serde(default)]
     overwrite: bool,
-    /// Do with the patch exactly what this tool would do, in its words: codex (default: none).
-    #[serde(default)]
-    compat: Option<String>,
 }
 
 /// A parsed text of edits.
@@ -85,10 +81,7 @@ impl Engine {
         if let Some(edits) = self.by_words(caller, &input) {
             return edit_files(self, caller, (tool, &[&WordAnchors]), edits);
         }
-        let (args, mut options, selection) = self.parse_input(caller, tool, input)?;
-        if let Some(tool) = &args.compat {
-            return self.apply_compat(caller, tool, &args, &mut options);
-        }
+        let (args, options, selection) = self.parse_input(caller, tool, input)?;
         let ParsedEdits { format, request, options, directory } =
             self.parse_edits(caller, args, options, &selection)?;
         // Names in the answer are relative to the same directory as in the text.

@@ -21,8 +21,8 @@ impl Tool {
         if notes.is_empty() {
             return self.run(engine, caller, value);
         }
-        // Output in the words of another tool, and text for a file, remain unchanged.
-        let silent = self.answers_bare() || value.get("compat").is_some();
+        // Text that is meant for a file remains unchanged.
+        let silent = self.answers_bare();
         match self.run(engine, caller, value) {
             Ok(mut answer) => {
                 match self.annotations.read_only {

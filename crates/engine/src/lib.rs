@@ -27,7 +27,6 @@ mod call_context;
 mod call_handle;
 mod check;
 mod commit;
-mod compat;
 mod config;
 mod config_error;
 mod convert;

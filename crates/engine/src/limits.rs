@@ -342,13 +342,6 @@ pub(crate) fn check_request(request: &Request) -> Result<()> {
     check(edits, EDITS_PER_CALL_MAX, "edits")
 }
 
-/// Checks the number of files of a call in compatibility mode.
-///
-/// Errors: `call.too_large`.
-pub(crate) fn check_files(files: usize) -> Result<()> {
-    check(files, FILES_PER_CALL_MAX, "files")
-}
-
 /// The limit on the bytes of all files that a call changes.
 ///
 /// Errors: `call.too_large`.

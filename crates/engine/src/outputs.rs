@@ -147,8 +147,6 @@ pub const OUTPUTS: &[OutputGroup] = &[
             list("files", "One entry a file, each with the fields of a changed file."),
             text("rejected", "Edits that were left out, as text to be sent again."),
             list("undone", "The operations that were taken back."),
-            object("compat", "What the imitated tool would have said."),
-            text("exception", "Where the imitated tool does something else."),
         ],
     },
     OutputGroup {

@@ -1,6 +1,5 @@
 use super::{FileDelta, PRINT_FORMATS, PrintFormat};
 use crate::code::Code;
-use crate::formats::apply_patch::codex::{self, CodexChange, CodexChangeKind, CodexPathState};
 use crate::op::FileMode;
 use crate::snapshot::Snapshot;
 use proptest::prelude::*;
@@ -184,18 +183,5 @@ proptest! {
                 prop_assert!(!plain, "{}: {:?}\n{:?}\n{:?}", target.name, error, before.text(), after.text());
             }
         }
-    }
-
-    #[test]
-    fn the_tool_of_codex_reads_a_printed_patch_the_same_way((old, new) in pair()) {
-        let (before, after) = (Snapshot::from_text(&old), Snapshot::from_text(&new));
-        let patch = match PrintFormat::target_by_name("apply_patch").unwrap().print(&[FileDelta::edited("a.rs", &before, &after)]) {
-            Ok(patch) if old != new => patch,
-            _ => return Ok(()),
-        };
-        let done = codex::apply(&patch, "/w", false, |_| CodexPathState::File(old.clone().into_bytes()));
-        let done = done.map_err(|failure| TestCaseError::fail(format!("{}\n{patch}", failure.stderr)))?;
-        let [CodexChange { how: CodexChangeKind::Edited(bytes), .. }] = &*done.changes else { panic!("{:?}", done.changes) };
-        prop_assert_eq!(std::str::from_utf8(bytes).unwrap(), new, "{}", patch);
     }
 }

@@ -4,7 +4,6 @@
 //! without its end is refused, because it may be truncated.
 
 mod body;
-pub mod codex;
 mod marker;
 mod mistakes;
 mod parser;

@@ -10,13 +10,11 @@ pub(super) struct CodexTree<L> {
     files: HashMap<String, Option<Vec<u8>>>,
     /// Folders that exist because something was written below them.
     folders: HashSet<String>,
-    /// Paths that hold nothing of the user's (any more).
-    ours: HashSet<String>,
 }
 
 impl<L: Fn(&str) -> CodexPathState> CodexTree<L> {
     pub(super) fn new(look: L) -> CodexTree<L> {
-        CodexTree { look, files: HashMap::new(), folders: HashSet::new(), ours: HashSet::new() }
+        CodexTree { look, files: HashMap::new(), folders: HashSet::new() }
     }
 
     pub(super) fn look(&self, path: &str) -> CodexPathState {
@@ -37,21 +35,13 @@ impl<L: Fn(&str) -> CodexPathState> CodexTree<L> {
     }
 
     pub(super) fn write(&mut self, path: &str, bytes: Vec<u8>) {
-        if self.look(path) == CodexPathState::Missing {
-            self.ours.insert(path.to_owned());
-        }
+        if self.look(path) == CodexPathState::Missing {}
         self.folders.extend(above(path).map(str::to_owned));
         self.files.insert(path.to_owned(), Some(bytes));
     }
 
     pub(super) fn remove(&mut self, path: &str) {
         self.files.insert(path.to_owned(), None);
-        self.ours.insert(path.to_owned());
-    }
-
-    /// True where the patch itself made, or made room for, what is there.
-    pub(super) fn is_ours(&self, path: &str) -> bool {
-        self.ours.contains(path)
     }
 }
 

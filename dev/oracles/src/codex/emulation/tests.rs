@@ -1,4 +1,4 @@
-use super::{CodexChange, CodexChangeKind, CodexOutcome, CodexPathState, EXCEPTIONS, Failure, USAGE, apply};
+use super::{CodexChange, CodexChangeKind, CodexOutcome, CodexPathState, Failure, USAGE, apply};
 use proptest::prelude::*;
 
 /// A tree with these files in `/w`.
@@ -15,7 +15,7 @@ fn look(files: &[(&str, &str)], path: &str) -> CodexPathState {
 }
 
 fn run(files: &[(&str, &str)], body: &str) -> Result<CodexOutcome, Failure> {
-    apply(&format!("*** Begin Patch\n{body}*** End Patch\n"), "/w", false, |path| look(files, path))
+    apply(&format!("*** Begin Patch\n{body}*** End Patch\n"), "/w", |path| look(files, path))
 }
 
 fn fails(files: &[(&str, &str)], body: &str) -> String {
@@ -74,7 +74,7 @@ fn messages_of_the_grammar() {
     ] {
         assert_eq!(fails(&[("f", "a\n")], body), message + "\n", "{body}");
     }
-    let of = |text: &str| apply(text, "/w", false, |path| look(&[], path)).unwrap_err();
+    let of = |text: &str| apply(text, "/w", |path| look(&[], path)).unwrap_err();
     assert_eq!((of("").exit, of("").stderr), (2, USAGE.to_owned()));
     for (text, end) in [
         ("x", "first"),
@@ -97,7 +97,7 @@ fn what_the_grammar_takes() {
         format!("  {inner}\n \n *** End Patch \n"),
         inner.replace("*** Add", "*** Environment ID: e\n   *** Add"),
     ] {
-        let outcome = apply(&text, "/w", false, |path| look(&[], path)).unwrap_or_else(|it| panic!("{text}: {it:?}"));
+        let outcome = apply(&text, "/w", |path| look(&[], path)).unwrap_or_else(|it| panic!("{text}: {it:?}"));
         assert_eq!(outcome.stdout, "Success. Updated the following files:\nA x\n");
         assert_eq!(
             outcome.changes,
@@ -105,7 +105,7 @@ fn what_the_grammar_takes() {
         );
     }
     for text in [format!("<<TAG\n{inner}TAG"), format!("```\n{inner}```"), format!("\u{FEFF}{inner}")] {
-        assert!(apply(&text, "/w", false, |path| look(&[], path)).is_err(), "{text}");
+        assert!(apply(&text, "/w", |path| look(&[], path)).is_err(), "{text}");
     }
 }
 
@@ -173,38 +173,29 @@ fn files_and_their_order() {
     let latin =
         |path: &str| if path == "/w/f" { CodexPathState::File(b"abc\xff\n".to_vec()) } else { CodexPathState::Missing };
     let patch = "*** Begin Patch\n*** Update File: f\n-a\n*** End Patch";
-    let error = apply(patch, "/w", false, latin).unwrap_err().stderr;
+    let error = apply(patch, "/w", latin).unwrap_err().stderr;
     assert_eq!(error, "Failed to read file to update /w/f: invalid utf-8 sequence of 1 bytes from index 3\n");
 }
 
 #[test]
-fn no_data_is_lost() {
+fn files_are_written_over_and_a_move_to_the_same_path_is_an_edit() {
     let files = [("f", "a\n"), ("g", "keep\n")];
-    let exception = |body: &str| run(&files, body).unwrap_err().exception;
-    assert_eq!(exception("*** Add File: g\n+x\n"), Some("add-over"));
-    assert_eq!(exception("*** Update File: f\n*** Move to: ./g\n-a\n+b\n"), Some("move-over"));
-    // What the patch itself made or removed may be written over.
-    assert!(run(&files, "*** Delete File: g\n*** Add File: g\n+x\n*** Add File: n\n*** Add File: n\n+y\n").is_ok());
+    for body in [
+        "*** Add File: g\n+x\n",
+        "*** Update File: f\n*** Move to: ./g\n-a\n+b\n",
+        "*** Delete File: g\n*** Add File: g\n+x\n*** Add File: n\n*** Add File: n\n+y\n",
+    ] {
+        assert!(run(&files, body).is_ok(), "{body}");
+    }
     let same = run(&files, "*** Update File: f\n*** Move to: ./f\n-a\n+b\n").unwrap();
     assert_eq!(same.changes, [CodexChange { path: "/w/f".into(), how: CodexChangeKind::Edited(b"b\n".to_vec()) }]);
     assert_eq!(same.stdout, "Success. Updated the following files:\nM ./f\n");
-    let over = apply("*** Begin Patch\n*** Add File: g\n+x\n*** End Patch", "/w", true, |path| look(&files, path));
-    assert!(over.is_ok());
 }
 
 #[test]
 fn a_move_may_follow_an_end_of_file() {
     let outcome = run(&[("f", "a\n")], "*** Update File: f\n*** End of File\n*** Move to: g\n-a\n+b\n").unwrap();
     assert!(matches!(&outcome.changes[0].how, CodexChangeKind::Moved { to, .. } if to == "/w/g"));
-}
-
-#[test]
-fn every_exception_is_documented() {
-    let page = include_str!("../../../../../../docs/formats/apply_patch.md");
-    for row in EXCEPTIONS {
-        let line = format!("| {} | {} | {} |", row.name, row.theirs, row.ours);
-        assert!(page.contains(&line), "{line}");
-    }
 }
 
 #[test]
@@ -222,9 +213,8 @@ proptest! {
         file in "([ ab“\"]{0,3}(\r|\n|\r\n)){0,8}[ab]{0,2}",
         text in "((\\*\\*\\* (Begin Patch|End Patch|(Add|Update|Delete) File: (f|g|d/h)|Move to: (f|g)|End of File|Environment ID: e)|<<EOF|EOF|@@( a)?|[ +-][ ab\"]{0,3}|.{0,4}|)\r?\n){0,20}",
         whole in any::<bool>(),
-        overwrite in any::<bool>(),
     ) {
         let text = if whole { format!("*** Begin Patch\n{text}*** End Patch") } else { text };
-        let _ = apply(&text, "/w", overwrite, |path| look(&[("f", &file)], path));
+        let _ = apply(&text, "/w", |path| look(&[("f", &file)], path));
     }
 }

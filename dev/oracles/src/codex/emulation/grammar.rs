@@ -1,6 +1,11 @@
 //! The grammar as the tool accepts it, and its messages.
 
-use crate::formats::apply_patch::marker::{BEGIN_MARKER, END_MARKER, END_OF_FILE_MARKER};
+/// The first line of a patch.
+const BEGIN_MARKER: &str = "*** Begin Patch";
+/// The last line of a patch.
+const END_MARKER: &str = "*** End Patch";
+/// The last line of a chunk that extends to the end of the file.
+const END_OF_FILE_MARKER: &str = "*** End of File";
 
 /// One operation of a patch.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,14 +1,13 @@
-//! The tool of Codex beside our emulation of it.
+//! The tool of Codex beside our emulation of it. The emulation is an oracle that needs no process: tests compare what we
+//! print with it.
+
+pub mod emulation;
 
 use crate::luck::Luck;
 use crate::make::{self, Files};
-use crate::ours::Ours;
 use crate::tree::{self, Tree};
 use crate::{Counts, feed, in_parallel, install};
-use emendate::core::formats::apply_patch::codex::{
-    self, CodexChange, CodexChangeKind, CodexOutcome, CodexPathState, Failure,
-};
-use serde_json::json;
+use emulation::{CodexChange, CodexChangeKind, CodexOutcome, CodexPathState, Failure};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,9 +78,9 @@ impl Codex {
     }
 
     /// What our emulation says to the same.
-    pub fn emulate(&self, before: &Tree, patch: &str, overwrite: bool) -> Result<CodexOutcome, Failure> {
+    pub fn emulate(&self, before: &Tree, patch: &str) -> Result<CodexOutcome, Failure> {
         let folder = self.folder.to_string_lossy();
-        codex::apply(patch, &folder, overwrite, |path| look(before, &folder, path))
+        emulation::apply(patch, &folder, |path| look(before, &folder, path))
     }
 
     /// One round; the difference in words where it is of no listed kind.
@@ -89,46 +88,14 @@ impl Codex {
     /// Errors: as [`Codex::run`].
     pub fn differs(&self, before: &Tree, patch: &str) -> io::Result<Result<Kind, String>> {
         let theirs = self.run(before, patch)?;
-        match self.through_engine(before, patch)? {
-            Ok(None) => Ok(self.compare(before, patch, &theirs)),
-            Ok(Some(kind)) => Ok(Ok(kind)),
-            Err(what) => Ok(Err(format!("{what}\npatch: {patch:?}\nbefore: {before:?}\ntheirs: {theirs:?}"))),
-        }
-    }
-
-    /// The engine with `compat`, in the same folder: it says and does what the emulation says. The listed kind where it
-    /// refuses to.
-    fn through_engine(&self, before: &Tree, patch: &str) -> io::Result<Result<Option<Kind>, String>> {
-        for overwrite in [true, false] {
-            let fields = json!({ "compat": "codex", "overwrite": overwrite });
-            let (reply, after) = Ours::within(&self.folder).apply(before, patch, fields)?;
-            let emulated = self.emulate(before, patch, overwrite);
-            let told =
-                |text: &str, said: &str| (text != said).then(|| format!("engine: {text:?}, emulation: {said:?}"));
-            let wrong = match (&reply.result, &emulated) {
-                (Ok(answer), Ok(outcome)) if self.after(before, &outcome.changes).as_ref() == Some(&after) => {
-                    told(&answer.text, &outcome.stdout)
-                }
-                (Err(error), Err(failure)) if error.data()["compat"]["exit"] == failure.exit => {
-                    told(error.data()["compat"]["stderr"].as_str().unwrap_or_default(), &failure.stderr)
-                }
-                (Err(error), Ok(_)) if error.data().get("exception").is_some_and(|it| it == "file-to-folder") => {
-                    return Ok(Ok(Some(Kind::FileToFolder)));
-                }
-                _ => Some(format!("engine: {reply:?} {after:?}\nemulation: {emulated:?}")),
-            };
-            if let Some(wrong) = wrong {
-                return Ok(Err(wrong));
-            }
-        }
-        Ok(Ok(None))
+        Ok(self.compare(before, patch, &theirs))
     }
 
     fn compare(&self, before: &Tree, patch: &str, theirs: &Ran) -> Result<Kind, String> {
         let wrong = |what: &str, ours: &dyn std::fmt::Debug| {
             Err(format!("{what}\npatch: {patch:?}\nbefore: {before:?}\nours: {ours:?}\ntheirs: {theirs:?}"))
         };
-        match self.emulate(before, patch, true) {
+        match self.emulate(before, patch) {
             Err(ours) if (i32::from(ours.exit), &ours.stderr) != (theirs.exit, &theirs.stderr) => {
                 wrong("failure", &ours)
             }
@@ -138,13 +105,8 @@ impl Codex {
             Ok(ours) if (theirs.exit, &theirs.stdout) != (0, &ours.stdout) => wrong("success", &ours),
             Ok(ours) => {
                 let Some(after) = self.after(before, &ours.changes) else { return wrong("changes", &ours) };
-                let kind = match self.emulate(before, patch, false) {
-                    Err(Failure { exception: Some(_), .. }) => Kind::Overwrites,
-                    Err(failure) => return wrong("only without overwriting", &failure),
-                    Ok(_) => Kind::Applied,
-                };
                 if after == theirs.tree {
-                    return Ok(kind);
+                    return Ok(Kind::Applied);
                 }
                 // Their file is gone where it was moved onto itself.
                 let only_lost = theirs.tree.iter().all(|(path, bytes)| after.get(path) == Some(bytes));
@@ -187,12 +149,8 @@ pub enum Kind {
     Refused,
     /// Both refused it; the tool left a part of it behind.
     Partial,
-    /// Alike, but by default we refuse to overwrite.
-    Overwrites,
     /// The tool deleted a file that was moved to its own path.
     SamePath,
-    /// The tool made a folder of a file; the engine refuses that.
-    FileToFolder,
 }
 
 /// Plays rounds and counts how they ended; half of the patches are garbled.
