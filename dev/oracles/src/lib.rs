@@ -13,7 +13,6 @@ pub mod beside;
 pub mod codex;
 pub mod git;
 pub mod gnu;
-pub mod install;
 pub mod luck;
 pub mod make;
 pub mod ours;
@@ -22,6 +21,7 @@ pub mod slips;
 pub mod tree;
 pub mod vocabularies;
 
+pub use external::install;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::process::{Command, Output, Stdio};

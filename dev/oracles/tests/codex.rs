@@ -3,14 +3,18 @@
 
 use emendate::core::Snapshot;
 use emendate::core::print::{FileDelta, PrintFormat};
+use external::or_skip;
 use oracles::codex::emulation::{self, CodexChange, CodexChangeKind, CodexPathState};
-use oracles::codex::{self, Kind};
+use oracles::codex::{self, Codex, Kind};
 use proptest::prelude::*;
 use std::path::Path;
 
 #[test]
 fn random_patches_end_alike() {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    if or_skip(Codex::install(&peers)).is_none() {
+        return;
+    }
     let counts = codex::play(&peers, 1, 600).unwrap_or_else(|what| panic!("{what}"));
     for kind in [Kind::Applied, Kind::Refused, Kind::Partial] {
         assert!(counts.get(&kind).is_some_and(|count| *count >= 5), "{kind:?}: {counts:?}");

@@ -1,12 +1,17 @@
 //! The rounds themselves mean what they say, and the engine does what they mean, beside the tools of others.
 
+use external::{has, or_skip};
 use oracles::beside::{self, KINDS, Kind, Tool};
+use oracles::codex::Codex;
 use oracles::git;
 use oracles::make::{self, Files};
 use std::path::Path;
 
 #[test]
 fn git_agrees_with_what_a_patch_means() {
+    if !has(&["git"]) {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let mut applied = 0;
     for seed in 1..=300 {
@@ -24,6 +29,9 @@ fn git_agrees_with_what_a_patch_means() {
 #[test]
 fn every_difference_is_of_a_listed_kind() {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    if !has(&["git", "patch"]) || or_skip(Codex::install(&peers)).is_none() {
+        return;
+    }
     let counts = beside::play(&peers, 1, 700).unwrap_or_else(|what| panic!("{what}"));
     let count = |tool, kind| counts.get(&(tool, kind)).copied().unwrap_or(0);
     for (tool, least) in [(Tool::Git, 95), (Tool::Gnu, 85), (Tool::Codex, 65)] {

@@ -70,6 +70,8 @@ fn main() -> ExitCode {
 
 /// The tests that catch most mistakes, without other programs and without the network.
 fn test() -> Result<String, String> {
+    // A list that is not there is an empty one.
+    let _ = std::fs::remove_file(external::skip_list());
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     for arguments in [
         &["test", "--workspace", "--lib", "--bins"][..],
@@ -80,7 +82,16 @@ fn test() -> Result<String, String> {
             return Err(format!("`cargo {}` failed", arguments.join(" ")));
         }
     }
-    Ok("the fast tier passed; `cargo test --workspace` is the whole suite".to_owned())
+    Ok(format!("the fast tier passed{}; `cargo test --workspace` is the whole suite", skipped()))
+}
+
+/// Returns the number of skipped tests and their list; nothing if none was skipped.
+fn skipped() -> String {
+    let list = std::fs::read_to_string(external::skip_list()).unwrap_or_default();
+    match list.lines().count() {
+        0 => String::new(),
+        count => format!(", {count} tests were skipped:\n{list}"),
+    }
 }
 
 fn tidy() -> Result<String, String> {

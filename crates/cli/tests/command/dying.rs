@@ -232,8 +232,7 @@ fn traced(bed: &Bed, args: &[&str], input: &str, options: &[&str]) -> (bool, Str
 /// In the suite a part of the calls, in `cargo xtask torture` each of them.
 #[test]
 fn a_kill_at_any_call_leaves_the_old_or_the_new() {
-    if !Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success()) {
-        println!("left out: strace is not installed");
+    if !external::has(&["strace"]) {
         return;
     }
     let each = if times() > 1 { 1 } else { 24 };

@@ -61,7 +61,7 @@ fn killed(bed: &Bed, args: &[&str], call: &str, nth: usize) -> bool {
 
 #[test]
 fn a_kill_at_any_call_is_told_and_taken_back() {
-    if !Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|it| it.success()) {
+    if !external::has(&["strace"]) {
         return;
     }
     let (mut kills, mut done) = (0, 0);

@@ -44,6 +44,9 @@ fn repository() -> (Bed, String) {
 
 #[test]
 fn a_patch_is_merged_with_the_version_it_was_made_for() {
+    if !external::has(&["git"]) {
+        return;
+    }
     let (bed, patch) = repository();
     let mut dice = Dice(7);
     let (mut merged, mut refused) = (0, 0);
@@ -98,6 +101,9 @@ fn a_patch_is_merged_with_the_version_it_was_made_for() {
 
 #[test]
 fn blanks_are_taken_off_as_git_does() {
+    if !external::has(&["git"]) {
+        return;
+    }
     let bed = Bed::new();
     git(&bed, &["init", "-q"]);
     let mut dice = Dice(11);
@@ -133,6 +139,9 @@ fn blanks_are_taken_off_as_git_does() {
 
 #[test]
 fn context_may_differ_as_far_as_the_call_says() {
+    if !external::has(&["git"]) {
+        return;
+    }
     let bed = Bed::new();
     git(&bed, &["init", "-q"]);
     let mut dice = Dice(3);
@@ -172,6 +181,9 @@ fn context_may_differ_as_far_as_the_call_says() {
 
 #[test]
 fn rejected_hunks_and_chosen_files() {
+    if !external::has(&["git"]) {
+        return;
+    }
     let (bed, _) = repository();
     bed.put("b/c.txt", "red\ngreen\n");
     let hunk = |name: &str, old: &str, new: &str| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-{old}\n+{new}\n");
@@ -208,6 +220,9 @@ fn rejected_hunks_and_chosen_files() {
 
 #[test]
 fn a_patch_that_is_not_utf8_is_applied_to_its_bytes() {
+    if !external::has(&["git"]) {
+        return;
+    }
     let bed = Bed::new();
     git(&bed, &["init", "-q"]);
     bed.put("l.txt", b"caf\xe9\nb\n\xff\xfe\n");

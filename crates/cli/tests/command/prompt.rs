@@ -30,7 +30,7 @@ impl<'b> Terminal<'b> {
         let mut command = Command::new("tmux");
         command.arg("-S").arg(self.bed.beside("tmux")).args(["-f", "/dev/null"]).args(args);
         let output = command.current_dir(self.bed.work()).env("LC_ALL", "C.UTF-8").output();
-        let output = output.expect("these tests need tmux");
+        let output = output.unwrap();
         assert!(output.status.success(), "{args:?}: {output:?}");
         output
     }
@@ -79,18 +79,21 @@ impl Drop for Terminal<'_> {
     }
 }
 
-/// A workspace in which every edit is asked about.
-fn asking() -> Bed {
+/// A workspace in which every edit is asked about; `None` if the test is skipped.
+fn asking() -> Option<Bed> {
+    if !external::has(&["tmux"]) {
+        return None;
+    }
     let bed = Bed::with("old\n");
     let config = bed.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("config.toml"), "[policy]\ndefault = 'ask'\n").unwrap();
-    bed
+    Some(bed)
 }
 
 #[test]
 fn yes_writes() {
-    let bed = asking();
+    let Some(bed) = asking() else { return };
     let screen = Terminal::open(&bed).edits("new", Some("y"));
     assert_eq!(bed.get("a.txt"), "new\n");
     assert!(screen.contains("[y]es, [n]o, [e]dit first, [a]lways for this file"), "{screen}");
@@ -99,7 +102,7 @@ fn yes_writes() {
 
 #[test]
 fn no_leaves_the_file_alone() {
-    let bed = asking();
+    let Some(bed) = asking() else { return };
     let terminal = Terminal::open(&bed);
     terminal.types("emend edit a.txt --old old --new new; echo \"ended with [$?]\"");
     terminal.shows("Write this?");
@@ -120,7 +123,7 @@ fn no_leaves_the_file_alone() {
 
 #[test]
 fn the_person_may_change_the_text_first() {
-    let bed = asking();
+    let Some(bed) = asking() else { return };
     bed.put("editor.sh", "printf 'mine\\n' > \"$1\"\n");
     let terminal = Terminal::open(&bed);
     terminal.types("export EDITOR='sh editor.sh'");
@@ -131,7 +134,7 @@ fn the_person_may_change_the_text_first() {
 
 #[test]
 fn always_is_asked_once() {
-    let bed = asking();
+    let Some(bed) = asking() else { return };
     let terminal = Terminal::open(&bed);
     terminal.edits("new", Some("a"));
     assert_eq!(bed.get("a.txt"), "new\n");

@@ -1,7 +1,6 @@
 //! Programs of others that tests need, installed below `target/`.
-#![allow(clippy::panic, reason = "what cannot be installed fails the test, in words")]
 
-use oracles::install;
+use external::{install, or_skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -17,17 +16,17 @@ pub(crate) fn target() -> PathBuf {
     emend.ancestors().nth(2).unwrap_or(emend).to_owned()
 }
 
-/// A virtual environment with the packages of a list of requirements.
-pub(crate) fn python(name: &str, requirements: &Path) -> PathBuf {
+/// A virtual environment with the packages of a list of requirements; `None` if the test is skipped.
+pub(crate) fn python(name: &str, requirements: &Path) -> Option<PathBuf> {
     let folder = target().join(name);
-    install::python(&folder, requirements).unwrap_or_else(|error| panic!("{error}"));
-    folder
+    or_skip(install::python(&folder, requirements))?;
+    Some(folder)
 }
 
-/// A folder with these packages of npm; `program` is one that must come with them.
-pub(crate) fn npm(name: &str, packages: &[&str], program: &str) -> PathBuf {
+/// A folder with these packages of npm, of which `program` is one; `None` if the test is skipped.
+pub(crate) fn npm(name: &str, packages: &[&str], program: &str) -> Option<PathBuf> {
     let folder = target().join(name);
     let programs = folder.join("node_modules/.bin");
-    install::npm(&folder, packages, || programs.join(program).exists()).unwrap_or_else(|error| panic!("{error}"));
-    programs
+    or_skip(install::npm(&folder, packages, || programs.join(program).exists()))?;
+    Some(programs)
 }

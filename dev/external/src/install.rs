@@ -1,6 +1,7 @@
 //! Programs of others, installed below `target/` from where their packages are published: once for a list of packages, by one
 //! process at a time, and tried again where the network has a hiccup.
 
+use crate::never_skips;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -8,8 +9,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// What is waited before it is tried again.
+/// Pauses before further attempts where a test must not be skipped.
 const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(10), Duration::from_secs(30)];
+/// Time for which a failed installation is not tried again where tests may be skipped.
+const FAILURE_KEPT: Duration = Duration::from_mins(10);
 
 /// Fills a folder with what a list names, unless that list has been installed there: `install` begins with an empty folder.
 ///
@@ -24,6 +27,12 @@ pub fn once(folder: &Path, list: &str, install: impl Fn(&Path) -> io::Result<()>
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == list) {
         return Ok(());
     }
+    let failed = folder.with_extension("failed");
+    if !never_skips()
+        && let Some(reason) = recent(&failed)
+    {
+        return Err(io::Error::other(reason));
+    }
     let afresh = || {
         // What an attempt left half done would be in the way.
         match fs::remove_dir_all(folder) {
@@ -33,22 +42,32 @@ pub fn once(folder: &Path, list: &str, install: impl Fn(&Path) -> io::Result<()>
         install(folder)
     };
     let mut done = afresh();
-    for pause in PAUSES {
+    let pauses = if never_skips() { &PAUSES[..] } else { &[] };
+    for pause in pauses {
         if done.is_ok() {
             break;
         }
-        thread::sleep(pause);
+        thread::sleep(*pause);
         done = afresh();
     }
-    done.map_err(|error| {
-        let tries = PAUSES.len() + 1;
-        let list = list.trim();
-        io::Error::other(format!(
-            "{} cannot be set up. In {tries} attempts these packages were not to be had: is there a network?\n{list}\n{error}",
-            folder.display()
-        ))
-    })?;
+    if let Err(error) = done {
+        let names = list.split_whitespace().collect::<Vec<_>>().join(", ");
+        let reason = format!("{names} cannot be installed (is there a network?)\n{error}");
+        fs::write(failed, &reason)?;
+        return Err(io::Error::other(reason));
+    }
     fs::write(mark, list)
+}
+
+/// Returns the reason of a failure that is not older than [`FAILURE_KEPT`].
+fn recent(failed: &Path) -> Option<String> {
+    let age = fs::metadata(failed).ok()?.modified().ok()?.elapsed().ok()?;
+    (age < FAILURE_KEPT).then(|| fs::read_to_string(failed).ok()).flatten()
+}
+
+/// The number of further attempts that a package manager makes.
+fn retries() -> &'static str {
+    if never_skips() { "5" } else { "0" }
 }
 
 /// Installs packages of npm, each with its version, and looks at what came: npm may leave out what it calls optional.
@@ -56,9 +75,9 @@ pub fn once(folder: &Path, list: &str, install: impl Fn(&Path) -> io::Result<()>
 /// Errors: those of [`once`].
 pub fn npm(folder: &Path, packages: &[&str], look: impl Fn() -> bool) -> io::Result<()> {
     once(folder, &packages.join("\n"), |folder| {
-        let options =
-            ["--no-audit", "--no-fund", "--no-save", "--fetch-retries=5", "--fetch-timeout=60000", "--prefix"];
-        run(Command::new("npm").arg("install").args(options).arg(folder).args(packages))?;
+        let options = ["--no-audit", "--no-fund", "--no-save", "--fetch-timeout=60000", "--prefix"];
+        let retries = format!("--fetch-retries={}", retries());
+        run(Command::new("npm").args(["install", &retries]).args(options).arg(folder).args(packages))?;
         if look() { Ok(()) } else { Err(io::Error::other("npm was content, but has not installed what was asked for")) }
     })
 }
@@ -69,7 +88,8 @@ pub fn npm(folder: &Path, packages: &[&str], look: impl Fn() -> bool) -> io::Res
 pub fn python(folder: &Path, requirements: &Path) -> io::Result<()> {
     once(folder, &fs::read_to_string(requirements)?, |folder| {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
-        let options = ["--quiet", "--disable-pip-version-check", "--retries=5", "--timeout=60", "--requirement"];
+        let options =
+            ["--quiet", "--disable-pip-version-check", "--timeout=60", "--retries", retries(), "--requirement"];
         run(Command::new(folder.join("bin/python")).args(["-m", "pip", "install"]).args(options).arg(requirements))
     })
 }
@@ -80,7 +100,7 @@ pub fn python(folder: &Path, requirements: &Path) -> io::Result<()> {
 pub fn python_alone(folder: &Path, packages: &[&str]) -> io::Result<()> {
     once(folder, &packages.join("\n"), |folder| {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
-        let options = ["--quiet", "--disable-pip-version-check", "--retries=5", "--timeout=60", "--no-deps"];
+        let options = ["--quiet", "--disable-pip-version-check", "--timeout=60", "--retries", retries(), "--no-deps"];
         run(Command::new(folder.join("bin/python")).args(["-m", "pip", "install"]).args(options).args(packages))
     })
 }
@@ -98,7 +118,7 @@ fn run(command: &mut Command) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::once;
+    use super::{never_skips, once};
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::{fs, io};
 
@@ -127,14 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn a_hiccup_is_no_failure() {
+    fn a_failure_is_tried_again_or_remembered() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, count) = (folder.path().join("tools"), AtomicUsize::new(0));
-        once(&folder, "one", |folder| {
-            fs::write(folder.join("tool"), "")?;
-            if count.fetch_add(1, Ordering::Relaxed) == 0 { Err(io::Error::other("hiccup")) } else { Ok(()) }
-        })
-        .unwrap();
-        assert_eq!(count.into_inner(), 2);
+        let attempt = || {
+            once(&folder, "one", |folder| {
+                fs::write(folder.join("tool"), "")?;
+                if count.fetch_add(1, Ordering::Relaxed) == 0 { Err(io::Error::other("hiccup")) } else { Ok(()) }
+            })
+        };
+        let outcomes = [attempt().is_ok(), attempt().is_ok()];
+        let expected = if never_skips() { ([true, true], 2) } else { ([false, false], 1) };
+        assert_eq!((outcomes, count.load(Ordering::Relaxed)), expected);
     }
 }
