@@ -8,6 +8,7 @@
 
 mod batch;
 mod peers;
+mod sqlite;
 
 use crate::exact::scratch;
 use crate::outcome::{Outcome, size};
@@ -45,6 +46,7 @@ pub(crate) fn run(report: &mut Report) {
     for bytes in [1 << 10, 100 << 10, 1 << 20] {
         report.race(&format!("history of an edit of {}", size(bytes)), || history(bytes, 101));
     }
+    report.race("one edit of 1 KB, logged by SQLite alone", || sqlite::run(101));
     report.race("one call that edits 200 files", || batch::run(rounds.min(21)));
     report.race("start, nothing left behind", || recovery(rounds));
 }
