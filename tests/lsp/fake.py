@@ -1,8 +1,8 @@
-"""A language server that does as it is told, for tests: `fake.py FAULT…`.
+"""A scripted language server for tests: `fake.py FAULT…`.
 
-It finds a problem in every line with `bad` (an error), `ugly` (a warning) or `odd` (a hint); with `between`, also in every
-line `needs X` as long as no open text has the line `has X`. With `references` it finds a word in the files beside a text. Without a fault it answers to
-`textDocument/diagnostic`; what it does otherwise is said by the words of the command line, see `main`.
+It reports a problem in every line with `bad` (an error), `ugly` (a warning) or `odd` (a hint); with `between`, also in
+every line `needs X` while no open text has the line `has X`. With `references` it finds a word in the files next to a
+text. Without a fault it answers `textDocument/diagnostic`; the faults on the command line change that, see `main`.
 """
 
 import json
@@ -18,7 +18,7 @@ WORDS = {"bad": 1, "ugly": 2, "odd": 4}
 
 
 def wait_at(gate):
-    """Waits, where a fault names a file for this gate as in `gate=PATH`, until that is there."""
+    """If a fault names a file for this gate, as in `gate=PATH`, waits until that file exists."""
     for fault in FAULTS:
         if fault.startswith(gate + "="):
             while not os.path.exists(fault.partition("=")[2]):
@@ -48,7 +48,7 @@ def tell(method, params):
 
 
 def units(text):
-    """The length of a text as the protocol counts it by default."""
+    """The length of a text in UTF-16 code units, the default of the protocol."""
     return len(text.encode("utf-16-le")) // 2
 
 
@@ -66,7 +66,7 @@ def problems(text):
 
 
 def between(text, documents):
-    """What is wrong with a text because of the others."""
+    """The problems of a text that depend on the other texts."""
     there = {line[4:] for document in documents.values() for line in document["text"].split("\n") if line.startswith("has ")}
     found = []
     for number, line in enumerate(text.split("\n")):
@@ -98,7 +98,7 @@ def publish(uri, document):
     if "unversioned" not in FAULTS:
         params["version"] = document["version"] - (1 if "wrong-version" in FAULTS else 0)
     if "stale" in FAULTS and document["old"] is not None:
-        # What was worked at when the text changed comes after the change, too.
+        # The result for the text before the change is also published after it.
         tell("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": problems(document["old"])})
         if "only" in FAULTS:
             return
@@ -109,7 +109,7 @@ def publish(uri, document):
 
 
 def references(params, text):
-    """Every line of the files beside a text that holds the word at a position."""
+    """Every line with the word at a position, in the files next to a text."""
     at, path = params["position"], params["textDocument"]["uri"].removeprefix("file://")
     word = re.match(r"\w+", text.split("\n")[at["line"]][at["character"]:]).group()
     found = []
@@ -123,7 +123,7 @@ def references(params, text):
 
 
 def log(method, params):
-    """Writes down what was heard, where a test wants to know it."""
+    """Appends a received message to the log file that a test asks for."""
     if path := os.environ.get("FAKE_LOG"):
         with open(path, "a") as file:
             print(method, json.dumps(params), file=file)
@@ -183,7 +183,7 @@ def main():
                 sys.exit("cannot go on")
             if "push" in FAULTS and "loads" in FAULTS and not loaded:
                 loaded = True
-                # As below: what it says before it has loaded is followed by the truth a little later.
+                # As below: the reply before loading has finished is wrong; the correct one follows a little later.
                 version = document["version"]
                 tell("textDocument/publishDiagnostics", {"uri": uri, "version": version, "diagnostics": []})
                 time.sleep(2.2)
@@ -204,7 +204,7 @@ def main():
             text = documents[params["textDocument"]["uri"]]["text"]
             found = problems(text) + between(text, documents)
             if "loads" in FAULTS and questions == 1:
-                # It knows nothing yet, and says so afterwards: at once, so that both are heard together.
+                # Still loading: an empty reply, then the status in the same write, so that both arrive together.
                 send({"id": message["id"], "result": {"kind": "full", "items": []}}, more=True)
                 tell("experimental/serverStatus", {"health": "ok", "quiescent": True})
                 continue

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Reads the grammars of `emend schema` with Lark: python grammars.py PATH_OF_EMEND
 
-What the formats' own prompts show must be taken, and so must the samples below and the headers that `read` prints; what
-is no edit must not. Whatever a grammar takes, the parser must take, too.
+A grammar must accept the samples of the format's own prompt, the samples below and the headers that `read` prints, and
+must refuse texts that are not edits. The parser must accept every text that a grammar accepts.
 """
 
 import os
@@ -76,7 +76,7 @@ def minted(name):
 
 
 def prompted(name):
-    """The sample of the prompt: from its header up to the blank line behind it."""
+    """The sample of the prompt: from its header up to the blank line after it."""
     text = emend("prompt", name)
     lines = text.splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith(("¶src", "[src")))

@@ -1,4 +1,4 @@
-"""What the checks of run.py share: places to work in, clients over them, the list of checks."""
+"""Shared parts of the checks of run.py: work directories, clients for them, the list of checks."""
 
 import asyncio
 import contextlib
@@ -17,18 +17,18 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-os.environ["NO_PROXY"] = "127.0.0.1"  # a machine's way to the registries is none to a server beside us
+os.environ["NO_PROXY"] = "127.0.0.1"  # a proxy for the registries does not lead to a local server
 EMEND = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit("usage: run.py PATH_OF_EMEND")
 DATA = "io.github.emendate/data"
 SIZE = "anthropic/maxResultSizeChars"
-# Seconds after which what hangs has failed; far more than anything takes on any machine.
+# Seconds after which a hanging step has failed; far more than any step takes on any machine.
 PATIENCE = 120
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
-# How a client speaks, and by which transport.
+# Protocol eras of the client, and transports.
 MODES = {"modern": MODERN, "legacy": "legacy", "auto": "auto"}
 MODES |= {f"{mode}, http": MODES[mode] for mode in list(MODES)}
 checks = []
-logging.disable(logging.CRITICAL)  # what the client has to say of servers that end as they should
+logging.disable(logging.CRITICAL)  # the client logs about servers that end properly
 
 
 def check(function):
@@ -37,9 +37,9 @@ def check(function):
 
 
 class Place:
-    """A root and a state directory of its own; the client of a server over them."""
+    """A new root and state directory, and clients of servers for them."""
 
-    kept = []  # until the end: a place is gone with the last reference to it
+    kept = []  # until the end: a directory is removed with the last reference to its place
 
     def __init__(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="emend-mcp-")
@@ -108,7 +108,7 @@ def in_every_mode(function):
 
 
 class Raw:
-    """A server driven by raw lines, for what the client would never send and for the clock."""
+    """A server driven by raw lines, for messages that the client would never send and for timing."""
 
     def __init__(self, place, *flags):
         self.begun = time.perf_counter()
@@ -143,7 +143,7 @@ class Raw:
         return result
 
     def end(self):
-        """Ends the input; returns what still came, the exit status and the seconds it took."""
+        """Ends the input; returns the remaining output, the exit status and the seconds until the end."""
         begun = time.perf_counter()
         out, err = self.process.communicate(timeout=PATIENCE)
         assert not err, err
@@ -155,7 +155,7 @@ class Raw:
 
 
 class Http:
-    """A server over HTTP. Leaving ends it by SIGTERM, and it must end well."""
+    """A server over HTTP. Leaving the context ends it by SIGTERM, and it must exit cleanly."""
 
     def __init__(self, place, *flags, token=None):
         environment = {**os.environ, **place.environment, **({"EMEND_HTTP_TOKEN": token} if token else {})}

@@ -1,4 +1,4 @@
-"""Checks of calls that take long: progress, cancellation, and what else is served meanwhile."""
+"""Checks of long calls: progress, cancellation, and other calls served meanwhile."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from harness import PATIENCE, Http, Place, Raw, check, done, failed, in_every_mo
 
 
 class Held(Place):
-    """A place where an edit of `held.txt` waits in a hook until somebody lets it go on."""
+    """A place where an edit of `held.txt` waits in a hook until `let_go`."""
 
     def __init__(self, files):
         super().__init__()
@@ -27,7 +27,7 @@ class Held(Place):
         self.environment = {"XDG_CONFIG_HOME": str(home)}
 
     async def wait_until_held(self):
-        """Returns once the hook runs: a pipe that ends when the hook does."""
+        """Waits until the hook runs, and returns a pipe that ends when the hook ends."""
         return await asyncio.to_thread(open, self.begun, "rb")
 
     async def let_go(self):
@@ -38,7 +38,7 @@ class Held(Place):
 
 
 class Told(asyncio.Event):
-    """What was told of a call's progress."""
+    """The progress notes of a call."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ class Told(asyncio.Event):
         self.set()
 
     async def ends_with(self, note):
-        """Waits for a note. How many are told before it depends on how quick the machine is."""
+        """Waits for a note. The number of notes before it depends on the speed of the machine."""
         try:
             async with asyncio.timeout(PATIENCE / 2):
                 while not self.notes or self.notes[-1] != note:
@@ -84,7 +84,7 @@ async def a_cancelled_call_stops_before_it_writes(mode):
         call = asyncio.ensure_future(client.call_tool("replace_in_files", replace))
         pipe = await place.wait_until_held()
         call.cancel()
-        # Nobody opens the gate: the hook ends because the call does.
+        # The gate stays closed: the hook ends because the call ends.
         assert await asyncio.to_thread(pipe.read) == b""
         pipe.close()
         await asyncio.gather(call, return_exceptions=True)
@@ -101,7 +101,7 @@ def a_call_ends_when_its_client_no_longer_listens():
     server.request("tools/call", name="replace_in_files", arguments=replace)
     with open(place.begun, "rb") as pipe:
         server.process.stdout.close()
-        # Nobody opens the gate, and the input stays open: the hook ends because nobody waits for the answer.
+        # The gate stays closed and the input open: the hook ends because no client waits for the answer.
         assert pipe.read() == b""
     server.process.stdin.close()
     assert server.process.wait(timeout=PATIENCE) == 0
@@ -131,18 +131,18 @@ async def a_server_that_shall_end_finishes_what_it_does():
     replace = {"path": str(place.root), "old_string": "old", "new_string": "new", "expected": 4}
     with Http(place, "--profile", "full") as server:
         async with server.client("modern") as client:
-            await client.list_tools()  # the client looks the tool up after a call, when nobody answers any more
+            await client.list_tools()  # the client looks the tool up after a call, when the server no longer answers
             call = asyncio.ensure_future(client.call_tool("replace_in_files", replace))
             pipe = await place.wait_until_held()
             server.process.terminate()
-            # It takes nobody in any more once it has seen the signal.
+            # Once the server has seen the signal, it accepts no connection.
             while True:
                 try:
                     _, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 except ConnectionRefusedError:
                     break
                 except ConnectionResetError:
-                    continue  # just as it closed the door
+                    continue  # the listener closed at this moment
                 writer.close()
             await place.let_go()
             assert not (await call).is_error and place.held.read_text() == "new\n"

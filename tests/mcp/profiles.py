@@ -1,4 +1,4 @@
-"""Checks of the profiles: the names, fields and texts that each kind of client knows."""
+"""Checks of the profiles: the tool names, fields and texts that each kind of client knows."""
 
 import json
 
@@ -34,7 +34,7 @@ async def the_codex_profile_patches():
         await answered(client, "read_file", file_path=str(path), limit=2)
         await answered(client, "apply_patch", input=patch)
         assert path.read_text() == "one\n2\n" and (place.root / "sub/new.txt").read_text() == "fresh\n"
-        # As models write it when they think of the shell.
+        # A patch inside a shell command, as some models write it.
         shell = f"apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: {place.root}/sub/new.txt\n*** End Patch\nEOF\n"
         await answered(client, "apply_patch", input=shell)
         assert not (place.root / "sub/new.txt").exists()
@@ -81,11 +81,11 @@ async def the_anthropic_profile_is_their_text_editor(mode):
         await tool("insert", path, insert_line=6, new_str="last")
         assert path.read_text() == "zero\none\n1.5\n1.6\n2\nthree\nlast\n"
         await tool("insert", path, "read.range", insert_line=99, insert_text="x")
-        # Somebody else adds a line above: the insertion goes where its line went.
+        # Another program adds a line above: the insertion follows its line.
         path.write_text("new\n" + path.read_text())
         await tool("insert", path, insert_line=2, insert_text="after one")
         assert path.read_text().startswith("new\nzero\none\nafter one\n1.5\n"), path.read_text()
-        # Somebody rewrites the line itself.
+        # Another program rewrites the line itself.
         await tool("view", path)
         path.write_text(path.read_text().replace("1.5", "1,5").replace("after one", "AFTER"))
         told = await tool("insert", path, "stale.changed", insert_line=4, insert_text="x")

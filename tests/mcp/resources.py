@@ -31,7 +31,7 @@ async def operations_are_resources(mode):
     patch = "*** Begin Patch\n" + "".join(f"*** Update File: {name}\n@@\n-one\n+two\n" for name in names)
     patch += "*** Delete File: gone.txt\n*** Add File: new.txt\n+fresh\n*** End Patch\n"
     async with place.client(mode) as client:
-        if not mode.startswith("modern"):  # a pinned client does not ask
+        if not mode.startswith("modern"):  # a client pinned to one version does not request them
             assert client.server_capabilities.resources is not None
         assert (await client.list_resources()).resources == []
         for name in [*names, "gone.txt"]:
@@ -94,7 +94,7 @@ async def secrets_are_no_resources():
         diff, told = await two(client, f"emend://history/{operation}")
         assert "hunter" not in diff.text + json.dumps(told), diff.text
         for side in ["before", "after"]:
-            # What is there now may be read as it is; what was there before is not kept.
+            # The current content may be read from the file; the earlier content is not stored.
             try:
                 found = (await client.read_resource(f"emend://history/{operation}/{side}{path}")).contents[0].text
             except MCPError:

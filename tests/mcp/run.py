@@ -14,11 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-sys.dont_write_bytecode = True  # a test leaves the tree as it was
+sys.dont_write_bytecode = True  # a test must not change the tree
 
 from harness import (DATA, LEGACY, MODERN, MODES, PATIENCE, SIZE, Place, Raw, call, check, data, done, failed, in_every_mode,
                      run, text)
-import long  # noqa: F401: its checks are in the list
+import long  # noqa: F401: registers its checks
 import profiles  # noqa: F401
 import resources  # noqa: F401
 from mcp import Client, StdioServerParameters
@@ -30,7 +30,7 @@ from mcp.types import ElicitResult, EmptyResult, Request
 async def lists_the_tools(mode):
     async with Place().client(mode) as client:
         assert client.protocol_version == (LEGACY if mode.startswith("legacy") else MODERN), client.protocol_version
-        if not mode.startswith("modern"):  # a pinned client does not ask
+        if not mode.startswith("modern"):  # a client pinned to one version does not request them
             assert client.server_info.name == "emendate" and len(client.instructions) <= 512
         listed = (await client.list_tools()).tools
         tools = {tool.name: tool for tool in listed}
@@ -43,7 +43,7 @@ async def lists_the_tools(mode):
         for tool in listed:
             schema = tool.input_schema
             assert schema["type"] == "object" and schema["additionalProperties"] is False, schema
-            # An undo without arguments takes the last call back.
+            # An undo without arguments reverts the last call.
             assert tool.name == "undo" or {"file_path", "input", "pattern"} & set(schema["required"]), schema
             assert tool.title and tool.output_schema is None
             assert 0 < len(tool.description) <= 2048
@@ -214,7 +214,7 @@ async def unknown_methods_are_answered(mode):
 @in_every_mode
 async def garbage_lines_do_not_end_the_talk(mode):
     if mode.endswith("http"):
-        return  # there are no lines
+        return  # HTTP has no lines
     place = Place()
     path = place.file("a.txt", "one\n")
     lines = '{"jsonrpc":"2.0","method":"notifications/initialized"}\ngarbage\n[]\n{"jsonrpc":\n\\377\\376\n'
@@ -243,7 +243,7 @@ def is_small_and_gone_at_the_end_of_input():
         out, status, seconds = server.end()
         assert (out, status) == ([], 0), (out, status)
     print(f"     ready {statistics.median(ready):.1f} ms, idle {memory:.1f} MB, gone {seconds * 1000:.0f} ms after the end")
-    assert memory < 32, f"{memory} MB"  # most of it are pages of the program, which a debug build has many of
+    assert memory < 32, f"{memory} MB"  # most of it is program pages, of which a debug build has many
 
 
 @check
@@ -295,7 +295,7 @@ def a_client_that_no_longer_listens_leaves_no_half_file():
     server.request("tools/call", name="write", arguments=arguments)
     server.process.stdin.close()
     assert server.process.wait(timeout=PATIENCE) == 0, f"ended by {server.process.returncode}: SIGPIPE must stay ignored"
-    # The call is stopped as soon as the server sees that nobody reads its answer, or it was done before.
+    # The call stops as soon as the server notices that its output is closed, unless it has finished before.
     path = place.root / "a.txt"
     assert not path.exists() or path.read_text() == "x\n"
 
@@ -384,7 +384,7 @@ async def a_person_is_asked_where_a_rule_says_so(mode):
     assert len(asked) == 4 and "-two" in asked[0].message and "Edit(*.txt)" in asked[0].message, asked[0]
     async with place.client(mode) as client:
         if mode == "legacy, http":
-            await done(client, "read", path)  # another session of the protocol is another session of ours
+            await done(client, "read", path)  # a new session of the protocol is a new session of the engine
         await failed(client, "edit", path, "access.ask", 2, old_string="TWO", new_string="3")
 
 

@@ -1,7 +1,7 @@
-"""Times difflib over the windows of a text: `difflib_windows.py ASKED` reads {"text", "old", "seconds"} and prints
+"""Times difflib over the windows of a text: `difflib_windows.py REQUEST` reads {"text", "old", "seconds"} and prints
 {"time", "step"}: the seconds that all windows take, scaled up where only every `step`th was compared.
 
-As aider's replace_closest_edit_distance does: every window a tenth shorter to a tenth longer than what is looked for.
+As in aider's replace_closest_edit_distance, windows are from a tenth shorter to a tenth longer than the old text.
 """
 
 import json

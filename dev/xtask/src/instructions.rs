@@ -20,8 +20,8 @@ const SHARE: f64 = 0.01;
 
 const HEAD: &str = "\
 # Instructions of hot paths, counted by valgrind: `cargo xtask instructions`. A path may take 8 % more.
-# Written by `cargo xtask instructions --bless`; look at the difference before it is committed.
-# Below each path, the functions with a hundredth of it or more: what they execute themselves.
+# Written by `cargo xtask instructions --bless`; review the difference before committing it.
+# Each path lists the functions with at least 1 % of its instructions, without their callees.
 
 ";
 
