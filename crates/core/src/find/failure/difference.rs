@@ -61,7 +61,8 @@ fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
             width = name.len() + 1
         );
     } else {
-        let _ = write!(words, "\n  [-{name}-]{{+file+}}: {}", marked(&cut(old), &cut(file)));
+        let plain = name.trim_start_matches('-');
+        let _ = write!(words, "\n  [-{plain}-]{{+file+}}: {}", marked(&cut(old), &cut(file)));
         let odd = code_points(old, file, name);
         if !odd.is_empty() {
             let _ = write!(words, "\n  Characters: {odd}");
