@@ -32,8 +32,9 @@ impl DiffLayout {
         if !side_by_side {
             return DiffLayout::Unified;
         }
-        let said = || std::env::var("COLUMNS").ok()?.parse().ok();
-        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)).or_else(said);
+        let width = terminal_size::terminal_size()
+            .map(|(width, _)| usize::from(width.0))
+            .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
         DiffLayout::Beside(width.unwrap_or(COLUMNS_DEFAULT).max(COLUMNS_MIN))
     }
 }
@@ -48,9 +49,12 @@ struct StructuredHunk<'a> {
 
 impl<'a> StructuredHunk<'a> {
     fn read(hunk: &'a Value) -> StructuredHunk<'a> {
-        let number = |key: &str| hunk.get(key).and_then(Value::as_u64).unwrap_or(0);
         let lines = hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        StructuredHunk { at: ["oldStart", "oldLines", "newStart", "newLines"].map(number), lines: lines.collect() }
+        StructuredHunk {
+            at: ["oldStart", "oldLines", "newStart", "newLines"]
+                .map(|key| hunk.get(key).and_then(Value::as_u64).unwrap_or(0)),
+            lines: lines.collect(),
+        }
     }
 
     fn header(&self) -> String {
@@ -67,9 +71,8 @@ impl<'a> StructuredHunk<'a> {
             Some(b'\\') => None,
             _ => Some(LineKind::Kept),
         };
-        let text = |line: &'a str| line.get(1..).unwrap_or_default();
         let real: Vec<(LineKind, &str)> =
-            self.lines.iter().filter_map(|line| Some((kind(line)?, text(line)))).collect();
+            self.lines.iter().filter_map(|line| Some((kind(line)?, line.get(1..).unwrap_or_default()))).collect();
         let mut pieces = inline(&real).into_iter();
         self.lines.iter().map(|line| Some((kind(line)?, pieces.next()?))).collect()
     }

@@ -106,8 +106,10 @@ impl Findings {
                 self.notices.extend(database.notices());
                 match gaps {
                     Ok(gaps) => {
-                        let told = |gap| format!("{}: {gap}, because it was damaged.", database.path().display());
-                        self.notices.extend(gaps.into_iter().map(told));
+                        self.notices.extend(
+                            gaps.into_iter()
+                                .map(|gap| format!("{}: {gap}, because it was damaged.", database.path().display())),
+                        );
                     }
                     Err(error) => self.problems.push(error.to_string()),
                 }
@@ -167,7 +169,6 @@ fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
         found.config.iter().map(|(path, owner)| json!({ "path": text(path), "owner": owner })).collect();
     let databases: Vec<Value> =
         found.databases.iter().map(|(path, opens)| json!({ "path": text(path), "opens": opens })).collect();
-    let server = |(name, program, there, origin): &(String, String, bool, String)| json!({ "name": name, "program": program, "installed": there, "origin": origin });
     json!({
         "ok": found.problems.is_empty(),
         "version": env!("CARGO_PKG_VERSION"),
@@ -177,7 +178,7 @@ fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
         "session": desk.global.session,
         "state": { "directory": state_name(desk).map(|path| text(&path)), "databases": databases },
         "clients": found.clients.iter().map(Registration::json).collect::<Vec<Value>>(),
-        "languageServers": found.servers.iter().map(server).collect::<Vec<Value>>(),
+        "languageServers": found.servers.iter().map(|(name, program, there, origin)| json!({ "name": name, "program": program, "installed": there, "origin": origin })).collect::<Vec<Value>>(),
         "notices": found.notices,
         "problems": found.problems,
         "telemetry": false,

@@ -59,14 +59,13 @@ impl ToolCall {
 /// Calls the tool and shows the reply; returns the exit status.
 pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
-    let failed = |error| Reply::refusal(error, seed);
     let opened = ask.and_then(|mut ask| {
         let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, desk.absolute(&path)?));
         Ok((path.transpose()?, ask, desk.open()?))
     });
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
-        Err(error) => return output::reply(desk, &failed(error), false),
+        Err(error) => return output::reply(desk, &Reply::refusal(error, seed), false),
     };
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
@@ -183,12 +182,16 @@ pub(crate) fn outline(path: PathBuf) -> ToolCall {
 ///
 /// Errors: relative paths if the current directory was removed, and paths that are not UTF-8.
 pub(crate) fn check(desk: &CliContext<'_>, args: &CheckArgs) -> Result<ToolCall> {
-    let text = |path: &PathBuf| {
-        let path = desk.absolute(path)?;
-        let none = || usage(&format!("{} is not UTF-8.", shown(&path)), "Name the file by a link to it.");
-        path.to_str().map(str::to_owned).ok_or_else(none)
-    };
-    let paths: Vec<String> = args.paths.iter().map(text).collect::<Result<_>>()?;
+    let paths: Vec<String> = args
+        .paths
+        .iter()
+        .map(|path| {
+            let path = desk.absolute(path)?;
+            path.to_str()
+                .map(str::to_owned)
+                .ok_or_else(|| usage(&format!("{} is not UTF-8.", shown(&path)), "Name the file by a link to it."))
+        })
+        .collect::<Result<_>>()?;
     let fields =
         InputFields::default().put("paths", Some(paths)).put("timeout_ms", Some(u64::from(args.timeout) * 1000));
     Ok(ToolCall { finds: true, ..ToolCall::of("check", None, fields) })

@@ -56,9 +56,8 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase) -> Result<u8> {
 fn call(event: &Value) -> Option<(&'static ToolView, Map<String, Value>)> {
     let offer = client_tool(event["tool_name"].as_str()?)?;
     let schema = offer.schema();
-    let known = |name: &str| schema.get("properties").is_some_and(|it| it.get(name).is_some());
     let mut fields = event["tool_input"].as_object()?.clone();
-    fields.retain(|name, value| known(name) && !value.is_null());
+    fields.retain(|name, value| schema.get("properties").is_some_and(|it| it.get(name).is_some()) && !value.is_null());
     if let (Some(cwd), Some(path)) = (event["cwd"].as_str(), fields.get("file_path").and_then(Value::as_str)) {
         let absolute = shown(Path::new(cwd).join(path));
         fields.insert("file_path".to_owned(), absolute.into());

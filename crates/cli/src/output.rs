@@ -24,19 +24,19 @@ pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Iterator<Item = (N, T)>) -> String {
     let rows: Vec<(N, T)> = rows.collect();
     let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
-    let line = |(name, text): &(N, T)| format!("{margin}{:width$}  {}\n", name.as_ref(), text.as_ref());
-    rows.iter().map(line).collect()
+    rows.iter().map(|(name, text)| format!("{margin}{:width$}  {}\n", name.as_ref(), text.as_ref())).collect()
 }
 
 /// Decides about colours for both streams.
 pub(crate) fn choose_color(when: ColorMode) {
     let forced = || std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0");
     // https://no-color.org takes precedence; anstream handles the other variables.
-    let barred = || std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     match when {
         ColorMode::Always => ColorChoice::Always,
         ColorMode::Never => ColorChoice::Never,
-        ColorMode::Auto if !barred() && forced() => ColorChoice::Always,
+        ColorMode::Auto if !std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty()) && forced() => {
+            ColorChoice::Always
+        }
         ColorMode::Auto => ColorChoice::Auto,
     }
     .write_global();
@@ -170,10 +170,9 @@ impl<W: Write> StyledWriter<W> {
 
     /// Writes the change of one file.
     fn changed(&mut self, data: &Map<String, Value>) -> io::Result<()> {
-        let list = |key: &str| data.get(key).and_then(Value::as_array).into_iter().flatten();
         self.plain(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
         self.notes(data)?;
-        for failed in list("failed") {
+        for failed in data.get("failed").and_then(Value::as_array).into_iter().flatten() {
             self.put(BAD, "not applied")?;
             self.plain(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
         }

@@ -129,8 +129,11 @@ impl RequestQueue {
 
     /// Waits until another line may be read.
     fn wait_for_room(&self) {
-        let full = |queue: &mut Queue| queue.bytes >= AHEAD_BYTES_MAX;
-        drop(self.shorter.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner));
+        drop(
+            self.shorter
+                .wait_while(self.lock(), |queue| queue.bytes >= AHEAD_BYTES_MAX)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
     }
 
     fn push(&self, request: &NdjsonRequest, bytes: usize) {

@@ -78,10 +78,9 @@ pub(crate) fn remember_rules(desk: &CliContext<'_>, rules: &[String]) -> Result<
 /// Errors: no project file; as [`append`].
 pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
     let roots = desk.roots()?;
-    let canonical = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
     let found = roots
         .iter()
-        .map(canonical)
+        .map(|root| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone()))
         .filter_map(|root| PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.is_file()));
     let files: Vec<PathBuf> = found.collect();
     if files.is_empty() {

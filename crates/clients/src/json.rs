@@ -258,8 +258,7 @@ fn data(value: &ast::Value<'_>) -> Value {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::Array(list) => list.elements.iter().map(data).collect(),
         ast::Value::Object(object) => {
-            let member = |it: &ast::ObjectProp<'_>| (it.name.as_str().to_owned(), data(&it.value));
-            Value::Object(object.properties.iter().map(member).collect())
+            Value::Object(object.properties.iter().map(|it| (it.name.as_str().to_owned(), data(&it.value))).collect())
         }
     }
 }

@@ -107,8 +107,11 @@ impl Advice {
     pub fn and(self, other: &Advice) -> Advice {
         let count = self.forms.len().max(other.forms.len());
         let at = |forms: &[Vec<Phrase>], nth: usize| forms.get(nth).or(forms.last()).cloned().unwrap_or_default();
-        let both = |nth| [at(&self.forms, nth), vec![" ".into()], at(&other.forms, nth)].concat();
-        Advice { forms: (0..count).map(both).collect() }
+        Advice {
+            forms: (0..count)
+                .map(|nth| [at(&self.forms, nth), vec![" ".into()], at(&other.forms, nth)].concat())
+                .collect(),
+        }
     }
 
     /// True when no part depends on the client.

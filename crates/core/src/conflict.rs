@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
 use crate::find;
-use crate::multi_search::{NeedleMatch, Needles};
+use crate::multi_search::Needles;
 use crate::op::{Hunk, Locator, Op, TextQuery};
 use crate::resolve::PlacedOp;
 use crate::snapshot::Snapshot;
@@ -98,11 +98,10 @@ pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
     for (index, op) in ops.iter().enumerate() {
         if let Locator::Find(find) = &op.at {
             let key = xxh3_64(find.old.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);
-            let same = |other: usize| {
+            let known = first.of(key, index, |other| {
                 let other = &ops[other];
                 matches!(&other.at, Locator::Find(it) if target(it) == target(find)) && other.text == op.text
-            };
-            let known = first.of(key, index, same);
+            });
             repeated[index] = Some(known).filter(|&known| known < index);
         }
     }
@@ -201,8 +200,11 @@ fn report(clashes: &[Clash]) -> Option<Error> {
 }
 
 fn listed(clashes: &[Clash]) -> Vec<Value> {
-    let one = |(kind, first, second): &Clash| json!({ "kind": kind.name(), "edits": [first, second] });
-    clashes.iter().take(LISTED_CONFLICTS_MAX).map(one).collect()
+    clashes
+        .iter()
+        .take(LISTED_CONFLICTS_MAX)
+        .map(|(kind, first, second)| json!({ "kind": kind.name(), "edits": [first, second] }))
+        .collect()
 }
 
 /// Finds edits with the same target and different text.
@@ -211,8 +213,11 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
     let mut out = Vec::new();
     for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
         let Locator::Find(find) = &op.at else { continue };
-        let same = |other: usize| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find));
-        let earlier = first.of(xxh3_64(find.old.as_bytes()), index, same);
+        let earlier = first.of(
+            xxh3_64(find.old.as_bytes()),
+            index,
+            |other| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find)),
+        );
         if earlier < index {
             out.push((ConflictKind::Contradiction, earlier, index));
         }
@@ -265,12 +270,11 @@ fn unmet(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Clash> {
     for later in missing.take(LISTED_CONFLICTS_MAX) {
         let Locator::Find(find) = &ops[later].at else { continue };
         let target = find.old.trim_end_matches('\n');
-        let makes = |op: &Op| {
+        if let Some(earlier) = ops[..later].iter().position(|op| {
             !work::spend_or_end(1 + op.text.len() / STEP_BYTES)
                 && !op.text.trim().is_empty()
                 && (op.text.contains(target) || target.contains(op.text.trim_end_matches('\n')))
-        };
-        if let Some(earlier) = ops[..later].iter().position(makes) {
+        }) {
             out.push((ConflictKind::Dependency, earlier, later));
         }
     }
@@ -368,9 +372,17 @@ impl TargetSearch<'_> {
                 }
                 SearchMethod::Needles(needles, budget) => {
                     if let Some(seen) = needles.find_all(&self.window, budget) {
-                        let length = |needle: usize| self.patterns.get(needle).map_or(0, |pattern| pattern.len());
-                        let clashes = |it: &NeedleMatch| Span::new(it.at, it.at + length(it.needle)).clashes(written);
-                        return seen.iter().filter(|it| clashes(it)).map(|it| it.needle).collect();
+                        return seen
+                            .iter()
+                            .filter(|it| {
+                                Span::new(
+                                    it.at,
+                                    it.at + self.patterns.get(it.needle).map_or(0, |pattern| pattern.len()),
+                                )
+                                .clashes(written)
+                            })
+                            .map(|it| it.needle)
+                            .collect();
                     }
                     self.way = steady(self.patterns, self.total);
                 }
@@ -382,10 +394,13 @@ impl TargetSearch<'_> {
 /// Selects the method for repetitive texts: the cheaper one of a search per target and an automaton.
 fn steady<'p>(patterns: &[&'p str], total: usize) -> SearchMethod<'p> {
     let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
-    let automaton = || Needles::without_grams(patterns).map(|needles| SearchMethod::Needles(needles, usize::MAX));
     let each = || SearchMethod::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
     let few = patterns.len().saturating_mul(total) < AUTOMATON_COST_FACTOR * bytes;
-    if few || bytes > find::AUTOMATON_NEEDLE_BYTES_MAX { each() } else { automaton().unwrap_or_else(each) }
+    if few || bytes > find::AUTOMATON_NEEDLE_BYTES_MAX {
+        each()
+    } else {
+        Needles::without_grams(patterns).map(|needles| SearchMethod::Needles(needles, usize::MAX)).unwrap_or_else(each)
+    }
 }
 
 /// True when a target occurs in a text and overlaps the written span.

@@ -227,8 +227,9 @@ fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
 fn has_loose_end(bytes: &[u8]) -> bool {
     let next = bytes.get(1..).unwrap_or_default();
     let is = |byte: u8, what: u8| u8::from(byte == what);
-    let pair = |byte: u8, next: u8| (is(byte, b' ') | is(byte, b'\t') | is(byte, b'\r')) & is(next, b'\n');
-    bytes.iter().zip(next).fold(0, |found, (&byte, &next)| found | pair(byte, next)) > 0
+    bytes.iter().zip(next).fold(0, |found, (&byte, &next)| {
+        found | ((is(byte, b' ') | is(byte, b'\t') | is(byte, b'\r')) & is(next, b'\n'))
+    }) > 0
 }
 
 /// Syntax of the header that hashline prints above lines.

@@ -128,9 +128,12 @@ fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize
     let start = line_start(a_text, floor(before, head).0.min(floor(after, head).0));
     let raw_start = before.to_raw(start).min(head);
     let unit = before.codec().charset.unit();
-    let whole = |tail: &usize| (a.len() - tail).is_multiple_of(unit) && (b.len() - tail).is_multiple_of(unit);
     let tail = common_suffix(&a[raw_start..], &b[raw_start..]);
-    let tail = (0..=tail).rev().take(unit).find(whole).unwrap_or(0);
+    let tail = (0..=tail)
+        .rev()
+        .take(unit)
+        .find(|tail| (a.len() - tail).is_multiple_of(unit) && (b.len() - tail).is_multiple_of(unit))
+        .unwrap_or(0);
     let ((mut a_end, a_exact), (mut b_end, b_exact)) = (floor(before, a.len() - tail), floor(after, b.len() - tail));
     if !(a_exact && b_exact && starts_line(a_text, a_end) && starts_line(b_text, b_end)) {
         (a_end, b_end) = (line_stop(a_text, a_end), line_stop(b_text, b_end));

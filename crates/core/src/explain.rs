@@ -88,12 +88,11 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<DiffHu
 fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut LineBudget) -> Vec<DiffHunk> {
     let text = base.text();
     let blocks = blocks(base, changes);
-    let near = |a: &ChangedBlock, b: &ChangedBlock| forth(text, a.old.end(), 2 * context) >= b.old.start();
     let mut out = Vec::new();
     let mut gained = 0isize;
     // Without an index, lines are counted from hunk to hunk, and nothing after the last change is read.
     let (mut counted, mut line) = (0, 1);
-    for group in blocks.chunk_by(near) {
+    for group in blocks.chunk_by(|a, b| forth(text, a.old.end(), 2 * context) >= b.old.start()) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
         line = match base.known_lines() {

@@ -29,8 +29,8 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
     if fresh.is_empty() {
         return None;
     }
-    let one = |(line, char): &(usize, char)| format!("line {line}: U+{:04X} {}", u32::from(*char), name(*char));
-    let mut places: Vec<String> = fresh.iter().map(one).collect();
+    let mut places: Vec<String> =
+        fresh.iter().map(|(line, char)| format!("line {line}: U+{:04X} {}", u32::from(*char), name(*char))).collect();
     places.dedup();
     let more = places.len().saturating_sub(LISTED_PLACES_MAX);
     places.truncate(LISTED_PLACES_MAX);
@@ -45,8 +45,9 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
 /// Returns a sentence about curly quotes that an edit adds to a pure ASCII file.
 pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
     let added = hunks.iter().flat_map(numbered).filter(|(_, line)| line.kind == LineKind::Added);
-    let quote = |line: &DiffLine| line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”'));
-    let (line, char) = added.into_iter().find_map(|(number, line)| Some((number, quote(line)?)))?;
+    let (line, char) = added.into_iter().find_map(|(number, line)| {
+        Some((number, line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”'))?))
+    })?;
     (!before.is_empty() && before.is_ascii()).then(|| {
         format!(
             "The new text brings curly quotes into a file of plain ASCII (first line {line}: {char}); write straight ones \

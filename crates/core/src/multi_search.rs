@@ -114,8 +114,10 @@ impl<'p> GramIndex<'p> {
         let (count, least) = (long().count(), long().map(|needle| needle.len()).min()?);
         // A longer stride means fewer looks at the text, but more grams.
         let wish = (total / (5 * count)).isqrt().clamp(1, STRIDE_BYTES_MAX);
-        let fits = |&&(width, stride): &&(usize, usize)| least + 1 >= width + wish.min(stride);
-        let width = GRAM_WIDTHS.iter().find(fits).map_or(NARROW_GRAM_BYTES, |it| it.0);
+        let width = GRAM_WIDTHS
+            .iter()
+            .find(|&&(width, stride)| least + 1 >= width + wish.min(stride))
+            .map_or(NARROW_GRAM_BYTES, |it| it.0);
         let stride = wish.min(least + 1 - width);
         let kept = count * stride;
         let bits = (kept * FILTER_BITS_PER_GRAM.1)

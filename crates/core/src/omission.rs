@@ -93,10 +93,14 @@ fn may_omit(text: &str) -> bool {
 
 /// Returns the zero-based lines of `new` that are placeholders and not lines of `old`, in order.
 pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
-    let dots = |line: &str| is_elision(line) && !matches!(line.trim(), "..." | "…");
     let mut found: Vec<usize> =
         if may_omit(new) { placeholders(new).iter().map(|it| it.0).collect() } else { Vec::new() };
-    found.extend(new.lines().enumerate().filter(|(_, line)| dots(line)).map(|it| it.0));
+    found.extend(
+        new.lines()
+            .enumerate()
+            .filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"))
+            .map(|it| it.0),
+    );
     found.sort_unstable();
     found.dedup();
     if found.is_empty() {

@@ -117,11 +117,15 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
         ops => place_all(base, ops, settings),
     };
     work::check()?;
-    let each = |placed: &PlacedOp| {
-        placed.found.matches.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
-    };
     let several = placed.iter().flatten().filter(|placed| placed.found.matches.len() > 1);
-    find::check_amount(0, several.map(each).sum())?;
+    find::check_amount(
+        0,
+        several
+            .map(|placed| {
+                placed.found.matches.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
+            })
+            .sum(),
+    )?;
     // If the rest was not tried after many failures, only the tried ones are reported.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
@@ -335,8 +339,13 @@ pub fn not_blank(base: &Snapshot) -> Error {
 /// Returns the lines that differ between a part of the decoded text and its new text.
 pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
     let hunks = diff::text_hunks(&text[span.range()], new);
-    let at = |old: Span| Span::new(span.start() + old.start(), span.start() + old.end());
-    hunks.into_iter().map(|(old, fresh)| TextEdit { span: at(old), text: new[fresh.range()].to_owned() }).collect()
+    hunks
+        .into_iter()
+        .map(|(old, fresh)| TextEdit {
+            span: Span::new(span.start() + old.start(), span.start() + old.end()),
+            text: new[fresh.range()].to_owned(),
+        })
+        .collect()
 }
 
 /// Converts an edit of the decoded text to a raw splice: trimmed to what differs before it is encoded, so that

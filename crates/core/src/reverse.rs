@@ -79,11 +79,12 @@ fn undone(file: FileRequest) -> Result<FileRequest> {
 }
 
 fn undone_ops(path: &str, ops: Vec<Op>) -> Result<Vec<Op>> {
-    let undone = |op: Op| match op.at {
-        Locator::Hunk(hunk) => Ok(hunk.reverse().into_op()),
-        _ => Err(silent(path, "one of its edits is not a hunk")),
-    };
-    ops.into_iter().map(undone).collect()
+    ops.into_iter()
+        .map(|op| match op.at {
+            Locator::Hunk(hunk) => Ok(hunk.reverse().into_op()),
+            _ => Err(silent(path, "one of its edits is not a hunk")),
+        })
+        .collect()
 }
 
 fn silent(path: &str, why: &str) -> Error {

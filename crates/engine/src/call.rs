@@ -94,11 +94,10 @@ impl Engine {
 
     /// Returns the base directory of relative paths in arguments: the caller's, or the only root.
     fn start(&self, caller: &CallContext) -> Option<PathBuf> {
-        let only = || match &*self.roots() {
+        caller.names_from.clone().or_else(|| match &*self.roots() {
             [root] => Some(root.to_path_buf()),
             _ => None,
-        };
-        caller.names_from.clone().or_else(only)
+        })
     }
 
     /// Calls a tool with JSON text, as `emend call` and NDJSON do.

@@ -151,8 +151,9 @@ impl Engine {
             rejected.push_str(receipt.rejected());
             if !receipt.is_move_source() {
                 let (one, own) = receipt.answer_and_warnings(false, self.config().shows);
-                let named = |it| if several { format!("{}: {it}", receipt.plan().name) } else { it };
-                warnings.extend(own.into_iter().map(named));
+                warnings.extend(
+                    own.into_iter().map(|it| if several { format!("{}: {it}", receipt.plan().name) } else { it }),
+                );
                 if receipt.plan().header.is_some() && !text.is_empty() {
                     text.push('\n');
                 }

@@ -215,10 +215,9 @@ impl<'a> EmulatedFiles<'a> {
 
     fn is_below_a_file(&self, path: &Path) -> bool {
         let store = self.engine.store();
-        let is_file = |above: &Path| {
+        path.ancestors().skip(1).any(|above| {
             store.resolve_path(above).and_then(|place| store.metadata(&place)).is_ok_and(|stamp| stamp.is_some())
-        };
-        path.ancestors().skip(1).any(is_file)
+        })
     }
 
     /// Returns the plans that together have the effect of the emulation's steps.

@@ -64,9 +64,6 @@ impl Engine {
             return;
         }
         let written = receipts.iter().filter(|receipt| receipt.is_written() && !receipt.is_move_source()).count();
-        let asks = |server: &LanguageServerConfig| {
-            server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1)
-        };
         let of_receipts: Vec<(usize, Snapshot)> = receipts
             .iter()
             .enumerate()
@@ -78,7 +75,11 @@ impl Engine {
             .collect();
         let subjects: Vec<DiagnosisTarget<'_>> =
             of_receipts.iter().filter_map(|(nth, after)| Some(subject(receipts.get(*nth)?.plan(), after))).collect();
-        let (said, mut elsewhere) = self.ask_servers(&subjects, asks, None);
+        let (said, mut elsewhere) = self.ask_servers(
+            &subjects,
+            |server| server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1),
+            None,
+        );
         let gone: Vec<bool> = subjects.iter().map(|subject| subject.after.is_none()).collect();
         drop(subjects);
         let files = said.iter().filter(|said| !said.is_empty()).count().max(1);
@@ -209,11 +210,14 @@ fn utf8(snapshot: &Snapshot) -> Option<&str> {
 /// Returns the change in bytes of the exact texts.
 fn edits(plan: &FilePlan, after: &Snapshot) -> Vec<SpanEdit> {
     let of = |changes: &ChangeSet, mark: usize| {
-        let one = |splice: &emendate_core::Splice| {
-            let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
-            Some(SpanEdit { span, len: splice.text.len() })
-        };
-        changes.splices().iter().map(one).collect::<Option<Vec<SpanEdit>>>()
+        changes
+            .splices()
+            .iter()
+            .map(|splice| {
+                let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
+                Some(SpanEdit { span, len: splice.text.len() })
+            })
+            .collect::<Option<Vec<SpanEdit>>>()
     };
     let mark = plan.before.codec().mark;
     let same = utf8(&plan.before).is_some() && utf8(after).is_some() && after.codec().mark == mark;

@@ -263,10 +263,10 @@ impl Engine {
 
     /// Creates the empty text of a file to be created, in the encoding declared for it.
     pub(crate) fn empty_file_text(&self, place: &SafePath, options: &CallOptions) -> Result<Snapshot> {
-        let configured = || encoding::configured_encoding(self.config(), self.store(), place);
         let (declared, marked) = match options.declared {
             Some(declared) => (Some(declared), declared.charset.unit() == 2),
-            None => configured().map_or((None, false), |it| (Some(it.declared), it.mark)),
+            None => encoding::configured_encoding(self.config(), self.store(), place)
+                .map_or((None, false), |it| (Some(it.declared), it.mark)),
         };
         let mark: &[u8] = match declared.filter(|_| marked).map(|it| it.charset) {
             Some(Charset::Utf8) => b"\xEF\xBB\xBF",

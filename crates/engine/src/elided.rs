@@ -60,8 +60,10 @@ impl Engine {
             // A method shown without its class has another path there.
             by(&by_path, &paths, &it.path).or_else(|| if it.depth == 0 { by(&by_name, &names, &it.name) } else { None })
         };
-        let extent = |it: &Symbol| Some(Extent { old: same(it)?, new: lines(it) });
-        new.iter().filter_map(extent).filter(|it| !it.old.is_empty() && !it.new.is_empty()).collect()
+        new.iter()
+            .filter_map(|it| Some(Extent { old: same(it)?, new: lines(it) }))
+            .filter(|it| !it.old.is_empty() && !it.new.is_empty())
+            .collect()
     }
 }
 

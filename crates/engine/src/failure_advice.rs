@@ -103,8 +103,11 @@ fn missing(ops: &[Op], error: &Error) -> Vec<String> {
     }
     let failed = error.data().get("errors").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![error.to_json()]);
     let lost = failed.iter().filter(|it| it["code"] == Code::MatchNotFound.as_str());
-    let index = |it: &Value| it["op"].as_u64().and_then(|op| usize::try_from(op).ok());
-    lost.filter_map(index).filter_map(|op| ops.get(op)).filter_map(find).take(EXPLAINED_EDITS_MAX).collect()
+    lost.filter_map(|it| it["op"].as_u64().and_then(|op| usize::try_from(op).ok()))
+        .filter_map(|op| ops.get(op))
+        .filter_map(find)
+        .take(EXPLAINED_EDITS_MAX)
+        .collect()
 }
 
 fn shortened(place: &SafePath, error: &Error) -> Error {

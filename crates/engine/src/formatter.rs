@@ -27,8 +27,12 @@ impl Engine {
             |plan: &&mut FilePlan| plan.target == TargetState::File && !plan.before.is_binary() && plan.writes();
         for plan in plans.iter_mut().filter(shaped).take(FORMATTED_FILES_MAX) {
             caller.check_cancelled()?;
-            let covers = |it: &&Formatter| it.files.matches(plan.place.relative(), plan.place.absolute());
-            if let Some(formatter) = self.config().formatters.iter().find(covers) {
+            if let Some(formatter) = self
+                .config()
+                .formatters
+                .iter()
+                .find(|it| it.files.matches(plan.place.relative(), plan.place.absolute()))
+            {
                 let root = self.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
                 // The directory of a new file may not exist yet.
                 let folder = if plan.creates() { root } else { plan.place.absolute().parent() };

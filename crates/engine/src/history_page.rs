@@ -162,8 +162,10 @@ fn lines_of(bytes: &[u8], (offset, limit): (usize, usize)) -> Range<usize> {
 }
 
 fn cursor(text: &str, roots: usize) -> Option<Vec<Option<u64>>> {
-    let number = |part: &str| if part.is_empty() { Some(None) } else { part.parse().ok().map(Some) };
-    let below: Vec<Option<u64>> = text.split(',').map(number).collect::<Option<_>>()?;
+    let below: Vec<Option<u64>> = text
+        .split(',')
+        .map(|part| if part.is_empty() { Some(None) } else { part.parse().ok().map(Some) })
+        .collect::<Option<_>>()?;
     (below.len() == roots).then_some(below)
 }
 

@@ -132,8 +132,10 @@ impl Engine {
             let _ = writeln!(text, "The history was damaged: {gap}.");
         }
         if !gaps.is_empty() {
-            let row = |gap: &HistoryGap| json!({ "after": gap.after, "until": gap.until });
-            data.insert("missing".to_owned(), gaps.iter().map(row).collect());
+            data.insert(
+                "missing".to_owned(),
+                gaps.iter().map(|gap| json!({ "after": gap.after, "until": gap.until })).collect(),
+            );
         }
         data.insert("operations".to_owned(), rows.into());
         Ok(Answer { text, data })
@@ -301,12 +303,13 @@ impl Engine {
 /// clock decides.
 pub(crate) fn newest_first<T>(roots: Vec<Vec<T>>, at: impl Fn(&T) -> i64, most: usize) -> Vec<(usize, T)> {
     let mut heads: Vec<_> = roots.into_iter().map(|all| all.into_iter().peekable()).collect();
-    let next = move || {
+    std::iter::from_fn(move || {
         let moments = heads.iter_mut().map(|head| head.peek().map(&at));
         let (root, _) = moments.enumerate().filter(|(_, at)| at.is_some()).max_by_key(|(_, at)| *at)?;
         Some((root, heads.get_mut(root)?.next()?))
-    };
-    std::iter::from_fn(next).take(most).collect()
+    })
+    .take(most)
+    .collect()
 }
 
 /// Returns the files of an operation except for the sources of moves.

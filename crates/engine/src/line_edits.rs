@@ -277,10 +277,10 @@ impl Engine {
         }
         let named = ops.iter().filter_map(|op| line_edits::of(op)?.named()).filter(|(from, _)| *from > 0);
         let (lines, which): (Vec<(usize, usize)>, _) = match misfit {
-            Misfit::Blocked(seen, theirs, _) => {
-                let moved = |(from, to)| now_at(seen, &now.snapshot, theirs, (from, to));
-                (named.map(moved).collect(), "The lines you named")
-            }
+            Misfit::Blocked(seen, theirs, _) => (
+                named.map(|(from, to)| now_at(seen, &now.snapshot, theirs, (from, to))).collect(),
+                "The lines you named",
+            ),
             Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
         };
         let excerpt = line_edits::excerpt(&now.snapshot, &lines);
@@ -370,8 +370,10 @@ impl Receipt {
     /// Renders the answer in the line format of a header: the new header and the changed rows.
     pub(crate) fn in_rows(&self, header: HeaderStyle) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
-        let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
-        let tag = plan.short_tag.or_else(|| plan.before.short_tag_with(&plan.changes)).unwrap_or_else(after);
+        let tag = plan
+            .short_tag
+            .or_else(|| plan.before.short_tag_with(&plan.changes))
+            .unwrap_or_else(|| ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text()));
         let line = header.line(&plan.name, tag);
         let shown = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
         let mut text = format!("{line}\n{}", line_edits::preview(header, &shown, self.room().diff).text);
@@ -384,8 +386,6 @@ impl Receipt {
             let how = if origin.copied { "Copied" } else { "Moved" };
             let _ = writeln!(text, "{how} from {}.", origin.place.shown());
         }
-        let echo = |it: &line_edits::ReplacedLines| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last });
-        let moved = |it: line_edits::LineShift| json!({ "from": it.from, "delta": it.delta });
         let data = json!({
             "header": line,
             "diff": explain::unified(&path, &shown, DIFF_BYTES_MAX).text,
@@ -393,8 +393,8 @@ impl Receipt {
             "op": if plan.creates() { "create" } else { "update" },
             "diagnostics": Value::Null,
             "meta": {},
-            "replacementEchoes": plan.replaced.iter().map(echo).collect::<Vec<Value>>(),
-            "renumbers": line_edits::line_shifts(&shown).into_iter().map(moved).collect::<Vec<Value>>(),
+            "replacementEchoes": plan.replaced.iter().map(|it| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last })).collect::<Vec<Value>>(),
+            "renumbers": line_edits::line_shifts(&shown).into_iter().map(|it| json!({ "from": it.from, "delta": it.delta })).collect::<Vec<Value>>(),
         });
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         Answer { text, data }
@@ -436,8 +436,8 @@ fn shifts(before: &Snapshot, hunks: &[DiffHunk]) -> String {
     if moved.is_empty() {
         return String::new();
     }
-    let one = |it: &line_edits::LineShift| format!("from {} on {:+}", it.from, it.delta);
-    let list: Vec<String> = moved.iter().take(QUOTED_RANGES_MAX).map(one).collect();
+    let list: Vec<String> =
+        moved.iter().take(QUOTED_RANGES_MAX).map(|it| format!("from {} on {:+}", it.from, it.delta)).collect();
     let more = if moved.len() > QUOTED_RANGES_MAX { ", and so on" } else { "" };
     format!("Old line numbers: {}{more}.\n", list.join(", "))
 }

@@ -133,8 +133,11 @@ impl<'a> LoggedChange<'a> {
             FileChange { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();
-        let at = |span| plan.before.to_file_offset(span).unwrap_or_default();
-        let swaps = splices.map(|it| ByteReplacement { at: at(it.span), old: &raw[it.span.range()], new: &it.text });
+        let swaps = splices.map(|it| ByteReplacement {
+            at: plan.before.to_file_offset(it.span).unwrap_or_default(),
+            old: &raw[it.span.range()],
+            new: &it.text,
+        });
         // A new file may begin with a byte order mark.
         let mark = (base(plan).is_none() && !raw.is_empty()).then_some(ByteReplacement { at: 0, old: b"", new: raw });
         let swaps = mark.into_iter().chain(swaps).collect();
@@ -381,12 +384,15 @@ impl Engine {
         let Some(root) = some.first().map(|it| it.root) else { return };
         let contents: Vec<ContentId> = some.iter().map(|it| it.content).collect();
         let Ok(lacking) = self.history(root).not_stored(&contents) else { return };
-        let read = |it: &UnstoredVersion| {
-            // Skip a file that changed since, or cannot be read.
-            let version = self.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
-            (ContentId::of(&version.bytes) == it.content).then_some((it.content, version.bytes))
-        };
-        let found: Vec<_> = some.iter().filter(|it| lacking.contains(&it.content)).filter_map(read).collect();
+        let found: Vec<_> = some
+            .iter()
+            .filter(|it| lacking.contains(&it.content))
+            .filter_map(|it| {
+                // Skip a file that changed since, or cannot be read.
+                let version = self.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
+                (ContentId::of(&version.bytes) == it.content).then_some((it.content, version.bytes))
+            })
+            .collect();
         if !found.is_empty() {
             let _ = self.history(root).store_versions(&found);
         }

@@ -36,9 +36,8 @@ impl Engine {
     pub(crate) fn prefer_named_file(&self, directory: &Path, named: &str, request: &mut Request) {
         let [file] = &mut *request.files else { return };
         let there = |name: &str| self.exists(directory, name);
-        let names = || std::iter::once(&file.path).chain(&file.alternatives);
         let meant = matches!(file.action, FileAction::Edit { .. }) && !creates(&file.action) && there(named);
-        if meant && !names().any(|name| there(name)) {
+        if meant && !std::iter::once(&file.path).chain(&file.alternatives).any(|name| there(name)) {
             request.notes.push(format!(
                 "{} is not there; the file of the call, {}, was taken.",
                 shown(&file.path),
@@ -153,7 +152,6 @@ fn text(path: &Path) -> String {
 
 /// True when the file need not exist.
 pub(crate) fn creates(ask: &FileAction) -> bool {
-    let fills = |ops: &[Op]| matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
     matches!(ask, FileAction::Write(_) | FileAction::Create(_))
-        || matches!(ask, FileAction::Edit { ops, .. } if fills(ops))
+        || matches!(ask, FileAction::Edit { ops, .. } if (matches!(ops.first(), Some(Op { at: Locator::Blank, .. }))))
 }

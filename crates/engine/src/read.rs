@@ -154,8 +154,9 @@ impl Engine {
         let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), args);
         let body = log::stored_body(place, &snapshot);
         let unkept = self.remember(caller, place, &record, &body);
-        let name = || self.name_in_header(caller, place);
-        let header = marks.header.and_then(|header| Some(header.line(&name(), snapshot.short_tag()?)));
+        let header = marks
+            .header
+            .and_then(|header| Some(header.line(&self.name_in_header(caller, place), snapshot.short_tag()?)));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }

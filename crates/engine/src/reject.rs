@@ -43,11 +43,16 @@ fn push_hunk(out: &mut String, hunk: &Hunk) {
 
 fn push_block(out: &mut String, path: &str, old: &str, new: &str) {
     // Markers longer than any in the text.
-    let longest = |sign: char| {
-        let runs = old.lines().chain(new.lines()).map(|line| line.chars().take_while(|&ch| ch == sign).count());
-        runs.max().unwrap_or(0)
-    };
-    let run = ['<', '=', '>'].into_iter().map(longest).max().unwrap_or(0).max(6) + 1;
+    let run = ['<', '=', '>']
+        .into_iter()
+        .map(|sign| {
+            let runs = old.lines().chain(new.lines()).map(|line| line.chars().take_while(|&ch| ch == sign).count());
+            runs.max().unwrap_or(0)
+        })
+        .max()
+        .unwrap_or(0)
+        .max(6)
+        + 1;
     let ended =
         |text: &str| if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
     let sign = |sign: &str| sign.repeat(run);

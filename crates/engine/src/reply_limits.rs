@@ -263,11 +263,13 @@ impl Caps {
     }
 
     fn bytes_of_fields(self, fields: &Map<String, Value>) -> usize {
-        let field = |(key, value): (&String, &Value)| {
-            let left = matches!(value, Value::String(text) if self.drops(key, text));
-            if left { 0 } else { string_bytes(key) + 2 + self.bytes(value) }
-        };
-        2 + fields.iter().map(field).sum::<usize>()
+        2 + fields
+            .iter()
+            .map(|(key, value)| {
+                let left = matches!(value, Value::String(text) if self.drops(key, text));
+                if left { 0 } else { string_bytes(key) + 2 + self.bytes(value) }
+            })
+            .sum::<usize>()
     }
 
     fn drops(self, key: &str, text: &str) -> bool {
@@ -293,11 +295,14 @@ impl Caps {
     }
 
     fn cut_fields(self, fields: &mut Map<String, Value>, path: &str, omissions: &mut Vec<Omission>) {
-        let whole = |(key, value): (&String, &Value)| match value {
-            Value::String(text) if self.drops(key, text) => Some((key.clone(), text.chars().count())),
-            _ => None,
-        };
-        for (key, of) in fields.iter().filter_map(whole).collect::<Vec<_>>() {
+        for (key, of) in fields
+            .iter()
+            .filter_map(|(key, value)| match value {
+                Value::String(text) if self.drops(key, text) => Some((key.clone(), text.chars().count())),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+        {
             fields.shift_remove(&key);
             omissions.push(Omission { field: format!("{path}{key}"), unit: Cow::Borrowed("characters"), shown: 0, of });
         }

@@ -155,14 +155,14 @@ pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &C
             line => seen.to_raw(seen.lines().span_of(text, line, line).start()),
         };
         let (above, begin, end, below) = (start(first - 1), start(first), start(last + 1), start(last + 2));
-        let in_front = |it: &&Splice| it.span.start() <= begin && (it.span.end() > above || it.span == Span::at(begin));
-        let behind = |it: &&Splice| it.span.end() >= end && (it.span.start() < below || it.span == Span::at(end));
         let theirs = || theirs.splices().iter();
         let moves = |it: &Splice| {
             newlines(seen.raw().get(it.span.start()..it.span.end()).unwrap_or_default()) != newlines(&it.text)
         };
-        if let (Some(front), Some(back)) = (theirs().find(in_front), theirs().find(behind))
-            && (moves(front) || moves(back))
+        if let (Some(front), Some(back)) = (
+            theirs().find(|it| it.span.start() <= begin && (it.span.end() > above || it.span == Span::at(begin))),
+            theirs().find(|it| it.span.end() >= end && (it.span.start() < below || it.span == Span::at(end))),
+        ) && (moves(front) || moves(back))
         {
             out.push(Conflict { op: splice.op, mine: splice.span, theirs: front.span });
         }

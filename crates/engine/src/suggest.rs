@@ -94,8 +94,7 @@ pub(crate) fn best_candidate(path: &Path, names: &[OsString]) -> Option<PathBuf>
         likeness(NameParts::of(&lower), NameParts::of(&other))
     };
     // A name that is not UTF-8 is compared by its displayed form.
-    let scored = |name: &OsString| Some((score(&name.to_string_lossy())?, name.clone()));
-    let best = names.iter().filter_map(scored).min()?;
+    let best = names.iter().filter_map(|name| Some((score(&name.to_string_lossy())?, name.clone()))).min()?;
     Some(path.with_file_name(best.1))
 }
 

@@ -104,7 +104,6 @@ impl MemoryState {
     /// Resolves links in `path`, relative to the root; the last component only with `follow`. Returns the resolved path
     /// and the first link met.
     fn resolve(&self, asked: &Path, root: &RootInfo, path: &Path, follow: bool) -> Result<(PathBuf, Option<PathBuf>)> {
-        let outside = || error::outside_roots(asked, std::slice::from_ref(root));
         let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
         let (mut relative, mut via, mut hops) = (PathBuf::new(), None, 0);
         let mut pending = parts(path);
@@ -112,7 +111,9 @@ impl MemoryState {
         let mut inside: Option<(PathBuf, PathBuf, usize)> = None;
         while let Some(part) = pending.pop() {
             match Path::new(&part).components().next() {
-                Some(Component::ParentDir) if !relative.pop() => return Err(outside()),
+                Some(Component::ParentDir) if !relative.pop() => {
+                    return Err(error::outside_roots(asked, std::slice::from_ref(root)));
+                }
                 Some(Component::Normal(name)) => relative.push(name),
                 _ => {}
             }
@@ -296,8 +297,7 @@ impl Store for MemoryStore {
 
     fn remove_dir(&self, place: &SafePath) -> Result<bool> {
         let mut state = self.state();
-        let inside = |path: &&PathBuf| path.parent() == Some(place.relative());
-        let empty = !state.nodes.keys().chain(&state.folders).any(|path| inside(&path));
+        let empty = !state.nodes.keys().chain(&state.folders).any(|path| path.parent() == Some(place.relative()));
         Ok(empty && state.folders.remove(place.relative()))
     }
 

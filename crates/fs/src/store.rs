@@ -66,11 +66,12 @@ impl FromStr for Durability {
 
     /// Fails with `call.invalid` if `name` is not a level.
     fn from_str(name: &str) -> Result<Durability> {
-        let named = |level: &Durability| level.as_str() == name || level.synonyms().contains(&name);
-        Durability::ALL.into_iter().find(named).ok_or_else(|| {
-            Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
-                .next("Use none, process or power.")
-        })
+        Durability::ALL.into_iter().find(|level| level.as_str() == name || level.synonyms().contains(&name)).ok_or_else(
+            || {
+                Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
+                    .next("Use none, process or power.")
+            },
+        )
     }
 }
 

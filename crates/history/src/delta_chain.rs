@@ -172,8 +172,11 @@ pub(crate) fn replacements<S: BlobStore>(
     limits: &HistoryLimits,
 ) -> Result<Option<Vec<OwnedByteReplacement>>, S::Error> {
     let graph = shelf.graph()?;
-    let other = |(step, back): &&(DeltaEdge, bool)| if *back { step.result == to } else { step.base == to };
-    let Some((step, _)) = graph.at(from).iter().find(other) else { return Ok(None) };
+    let Some((step, _)) =
+        graph.at(from).iter().find(|(step, back)| if *back { step.result == to } else { step.base == to })
+    else {
+        return Ok(None);
+    };
     let back = (step.result, step.base) == (from, to);
     Ok(shelf.change(step.data, limits)?.and_then(|data| replacement::decode_directed(&data, back)))
 }
@@ -184,8 +187,8 @@ pub(crate) fn can_rebuild<S: BlobStore>(
     content: ContentId,
     at_hand: &[ContentId],
 ) -> Result<bool, S::Error> {
-    let start = |content: ContentId| Ok((at_hand.contains(&content) || is_stored(shelf, content)?).then_some(()));
-    Ok(search(shelf, content, start)?.is_some())
+    Ok(search(shelf, content, |content| Ok((at_hand.contains(&content) || is_stored(shelf, content)?).then_some(())))?
+        .is_some())
 }
 
 /// The start of a chain, and its changes, each with a flag for reverting it.

@@ -362,10 +362,10 @@ fn query_texts<'a>(
             Some(version.map(|version| (text.path, version, live.question(text.path))))
         })
         .collect();
-    let one = |shown: Option<Result<_, DiagnosticsFailure>>| {
-        Some(shown?.and_then(|(path, version, question)| live.problems((path, version), question, until)))
-    };
-    shown.into_iter().map(one).collect()
+    shown
+        .into_iter()
+        .map(|shown| Some(shown?.and_then(|(path, version, question)| live.problems((path, version), question, until))))
+        .collect()
 }
 
 /// Returns the new problems, if the previous ones are known. An empty list has nothing new in any case.

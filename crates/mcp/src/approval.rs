@@ -50,12 +50,15 @@ impl ApprovalQuestion {
         }
         let mut schema = ElicitationSchema::new(fields);
         schema.required = Some(vec![APPROVE_FIELD.to_owned()]);
-        let told = |file: &Value| {
-            // The whole change, even if a reply would summarize it.
-            let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
-            format!("{} (rule `{}` of {})\n{diff}", text(file, "summary"), text(file, "rule"), text(file, "origin"))
-        };
-        let message = files.iter().map(told).collect::<Vec<String>>().join("\n");
+        let message = files
+            .iter()
+            .map(|file| {
+                // The whole change, even if a reply would summarize it.
+                let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
+                format!("{} (rule `{}` of {})\n{diff}", text(file, "summary"), text(file, "rule"), text(file, "origin"))
+            })
+            .collect::<Vec<String>>()
+            .join("\n");
         Some(ApprovalQuestion {
             seal: asked["seal"].as_str()?.to_owned(),
             file: correctable.map(|file| PathBuf::from(text(file, "filePath"))),

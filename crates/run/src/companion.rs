@@ -122,9 +122,12 @@ impl Companion {
         }
         let status = self.process.wait(EXIT_WAIT).ok().flatten();
         // Signals from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM.
-        let outside = |signal: i32| matches!(signal, 1 | 2 | 9 | 15);
         match status {
-            Some(status) if status.success() || status.signal().is_some_and(outside) => NoAnswer::Ended,
+            Some(status)
+                if status.success() || status.signal().is_some_and(|signal| matches!(signal, 1 | 2 | 9 | 15)) =>
+            {
+                NoAnswer::Ended
+            }
             _ => NoAnswer::Failed,
         }
     }

@@ -97,7 +97,6 @@ impl RunningCommand<'_> {
         let mut complaint = PipeReader::on(stderr, STDERR_BYTES_MAX);
         // The meter of the call also reports that the client is gone.
         let meter = work::current();
-        let cancelled = || meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled);
         let status = loop {
             let (left, heard) = (self.job.time.saturating_sub(self.begun.elapsed()), output.bytes.len());
             let step = if output.pipe.is_some() { CANCEL_POLL } else { EXIT_POLL };
@@ -108,7 +107,7 @@ impl RunningCommand<'_> {
             if let (None, Some(status)) = (&output.pipe, self.process.status()?) {
                 break status;
             }
-            if self.stop.load(Ordering::Relaxed) || cancelled() {
+            if self.stop.load(Ordering::Relaxed) || (meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled)) {
                 return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
             }
             // Output written in time counts, even if it was read late.

@@ -246,10 +246,10 @@ impl SyntaxTree<'_> {
             return Err(SyntaxTree::entangled(symbol));
         }
         let lists = self.chain(symbol.span.start());
-        let is_list = |it: &&tree_sitter::Node<'_>| {
-            self.language.0.containers.contains(&it.kind()) && it.end_byte() >= symbol.span.end()
-        };
-        let list = lists.iter().rev().find(is_list);
+        let list = lists
+            .iter()
+            .rev()
+            .find(|it| self.language.0.containers.contains(&it.kind()) && it.end_byte() >= symbol.span.end());
         if list.is_some_and(|it| it.named_children(&mut it.walk()).filter(|child| !is_comment(*child)).count() == 1) {
             return Err(Error::new(Code::SymbolEntangled, format!("{} is all that its block holds.", symbol.path))
                 .next("Delete what it is inside of, or put something in its place."));

@@ -134,8 +134,7 @@ impl SyntaxTree<'_> {
 
     /// Fails if another symbol with the same path would be renamed too.
     fn only_one(&self, symbol: &Symbol) -> Result<()> {
-        let same = |it: &&Symbol| it.path == symbol.path && it.name_span != symbol.name_span;
-        match self.outline().symbols.iter().find(same) {
+        match self.outline().symbols.iter().find(|it| it.path == symbol.path && it.name_span != symbol.name_span) {
             Some(twin) => {
                 Err(refused(symbol, format!("Another {} of that name is on line {}.", twin.kind, twin.first)))
             }
@@ -181,8 +180,9 @@ impl SyntaxTree<'_> {
         let mut inner = Vec::new();
         for other in self.outline().symbols {
             let at = other.name_span.start();
-            let inside = |it: &EnclosingSymbol| it.span.covers(other.span) && it.span != other.span;
-            if TYPE_KINDS.contains(&&*other.kind) && symbol.parent.as_ref().is_some_and(inside) {
+            if TYPE_KINDS.contains(&&*other.kind)
+                && symbol.parent.as_ref().is_some_and(|it| it.span.covers(other.span) && it.span != other.span)
+            {
                 inner.push(other.span);
             }
             // A symbol with another displayed name only mentions this one, as `impl Display for Point` does; a
@@ -277,8 +277,9 @@ impl SyntaxTree<'_> {
                 // A module sees the names around it only if it imports them.
                 let mut between = known.scopes.between(at, known.symbol.span);
                 let mut opens = known.opens.borrow_mut();
-                let says = |it: Span| self.text[it.range()].contains("super::*");
-                between.all(|it| *opens.entry(it).or_insert_with(|| says(it))).then_some(true)
+                between
+                    .all(|it| *opens.entry(it).or_insert_with(|| self.text[it.range()].contains("super::*")))
+                    .then_some(true)
             }
             NameMeaning::Other => Some(false),
         }
@@ -354,8 +355,8 @@ impl SyntaxTree<'_> {
 
 /// True for a member called on its own type or on itself.
 fn own(known: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
-    let inside = || within(known.symbol, at) && !known.inner.iter().any(|it| it.covers(at));
-    on == known.symbol.prefix || (SELF_NAMES.contains(&on) && inside())
+    on == known.symbol.prefix
+        || (SELF_NAMES.contains(&on) && within(known.symbol, at) && !known.inner.iter().any(|it| it.covers(at)))
 }
 
 /// Stores the classification of an occurrence. A certain binding overrides a pattern around it.
@@ -378,8 +379,10 @@ fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, (kind, receiver): (&str, &st
 
 /// True for a symbol that is called on a receiver, i.e. not directly in a file, a module or a function.
 fn is_member(symbol: &Symbol) -> bool {
-    let free = |kind: &str| matches!(kind, "function" | "method" | "constructor" | "module" | "namespace");
-    symbol.parent.as_ref().is_some_and(|it| !free(&it.kind))
+    symbol
+        .parent
+        .as_ref()
+        .is_some_and(|it| !matches!(&*it.kind, "function" | "method" | "constructor" | "module" | "namespace"))
 }
 
 /// True inside the enclosing symbol.

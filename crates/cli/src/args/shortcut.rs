@@ -67,11 +67,11 @@ fn command_at(bare: &clap::Command, line: &[OsString]) -> Option<usize> {
         before.push(name);
         at += if argument.get_action().takes_values() && value.is_none() { 2 } else { 1 };
     }
-    let again = |word: &OsString| {
+    (!line[at..].iter().any(|word| {
         let option = word.to_str().and_then(|word| word.strip_prefix("--"));
         option.is_some_and(|option| before.contains(&option.split('=').next().unwrap_or(option)))
-    };
-    (!line[at..].iter().any(again)).then_some(at)
+    }))
+    .then_some(at)
 }
 
 #[cfg(test)]

@@ -163,10 +163,12 @@ impl Pairing<'_> {
             let moved = chain.binary_search(&two[0]).is_err() || chain.binary_search(&two[1]).is_err();
             let together = new < new_next && old_next - old == new_next - new && rank(new) + 1 == rank(new_next);
             let mut between = (old + 1..old_next).zip(new + 1..new_next);
-            let same = |(old, new): (u32, u32)| {
-                self.old[gap.old[old as usize] as usize] == self.new[gap.new[new as usize] as usize]
-            };
-            if moved && together && between.clone().all(same) {
+            if moved
+                && together
+                && between.clone().all(|(old, new)| {
+                    self.old[gap.old[old as usize] as usize] == self.new[gap.new[new as usize] as usize]
+                })
+            {
                 between.by_ref().for_each(|pair| done(self, pair));
             }
         }
@@ -210,8 +212,7 @@ impl Pairing<'_> {
         let even = |hash: u64| places.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1);
         let old: Vec<u32> = gap.old.iter().copied().filter(|&at| even(self.old[at as usize])).collect();
         let new: Vec<u32> = gap.new.iter().copied().filter(|&at| even(self.new[at as usize])).collect();
-        let same = |(&old, &new): (&u32, &u32)| self.old[old as usize] == self.new[new as usize];
-        if old.iter().zip(&new).all(same) {
+        if old.iter().zip(&new).all(|(&old, &new)| self.old[old as usize] == self.new[new as usize]) {
             old.iter().zip(&new).for_each(|(&old, &new)| self.keep(old as usize, new as usize));
         }
     }

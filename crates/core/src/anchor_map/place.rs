@@ -172,8 +172,8 @@ impl<'a> AnchorPage<'a> {
             } else {
                 Error::new(Code::MatchNotFound, format!("{word} is not the word of a line of this file."))
             };
-            let there = || self.earlier.and_then(|past| past.former_position(word));
-            let show = found.map(|line| (line, line)).or_else(there);
+            let show =
+                found.map(|line| (line, line)).or_else(|| self.earlier.and_then(|past| past.former_position(word)));
             let error = error.next(match (found, show) {
                 (Some(_), _) => {
                     "A line with that text is shown above under its word: use that if it is the one you mean.".into()

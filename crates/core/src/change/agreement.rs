@@ -15,11 +15,14 @@ impl ChangeSet {
         if then.mixed() || ends == LineEnds::default() || then.majority() == ends.majority() {
             return Ok(self);
         }
-        let ended = |splice: Splice| {
-            let text = now.encode_for(now.text_span(splice.span), &now.decode_chunk(&splice.text))?;
-            Ok(Splice { text: text.into(), ..splice })
-        };
-        let splices = self.splices.into_iter().map(ended).collect::<crate::Result<_>>()?;
+        let splices = self
+            .splices
+            .into_iter()
+            .map(|splice| {
+                let text = now.encode_for(now.text_span(splice.span), &now.decode_chunk(&splice.text))?;
+                Ok(Splice { text: text.into(), ..splice })
+            })
+            .collect::<crate::Result<_>>()?;
         Ok(ChangeSet { splices, ..self })
     }
 }
@@ -112,11 +115,11 @@ pub(super) fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agr
             from += 1;
         }
         let near = theirs[from..].iter().take_while(|(_, hull)| hull.start() <= lines.end());
-        let clash = |it: &&(&Splice, Span)| {
-            it.1.clashes(lines) || it.0.span.clashes(splice.span) || glued(it, &(splice, lines))
-        };
         // Hulls are monotone, so only a handful can touch these lines without clashing.
-        if let Some((their, _)) = near.into_iter().find(clash) {
+        if let Some((their, _)) = near
+            .into_iter()
+            .find(|it| it.1.clashes(lines) || it.0.span.clashes(splice.span) || glued(it, &(splice, lines)))
+        {
             out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.span });
         }
     }

@@ -50,8 +50,8 @@ pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result
     }
     let mut out = Vec::with_capacity(count);
     for (nth, places) in all.into_iter().enumerate() {
-        let fits = |it: &Placement| it.old.start >= earliest[nth] && it.old.end <= latest[nth];
-        let places: Vec<Placement> = places.into_iter().filter(fits).collect();
+        let places: Vec<Placement> =
+            places.into_iter().filter(|it| it.old.start >= earliest[nth] && it.old.end <= latest[nth]).collect();
         if places.is_empty() {
             return Err(missing(nth));
         }
@@ -143,9 +143,12 @@ fn candidates(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Placement
 /// The lines of the file at which a fragment may begin, in order.
 fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     let first = fragment.lines.start;
-    let filled = || texts.old.iter().position(|line| !line.trim().is_empty());
     if fragment.gaps[0].is_none() && !texts.part {
-        let matches = filled().is_some_and(|at| same(texts.old[at], texts.new[first]));
+        let matches = texts
+            .old
+            .iter()
+            .position(|line| !line.trim().is_empty())
+            .is_some_and(|at| same(texts.old[at], texts.new[first]));
         return vec![Edge { line: 0, sure: matches, is_line: false }];
     }
     let symbol = texts.extents.iter().filter(|it| it.new.start == first).max_by_key(|it| it.new.len());
@@ -175,8 +178,11 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
         texts.old[place + 1..].iter().find(filled)
     };
     let moved = |line: &&str| texts.old.iter().any(|old| old.trim() == line.trim());
-    let replaces = |line: &&str| neighbour.is_some_and(|old| are_alike(old, line));
-    if fresh.iter().any(|line| moved(line) || replaces(line)) { Vec::new() } else { vec![place] }
+    if fresh.iter().any(|line| moved(line) || neighbour.is_some_and(|old| are_alike(old, line))) {
+        Vec::new()
+    } else {
+        vec![place]
+    }
 }
 
 /// True when one line may be the other one after a change: half of their words are the same, or their shape is.
@@ -185,8 +191,8 @@ fn are_alike(a: &str, b: &str) -> bool {
         line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty()).collect()
     }
     fn shape(line: &str) -> String {
-        let kind = |ch: char| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch };
-        let mut out: Vec<char> = line.trim().chars().map(kind).collect();
+        let mut out: Vec<char> =
+            line.trim().chars().map(|ch| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch }).collect();
         out.dedup();
         out.into_iter().filter(|ch| !ch.is_whitespace()).collect()
     }
@@ -207,8 +213,9 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
     }
     // A placeholder that is deeper than the symbol's first line is inside the symbol.
-    let outside = |start: usize| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[start]));
-    let symbol = texts.extents.iter().filter(|it| it.new.end == last + 1 && outside(it.new.start));
+    let symbol = texts.extents.iter().filter(|it| {
+        it.new.end == last + 1 && fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[it.new.start]))
+    });
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
         let found: Vec<usize> = matching(texts, last).collect();
         let found = if found.is_empty() { beside_new(texts, fragment.lines.clone(), false) } else { found };

@@ -29,10 +29,11 @@ pub fn inline<'a>(lines: &[MarkedLine<'a>]) -> Vec<Vec<LineSegment<'a>>> {
     let mut out = Vec::with_capacity(lines.len());
     let mut budget = COMPARISON_CELLS_MAX;
     for (removed, added) in runs(lines) {
-        let whole = |line: &MarkedLine<'a>| vec![LineSegment { changed: false, text: line.1 }];
         match compared(removed, added, &mut budget) {
             Some(sides) => out.extend(sides.into_iter().flat_map(|side| side.by_line())),
-            None => out.extend(removed.iter().chain(added).map(whole)),
+            None => {
+                out.extend(removed.iter().chain(added).map(|line| vec![LineSegment { changed: false, text: line.1 }]))
+            }
         }
     }
     out

@@ -167,10 +167,14 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
         let pairs = |end: usize| {
             indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
         };
-        let fits = |&end: &usize| Some((end, Some(IndentMap::shift(&pairs(end))?)));
         // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
         let only = || if let [end] = &ends[from..] { Some((*end, None)) } else { None };
-        let Some((end, indent)) = ends[from..].iter().take(EXAMINED_PLACES_MAX).find_map(fits).or_else(only) else {
+        let Some((end, indent)) = ends[from..]
+            .iter()
+            .take(EXAMINED_PLACES_MAX)
+            .find_map(|&end| Some((end, Some(IndentMap::shift(&pairs(end))?))))
+            .or_else(only)
+        else {
             continue;
         };
         cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));

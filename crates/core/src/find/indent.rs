@@ -35,13 +35,14 @@ impl IndentMap {
     pub(super) fn shift(pairs: &[IndentPair<'_>]) -> Option<IndentMap> {
         let &(old, file) = pairs.first()?;
         if let Some(add) = file.strip_suffix(old) {
-            let fits = |(old, file): &IndentPair<'_>| file.strip_prefix(add) == Some(old);
             let map = if add.is_empty() { IndentMap::Verbatim } else { IndentMap::Add(add.to_owned()) };
-            pairs.iter().all(fits).then_some(map)
+            pairs.iter().all(|(old, file)| file.strip_prefix(add) == Some(old)).then_some(map)
         } else {
             let take = old.strip_suffix(file)?;
-            let fits = |(old, file): &IndentPair<'_>| old.strip_prefix(take) == Some(file);
-            pairs.iter().all(fits).then(|| IndentMap::Remove(take.to_owned()))
+            pairs
+                .iter()
+                .all(|(old, file)| old.strip_prefix(take) == Some(file))
+                .then(|| IndentMap::Remove(take.to_owned()))
         }
     }
 
@@ -61,8 +62,7 @@ impl IndentMap {
         order.sort_by_key(|(old, _)| old.len());
         // A deeper indentation is longer on both sides and extends the shallower one: tabs and blanks are not mixed.
         let deeper = |a: &str, b: &str| b.len() > a.len() && b.starts_with(a);
-        let rises = |pair: &[IndentPair<'_>]| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1);
-        if !order.windows(2).all(rises) {
+        if !order.windows(2).all(|pair| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1)) {
             return None;
         }
         let &base = order.first()?;
@@ -124,8 +124,11 @@ fn agreeing(order: &[IndentPair<'_>], (old, file): (String, String)) -> Option<(
     let &base = order.first()?;
     let agrees = |step: usize| {
         // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
-        let rise = |(a, b): &IndentPair<'_>| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len()));
-        base.0.len().is_multiple_of(step) && order.iter().map(rise).all(|(a, b)| a * file.len() == b * step)
+        base.0.len().is_multiple_of(step)
+            && order
+                .iter()
+                .map(|(a, b)| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len())))
+                .all(|(a, b)| a * file.len() == b * step)
     };
     if agrees(old.len()) {
         return Some((old, file));

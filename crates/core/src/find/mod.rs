@@ -341,11 +341,13 @@ fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) ->
     let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
     if crossing {
         // Deletions that would remove the same whole line are literal.
-        let literal = |place: &MatchSite<'_>| {
-            let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
-            TextMatch { span: place.span, edits }
-        };
-        hits = places.iter().map(literal).collect();
+        hits = places
+            .iter()
+            .map(|place| {
+                let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
+                TextMatch { span: place.span, edits }
+            })
+            .collect();
     }
     let shifted = matches!(row.tier, Tier::IndentShift | Tier::IndentWidths);
     let told = [

@@ -133,11 +133,16 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         let mut by_kept = !all_kept && self.are_kept_telling() || self.kept_count() >= TWIN_LINES;
         let mut left = self.at.len();
         let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
-        let stays = |at: usize| start + at < count && is_same(self.old[at], search.line(start + at));
-        let unknown = |at: usize| search.index.cached_similar_lines(self.old[at]).is_none();
         // Lines that differ at the found place are the most likely to be nowhere.
         let mut lines: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
-        lines.sort_by_cached_key(|&(at, kept)| (stays(at), unknown(at), !kept, Reverse(self.old[at].len())));
+        lines.sort_by_cached_key(|&(at, kept)| {
+            (
+                start + at < count && is_same(self.old[at], search.line(start + at)),
+                search.index.cached_similar_lines(self.old[at]).is_none(),
+                !kept,
+                Reverse(self.old[at].len()),
+            )
+        });
         let mut present = 0;
         for (at, kept) in lines {
             if similar_lines::is_surely_absent(search.index, self.old[at]) {

@@ -113,8 +113,12 @@ impl<'a> SearchIndex<'a> {
         let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
         let quick = self.dense.get().is_none().then(|| similar_lines::by_words(self, words, most, &same)).flatten();
         quick.unwrap_or_else(|| {
-            let table = || LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect());
-            let alike = self.dense.get_or_init(table).lines_with(dense_key(line));
+            let alike = self
+                .dense
+                .get_or_init(|| {
+                    LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect())
+                })
+                .lines_with(dense_key(line));
             alike.filter(|&at| same(self.line(at))).take(most).collect()
         })
     }
@@ -293,8 +297,11 @@ pub(super) struct LineTable {
 
 impl LineTable {
     fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
-        let key = |line: &str| if work::spend_or_end(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) };
-        LineTable::of_keys(lines.map(key).collect())
+        LineTable::of_keys(
+            lines
+                .map(|line| if work::spend_or_end(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) })
+                .collect(),
+        )
     }
 
     fn of_keys(keys: Vec<u64>) -> LineTable {

@@ -37,13 +37,17 @@ pub(super) fn select<'a>(search: &MatchSearch<'a>, tier: Tier, trial: CandidateS
         ExpectedMatches::Unique if places.len() > 1 => {
             let lines: Vec<usize> = places.iter().map(|place| line_of(search, place.span)).collect();
             let by_number = number.and_then(|number| Some((number, only(&lines, |line| line == number)?)));
-            let hint = || search.find.line.and_then(|hint| Some((hint, hinted(&lines, hint)?)));
-            let Some((said, at)) = by_number.or_else(hint) else {
+            let Some((said, at)) =
+                by_number.or_else(|| search.find.line.and_then(|hint| Some((hint, hinted(&lines, hint)?))))
+            else {
                 return Err(failure::count(search, tier, &places));
             };
             let (of, line) = (lines.len(), lines[at]);
-            let note = || format!("Of {of} places the one at line {line} was taken: it is nearest to line {said}.");
-            Ok(SelectedSites { note: (line != said).then(note), places: vec![places.swap_remove(at)] })
+            Ok(SelectedSites {
+                note: (line != said)
+                    .then(|| format!("Of {of} places the one at line {line} was taken: it is nearest to line {said}.")),
+                places: vec![places.swap_remove(at)],
+            })
         }
         ExpectedMatches::Unique => Ok(plain(places)),
         ExpectedMatches::All => {

@@ -176,9 +176,8 @@ pub(super) fn non_ascii_lines(index: &SearchIndex<'_>) -> Option<Vec<(usize, u64
 /// [`MatchSearch::windows`] by the line of old with the longest word; `None` if no pivot line decides.
 pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usize>> {
     let (count, height) = (search.lines().count(), old.len());
-    let longest = |at: &usize| old[*at].split(fold::BLANKS).map(str::len).max();
     let mut pivots: Vec<usize> = (0..height).filter(|&at| !is_blank(old[at])).collect();
-    pivots.sort_by_cached_key(|at| Reverse(longest(at)));
+    pivots.sort_by_cached_key(|at| Reverse(old[*at].split(fold::BLANKS).map(str::len).max()));
     for pivot in pivots.into_iter().take(PIVOT_LINES_MAX) {
         let Some(stands) = search.index.similar_lines(old[pivot]) else { continue };
         let Some(all) = stands.all().filter(|all| all.len().saturating_mul(height) <= COMPARED_LINES_MAX) else {

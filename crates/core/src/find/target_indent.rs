@@ -69,10 +69,14 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
         at_file += usize::from(own == indent_of(file));
         at_old += usize::from(own == indent_of(old));
     }
-    let first = || new.first().map(|line| indent_of(line)) == matched.first().map(|it| indent_of(it.file));
     match (at_file, at_old) {
         (1.., 0) => Depth::File,
-        (0, 0) if olds != news && first() => Depth::LikelyFile,
+        (0, 0)
+            if olds != news
+                && (new.first().map(|line| indent_of(line)) == matched.first().map(|it| indent_of(it.file))) =>
+        {
+            Depth::LikelyFile
+        }
         (_, 1..) if olds != news && !is_part(&matched, &new) => Depth::Unclear,
         (1.., 1..) => Depth::Unclear,
         _ => Depth::OldText,
@@ -82,8 +86,9 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
 /// True when no line of old is at its depth in the file, and no line that both texts have is at one depth in both.
 fn is_moved(matched: &[MatchedLine<'_>], new: &[&str]) -> bool {
     let shared = shared(matched, new);
-    let moved = |&(nth, at): &(usize, usize)| indent_of(matched[nth].old) != indent_of(new[at]);
-    matched.iter().all(|it| indent_of(it.old) != indent_of(it.file)) && !shared.is_empty() && shared.iter().all(moved)
+    matched.iter().all(|it| indent_of(it.old) != indent_of(it.file))
+        && !shared.is_empty()
+        && shared.iter().all(|&(nth, at)| indent_of(matched[nth].old) != indent_of(new[at]))
 }
 
 /// Returns pairs (old, new) of lines that are equal except for blanks at either end.
@@ -94,8 +99,7 @@ fn shared(matched: &[MatchedLine<'_>], new: &[&str]) -> Vec<(usize, usize)> {
     let key = |line: &str| xxhash_rust::xxh3::xxh3_64(line.trim_matches(BLANKS).as_bytes());
     let old: Vec<u64> = matched.iter().map(|it| key(it.old)).collect();
     let new: Vec<u64> = new.iter().map(|line| key(line)).collect();
-    let weight = |at: usize| u32::try_from(fold::count_alnum(matched[at].old, 1000)).map_or(1, |weight| weight + 1);
-    align(&old, &new, weight).0
+    align(&old, &new, |at| u32::try_from(fold::count_alnum(matched[at].old, 1000)).map_or(1, |weight| weight + 1)).0
 }
 
 /// True when the new text is the old one without some of its lines.

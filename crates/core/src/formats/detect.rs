@@ -132,11 +132,10 @@ pub(super) fn json(
     let format = super::format_by_name(name)?;
     let how = if text.lines().any(call_literal::begins) { "in code" } else { "as JSON" };
     let note = format!("The text is a call {how}; it was read as the arguments of `{name}`.");
-    let read = |mut request: Request| {
+    Some(format.parse(FormatInput::Json(arguments)).map(|mut request| {
         request.notes.insert(0, note);
         ParsedText { format, request, directory: None }
-    };
-    Some(format.parse(FormatInput::Json(arguments)).map(read))
+    }))
 }
 
 /// A format and the ranges of a text that it detected.
@@ -149,11 +148,14 @@ pub(super) fn all_ranges(text: &str) -> Vec<FormatRanges> {
 
 /// Returns the index of the format whose ranges contain all others.
 pub(super) fn outermost_index(claims: &[FormatRanges]) -> Option<usize> {
-    let is_outer = |(at, (_, mine)): &(usize, &FormatRanges)| {
-        let others = claims.iter().enumerate().filter(|(other, _)| other != at);
-        others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
-    };
-    claims.iter().enumerate().find(is_outer).map(|(at, _)| at)
+    claims
+        .iter()
+        .enumerate()
+        .find(|(at, (_, mine))| {
+            let others = claims.iter().enumerate().filter(|(other, _)| other != at);
+            others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
+        })
+        .map(|(at, _)| at)
 }
 
 /// Returns the format of a text, or of the beginning of one, as far as it can be detected.

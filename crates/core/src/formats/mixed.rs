@@ -35,18 +35,17 @@ pub(super) fn parse_mixed(
         reverse: false,
     };
     let request = request(&peeled.text, (blocks, files), &manner);
-    let understood = |mut request: Request| {
+    Some(request.map(|mut request| {
         request.notes.splice(0..0, peeled.notes.into_iter().chain([MIXED_NOTE.to_owned()]));
         ParsedText { format: blocks.0, request, directory: peeled.directory }
-    };
-    Some(request.map(understood))
+    }))
 }
 
 /// True when exactly these two formats were detected, with no range inside another.
 fn is_both(claims: &[FormatRanges]) -> bool {
     let [(blocks, parts), (files, wholes)] = claims else { return false };
-    let apart = |part: &Range<usize>| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start);
-    (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file") && parts.iter().all(apart)
+    (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file")
+        && parts.iter().all(|part| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start))
 }
 
 fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: &ParseOptions) -> Result<Request> {

@@ -80,12 +80,12 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
 /// True when two lists of edits of one file are equal, or lead to the same text from the current file (seed 001, "Input
 /// Equivalence Checking"). Front ends use it to drop a repeated call.
 pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: OpOrder) -> bool {
-    let all = |edit: &Replacement| edit.replace_all.unwrap_or(false);
-    let same = |(a, b): (&Replacement, &Replacement)| {
-        let of = |edit: &Replacement| (all(edit), edit.expected_replacements);
-        a.old_string == b.old_string && a.new_string == b.new_string && of(a) == of(b)
-    };
-    if a.len() == b.len() && a.iter().zip(b).all(same) {
+    if a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| {
+            let of = |edit: &Replacement| (edit.replace_all.unwrap_or(false), edit.expected_replacements);
+            a.old_string == b.old_string && a.new_string == b.new_string && of(a) == of(b)
+        })
+    {
         return true;
     }
     let result =

@@ -96,8 +96,9 @@ pub(super) fn clean(line: &str) -> Option<String> {
 pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let line = lines.filter(|line| !line.trim().is_empty()).find(|line| !is_frame(line))?;
     let word = line.trim().trim_matches(['*', '`', '#', ' ', ':']);
-    let plain = |ch: char| ch.is_alphanumeric() || "._-".contains(ch);
-    let named = (1..=64).contains(&word.len()) && word.chars().all(plain) && word.contains(char::is_alphanumeric);
+    let named = (1..=64).contains(&word.len())
+        && word.chars().all(|ch| ch.is_alphanumeric() || "._-".contains(ch))
+        && word.contains(char::is_alphanumeric);
     named.then(|| word.to_owned())
 }
 

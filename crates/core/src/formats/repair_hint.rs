@@ -191,8 +191,9 @@ pub(super) fn bare_blocks(text: &str) -> Option<String> {
         let line = line.trim_end();
         line.len() >= MARKER_CHARS_MIN && line.chars().all(|ch| ch == sign)
     };
-    let longest = |line: &str| line.len() - line.trim_start_matches(['<', '=', '>']).len();
-    let length = text.lines().map(longest).max().unwrap_or(0).max(6) + 1;
+    let length =
+        text.lines().map(|line| line.len() - line.trim_start_matches(['<', '=', '>']).len()).max().unwrap_or(0).max(6)
+            + 1;
     let marks = [('<', " SEARCH"), ('=', ""), ('>', " REPLACE")];
     let (mut next, mut blocks, mut out) = (0, 0, String::new());
     for line in text.lines() {
@@ -249,12 +250,11 @@ fn other_markers(text: &str) -> Option<RepairHint> {
 
 /// Recognizes markers that are indented, or too short.
 fn indented_markers(text: &str) -> Option<RepairHint> {
-    let is_marker = |line: &str| {
+    let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
+    (text.lines().any(|line| {
         let rest = line.trim_start_matches([' ', '\t', '>', '+']).trim_start_matches('<');
         rest.len() + 2 <= line.len() && rest.trim_start().strip_prefix("SEARCH").is_some_and(|it| it.trim().is_empty())
-    };
-    let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
-    (text.lines().any(is_marker) && divided).then_some(RepairHint {
+    }) && divided).then_some(RepairHint {
         what: "It looks like SEARCH/REPLACE blocks whose markers are indented, quoted or too short.",
         next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column, with at least five signs.",
         converted: None,

@@ -87,8 +87,11 @@ fn pair(lines: &[&str]) -> Option<usize> {
 /// Returns the line on which JSON for an edit begins.
 fn json(lines: &[&str]) -> Option<usize> {
     let text = lines.join("\n");
-    let keys = || OLD_FIELDS.iter().chain(&["content", "contents", "file_text"]);
-    if !keys().any(|key| text.contains(&format!("{key}\\\"")) || text.contains(&format!("{key}\""))) {
+    if !OLD_FIELDS
+        .iter()
+        .chain(&["content", "contents", "file_text"])
+        .any(|key| text.contains(&format!("{key}\\\"")) || text.contains(&format!("{key}\"")))
+    {
         return None;
     }
     let (mut skip, mut from) = (0, 0);
@@ -105,8 +108,7 @@ fn json(lines: &[&str]) -> Option<usize> {
             // Truncated or malformed JSON.
             Some(Err(error)) => {
                 let read = &lines[at..lines.len().min(at + error.line())];
-                let says = |line: &&str| UNAMBIGUOUS_FIELDS.iter().any(|key| line.contains(&format!("\"{key}\"")));
-                if read.iter().any(says) {
+                if read.iter().any(|line| UNAMBIGUOUS_FIELDS.iter().any(|key| line.contains(&format!("\"{key}\"")))) {
                     return Some(at);
                 }
             }

@@ -201,9 +201,12 @@ impl PatchStream {
             return understood;
         }
         let settled = detect::unwrap_and_detect(&text, self.named, &self.options)?;
-        let same = |format: &dyn Format| settled.has_no_wrapper() && format.family() == settled.format.family();
         let (mut machine, rest) = match self.state {
-            StreamState::Feeding(format, machine) if same(format) => (machine, &text[self.fed..]),
+            StreamState::Feeding(format, machine)
+                if (settled.has_no_wrapper() && format.family() == settled.format.family()) =>
+            {
+                (machine, &text[self.fed..])
+            }
             _ => (settled.line_parser()?, &*settled.text),
         };
         let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };

@@ -203,13 +203,14 @@ impl<'a> LineMap<'a> {
 
 /// True when the lines occur exactly once in the text.
 fn once(whole: &str, lines: &str) -> bool {
-    let ends = |at: usize| whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n');
     // Overlapping occurrences count as well, so the search continues right after the start of the last one.
     let (mut from, mut hits) = (0, 0);
     let finder = memchr::memmem::Finder::new(lines);
     for _ in 0..RANGE_SEARCHES_MAX {
         let Some(at) = finder.find(&whole.as_bytes()[from..]).map(|at| from + at) else { return hits == 1 };
-        hits += usize::from(starts_line(whole, at) && ends(at));
+        hits += usize::from(
+            starts_line(whole, at) && whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n'),
+        );
         if hits > 1 || at >= whole.len() {
             return false;
         }

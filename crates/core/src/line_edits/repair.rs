@@ -62,11 +62,13 @@ fn restated(
         (1..=trailing).rev().map(|n| LineCountMistake::Restated(0, n)).find(|it| net(&ends[..it.dropped()]) == off);
     let above =
         || (1..=leading).rev().map(|n| LineCountMistake::Restated(n, 0)).find(|it| net(&rows[..it.dropped()]) == off);
-    let both = || {
-        let fits = leading > 0 && trailing > 0 && net(&rows[..leading]).plus(net(&ends[..trailing])) == off;
-        fits.then_some(LineCountMistake::Restated(leading, trailing))
-    };
-    below.or_else(above).or_else(both).filter(|slip| slip.dropped() < count)
+    below
+        .or_else(above)
+        .or_else(|| {
+            let fits = leading > 0 && trailing > 0 && net(&rows[..leading]).plus(net(&ends[..trailing])) == off;
+            fits.then_some(LineCountMistake::Restated(leading, trailing))
+        })
+        .filter(|slip| slip.dropped() < count)
 }
 
 /// Finds the closing lines at the end of the range that would balance the brackets if they stayed.

@@ -76,9 +76,8 @@ pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<
     let ways = CellMap::new(seen, now);
     let mut out = Vec::with_capacity(ops.len());
     for (nth, op) in ops.iter().enumerate() {
-        let block = |error: Error, now: Option<usize>| BlockedCellEdit { op: nth, error, now };
         let Some(edit) = of(op) else { continue };
-        let cell = moved(&ways, edit, &op.text).map_err(|(error, now)| block(error, now))?;
+        let cell = moved(&ways, edit, &op.text).map_err(|(error, now)| BlockedCellEdit { op: nth, error, now })?;
         let at = Locator::Cell(Box::new(CellEdit { cell, ..edit.clone() }));
         out.push(Op { at, text: op.text.clone() });
     }

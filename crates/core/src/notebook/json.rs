@@ -161,8 +161,10 @@ fn value_end(bytes: &[u8], at: usize) -> usize {
             }
             Some(b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') => end += 1,
             Some(_) => {
-                let blank = |byte: &u8| matches!(byte, b',' | b':' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
-                end += bytes[end..].iter().position(blank).unwrap_or(bytes.len() - end);
+                end += bytes[end..]
+                    .iter()
+                    .position(|byte| matches!(byte, b',' | b':' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))
+                    .unwrap_or(bytes.len() - end);
             }
         }
         if depth == 0 {

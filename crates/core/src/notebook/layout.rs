@@ -87,8 +87,9 @@ impl NotebookLayout {
         let sources = || notebook.cells.iter().filter_map(|cell| cell.source);
         let lists = || sources().filter(|span| text[span.range()].starts_with('['));
         // A list of two lines shows more than one.
-        let two = || lists().find(|&span| json::items(text, span).nth(1).is_some());
-        let full = two().or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
+        let full = lists()
+            .find(|&span| json::items(text, span).nth(1).is_some())
+            .or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
         NotebookLayout {
             cells: ListSpacing::of_list(text, notebook.list, lone).unwrap_or_else(|| ListSpacing::at_depth(&outer, 2)),
             members: model

@@ -143,7 +143,6 @@ fn same(a: &Op, b: &Op) -> bool {
 
 fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
     let count = notebook.cells.len();
-    let nameless = || Error::new(Code::CallInvalid, "The edit names no cell.").next("Give cell_id or cell_number.");
     if edit.act == CellAction::Insert {
         return Ok(CellTarget::Gap(match &edit.cell {
             None => 0,
@@ -152,7 +151,9 @@ fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
             Some(name) => notebook.find(name)? + 1,
         }));
     }
-    let at = notebook.find(edit.cell.as_ref().ok_or_else(nameless)?)?;
+    let at = notebook.find(edit.cell.as_ref().ok_or_else(|| {
+        Error::new(Code::CallInvalid, "The edit names no cell.").next("Give cell_id or cell_number.")
+    })?)?;
     if edit.act == CellAction::Replace && notebook.cells[at].odd {
         return Err(wrong(format!(
             "Cell {at} is no object, or has two members of one name; it cannot be edited safely."

@@ -22,8 +22,10 @@ pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)>
         old: before,
     };
     let fenced = fenced(&lines);
-    let stands = |at: &usize| !fenced[*at] && !texts.is_code(*at) && texts.stands_for_lines(*at);
-    dots.into_iter().filter(stands).map(|at| (at, lines[at])).collect()
+    dots.into_iter()
+        .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.stands_for_lines(*at))
+        .map(|at| (at, lines[at]))
+        .collect()
 }
 
 /// Two texts, by lines.
@@ -46,12 +48,13 @@ fn places<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
 /// Marks the lines inside fences, which are examples.
 fn fenced(lines: &[&str]) -> Vec<bool> {
     let mut open = false;
-    let is_fence = |line: &str| ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
-    let inside = |line: &&str| {
-        open ^= is_fence(line);
-        open
-    };
-    lines.iter().map(inside).collect()
+    lines
+        .iter()
+        .map(|line| {
+            open ^= ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
+            open
+        })
+        .collect()
 }
 
 impl ComparedTexts<'_> {
@@ -67,9 +70,10 @@ impl ComparedTexts<'_> {
             let bare = above.split(" #").next().unwrap_or(above).trim_end();
             bare.ends_with(':') || above.ends_with("\"\"\"") || above.ends_with("'''")
         };
-        let example = |above: &str| above.starts_with(">>>") || above.starts_with("...");
         let yaml = !line.starts_with([' ', '\t']) && below == Some("---");
-        yaml || above.is_some_and(|above| example(above) || stub(above) && line.starts_with([' ', '\t']))
+        yaml || above.is_some_and(|above| {
+            (above.starts_with(">>>") || above.starts_with("...")) || stub(above) && line.starts_with([' ', '\t'])
+        })
     }
 
     fn stands_for_lines(&self, at: usize) -> bool {

@@ -3,7 +3,7 @@
 use super::{EXPLAINED_FAILURES_MAX, OpOutcome, ResolvedEdit, named, number, outcome, place, together, tolerated};
 use crate::advice;
 use crate::advice::Phrase;
-use crate::change::{ChangeSet, Splice};
+use crate::change::ChangeSet;
 use crate::code::Code;
 use crate::conflict;
 use crate::error::{Error, Result};
@@ -44,13 +44,12 @@ pub(super) fn at_once(base: &Snapshot, ops: &[Op], settings: ResolveSettings) ->
         return None;
     }
     let resolved = together(base, ops, ResolveSettings { partial: false, ..settings }).ok()?;
-    let literal = |op: &OpOutcome| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty();
     let line_of = |at: usize| base.lines().line_of(base.text(), at);
-    let apart = |pair: &[Splice]| {
-        let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
-        pair[0].op == pair[1].op || (end + 2 * reach < start && line_of(end) + 1 < line_of(start))
-    };
-    let same = resolved.ops.iter().all(literal) && resolved.changes.splices().windows(2).all(apart);
+    let same = resolved.ops.iter().all(|op| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty())
+        && resolved.changes.splices().windows(2).all(|pair| {
+            let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
+            pair[0].op == pair[1].op || (end + 2 * reach < start && line_of(end) + 1 < line_of(start))
+        });
     same.then_some(resolved)
 }
 

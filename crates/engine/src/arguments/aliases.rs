@@ -322,6 +322,8 @@ pub fn of(tool: &str) -> &'static Aliases {
 /// Returns the tool that another client's name refers to.
 pub(crate) fn tool_named(name: &str) -> Option<&'static str> {
     let name = folded(name);
-    let is_row = |row: &&ToolAlias| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name);
-    TOOL_ALIASES.iter().find(is_row).map(|row| row.tool)
+    TOOL_ALIASES
+        .iter()
+        .find(|row| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name))
+        .map(|row| row.tool)
 }

@@ -39,13 +39,13 @@ impl KnownFields {
                 let Some(known) = schema.get("properties").and_then(Value::as_object) else {
                     return has_type(schema, "object");
                 };
-                let fits = |(name, value): (&String, &Value)| {
-                    known.get(name).is_some_and(|field| !value.is_null() && self.accepts(value, field, deep))
-                        && !is_relative(name, value)
-                };
                 let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
                 let mut required = required.filter_map(Value::as_str);
-                !deep || (fields.iter().all(fits) && required.all(|name| fields.contains_key(name)))
+                !deep
+                    || (fields.iter().all(|(name, value)| {
+                        known.get(name).is_some_and(|field| !value.is_null() && self.accepts(value, field, deep))
+                            && !is_relative(name, value)
+                    }) && required.all(|name| fields.contains_key(name)))
             }
         }
     }

@@ -66,10 +66,11 @@ impl LanguageServerConfig {
             (Some(_), _) => return Err(invalid(source.origin, "lsp.command is empty")),
             (None, None) => return Err(unknown(row, source)),
         };
-        let owned = |(glob, language): &(&str, &str)| ((*glob).to_owned(), (*language).to_owned());
         let files: Vec<(String, String)> = match (&row.files, known) {
             (Some(files), _) => files.clone().into_iter().collect(),
-            (None, Some(known)) => known.files.iter().map(owned).collect(),
+            (None, Some(known)) => {
+                known.files.iter().map(|(glob, language)| ((*glob).to_owned(), (*language).to_owned())).collect()
+            }
             (None, None) => return Err(invalid(source.origin, "lsp.files is missing: { \"*.ext\" = \"language\" }")),
         };
         let files = files.into_iter().map(|(glob, language)| Ok((PathRule::new(&glob, source)?, language)));

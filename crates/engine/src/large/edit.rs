@@ -128,8 +128,7 @@ impl Engine {
             return Ok(());
         }
         let mut blank = true;
-        let beside = |chunk: &[u8]| blank &= chunk.trim_ascii().is_empty();
-        match Engine::scan_beside(source, ScanQuery::default(), beside)? {
+        match Engine::scan_beside(source, ScanQuery::default(), |chunk| blank &= chunk.trim_ascii().is_empty())? {
             Ok(_) if !blank => Err(base::unread(place)),
             _ => Ok(()),
         }
@@ -210,9 +209,14 @@ impl PassResult {
 
 /// Returns the searches of a call that needs only the text around their occurrences.
 fn streamed(ops: &[Op]) -> Option<Vec<&TextQuery>> {
-    let plain = |find: &TextQuery| !find.old.is_empty() && !find.old.contains('\0');
     ops.iter()
-        .map(|op| if let Locator::Find(find) = &op.at { Some(find).filter(|it| plain(it)) } else { None })
+        .map(|op| {
+            if let Locator::Find(find) = &op.at {
+                Some(find).filter(|it| !it.old.is_empty() && !it.old.contains('\0'))
+            } else {
+                None
+            }
+        })
         .collect()
 }
 

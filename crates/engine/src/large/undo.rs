@@ -6,7 +6,7 @@ use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::plan::{FilePlan, without_ops};
 use emendate_core::{ChangeSet, Code, ContentHash, ContentId, Error, Result, ScanObstacle, ScanResult, Splice};
-use emendate_fs::{FileMeta, FileSource, SafePath};
+use emendate_fs::{FileSource, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileKind, FileState, LogEntry, OwnedByteReplacement};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -52,12 +52,14 @@ impl Engine {
         let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
         let regular = before.kind == FileKind::Regular && after.kind == FileKind::Regular;
         let place = self.logged_place(&file.path)?;
-        let large = |stamp: &FileMeta| stamp.size > self.config().stream_from.min(self.config().max_whole_bytes());
         let link = place.absolute() != Path::new(OsStr::from_bytes(&file.path));
         if !regular
             || link
             || self.store().read_link(&place)?.is_some()
-            || !self.store().metadata(&place)?.is_some_and(|it| large(&it))
+            || !self
+                .store()
+                .metadata(&place)?
+                .is_some_and(|it| it.size > self.config().stream_from.min(self.config().max_whole_bytes()))
         {
             return Ok(None);
         }

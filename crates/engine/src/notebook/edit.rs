@@ -86,8 +86,7 @@ impl Engine {
         (seen, lines): (&Snapshot, &LineSet),
         ops: &[Op],
     ) -> Result<Vec<Op>> {
-        let lost = || stale::version_unavailable(self, caller, place, now);
-        let then = Notebook::read(seen.text()).map_err(|_| lost())?;
+        let then = Notebook::read(seen.text()).map_err(|_| stale::version_unavailable(self, caller, place, now))?;
         let present = Notebook::read(now.snapshot.text())?;
         notebook::carry(&then, &present, ops).map_err(|blocked| {
             let cell = blocked.now.and_then(|at| Some((at, present.cells().get(at)?)));

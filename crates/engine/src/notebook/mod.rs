@@ -144,12 +144,14 @@ fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &
     if !whole {
         return NotebookEditTarget::Cells(cells);
     }
-    let one = |(at, source): (&usize, &String)| {
-        let mut edit = name(notebook, *at);
-        edit["new_source"] = source.clone().into();
-        edit
-    };
-    let mut edits: Vec<Value> = sources.iter().map(one).collect();
+    let mut edits: Vec<Value> = sources
+        .iter()
+        .map(|(at, source)| {
+            let mut edit = name(notebook, *at);
+            edit["new_source"] = source.clone().into();
+            edit
+        })
+        .collect();
     let path = place.shown();
     NotebookEditTarget::Call(match &mut *edits {
         [only] => {

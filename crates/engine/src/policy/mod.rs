@@ -407,10 +407,12 @@ const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requ
 pub(crate) fn documentation(config: &Config, place: &SafePath, mode: PolicyMode) -> Result<Option<BlockingRule>> {
     let folded = fold_path(place.relative());
     let name = split(&folded).pop().unwrap_or_default().to_owned();
-    let about = |rule: &PathRule| {
-        (rule.is_about(Access::Write) || rule.is_about_creation()) && rule.matches(place.relative(), place.absolute())
-    };
-    if !(is_markdown(&name) || name.starts_with("readme")) || config.allow.iter().any(about) {
+    if !(is_markdown(&name) || name.starts_with("readme"))
+        || config.allow.iter().any(|rule| {
+            (rule.is_about(Access::Write) || rule.is_about_creation())
+                && rule.matches(place.relative(), place.absolute())
+        })
+    {
         return Ok(None);
     }
     match by_mode(mode, "policy.documentation") {

@@ -104,8 +104,10 @@ fn without_null(schema: &mut Map<String, Value>) {
         let one = one.clone();
         schema.remove("anyOf");
         let own = std::mem::take(schema);
-        let said = |it: &Map<String, Value>| it.get("description").and_then(Value::as_str).map(str::to_owned);
-        let told: Vec<String> = [&own, &one].into_iter().filter_map(said).collect();
+        let told: Vec<String> = [&own, &one]
+            .into_iter()
+            .filter_map(|it| it.get("description").and_then(Value::as_str).map(str::to_owned))
+            .collect();
         schema.extend(one);
         schema.extend(own);
         if !told.is_empty() {

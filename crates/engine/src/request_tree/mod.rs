@@ -153,16 +153,26 @@ impl RequestTree<'_> {
     ///
     /// Errors: `call.too_large`.
     fn check_together(&self) -> Result<()> {
-        let size = |plan: &FilePlan| plan.before.raw().len().max(plan.changes.len_after(&plan.before));
         let written = || self.plans.iter().filter(|plan| plan.writes());
-        if self.targets.len() == 1 { Ok(()) } else { check_together(written().count(), written().map(size).sum()) }
+        if self.targets.len() == 1 {
+            Ok(())
+        } else {
+            check_together(
+                written().count(),
+                written().map(|plan| plan.before.raw().len().max(plan.changes.len_after(&plan.before))).sum(),
+            )
+        }
     }
 
     /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.
     fn not_below_a_file(&self, place: &SafePath) -> Result<()> {
-        let made = |path: &Path| self.at.get(path).map(|&at| &self.plans[at]);
         let above = place.absolute().ancestors().skip(1);
-        let Some(plan) = above.filter_map(made).find(|plan| plan.target != TargetState::Nothing) else { return Ok(()) };
+        let Some(plan) = above
+            .filter_map(|path| self.at.get(path).map(|&at| &self.plans[at]))
+            .find(|plan| plan.target != TargetState::Nothing)
+        else {
+            return Ok(());
+        };
         let what = if plan.target == TargetState::File { "file" } else { "symbolic link" };
         Err(Error::new(
             Code::PathNotRegular,

@@ -270,14 +270,16 @@ impl SearchRun<'_> {
         if !self.text.is_empty() {
             block.push('\n');
         }
-        let name = || self.engine.name_in_header(self.caller, place);
         let header = self.marks.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
-        let header = header.map(|(header, tag)| header.line(&name(), tag));
-        let plain = || match opened {
-            Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
-            None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
-        };
-        let _ = writeln!(block, "{}", header.clone().unwrap_or_else(plain));
+        let header = header.map(|(header, tag)| header.line(&self.engine.name_in_header(self.caller, place), tag));
+        let _ = writeln!(
+            block,
+            "{}",
+            header.clone().unwrap_or_else(|| match opened {
+                Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
+                None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
+            })
+        );
         let words = opened.filter(|_| self.marks.anchors);
         let words = words.map(|it| self.engine.anchor_map(place, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);

@@ -12,7 +12,7 @@ use crate::reply::Answer;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, Snapshot, normalize_text};
 use emendate_fs::SafePath;
-use emendate_syntax::{Symbol, SymbolAction};
+use emendate_syntax::SymbolAction;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -91,10 +91,9 @@ impl Engine {
         };
         let mut notes = Vec::new();
         let mut ops = |base: &Snapshot| {
-            let next = |it: &Symbol| {
+            let splices = self.grammars(caller).splices(place, base.text(), (args.named(), action, &text), |it| {
                 format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
-            };
-            let splices = self.grammars(caller).splices(place, base.text(), (args.named(), action, &text), next)?;
+            })?;
             notes = splices.notes;
             let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
             Ok(Cow::Owned(ops.collect()))

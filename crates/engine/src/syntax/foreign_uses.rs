@@ -105,12 +105,13 @@ impl ForeignUseSearch<'_> {
             return;
         }
         let first = text.lines().position(|line| has_word(line, self.name));
-        let imports = |line: &str| {
-            let words = || line.split(|ch: char| !is_word(ch));
-            words().any(|word| IMPORT_WORDS.contains(&word))
-                && words().any(|word| word == self.module || word == self.name)
-        };
-        if let Some(line) = first.filter(|_| text.lines().any(imports)) {
+        if let Some(line) = first.filter(|_| {
+            text.lines().any(|line| {
+                let words = || line.split(|ch: char| !is_word(ch));
+                words().any(|word| IMPORT_WORDS.contains(&word))
+                    && words().any(|word| word == self.module || word == self.name)
+            })
+        }) {
             self.count += 1;
             if self.uses.len() < NAMED_FILES_MAX {
                 self.uses.push(ForeignUse { path: path.to_owned(), line: line + 1 });
@@ -131,8 +132,7 @@ pub(super) fn advised(
     root: &Path,
     (old, new): (&str, &str),
 ) -> Option<String> {
-    let shown = |it: &ForeignUse| format!("{} (line {})", it.path.display(), it.line);
-    let files: Vec<String> = uses.iter().map(shown).collect();
+    let files: Vec<String> = uses.iter().map(|it| format!("{} (line {})", it.path.display(), it.line)).collect();
     let more = count - uses.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let mut call = json!({
@@ -143,9 +143,11 @@ pub(super) fn advised(
         "dry_run": true,
     });
     let names = uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
-    let plain = |name: &String| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#']);
     // In other files the name may be that of something else.
-    if let Some(names) = names.collect::<Option<Vec<String>>>().filter(|names| names.iter().all(plain)) {
+    if let Some(names) = names
+        .collect::<Option<Vec<String>>>()
+        .filter(|names| names.iter().all(|name| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#'])))
+    {
         call["glob"] = names.into();
     }
     (!files.is_empty()).then(|| {

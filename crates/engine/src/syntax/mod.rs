@@ -149,11 +149,10 @@ impl Grammars<'_> {
     pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
         let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;
         let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
-        let next = |it: &Symbol| {
+        let symbol = self.only(place, text, (path, definition), |it| {
             let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
             format!("Give the whole path, or read one of them by its lines: {call}.")
-        };
-        let symbol = self.only(place, text, (path, definition), next)?;
+        })?;
         Ok((symbol.above, symbol.last - symbol.above + 1))
     }
 

@@ -37,8 +37,8 @@ impl Engine {
         place: &SafePath,
         args: &EditSymbolInput,
     ) -> Option<References> {
-        let asked = |server: &&LanguageServerConfig| server.when != ServerTrigger::Off;
-        let servers: Vec<&LanguageServerConfig> = self.config().servers.iter().filter(asked).collect();
+        let servers: Vec<&LanguageServerConfig> =
+            self.config().servers.iter().filter(|server| server.when != ServerTrigger::Off).collect();
         if servers.is_empty() {
             return None;
         }
@@ -47,9 +47,9 @@ impl Engine {
         let text = exact(snapshot);
         let new = args.new_text();
         let grammars = self.grammars(caller);
-        let next = |_: &_| String::new();
-        let splices =
-            grammars.splices(place, snapshot.text(), (args.named(), SymbolAction::Rename, &new), next).ok()?;
+        let splices = grammars
+            .splices(place, snapshot.text(), (args.named(), SymbolAction::Rename, &new), |_| String::new())
+            .ok()?;
         let at = offset(snapshot, splices.edits.first()?.0)?;
         let root = self.store().roots().get(place.root())?.canonical.clone();
         servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {

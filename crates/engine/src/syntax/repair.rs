@@ -89,11 +89,10 @@ pub(super) fn inside_a_block(proof: &Comparison<'_>, plan: &FilePlan, after: &Sn
 /// Returns the position, after the edit, of the lines of a block after a range; `None` if other hunks touch them.
 fn rest_of(block: &CodeBlock, range: &ReplacedLines, hunks: &[DiffHunk]) -> Option<(usize, usize)> {
     let (from, to) = (range.to + 1, block.last);
-    let touches = |hunk: &DiffHunk| {
+    if hunks.iter().any(|hunk| {
         let start = hunk.old_start + usize::from(hunk.old_lines == 0);
         start <= to && hunk.old_start + hunk.old_lines > from
-    };
-    if hunks.iter().any(touches) {
+    }) {
         return None;
     }
     let before = hunks.iter().take_while(|hunk| hunk.old_start < from);

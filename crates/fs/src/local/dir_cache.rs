@@ -89,10 +89,10 @@ pub(super) fn walk_components(
         let below = folder.join(part);
         let Ok(stat) = sys::statat(top, &below) else { break };
         let beside = match cached_candidates(local, &here, wanted) {
-            Some(may_be) => {
-                let one = |at: usize| Some((at, name_info(top, folder.join(&wanted.names()[at]))?));
-                may_be.into_iter().filter_map(one).collect()
-            }
+            Some(may_be) => may_be
+                .into_iter()
+                .filter_map(|at| Some((at, name_info(top, folder.join(&wanted.names()[at]))?)))
+                .collect(),
             None => components::names_in_dir(local, root, &folder, wanted)?,
         };
         (folder, here) = (below, read::file_meta(&stat));

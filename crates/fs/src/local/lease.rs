@@ -66,8 +66,7 @@ impl LeasedFile {
     /// True if a writer is blocked by our lease, or was until the lease timed out. It has already resolved the name to
     /// this file, so the file must have that name again before the writer continues.
     pub(super) fn has_waiting_writer(&self) -> bool {
-        let whole = |file| sys::is_leased(file).unwrap_or(false);
-        self.is_leased() && !self.file.as_ref().is_some_and(whole)
+        self.is_leased() && !self.file.as_ref().is_some_and(|file| sys::is_leased(file).unwrap_or(false))
     }
 
     /// Releases the lease so that a blocked writer continues, and returns the file, still open, to be closed later.

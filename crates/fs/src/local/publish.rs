@@ -50,8 +50,11 @@ impl Transaction for LocalTransaction<'_> {
         if self.entries.len() > 1 {
             // Checks all files before the first becomes visible: a failure found now needs no rollback.
             let mut all: Vec<usize> = (0..self.entries.len()).collect();
-            let one = |index: &usize| self.still_expected(*index, OpenMode::Compare).map(drop);
-            sys::in_parts(&mut all, |part| part.iter().try_for_each(one)).into_iter().collect::<Result<()>>()?;
+            sys::in_parts(&mut all, |part| {
+                part.iter().try_for_each(|index| self.still_expected(*index, OpenMode::Compare).map(drop))
+            })
+            .into_iter()
+            .collect::<Result<()>>()?;
         }
         let needs_record = self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none());
         if needs_record && let Err(error) = self.write_intent() {
@@ -275,8 +278,9 @@ impl LocalTransaction<'_> {
 
     /// Checks a last time, after all files are visible, whether a writer is waiting for a displaced file.
     fn finish(&mut self) -> Result<Vec<WriteReport>> {
-        let wanted = |entry: &&StagedFile<'_>| entry.displaced.as_ref().is_some_and(LeasedFile::has_waiting_writer);
-        if let Some(entry) = self.entries.iter().find(wanted) {
+        if let Some(entry) =
+            self.entries.iter().find(|entry| entry.displaced.as_ref().is_some_and(LeasedFile::has_waiting_writer))
+        {
             let cause = error::raced(entry.path(), "is being opened for writing by another program");
             return Err(rollback::undo(self, cause));
         }

@@ -257,16 +257,19 @@ impl<'a> LocalTransaction<'a> {
         let early = self.durability.syncs() && self.entries.len() - first < sys::PARALLEL_CALLS_MIN;
         let (local, folders) = (self.local, &self.folders);
         let options = TempOptions { batch: self.batch, flush: early };
-        let one = |entry: &mut StagedFile<'a>| write_temp::write_entry(local, &folders[entry.folder], entry, options);
-        sys::in_parts(&mut self.entries[first..], |part| part.iter_mut().try_for_each(one))
-            .into_iter()
-            .collect::<Result<()>>()
+        sys::in_parts(&mut self.entries[first..], |part| {
+            part.iter_mut().try_for_each(|entry| write_temp::write_entry(local, &folders[entry.folder], entry, options))
+        })
+        .into_iter()
+        .collect::<Result<()>>()
     }
 
     /// Syncs the temporary files of the entries from `first` on.
     pub(super) fn sync(&self, first: usize) -> Result<()> {
-        let open = |entry: &StagedFile<'_>| entry.temp.as_ref().is_some_and(|temp| temp.fd.is_some());
-        let entries: Vec<&StagedFile<'_>> = self.entries[first..].iter().filter(|entry| open(entry)).collect();
+        let entries: Vec<&StagedFile<'_>> = self.entries[first..]
+            .iter()
+            .filter(|entry| entry.temp.as_ref().is_some_and(|temp| temp.fd.is_some()))
+            .collect();
         if self.durability.syncs() {
             let files = entries.iter().filter_map(|entry| Some(entry.temp.as_ref()?.fd.as_ref()?.as_fd()));
             let files: Vec<_> = files.collect();

@@ -122,8 +122,10 @@ fn temp_name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
     let mut keep = target.as_bytes();
     let room = 253 - tail.len();
     if keep.len() > room {
-        let whole = |&end: &usize| target.to_str().is_none_or(|text| text.is_char_boundary(end));
-        keep = &keep[..(0..=room).rev().find(whole).unwrap_or(0)];
+        keep = &keep[..(0..=room)
+            .rev()
+            .find(|&end| target.to_str().is_none_or(|text| text.is_char_boundary(end)))
+            .unwrap_or(0)];
     }
     OsString::from_vec([b".", keep, tail.as_bytes()].concat())
 }
@@ -147,8 +149,9 @@ pub(super) fn temp_owner(name: &[u8]) -> Option<TempOwner> {
 
 /// Parses exactly `N` lower-case hexadecimal digits.
 pub(super) fn hexadecimal<const N: usize>(digits: &[u8]) -> Option<u64> {
-    let small = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-    let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == N && digits.iter().all(small))?;
+    let text = std::str::from_utf8(digits)
+        .ok()
+        .filter(|text| text.len() == N && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')))?;
     u64::from_str_radix(text, 16).ok()
 }
 

@@ -160,10 +160,11 @@ impl Database {
         now: i64,
     ) -> Option<LogReceipt> {
         // A caller that provides the new bytes wants them stored at once if the base is not stored.
-        let settled = |change: &ChangeContent<'_>| {
-            change.new_bytes.is_none() || change.base.is_none_or(|it| state.cache.is_stored(it))
-        };
-        if !state.append_log_usable || !changes.iter().all(settled) {
+        if !state.append_log_usable
+            || !changes
+                .iter()
+                .all(|change| change.new_bytes.is_none() || change.base.is_none_or(|it| state.cache.is_stored(it)))
+        {
             return None;
         }
         let head = spool.head();
@@ -194,9 +195,8 @@ impl Database {
         if let Some(entered) = self.append(state, &mut spool, logging, now) {
             return Ok(entered);
         }
-        let io = |error| failure::of_io(&error, "write beside", &self.path);
         let before = spool.head();
-        spool.bump_generation().map_err(io)?;
+        spool.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
         state.cache.advance(before.generation, spool.head().generation);
         let entered = self.write(state, &mut spool, GapCheck::Always, |all, learned| {
             let number = log::next_number(all, before.next)?;

@@ -78,8 +78,7 @@ pub(super) fn latest_of(
     wanted: &[&[u8]],
 ) -> rusqlite::Result<Vec<Option<Record>>> {
     let known: HashSet<Vec<u8>> = paths(connection, session)?.into_iter().collect();
-    let one = |path: &&[u8]| if known.contains(*path) { latest(connection, session, path) } else { Ok(None) };
-    wanted.iter().map(one).collect()
+    wanted.iter().map(|path| if known.contains(*path) { latest(connection, session, path) } else { Ok(None) }).collect()
 }
 
 /// Returns all records of the session and path, the latest first.

@@ -128,13 +128,12 @@ impl OperationLog for MemoryHistory {
 
     fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
         let fits = |logged: &&LogEntry| {
-            let touches = |path: &[u8]| {
-                let mut files = logged.operation.files.iter();
-                files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
-            };
             filter.session.is_none_or(|session| logged.operation.session == session)
                 && filter.below.is_none_or(|below| logged.id.number < below)
-                && filter.path.is_none_or(touches)
+                && filter.path.is_none_or(|path| {
+                    let mut files = logged.operation.files.iter();
+                    files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
+                })
         };
         Ok(self
             .inner()

@@ -75,8 +75,7 @@ impl BlobStore for MemoryBlobStore {
     fn graph(&self) -> Result<Arc<DeltaGraph>, Infallible> {
         let step =
             |(data, change): (i64, &log::LoggedDelta)| DeltaEdge { data, base: change.base, result: change.result };
-        let graph = || Arc::new(DeltaGraph::of((0..).zip(&self.changes).map(step)));
-        Ok(Arc::clone(self.graph.get_or_init(graph)))
+        Ok(Arc::clone(self.graph.get_or_init(|| Arc::new(DeltaGraph::of((0..).zip(&self.changes).map(step))))))
     }
 
     fn change(&self, data: i64, _: &HistoryLimits) -> Result<Option<Vec<u8>>, Infallible> {

@@ -152,11 +152,11 @@ impl AuthLayer {
         let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
         // A stream is in progress until it ends.
         answer.map(|body| {
-            let hold = move |frame| {
+            body.map_frame(move |frame| {
                 let _held = &in_flight;
                 frame
-            };
-            body.map_frame(hold).boxed()
+            })
+            .boxed()
         })
     }
 
@@ -204,15 +204,18 @@ impl AuthLayer {
             let _ = guest.0.set(place);
         }
         let name = rest.strip_prefix('/').unwrap_or(rest);
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let identity = |coding: &hyper::header::HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
-        if !parts.headers.get_all(CONTENT_ENCODING).iter().all(identity) {
+        if !parts
+            .headers
+            .get_all(CONTENT_ENCODING)
+            .iter()
+            .all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+        {
             let words = "Compressed requests are not supported; send the body without Content-Encoding.";
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, words));
         }
         if (!rest.is_empty() && !rest.starts_with('/'))
             || name.len() > SESSION_NAME_BYTES_MAX
-            || !name.bytes().all(plain)
+            || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         {
             return Err(refused(StatusCode::NOT_FOUND, "A session's name has letters, digits and -_. only."));
         }
@@ -297,8 +300,7 @@ pub(crate) fn session(base: &str, context: &RequestContext<RoleServer>) -> Optio
         return Some(name.clone());
     }
     let of_session = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let of_program = || context.client_info().map(|client| client.name).unwrap_or_default();
-    let own = of_session.unwrap_or_else(of_program);
+    let own = of_session.unwrap_or_else(|| context.client_info().map(|client| client.name).unwrap_or_default());
     Some(format!(
         "{base}/{}",
         own.chars()

@@ -26,7 +26,6 @@ impl HttpListener {
         hosts: &[String],
         origins: &[String],
     ) -> Result<(HttpListener, Option<String>)> {
-        let wrong = |what: String| Error::new(Code::CallInvalid, what).next("Give e.g. 8931, or 192.0.2.7:8931.");
         let failed = |error: std::io::Error| {
             Error::new(Code::IoFailed, format!("{address} cannot be listened on: {error}."))
                 .next("Give another port, or end the program that uses this one.")
@@ -37,7 +36,8 @@ impl HttpListener {
         } else {
             let host = address.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
             let Some((host, _)) = host.filter(|(host, _)| !host.is_empty()) else {
-                return Err(wrong(format!("`{address}` is neither a port nor HOST:PORT.")));
+                return Err(Error::new(Code::CallInvalid, format!("`{address}` is neither a port nor HOST:PORT."))
+                    .next("Give e.g. 8931, or 192.0.2.7:8931."));
             };
             (TcpListener::bind(address), Some(host.to_owned()))
         };

@@ -302,15 +302,24 @@ fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<u
             let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
             search.text[start..at].trim().is_empty() && search.text[at + new.len()..stop].trim().is_empty()
         };
-        let near = |&&at: &&usize| {
-            let overlap = lines(at).start < nearest.lines.end && nearest.lines.start < lines(at).end;
-            overlap && (alike || whole(at))
-        };
-        return places.iter().find(near).map(|&at| line_of(at));
+        return places
+            .iter()
+            .find(|&&at| {
+                let overlap = lines(at).start < nearest.lines.end && nearest.lines.start < lines(at).end;
+                overlap && (alike || whole(at))
+            })
+            .map(|&at| line_of(at));
     }
-    let kept = |line: &&str| fold::count_alnum(line, 4) >= 4 && search.pattern.old.contains(line);
     match *places {
-        [at] if search.pattern.new.len() > 1 && search.pattern.new.iter().any(kept) => Some(line_of(at)),
+        [at] if search.pattern.new.len() > 1
+            && search
+                .pattern
+                .new
+                .iter()
+                .any(|line| fold::count_alnum(line, 4) >= 4 && search.pattern.old.contains(line)) =>
+        {
+            Some(line_of(at))
+        }
         _ => None,
     }
 }

@@ -114,8 +114,13 @@ fn looked_up(search: &MatchSearch<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option
     let mut out = Vec::new();
     for (&key, places) in at {
         let stands = search.index.similar_lines(search.pattern.old[*places.first()?])?;
-        let same = |line: &&usize| fold::normalized_hash(search.line(**line), Normalization::Indentation) == key;
-        let lines: Vec<usize> = stands.lines.iter().filter(same).take(VOTES_PER_LINE_MAX).copied().collect();
+        let lines: Vec<usize> = stands
+            .lines
+            .iter()
+            .filter(|line| fold::normalized_hash(search.line(**line), Normalization::Indentation) == key)
+            .take(VOTES_PER_LINE_MAX)
+            .copied()
+            .collect();
         if lines.len() < VOTES_PER_LINE_MAX && stands.all().is_none() {
             return None;
         }

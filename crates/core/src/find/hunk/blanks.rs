@@ -85,8 +85,8 @@ fn with(hunk: &Hunk, gaps: &[BlankGap]) -> Option<Hunk> {
             (false, false) if after - before == 1 => *after,
             (true, true) | (false, false) => return None,
         };
-        let line = |text: &String| HunkLine { kind: HunkLineKind::Context, text: text.clone() };
-        out.lines.splice(at..at, blanks.iter().map(line));
+        out.lines
+            .splice(at..at, blanks.iter().map(|text| HunkLine { kind: HunkLineKind::Context, text: text.clone() }));
     }
     Some(out)
 }

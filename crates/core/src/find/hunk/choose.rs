@@ -1,7 +1,7 @@
 //! Disambiguation of hunks that fit several places: by the section they name, by the numbers of their headers, by the
 //! order of the hunks. Each rule may select a place only if it is unambiguous; otherwise the hunk is refused.
 
-use super::{HunkCandidate, HunkMatches, scope};
+use super::{HunkMatches, scope};
 use crate::error::Result;
 use crate::find::search::SearchIndex;
 use crate::op::Hunk;
@@ -71,8 +71,11 @@ fn by_number(hunks: &[&Hunk], sought: &mut [Result<HunkMatches>], pick: impl Fn(
         let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
         let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
         // Without context on either side, nothing ties a place to the number.
-        let distance = |it: &HunkCandidate| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?));
-        let distances: Option<Vec<usize>> = sought.candidates.iter().map(distance).collect();
+        let distances: Option<Vec<usize>> = sought
+            .candidates
+            .iter()
+            .map(|it| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?)))
+            .collect();
         let Some(distances) = distances else { continue };
         if let Some(at) = pick(&distances) {
             keep(sought, at, &format!("the line number {said} in its header"));

@@ -104,8 +104,12 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
             .map_err(|refusal| failure::refused(&seeker.search, Tier::Drift, &refusal))?;
         if !trial.places.is_empty() {
             let left_out = DroppedContext { front, back };
-            let place = |place| HunkCandidate { left_out, ..candidate(&seeker.search, place) };
-            return Ok(trial.places.iter().map(place).filter(|it| !mistaken(seeker, it)).collect());
+            return Ok(trial
+                .places
+                .iter()
+                .map(|place| HunkCandidate { left_out, ..candidate(&seeker.search, place) })
+                .filter(|it| !mistaken(seeker, it))
+                .collect());
         }
     }
     Ok(Vec::new())

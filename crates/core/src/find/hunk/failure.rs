@@ -332,8 +332,11 @@ fn nearest(search: &MatchSearch<'_>, hunk: &Hunk) -> Option<NearestLines> {
 /// Adds the hunk corrected to the file's lines if few of them differ, else the lines to build it from.
 fn ready(error: Error, index: &SearchIndex<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
     let about = wanted(hunk);
-    let there = |old: &&str| lines.clone().any(|at| index.line(at).trim() == old.trim());
-    let missing = about.old.iter().filter(|line| !line.trim().is_empty()).find(|line| !there(line));
+    let missing = about
+        .old
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .find(|line| !lines.clone().any(|at| index.line(at).trim() == line.trim()));
     let error = match missing {
         Some(line) => error.evidence(format!("This line of the hunk is not there: {}", line.trim())),
         None => error,

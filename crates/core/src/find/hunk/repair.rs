@@ -22,8 +22,11 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
     let mut changed = false;
     let mut at = 0;
     while at < lines.len() {
-        let open = |line: &&HunkLine| matches!(line.kind, HunkLineKind::Bare | HunkLineKind::Context);
-        let end = at + lines[at..].iter().take_while(open).count();
+        let end = at
+            + lines[at..]
+                .iter()
+                .take_while(|line| matches!(line.kind, HunkLineKind::Bare | HunkLineKind::Context))
+                .count();
         let added = |at: Option<usize>| at.and_then(|at| lines.get(at)).filter(|line| line.kind == HunkLineKind::Added);
         if let (true, Some(before), Some(after)) = (end > at, added(at.checked_sub(1)), added(Some(end))) {
             let depths = [indent(&before.text), indent(&after.text)];

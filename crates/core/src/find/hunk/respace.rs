@@ -63,8 +63,9 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     let enough = search.pattern.alnum(4) >= 4
         && old.iter().any(|line| fold::normalize(&line.text, Normalization::Indentation).len() > 1);
     let firsts = windows.filter(|&first| enough && fits(first));
-    let place = |first| MatchSite::lines(search, first, &search.pattern, IndentMap::Verbatim, false);
-    firsts.map(|first| candidate(search, &place(first))).collect()
+    firsts
+        .map(|first| candidate(search, &MatchSite::lines(search, first, &search.pattern, IndentMap::Verbatim, false)))
+        .collect()
 }
 
 /// Letters and digits of a hunk that is found by its tokens.
@@ -80,15 +81,17 @@ pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     if search.pattern.alnum(TOKENS_ALNUM_MIN) < TOKENS_ALNUM_MIN || old.is_empty() {
         return Vec::new();
     }
-    let same = |at: usize, old: &str| tokens::are_same(search.line(at), old);
     let count = search.lines().count();
     // The line with most letters and digits determines where windows may begin.
     let pivot = (0..old.len()).max_by_key(|&at| fold::count_alnum(old[at], 200)).unwrap_or(0);
     let lines = search.index.differing_in_blanks(old[pivot], PIVOT_PLACES_MAX);
     let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
     let starts: Vec<usize> = starts.filter(|first| first + old.len() <= count).collect();
-    let fits = |first: &usize| (*first..).zip(old).all(|(at, old)| same(at, old));
-    starts.into_iter().filter(fits).map(|first| candidate(search, &spaced(search, first))).collect()
+    starts
+        .into_iter()
+        .filter(|first| (*first..).zip(old).all(|(at, old)| tokens::are_same(search.line(at), old)))
+        .map(|first| candidate(search, &spaced(search, first)))
+        .collect()
 }
 
 /// Creates the site of lines that differ in blanks between tokens.

@@ -37,11 +37,10 @@ pub(super) fn anchors(index: &SearchIndex<'_>, scopes: &[String]) -> Result<Vec<
         let mut lines = lines_named(index, scope);
         if let Some(outer) = &within {
             let inside = |at: &usize| outer.iter().any(|anchor| anchor.block.contains(at));
-            let below = |at: &usize| outer.iter().any(|anchor| anchor.line < *at);
             if lines.iter().any(inside) {
                 lines.retain(inside);
             } else {
-                lines.retain(below);
+                lines.retain(|at| outer.iter().any(|anchor| anchor.line < *at));
             }
         }
         if lines.is_empty() {
@@ -118,12 +117,14 @@ fn alike(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
 fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
     let depth = width(indent_of(index.line(line)));
     let count = index.lines().count();
-    let ends = |at: &usize| {
-        let line = index.line(*at);
-        let word = line.trim_start().chars().next().is_some_and(|ch| !"{}()[];,.".contains(ch));
-        !is_blank(line) && word && width(indent_of(line)) <= depth
-    };
-    line + 1..(line + 1..count).find(ends).unwrap_or(count)
+    line + 1
+        ..(line + 1..count)
+            .find(|at| {
+                let line = index.line(*at);
+                let word = line.trim_start().chars().next().is_some_and(|ch| !"{}()[];,.".contains(ch));
+                !is_blank(line) && word && width(indent_of(line)) <= depth
+            })
+            .unwrap_or(count)
 }
 
 /// Returns the nearest shallower line above `first`, if it is unique: an anchor that would select this place.

@@ -260,9 +260,10 @@ impl Seeker<'_> {
         if is_elision(line) {
             return true;
         }
-        let holds = |part: &str| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some();
-        let like = || self.index.similar_lines(line).is_none_or(|stands| !stands.lines.is_empty());
-        like() || tier::escapes::plain_parts(line).is_some_and(|parts| parts.into_iter().all(holds))
+        self.index.similar_lines(line).is_none_or(|stands| !stands.lines.is_empty())
+            || tier::escapes::plain_parts(line).is_some_and(|parts| {
+                parts.into_iter().all(|part| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some())
+            })
     }
 }
 
@@ -289,8 +290,11 @@ pub(super) fn literal<'a>(search: &MatchSearch<'a>, many: bool) -> Vec<MatchSite
     let firsts = firsts.unwrap_or_else(|| {
         let places = tier::exact::run(search).map(|trial| trial.places).unwrap_or_default();
         // Blank lines are also found at the very end, where the file may have fewer of them.
-        let fits = |first: &usize| first + search.pattern.old.len() <= search.lines().count();
-        places.iter().map(|place| search.lines().at(place.span.start())).filter(fits).collect()
+        places
+            .iter()
+            .map(|place| search.lines().at(place.span.start()))
+            .filter(|first| first + search.pattern.old.len() <= search.lines().count())
+            .collect()
     });
     let verbatim = crate::find::indent::IndentMap::Verbatim;
     firsts.into_iter().map(|first| MatchSite::lines(search, first, &search.pattern, verbatim.clone(), false)).collect()
@@ -308,8 +312,11 @@ fn looked_up(search: &MatchSearch<'_>) -> Option<Vec<usize>> {
     }
     let count = search.lines().count();
     let starts = table.lines_like(old[nth]).filter_map(|line| line.checked_sub(nth));
-    let fits = |&first: &usize| {
-        first + old.len() <= count && old.iter().enumerate().all(|(at, line)| search.line(first + at) == *line)
-    };
-    Some(starts.filter(fits).collect())
+    Some(
+        starts
+            .filter(|&first| {
+                first + old.len() <= count && old.iter().enumerate().all(|(at, line)| search.line(first + at) == *line)
+            })
+            .collect(),
+    )
 }

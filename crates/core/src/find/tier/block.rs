@@ -66,9 +66,9 @@ fn edges(search: &MatchSearch<'_>) -> Option<Range<usize>> {
         return None;
     }
     let changes = transplant::changes(&wanted.old, &wanted.new);
-    let is_kept = |line: &usize| !changes.iter().any(|(from, _)| from.contains(line));
     let between = &at[1..at.len() - 1];
-    (!between.iter().any(is_kept)).then(|| at[0]..at[at.len() - 1] + 1)
+    (!between.iter().any(|line| !changes.iter().any(|(from, _)| from.contains(line))))
+        .then(|| at[0]..at[at.len() - 1] + 1)
 }
 
 /// Returns the ranges of the file that begin and end like old and have about as many lines.
@@ -97,8 +97,7 @@ fn likeness(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>
     let filled = |lines: Vec<String>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>();
     let old = filled(search.pattern.old[edges.start + 1..edges.end - 1].iter().map(|line| trimmed(line)).collect());
     let file = filled((lines.start + 1..lines.end - 1).map(|at| trimmed(search.line(at))).collect());
-    let another = |(old, file): (&String, &String)| typo::has_another_number(old, file);
-    if old.len() == file.len() && old.iter().zip(&file).any(another) {
+    if old.len() == file.len() && old.iter().zip(&file).any(|(old, file)| typo::has_another_number(old, file)) {
         return 0.0;
     }
     nearest::likeness(&old, &file).min(nearest::likeness(&file, &old))

@@ -114,12 +114,11 @@ impl<'k> KeyedLines<'k> {
         let known: HashMap<u64, usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
         // Most lines of a file are not in old: one bit decides for them.
         let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
-        let weight = |key: &u64| if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
         let mut before = Vec::with_capacity(keys.len() + 1);
         let mut sum = 0;
         before.push(0);
         for key in &*keys {
-            sum += weight(key);
+            sum += if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
             before.push(sum);
         }
         KeyedLines { from, keys, before }
@@ -224,8 +223,10 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
 
     /// Counts the occurrences of a line of old in the file.
     fn count(&self, old: usize) -> usize {
-        let all = || self.search.run_hashes().iter().filter(|key| **key == self.keys[old]).count();
-        self.places(old).map_or_else(all, |places| places.len())
+        self.places(old).map_or_else(
+            || self.search.run_hashes().iter().filter(|key| **key == self.keys[old]).count(),
+            |places| places.len(),
+        )
     }
 
     fn readings_in(
@@ -315,14 +316,13 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let wanted = &*self.search.pattern;
         let found = transplant::changes;
         let changes = wanted.changes.clone().unwrap_or_else(|| found(&wanted.old, &wanted.new));
-        let kept = |at: usize| !changes.iter().any(|(from, _)| from.contains(&at));
         let mut out = LinePairs::new();
         for pair in pairs.windows(2) {
             let ([before, after], old) = ([pair[0], pair[1]], pair[0].0 + 1);
             let mut lines = (before.1 + 1..after.1.min(end)).filter(|&at| !is_blank(self.search.line(at)));
             let (Some(line), None) = (lines.next(), lines.next()) else { continue };
             if after.0 == old + 1
-                && kept(self.at[old])
+                && !changes.iter().any(|(from, _)| from.contains(&self.at[old]))
                 && typo::is_typo(wanted.old[self.at[old]], self.search.line(line), self.search.text)
             {
                 out.push((old, line));
@@ -335,11 +335,11 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     fn has_unique_run(&self, reading: &DriftAlignment) -> bool {
         const LINES_MIN: usize = 3;
         let search = self.search;
-        let adjoin = |a: &(usize, usize), b: &(usize, usize)| {
-            b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at)))
-        };
         let weight = |run: &[(usize, usize)]| run.iter().map(|pair| self.weights[pair.0]).sum::<usize>();
-        let run = reading.early.chunk_by(adjoin).max_by_key(|run| weight(run));
+        let run = reading
+            .early
+            .chunk_by(|a, b| b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at))))
+            .max_by_key(|run| weight(run));
         let Some(run) = run.filter(|run| run.len() >= LINES_MIN) else { return false };
         if 2 * weight(run) < self.weights.iter().sum() {
             return false;
@@ -379,8 +379,10 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         }
         // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
         let whole_hunk = complete && self.search.pattern.changes.is_some();
-        let distinctive = || best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1);
-        if !whole_hunk && !distinctive() && !self.has_unique_run(best) {
+        if !whole_hunk
+            && !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1)
+            && !self.has_unique_run(best)
+        {
             return unlike("none of its lines is distinctive");
         }
         Ok(())

@@ -80,8 +80,10 @@ fn last_line(text: &str, old: &str) -> Option<Span> {
 
 /// Creates sites whose text is replaced by `new` as it is.
 pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> CandidateSites<'a> {
-    let place = |span| MatchSite { span, plan: SitePlan::Literal(new.clone()) };
-    CandidateSites { places: spans.into_iter().map(place).collect(), ..CandidateSites::default() }
+    CandidateSites {
+        places: spans.into_iter().map(|span| MatchSite { span, plan: SitePlan::Literal(new.clone()) }).collect(),
+        ..CandidateSites::default()
+    }
 }
 
 /// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else overlapping ones too (`aa` in

@@ -146,8 +146,9 @@ pub(in crate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<NumberedLines<'
         rests.push(rest);
     }
     let padded = is_padded(&rests, sign);
-    let behind = |line: &&str| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' ');
-    let set_off = without_header(lines).iter().all(behind);
+    let set_off = without_header(lines)
+        .iter()
+        .all(|line| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' '));
     (sign != '\0').then_some(NumberedLines { rests, first, sign, padded, set_off, bared: true })
 }
 
@@ -167,8 +168,7 @@ fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
 fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> {
     let lines = without_header(lines);
     let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
-    let filled = || lines.iter().filter(|line| !is_blank(line));
-    let found: Vec<_> = filled().map(own).collect();
+    let found: Vec<_> = lines.iter().filter(|line| !is_blank(line)).map(own).collect();
     let signs = found.iter().flatten().filter(|(_, own, _)| *own == sign).count();
     let rests: Vec<&str> = if signs == 0 {
         lines.to_vec()

@@ -46,8 +46,10 @@ pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSite
     if search.pattern.alnum(ALNUM_MIN) < ALNUM_MIN {
         spans.retain(|span| fold::differ_in_quotes_only(&search.text[span.range()], old));
     }
-    let place = |span| MatchSite { span, plan: SitePlan::Inline(search.new) };
-    Ok(CandidateSites { places: spans.into_iter().map(place).collect(), ..CandidateSites::default() })
+    Ok(CandidateSites {
+        places: spans.into_iter().map(|span| MatchSite { span, plan: SitePlan::Inline(search.new) }).collect(),
+        ..CandidateSites::default()
+    })
 }
 
 fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {

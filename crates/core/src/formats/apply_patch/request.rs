@@ -102,10 +102,9 @@ impl BuiltRequest {
     /// Returns the operations of the chunks that change something.
     fn effective(&mut self, hunks: Vec<Hunk>, slips: &mut ApplyPatchMistakes) -> Vec<Op> {
         self.edits += hunks.len();
-        let changes = |hunk: &Hunk| hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text();
         let mut ops = Vec::with_capacity(hunks.len());
         for hunk in hunks {
-            if changes(&hunk) {
+            if hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text() {
                 ops.push(hunk.into_op());
             } else {
                 slips.add(ApplyPatchMistake::SamePart, hunk.source_line);

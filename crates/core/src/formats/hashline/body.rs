@@ -213,8 +213,7 @@ fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'stat
     // Rows in between that are blank or have a `+` may count or not.
     let own = |row: &BodyRow, number: usize| shown(&row.text).is_some_and(|(found, _)| found == number);
     let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != RowKind::Bare || own(row, number));
-    let in_a_row = || bare().zip(first..).all(|(row, number)| own(row, number));
-    if bare().next().is_none() || !(by_place || in_a_row()) {
+    if bare().next().is_none() || !(by_place || bare().zip(first..).all(|(row, number)| own(row, number))) {
         return;
     }
     if bare().all(|row| numbered(&row.text).is_some_and(|(_, rest)| is_literal(rest))) {
@@ -230,8 +229,7 @@ fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'stat
 
 /// Parses a row that can only be a line of a reply: `N: TEXT` with one blank is how a person or a table writes it.
 fn shown(text: &str) -> Option<(usize, &str)> {
-    let spaced = |rest: &str| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' '));
-    numbered(text).filter(|(_, rest)| !spaced(rest))
+    numbered(text).filter(|(_, rest)| !rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' ')))
 }
 
 /// Parses the number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.

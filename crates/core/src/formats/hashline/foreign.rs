@@ -73,8 +73,7 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
     if let (Some(mut diff), Some(it)) = (diff, dialect) {
         diff.flush(it, &mut out);
     }
-    let parses = || stream::parse_text(Box::new(HashlineParser::trial()), &out).is_ok();
-    (changed && parses()).then_some(out)
+    (changed && stream::parse_text(Box::new(HashlineParser::trial()), &out).is_ok()).then_some(out)
 }
 
 /// A unified diff hunk below a hashline header: its numbers are assumed to refer to the version shown.
@@ -143,10 +142,12 @@ impl ForeignDiff {
 /// Errors: an ambiguous line.
 fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
     let verb_in = |case: fn(&str) -> String| (dialect.read)(&case(line)).and_then(Result::ok);
-    let cased = || verb_in(str::to_ascii_lowercase).or_else(|| verb_in(str::to_ascii_uppercase));
-    let plain = |op: &OpLine| op.check.is_none() && op.inline.is_none() && op.words.is_empty() && op.paste.is_none();
     let other = (dialect.other_dialect().read)(line).and_then(Result::ok).or_else(|| older(line));
-    let other = other.or_else(|| cased().filter(plain));
+    let other = other.or_else(|| {
+        verb_in(str::to_ascii_lowercase)
+            .or_else(|| verb_in(str::to_ascii_uppercase))
+            .filter(|op| op.check.is_none() && op.inline.is_none() && op.words.is_empty() && op.paste.is_none())
+    });
     if let Some(op) = other {
         return dialect.write(&op).map(Some).ok_or(());
     }

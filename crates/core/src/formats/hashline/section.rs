@@ -84,11 +84,10 @@ impl HashlineSection {
     }
 
     fn uses_registers(&self) -> bool {
-        let named = |op: &Op| match &op.at {
+        self.ops.iter().any(|op| match &op.at {
             Locator::Lines(rows) => rows.paste.is_some() || rows.cut_to.as_ref().is_some_and(|it| it.0.is_some()),
             _ => false,
-        };
-        self.ops.iter().any(named)
+        })
     }
 }
 

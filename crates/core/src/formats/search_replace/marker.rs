@@ -65,12 +65,12 @@ pub(super) fn begins_close(line: &str) -> bool {
 pub(super) fn unescape(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('\\')?;
     let bare = rest.trim_start_matches('\\');
-    let long = |sign| {
+    let option = bare.starts_with(":start_line:") || bare.starts_with(":end_line:");
+    (['<', '=', '>', '-', '+'].into_iter().any(|sign| {
         let (count, tail) = run(bare, sign);
         count >= ANGLE_RUN_MIN && (tail.is_empty() || tail.starts_with(' '))
-    };
-    let option = bare.starts_with(":start_line:") || bare.starts_with(":end_line:");
-    (['<', '=', '>', '-', '+'].into_iter().any(long) || option).then_some(rest)
+    }) || option)
+        .then_some(rest)
 }
 
 /// Parses `:start_line:N` or `:end_line:N` (Roo): whether it is the start, and the number.

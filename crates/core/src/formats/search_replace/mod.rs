@@ -215,8 +215,13 @@ fn request(read: BlockList) -> Result<Request> {
         return Err(error);
     }
     let notes = slips.into_notes(BlockMistake::note).collect();
-    let file = |(path, ops)| FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::AsNeeded });
-    Ok(Request { files: files.into_iter().map(file).collect(), notes })
+    Ok(Request {
+        files: files
+            .into_iter()
+            .map(|(path, ops)| FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::AsNeeded }))
+            .collect(),
+        notes,
+    })
 }
 
 /// The instructions for a model.

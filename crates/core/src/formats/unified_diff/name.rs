@@ -48,8 +48,9 @@ fn unstamped(text: &str) -> (&str, &str) {
     }
     // At least a date and a time; zone and fraction are optional.
     let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
-    let stamp = |at: &usize| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim()));
-    starts.find(stamp).map_or((text, ""), |at| text.split_at(at))
+    starts
+        .find(|at| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim())))
+        .map_or((text, ""), |at| text.split_at(at))
 }
 
 /// `2024-01-31 12:00:00.000 +0100`
@@ -72,8 +73,11 @@ fn is_long_date(text: &str) -> bool {
 
 /// True when the text has digits where the pattern has `0`, and the same characters elsewhere.
 fn shaped(text: &str, pattern: &str) -> bool {
-    let same = |(ch, like): (u8, u8)| if like == b'0' { ch.is_ascii_digit() } else { ch == like };
-    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(same)
+    text.len() == pattern.len()
+        && text
+            .bytes()
+            .zip(pattern.bytes())
+            .all(|(ch, like)| if like == b'0' { ch.is_ascii_digit() } else { ch == like })
 }
 
 /// True for the beginning of 1970 in any time zone, which diff writes for a missing file.

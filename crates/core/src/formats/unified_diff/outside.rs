@@ -70,8 +70,7 @@ impl UnifiedDiffParser {
 
     /// True where a changed line cannot be prose: below file headers, and directly after the line that ended a hunk.
     fn is_adrift(&self) -> bool {
-        let waits = |file: &FilePatch| file.is_named() && file.hunks.is_empty();
-        self.ended_at + 1 == self.at || self.file.as_ref().is_some_and(waits)
+        self.ended_at + 1 == self.at || self.file.as_ref().is_some_and(|file| file.is_named() && file.hunks.is_empty())
     }
 
     /// Begins a hunk without a header: a marked line directly below `+++`.
@@ -132,8 +131,9 @@ impl UnifiedDiffParser {
 
     /// True when the preceding line was `---` with this file's old name.
     fn awaits_new(&self) -> bool {
-        let waits = |file: &FilePatch| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at;
-        self.file.as_ref().is_some_and(waits)
+        self.file
+            .as_ref()
+            .is_some_and(|file| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at)
     }
 
     /// Parses the other structural lines.

@@ -269,13 +269,21 @@ impl FilePatch {
     }
 
     fn creates(&self) -> bool {
-        let absent = |side: &HeaderSide| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Removed);
-        self.created || self.sides.0.as_ref().is_some_and(absent)
+        self.created
+            || self
+                .sides
+                .0
+                .as_ref()
+                .is_some_and(|side| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Removed))
     }
 
     fn deletes(&self) -> bool {
-        let absent = |side: &HeaderSide| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Added);
-        self.deleted || self.sides.1.as_ref().is_some_and(absent)
+        self.deleted
+            || self
+                .sides
+                .1
+                .as_ref()
+                .is_some_and(|side| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Added))
     }
 
     /// True when there are neither lines of this kind nor context lines.
@@ -325,9 +333,11 @@ impl FilePatch {
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
-        let what = || format!("`{full}` has fewer than {count} leading directories to remove.");
         let rest = name::without_folders(full, count);
-        rest.map(str::to_owned).ok_or_else(|| self.broken(&what()).next("Use a smaller -p."))
+        rest.map(str::to_owned).ok_or_else(|| {
+            self.broken(&format!("`{full}` has fewer than {count} leading directories to remove."))
+                .next("Use a smaller -p.")
+        })
     }
 
     /// Returns both names of a rename or copy. git writes them without the prefixes of the other headers.

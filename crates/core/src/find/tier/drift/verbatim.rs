@@ -7,10 +7,9 @@ use core::ops::Range;
 impl DriftQuery<'_, '_> {
     /// True when all lines of a pairing are equal to the file's, including indentation.
     pub(super) fn is_verbatim(&self, pairs: &LinePairs) -> bool {
-        let same = |&(old, line): &(usize, usize)| {
-            self.search.pattern.old[self.at[old]].trim_end() == self.search.line(line).trim_end()
-        };
-        pairs.iter().all(same)
+        pairs
+            .iter()
+            .all(|&(old, line)| self.search.pattern.old[self.at[old]].trim_end() == self.search.line(line).trim_end())
     }
 
     /// The pairings of as many lines by their text with its indentation, where the first and the last line are the file's.
@@ -29,8 +28,7 @@ impl DriftQuery<'_, '_> {
         let key = |line: &str| xxhash_rust::xxh3::xxh3_64(line.as_bytes());
         let inside: Vec<u64> = (1..last).map(|nth| key(old(nth))).collect();
         let others: Vec<u64> = inner.iter().map(|&at| key(file(at))).collect();
-        let weight = |at: usize| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12);
-        let (early, late) = align(&inside, &others, weight);
+        let (early, late) = align(&inside, &others, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
         let whole = |inside: LinePairs| -> LinePairs {
             let inside = inside.into_iter().map(|(nth, line)| (nth + 1, inner[line]));
             [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()

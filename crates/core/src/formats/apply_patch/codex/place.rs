@@ -48,8 +48,12 @@ struct CodexEdit<'a> {
 
 /// The runs of a chunk between the lines that stay.
 fn between<'a>(chunk: &'a CodexChunk, old: &'a [String], new: &'a [String]) -> impl Iterator<Item = CodexEdit<'a>> {
-    let inside = |kept: &&(usize, usize)| kept.0 < old.len() && kept.1 < new.len();
-    let ends = chunk.kept.iter().filter(inside).copied().chain([(old.len(), new.len())]);
+    let ends = chunk
+        .kept
+        .iter()
+        .filter(|kept| kept.0 < old.len() && kept.1 < new.len())
+        .copied()
+        .chain([(old.len(), new.len())]);
     ends.scan((0, 0), move |start, (old_end, new_end)| {
         let edit = CodexEdit { at: start.0, count: old_end - start.0, new: &new[start.1..new_end] };
         *start = (old_end + 1, new_end + 1);

@@ -55,8 +55,9 @@ impl FilePatch {
         let mut text = String::new();
         let mut open = false;
         for NumberedHunk { hunk, .. } in &self.hunks {
-            let stays = |line: &&HunkLine| line.kind != HunkLineKind::Removed && !line.text.is_empty();
-            if let Some(line) = hunk.lines.iter().find(stays) {
+            if let Some(line) =
+                hunk.lines.iter().find(|line| line.kind != HunkLineKind::Removed && !line.text.is_empty())
+            {
                 let what = format!("the file is deleted, but `{}` in its hunk is no removed line.", line.text);
                 return Err(broken(hunk.source_line, &what).next(
                     "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
