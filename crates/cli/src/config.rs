@@ -5,7 +5,6 @@ use crate::{help, output};
 use clap::Subcommand;
 use emendate::core::Result;
 use emendate::{Config, FORMATTERS, LANGUAGE_SERVERS};
-use serde_json::Value;
 
 /// The part of the configuration to show.
 #[derive(Subcommand)]

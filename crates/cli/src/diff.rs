@@ -58,24 +58,32 @@ impl<'a> StructuredHunk<'a> {
     }
 
     fn header(&self) -> String {
-        let range = |start: u64, lines: u64| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
         let [old, old_lines, new, new_lines] = self.at;
-        format!("@@ -{} +{} @@", range(old, old_lines), range(new, new_lines))
+        format!("@@ -{} +{} @@", line_range(old, old_lines), line_range(new, new_lines))
     }
 
     /// The lines with their kind and segments; `None` for a remark on a line (that it has no line end).
     fn pieces(&self) -> Vec<Option<(LineKind, Vec<LineSegment<'a>>)>> {
-        let kind = |line: &str| match line.as_bytes().first() {
-            Some(b'-') => Some(LineKind::Removed),
-            Some(b'+') => Some(LineKind::Added),
-            Some(b'\\') => None,
-            _ => Some(LineKind::Kept),
-        };
         let real: Vec<(LineKind, &str)> =
-            self.lines.iter().filter_map(|line| Some((kind(line)?, line.get(1..).unwrap_or_default()))).collect();
+            self.lines.iter().filter_map(|line| Some((line_kind(line)?, line.get(1..).unwrap_or_default()))).collect();
         let mut pieces = inline(&real).into_iter();
-        self.lines.iter().map(|line| Some((kind(line)?, pieces.next()?))).collect()
+        self.lines.iter().map(|line| Some((line_kind(line)?, pieces.next()?))).collect()
     }
+}
+
+/// Returns the kind of a hunk's line; none for a note about the end of the file.
+fn line_kind(line: &str) -> Option<LineKind> {
+    match line.as_bytes().first() {
+        Some(b'-') => Some(LineKind::Removed),
+        Some(b'+') => Some(LineKind::Added),
+        Some(b'\\') => None,
+        _ => Some(LineKind::Kept),
+    }
+}
+
+/// Formats the lines of a hunk header.
+fn line_range(start: u64, lines: u64) -> String {
+    if lines == 1 { start.to_string() } else { format!("{start},{lines}") }
 }
 
 /// Returns the style of a side, and that of changed parts inside a line.

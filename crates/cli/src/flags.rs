@@ -153,7 +153,9 @@ impl Vocabulary for Flags {
             (_, None) => words.extend(path_word(fields, "")),
             _ => return None,
         }
-        let rest = fields.iter().filter(|(name, _)| !(PATHS.contains(&name) || matches!(name, RAW_PATH | "id")));
+        let rest = fields
+            .iter()
+            .filter(|(name, _)| !PATHS.contains(&name.as_str()) && !matches!(name.as_str(), RAW_PATH | "id"));
         for (name, value) in rest {
             words.push(with_value(tool, name, value)?);
         }

@@ -29,17 +29,21 @@ pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Ite
 
 /// Decides about colours for both streams.
 pub(crate) fn choose_color(when: ColorMode) {
-    let forced = || std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0");
     // https://no-color.org takes precedence; anstream handles the other variables.
     match when {
         ColorMode::Always => ColorChoice::Always,
         ColorMode::Never => ColorChoice::Never,
-        ColorMode::Auto if !std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty()) && forced() => {
+        ColorMode::Auto if std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()) && is_colour_forced() => {
             ColorChoice::Always
         }
         ColorMode::Auto => ColorChoice::Auto,
     }
     .write_global();
+}
+
+/// True if the environment asks for colour everywhere.
+fn is_colour_forced() -> bool {
+    std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0")
 }
 
 /// A stream with or without colours. Text is passed through unchanged: a file's own escape sequences are content.
@@ -211,16 +215,24 @@ impl<W: Write> StyledWriter<W> {
 
 /// Replaces control characters by pictures, except for line ends and tabs.
 fn harmless(text: &str) -> Cow<'_, str> {
-    let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
-    if !text.contains(harmful) {
+    if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
-    let picture = |char: char| match u32::from(char) {
+    Cow::Owned(text.chars().map(|char| if is_harmful(char) { picture_of(char) } else { char }).collect())
+}
+
+/// Returns the visible sign for a control character.
+fn picture_of(char: char) -> char {
+    match u32::from(char) {
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
         0x7F => '␡',
         _ => char::REPLACEMENT_CHARACTER,
-    };
-    Cow::Owned(text.chars().map(|char| if harmful(char) { picture(char) } else { char }).collect())
+    }
+}
+
+/// True for a control character that a terminal would obey.
+fn is_harmful(char: char) -> bool {
+    char.is_control() && char != '\n' && char != '\t'
 }
 
 /// Shows a reply according to the flags, with `brief` without diffs; returns the exit status.
@@ -254,12 +266,16 @@ fn said_by_tool(reply: &Reply) -> Option<&Value> {
 
 /// Shows a reply in the words of another tool; returns its exit status.
 fn as_tool(reply: &Reply, said: &Value) -> u8 {
-    let text = |stream: &str| said[stream].as_str().unwrap_or_default().as_bytes().to_owned();
     // There is nowhere left to report this failure.
-    let _ = io::stderr().lock().write_all(&text("stderr"));
-    let shown = io::stdout().lock().write_all(&text("stdout"));
+    let _ = io::stderr().lock().write_all(&stream_bytes(said, "stderr"));
+    let shown = io::stdout().lock().write_all(&stream_bytes(said, "stdout"));
     let exit = said["exit"].as_u64().and_then(|exit| u8::try_from(exit).ok());
     status(reply, shown, exit.unwrap_or_else(|| reply.exit()))
+}
+
+/// Returns the bytes that a reply has for a stream.
+fn stream_bytes(said: &Value, stream: &str) -> Vec<u8> {
+    said[stream].as_str().unwrap_or_default().as_bytes().to_owned()
 }
 
 /// Shows a reply as one JSON object; returns the exit status.

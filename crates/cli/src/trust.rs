@@ -58,12 +58,16 @@ fn append(desk: &CliContext<'_>, name: &str, fresh: &[String]) -> Result<()> {
         Error::new(Code::CallInvalid, "There is no state directory, so this cannot be remembered.")
             .next("Name one with --state, or answer yes each time.")
     })?;
-    let failed = |error: std::io::Error| io_error(&path.display().to_string(), &error);
-    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).map_err(failed)?;
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).map_err(|error| trust_failure(&path, &error))?;
     let known = lines(&path)?;
     let text: String = fresh.iter().filter(|line| !known.contains(line)).map(|line| format!("{line}\n")).collect();
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| trust_failure(&path, &error))
+}
+
+/// Returns the error of a list that cannot be written.
+fn trust_failure(path: &Path, error: &std::io::Error) -> Error {
+    io_error(&path.display().to_string(), error)
 }
 
 /// Remembers allow rules.

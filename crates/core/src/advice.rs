@@ -106,10 +106,9 @@ impl Advice {
     #[must_use]
     pub fn and(self, other: &Advice) -> Advice {
         let count = self.forms.len().max(other.forms.len());
-        let at = |forms: &[Vec<Phrase>], nth: usize| forms.get(nth).or(forms.last()).cloned().unwrap_or_default();
         Advice {
             forms: (0..count)
-                .map(|nth| [at(&self.forms, nth), vec![" ".into()], at(&other.forms, nth)].concat())
+                .map(|nth| [form_at(&self.forms, nth), vec![" ".into()], form_at(&other.forms, nth)].concat())
                 .collect(),
         }
     }
@@ -131,6 +130,11 @@ impl Advice {
         }
         self.forms.iter().find_map(|form| written(form, names)).unwrap_or_else(|| NO_TOOLS_ADVICE.to_owned())
     }
+}
+
+/// Returns the nth form, or the last one.
+fn form_at(forms: &[Vec<Phrase>], nth: usize) -> Vec<Phrase> {
+    forms.get(nth).or(forms.last()).cloned().unwrap_or_default()
 }
 
 /// A call of a tool with arguments in JSON.
@@ -185,9 +189,15 @@ impl From<String> for Advice {
 
 /// Returns advice to fill an empty file; `otherwise` is for clients without a tool that writes.
 pub fn fill_empty_file(otherwise: &str) -> Advice {
-    let write = || [Phrase::from("Fill it with "), Phrase::Tool("write")];
     let edit = [", or with an edit whose ".into(), Phrase::Field("old_string"), " is empty.".into()];
-    Advice::new([&write()[..], &edit].concat()).or(Advice::new([&write()[..], &[".".into()]].concat())).or(otherwise)
+    Advice::new([&write_call()[..], &edit].concat())
+        .or(Advice::new([&write_call()[..], &[".".into()]].concat()))
+        .or(otherwise)
+}
+
+/// Returns the advice to fill the file.
+fn write_call() -> [Phrase; 2] {
+    [Phrase::from("Fill it with "), Phrase::Tool("write")]
 }
 
 /// Creates an advice of parts: texts, and [`Phrase`]s that name tools and fields.

@@ -161,9 +161,8 @@ fn hunks(ops: &[Op]) -> Option<Vec<&Hunk>> {
 fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let (kind, ..) = clashes.first()?;
     let mut error = Error::new(kind.code(), "Hunks of the patch are in each other's way; nothing was written.");
-    let name = |at: usize| format!("hunk {} (line {} of the patch)", at + 1, hunks[at].source_line);
     for &(_, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
-        let (one, two) = (name(first), name(second));
+        let (one, two) = (hunk_name(hunks, first), hunk_name(hunks, second));
         let same = hunks[first].lines == hunks[second].lines;
         error = error.evidence(if same {
             format!("- {two} says the same as {one}, and its place is there once")
@@ -173,6 +172,11 @@ fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     }
     let next = "Make one hunk of those that meet, from the lines of the file as they are now; leave out repetitions.";
     Some(error.next(next).fact("conflicts", listed(clashes)))
+}
+
+/// Names a hunk with its line in the patch.
+fn hunk_name(hunks: &[&Hunk], at: usize) -> String {
+    format!("hunk {} (line {} of the patch)", at + 1, hunks[at].source_line)
 }
 
 /// Creates the error for overlaps found while joining splices (of the occurrences of one `replace_all`, for example).
@@ -234,14 +238,7 @@ fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<C
         .filter(|(index, _)| repeated[*index].is_none())
         .filter_map(|(op, placed)| Some((op, placed.as_ref().ok()?)))
         .collect();
-    let spans = |of: fn(&Splice) -> Span| {
-        let all = live.iter().flat_map(|(op, placed)| placed.splices.iter().map(move |splice| (of(splice), *op)));
-        let mut all: Vec<(Span, usize)> = all.collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    let (claims, writes) = (spans(|splice| splice.read_span), spans(|splice| splice.span));
+    let (claims, writes) = (sorted_spans(&live, |splice| splice.read_span), sorted_spans(&live, |splice| splice.span));
     let mut open: Vec<(Span, usize)> = Vec::new();
     let mut next = 0;
     let mut out = HashSet::new();
@@ -261,6 +258,15 @@ fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<C
         }
     }
     out.into_iter().collect()
+}
+
+/// Returns the spans of all splices with their operations, sorted.
+fn sorted_spans(live: &[(usize, &PlacedOp)], of: fn(&Splice) -> Span) -> Vec<(Span, usize)> {
+    let all = live.iter().flat_map(|(op, placed)| placed.splices.iter().map(move |splice| (of(splice), *op)));
+    let mut all: Vec<(Span, usize)> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Finds edits whose target is not in the file but in, or around, text that an earlier edit writes.
@@ -307,7 +313,6 @@ fn created(
     let way = SearchMethod::Needles(needles, 2 * total + text.len() / 4);
     let mut search = TargetSearch { patterns: &patterns, total, way, window: String::new() };
     let mut out = HashSet::new();
-    let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
         let Ok(placed) = placed else { continue };
         for edit in placed.found.matches.iter().flat_map(|hit| &hit.edits) {
@@ -317,9 +322,9 @@ fn created(
             let (head, tail) = diff::common_text_ends(&text[edit.span.range()], &edit.text);
             let (start, end) = (edit.span.start() + head, edit.span.end() - tail);
             let fresh = &edit.text[head..edit.text.len() - tail];
-            let from = whole(start.saturating_sub(longest));
+            let from = char_border(text, start.saturating_sub(longest));
             let written = Span::new(start - from, start - from + fresh.len());
-            let parts = [&text[from..start], fresh, &text[end..whole(end + longest)]];
+            let parts = [&text[from..start], fresh, &text[end..char_border(text, end + longest)]];
             for needle in search.clashing(parts, written) {
                 // Operations that were not tried are irrelevant.
                 if needle > op && needle < patterns.len() && out.len() < LISTED_CONFLICTS_MAX {
@@ -329,6 +334,11 @@ fn created(
         }
     }
     out.into_iter().collect()
+}
+
+/// Returns the last border of a character that is not behind an offset.
+fn char_border(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// A search for the targets of all edits, in many small texts.
@@ -399,7 +409,7 @@ fn steady<'p>(patterns: &[&'p str], total: usize) -> SearchMethod<'p> {
     if few || bytes > find::AUTOMATON_NEEDLE_BYTES_MAX {
         each()
     } else {
-        Needles::without_grams(patterns).map(|needles| SearchMethod::Needles(needles, usize::MAX)).unwrap_or_else(each)
+        Needles::without_grams(patterns).map_or_else(each, |needles| SearchMethod::Needles(needles, usize::MAX))
     }
 }
 

@@ -226,10 +226,14 @@ fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
 /// True when a blank precedes a line end. Written so that the compiler vectorizes it.
 fn has_loose_end(bytes: &[u8]) -> bool {
     let next = bytes.get(1..).unwrap_or_default();
-    let is = |byte: u8, what: u8| u8::from(byte == what);
     bytes.iter().zip(next).fold(0, |found, (&byte, &next)| {
-        found | ((is(byte, b' ') | is(byte, b'\t') | is(byte, b'\r')) & is(next, b'\n'))
+        found | ((is_byte(byte, b' ') | is_byte(byte, b'\t') | is_byte(byte, b'\r')) & is_byte(next, b'\n'))
     }) > 0
+}
+
+/// Returns 1 for the byte, 0 for others.
+fn is_byte(byte: u8, what: u8) -> u8 {
+    u8::from(byte == what)
 }
 
 /// Syntax of the header that hashline prints above lines.

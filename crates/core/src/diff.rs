@@ -78,14 +78,18 @@ pub(crate) fn text_hunks(old: &str, new: &str) -> Vec<(Span, Span)> {
         (old_end, new_end) = (line_stop(old, old_end), line_stop(new, new_end));
     }
     let (old_span, new_span) = (Span::new(start, old_end.max(start)), Span::new(start, new_end.max(start)));
-    let few = |text: &str| memchr::memchr(b'\n', text.as_bytes()).is_none_or(|end| end + 1 == text.len());
     let (before, after) = (&old[old_span.range()], &new[new_span.range()]);
-    if few(before) && few(after) {
+    if is_one_line(before) && is_one_line(after) {
         // At most one line on either side: the usual edit.
         return if before == after { Vec::new() } else { vec![(old_span, new_span)] };
     }
     let (a, b) = (TextLines::new(old, old_span), TextLines::new(new, new_span));
     line_hunks(&a.lines, &b.lines).into_iter().map(|(from, to)| (a.span(&from), b.span(&to))).collect()
+}
+
+/// True for a text of at most one line.
+fn is_one_line(text: &str) -> bool {
+    memchr::memchr(b'\n', text.as_bytes()).is_none_or(|end| end + 1 == text.len())
 }
 
 /// The lines of a part of a text.
@@ -304,19 +308,14 @@ impl LineComparison {
         for &line in b {
             self.counts[line as usize].1 += 1;
         }
-        let alike = |&line: &u32| {
-            let (old, new) = self.counts[line as usize];
-            (old == new).then_some(old)
-        };
-        let rarest = a.iter().filter_map(alike).min().filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
-        let places = |lines: &[u32]| -> Vec<(u32, usize)> {
-            let rare = lines.iter().enumerate().filter(|(_, line)| alike(line) == rarest);
-            let mut places: Vec<(u32, usize)> = rare.map(|(at, &line)| (line, at)).collect();
-            places.sort_unstable();
-            places
-        };
+        let rarest =
+            a.iter().filter_map(|&line| self.even_count(line)).min().filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
         let pairs = rarest.map(|_| {
-            let pairs = places(a).into_iter().zip(places(b)).map(|((_, old), (_, new))| (old, new));
+            let pairs = self
+                .places_of(rarest, a)
+                .into_iter()
+                .zip(self.places_of(rarest, b))
+                .map(|((_, old), (_, new))| (old, new));
             let mut pairs: Vec<(usize, usize)> = pairs.collect();
             pairs.sort_unstable();
             pairs
@@ -325,6 +324,20 @@ impl LineComparison {
             self.counts[line as usize] = (0, 0);
         }
         pairs.map_or_else(Vec::new, |pairs| longest_increasing(&pairs))
+    }
+
+    /// Returns the lines that occur as often as the rarest, with their positions, in the order of the lines.
+    fn places_of(&self, rarest: Option<u32>, lines: &[u32]) -> Vec<(u32, usize)> {
+        let rare = lines.iter().enumerate().filter(|(_, line)| self.even_count(**line) == rarest);
+        let mut places: Vec<(u32, usize)> = rare.map(|(at, &line)| (line, at)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// Returns how often a line occurs if it does so equally on both sides.
+    fn even_count(&self, line: u32) -> Option<u32> {
+        let (old, new) = self.counts[line as usize];
+        (old == new).then_some(old)
     }
 }
 

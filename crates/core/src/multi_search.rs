@@ -158,10 +158,9 @@ impl<'p> GramIndex<'p> {
     fn keep(&mut self, needle: usize, offset: usize, hash: u64) {
         let (bit, chain) = (slot(hash, self.shifts.0), slot(hash, self.shifts.1));
         self.bits[bit / 64] |= 1 << (bit % 64);
-        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let piece = Gram { hash, needle: narrow(needle), offset: narrow(offset), next: self.heads[chain] };
+        let piece = Gram { hash, needle: to_u32(needle), offset: to_u32(offset), next: self.heads[chain] };
         self.grams.push(piece);
-        self.heads[chain] = narrow(self.grams.len());
+        self.heads[chain] = to_u32(self.grams.len());
     }
 
     fn seen(&self, text: &[u8], budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
@@ -216,6 +215,11 @@ impl<'p> GramIndex<'p> {
         }
         Some(())
     }
+}
+
+/// Converts a number; what does not fit becomes the largest.
+fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Sampled frequency of grams in the searched text and in the needles.

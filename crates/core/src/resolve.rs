@@ -278,15 +278,10 @@ fn place(
 ) -> Result<PlacedOp> {
     let base = index.base();
     let whole = Span::new(0, base.text().len());
-    let exactly = |span: Span| TextMatches {
-        tier: Tier::Exact,
-        matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
-        notes: Vec::new(),
-    };
     let found = match &op.at {
-        Locator::Whole => exactly(whole),
-        Locator::Exactly(span) => exactly(*span),
-        Locator::Blank if base.text().trim().is_empty() => exactly(whole),
+        Locator::Whole => exact_match(base, op, whole),
+        Locator::Exactly(span) => exact_match(base, op, *span),
+        Locator::Blank if base.text().trim().is_empty() => exact_match(base, op, whole),
         Locator::Blank => return Err(not_blank(base)),
         Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
@@ -301,6 +296,15 @@ fn place(
         }
     };
     lowered(base, found, nth)
+}
+
+/// Returns a match of the tier `exact`.
+fn exact_match(base: &Snapshot, op: &Op, span: Span) -> TextMatches {
+    TextMatches {
+        tier: Tier::Exact,
+        matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
+        notes: Vec::new(),
+    }
 }
 
 /// Converts matches to splices.

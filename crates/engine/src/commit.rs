@@ -229,8 +229,7 @@ impl Engine {
         };
         let (written, (operation, trouble)) = written;
         let mut written = written.into_iter();
-        let content = |record: Option<Record>| record.map_or_else(|| ContentId::of(b""), |record| record.content);
-        let files = known.into_iter().map(|known| Some((content(known?.1), written.next()?))).collect();
+        let files = known.into_iter().map(|known| Some((recorded_content(known?.1), written.next()?))).collect();
         Ok(CommitResult { files, previews, operation, trouble })
     }
 
@@ -278,6 +277,11 @@ impl Engine {
             self.recycle(now.snapshot);
         }
     }
+}
+
+/// Returns the content that a record names, or the empty one.
+fn recorded_content(record: Option<Record>) -> ContentId {
+    record.map_or_else(|| ContentId::of(b""), |record| record.content)
 }
 
 /// The result of a commit.

@@ -174,12 +174,18 @@ impl DiagnosisTarget<'_> {
 }
 
 fn over_limit(files: usize, length: usize) -> Option<DiagnosticsFailure> {
-    let why = |why: String| Some(DiagnosticsFailure::new(UnknownReason::Limit, why));
     match (files, length) {
-        (ASKED_FILES_MAX.., _) => why(format!("it is asked about {ASKED_FILES_MAX} files of a call")),
-        (_, length) if length > TEXT_BYTES_MAX => why(format!("the text has more than {} MiB", TEXT_BYTES_MAX >> 20)),
+        (ASKED_FILES_MAX.., _) => Some(limit_failure(format!("it is asked about {ASKED_FILES_MAX} files of a call"))),
+        (_, length) if length > TEXT_BYTES_MAX => {
+            Some(limit_failure(format!("the text has more than {} MiB", TEXT_BYTES_MAX >> 20)))
+        }
         _ => None,
     }
+}
+
+/// Returns the failure of a check that is too expensive.
+fn limit_failure(why: String) -> DiagnosticsFailure {
+    DiagnosticsFailure::new(UnknownReason::Limit, why)
 }
 
 /// Describes the change of a plan for consumers of texts.
@@ -209,23 +215,25 @@ fn utf8(snapshot: &Snapshot) -> Option<&str> {
 
 /// Returns the change in bytes of the exact texts.
 fn edits(plan: &FilePlan, after: &Snapshot) -> Vec<SpanEdit> {
-    let of = |changes: &ChangeSet, mark: usize| {
-        changes
-            .splices()
-            .iter()
-            .map(|splice| {
-                let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
-                Some(SpanEdit { span, len: splice.text.len() })
-            })
-            .collect::<Option<Vec<SpanEdit>>>()
-    };
     let mark = plan.before.codec().mark;
     let same = utf8(&plan.before).is_some() && utf8(after).is_some() && after.codec().mark == mark;
-    let own = if same { of(&plan.changes, mark) } else { None };
+    let own = if same { span_edits(&plan.changes, mark) } else { None };
     own.unwrap_or_else(|| {
         let (before, after) = (Snapshot::from_text(&exact(&plan.before)), Snapshot::from_text(&exact(after)));
-        of(&ChangeSet::diff(&before, &after), 0).unwrap_or_default()
+        span_edits(&ChangeSet::diff(&before, &after), 0).unwrap_or_default()
     })
+}
+
+/// Returns the edits of a change without its byte order mark.
+fn span_edits(changes: &ChangeSet, mark: usize) -> Option<Vec<SpanEdit>> {
+    changes
+        .splices()
+        .iter()
+        .map(|splice| {
+            let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
+            Some(SpanEdit { span, len: splice.text.len() })
+        })
+        .collect::<Option<Vec<SpanEdit>>>()
 }
 
 impl Diagnosis {
@@ -297,41 +305,49 @@ impl Diagnosis {
             (0, None, 1..) => "existing",
             (0, None, 0) => "clean",
         };
-        let problem = |(server, problem): &(&str, &Diagnostic)| {
-            let mut out = problem.to_json();
-            out["server"] = (*server).into();
-            out
-        };
-        let server = |said: &ServerReport| match &said.answer {
-            Ok(found) => json!({
-                "name": said.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
-                "existing": found.existing,
-            }),
-            Err(unknown) => json!({
-                "name": said.server, "known": false, "reason": unknown.reason.name(), "detail": unknown.detail,
-            }),
-        };
-        let other = |(server, it): &(String, OtherFileReport)| {
-            let mut out = json!({ "filePath": shown(&it.path), "server": server, "known": it.new.is_ok() });
-            match &it.new {
-                Ok(new) => {
-                    out["newCount"] = new.len().into();
-                    out["new"] = new.iter().take(DATA_PROBLEMS_MAX).map(Diagnostic::to_json).collect();
-                }
-                Err(unknown) => out["reason"] = unknown.reason.name().into(),
-            }
-            out
-        };
         json!({
-            "elsewhere": self.elsewhere.iter().map(other).collect::<Vec<Value>>(),
+            "elsewhere": self.elsewhere.iter().map(|(server, it)| other_file_data(server, it)).collect::<Vec<Value>>(),
             "state": state,
-            "new": new.iter().take(DATA_PROBLEMS_MAX).map(problem).collect::<Vec<Value>>(),
+            "new": new.iter().take(DATA_PROBLEMS_MAX).map(|(server, problem)| problem_data(server, problem)).collect::<Vec<Value>>(),
             "newCount": new.len(),
             "existing": existing,
             "text": self.text(),
-            "servers": self.said.iter().map(server).collect::<Vec<Value>>(),
+            "servers": self.said.iter().map(server_data).collect::<Vec<Value>>(),
         })
     }
+}
+
+/// Returns what a server reports about another file as JSON.
+fn other_file_data(server: &str, it: &OtherFileReport) -> Value {
+    let mut out = json!({ "filePath": shown(&it.path), "server": server, "known": it.new.is_ok() });
+    match &it.new {
+        Ok(new) => {
+            out["newCount"] = new.len().into();
+            out["new"] = new.iter().take(DATA_PROBLEMS_MAX).map(Diagnostic::to_json).collect();
+        }
+        Err(unknown) => out["reason"] = unknown.reason.name().into(),
+    }
+    out
+}
+
+/// Returns the answer of a server as JSON.
+fn server_data(said: &ServerReport) -> Value {
+    match &said.answer {
+        Ok(found) => json!({
+            "name": said.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
+            "existing": found.existing,
+        }),
+        Err(unknown) => json!({
+            "name": said.server, "known": false, "reason": unknown.reason.name(), "detail": unknown.detail,
+        }),
+    }
+}
+
+/// Returns a problem as JSON.
+fn problem_data(server: &str, problem: &Diagnostic) -> Value {
+    let mut out = problem.to_json();
+    out["server"] = (*server).into();
+    out
 }
 
 /// Formats problems, one per line.

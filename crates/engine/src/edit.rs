@@ -233,11 +233,6 @@ impl Engine {
             OmissionVerdict::Warn(warning) => Some(warning),
             OmissionVerdict::Fine => None,
         };
-        let told = |mut plan: FilePlan| {
-            plan.notes.extend(copied);
-            plan.notes.extend(warning);
-            plan
-        };
         match base {
             Base::Fresh { lines_seen: lines, .. } => {
                 let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
@@ -245,7 +240,7 @@ impl Engine {
                     return Err(stale::partly_read(&place, &now.snapshot, &missing));
                 }
                 let changes = whole(&now.snapshot, content)?;
-                Ok(told(FilePlan::edit(place, now, without_ops(changes), LineSet::all())))
+                Ok(with_notes(copied, warning, FilePlan::edit(place, now, without_ops(changes), LineSet::all())))
             }
             Base::Lost => Err(stale::version_unavailable(self, caller, &place, &now)),
             // A whole text is about every line, so it is merged only at the caller's request.
@@ -256,7 +251,8 @@ impl Engine {
                     return Err(stale::partly_read(&place, &seen, &missing));
                 }
                 let op = Op { at: Locator::Whole, text: normalize_text(content) };
-                self.plan_stale(caller, place, now, (&seen, lines), (&[op], OpOrder::Together), options).map(told)
+                self.plan_stale(caller, place, now, (&seen, lines), (&[op], OpOrder::Together), options)
+                    .map(|plan| with_notes(copied, warning, plan))
             }
         }
     }
@@ -276,6 +272,13 @@ impl Engine {
         };
         Snapshot::open(mark.to_vec(), declared)
     }
+}
+
+/// Adds notes to a plan.
+fn with_notes(copied: Option<String>, warning: Option<String>, mut plan: FilePlan) -> FilePlan {
+    plan.notes.extend(copied);
+    plan.notes.extend(warning);
+    plan
 }
 
 pub(crate) fn settings(options: &CallOptions, stale: bool) -> ResolveSettings {

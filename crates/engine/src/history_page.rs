@@ -120,23 +120,19 @@ impl Engine {
         lines: Option<(usize, usize)>,
     ) -> Result<Vec<u8>> {
         let (root, logged) = self.operation(OperationRef::read(id)?.name)?;
-        let missing = |what: &str| {
-            Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path)))
-                .next("Read the operation itself for the files it has.")
-        };
         let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
-        let touched = touched.ok_or_else(|| missing("was not touched by that operation"))?;
+        let touched = touched.ok_or_else(|| no_such_side(path, "was not touched by that operation"))?;
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&touched.path)))?;
         self.check_access(&place, Access::Read)?;
         let side = match moment {
             OperationSide::Before => touched.before,
             OperationSide::After => touched.after,
         };
-        let side = side.ok_or_else(|| missing("was not there at that moment"))?;
+        let side = side.ok_or_else(|| no_such_side(path, "was not there at that moment"))?;
         let now = self.load_binary(&place).ok().flatten();
         let hand: Vec<_> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
         let bytes = self.history(root).content(side.content, &hand)?;
-        let bytes = bytes.ok_or_else(|| missing("is not kept in that version"))?;
+        let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
         let part = lines.map(|lines| lines_of(&bytes, lines));
         let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
         let most = self.config().reply.data;
@@ -148,6 +144,12 @@ impl Engine {
         }
         Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })
     }
+}
+
+/// Refuses a file or side that the operation lacks.
+fn no_such_side(path: &Path, what: &str) -> Error {
+    Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path)))
+        .next("Read the operation itself for the files it has.")
 }
 
 /// Returns the byte range of some lines, given the first one and their number.

@@ -187,11 +187,10 @@ impl Engine {
         limits: ReplyLimits,
     ) -> Result<Answer> {
         let mut text = one_line(&logged, self.why_not(root, &logged)?);
-        let only = |file: &FileChange| place.is_none_or(|place| key(place) == file.path);
-        let room = limits.file_budget(visible_files(&logged).filter(|file| only(file)).count());
+        let room = limits.file_budget(visible_files(&logged).filter(|file| is_wanted(place, file)).count());
         let most = limits.text.saturating_sub(LAST_LINE_CHARS);
         let files: Vec<Value> = visible_files(&logged)
-            .filter(|file| only(file))
+            .filter(|file| is_wanted(place, file))
             .map(|file| self.difference(root, &from_its_source(file, &logged), &mut text, (most, room)))
             .collect::<Result<_>>()?;
         let mut data = data(files, false);
@@ -298,6 +297,11 @@ impl Engine {
     }
 }
 
+/// True for a file that was asked for.
+fn is_wanted(place: Option<&SafePath>, file: &FileChange) -> bool {
+    place.is_none_or(|place| key(place) == file.path)
+}
+
 /// Merges the lists of several roots, each with its newest item first, and adds the root to each item. Within a root
 /// the order is preserved, because operations are numbered and a clock may have been set back; between roots only the
 /// clock decides.
@@ -372,19 +376,27 @@ fn summary(file: &FileChange, path: &str) -> String {
 fn file_data(file: &FileChange, path: &str) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("filePath".to_owned(), path.into());
-    let raw = |path: &[u8]| raw_path::base64_if_needed(Path::new(OsStr::from_bytes(path)));
-    out.extend(raw(&file.path).map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())));
+    out.extend(raw_text(&file.path).map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())));
     out.insert("type".to_owned(), kind(file).into());
     if let Some(from) = &file.moved_from {
         out.insert("from".to_owned(), shown(from).into());
-        out.extend(raw(from).map(|bytes| ("from_b64".to_owned(), bytes.into())));
+        out.extend(raw_text(from).map(|bytes| ("from_b64".to_owned(), bytes.into())));
     }
     out.insert("linesAdded".to_owned(), file.added.into());
     out.insert("linesRemoved".to_owned(), file.removed.into());
-    let tag = |side: Option<FileState>| side.map(|side| side.content.tag().to_string());
-    out.insert("before".to_owned(), tag(file.before).into());
-    out.insert("after".to_owned(), tag(file.after).into());
+    out.insert("before".to_owned(), tag_of(file.before).into());
+    out.insert("after".to_owned(), tag_of(file.after).into());
     out
+}
+
+/// Returns the tag of a side.
+fn tag_of(side: Option<FileState>) -> Option<String> {
+    side.map(|side| side.content.tag().to_string())
+}
+
+/// Returns a path in Base64 if it is not UTF-8.
+fn raw_text(path: &[u8]) -> Option<String> {
+    raw_path::base64_if_needed(Path::new(OsStr::from_bytes(path)))
 }
 
 /// Describes the state of an operation in a few words.
@@ -433,7 +445,6 @@ fn row(logged: &LogEntry, why_not: Option<&str>) -> Value {
         Role::Undo(_) => "undo",
         Role::Redo(_) => "redo",
     };
-    let name = |id: Option<emendate_history::OperationId>| id.map(|id| id.to_string());
     json!({
         "id": id.to_string(),
         "time": moment(*at),
@@ -443,9 +454,9 @@ fn row(logged: &LogEntry, why_not: Option<&str>) -> Value {
         "digest": operation.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
         "note": operation.note,
         "role": role,
-        "takesBack": name(operation.role.undoes()),
+        "takesBack": id_text(operation.role.undoes()),
         "takesBackAlso": operation.also_undoes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "undoneBy": name(*undone_by),
+        "undoneBy": id_text(*undone_by),
         "undoable": undone_by.is_none() && why_not.is_none(),
         "whyNot": why_not,
         "partial": operation.outcome == OperationOutcome::Partial,
@@ -453,6 +464,11 @@ fn row(logged: &LogEntry, why_not: Option<&str>) -> Value {
         "pending": owner.is_some(),
         "files": visible_files(logged).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
     })
+}
+
+/// Returns the id of an operation.
+fn id_text(id: Option<emendate_history::OperationId>) -> Option<String> {
+    id.map(|id| id.to_string())
 }
 
 #[cfg(test)]

@@ -333,13 +333,17 @@ pub static LIMITS: &[Limit] = &[
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_request(request: &Request) -> Result<()> {
-    let ops = |ask: &FileAction| match ask {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
-        _ => 0,
-    };
-    let edits: usize = request.files.iter().map(|file| ops(&file.action)).sum();
+    let edits: usize = request.files.iter().map(|file| op_count(&file.action)).sum();
     check(request.files.len(), FILES_PER_CALL_MAX, "files")?;
     check(edits, EDITS_PER_CALL_MAX, "edits")
+}
+
+/// Returns the number of operations of an action.
+fn op_count(ask: &FileAction) -> usize {
+    match ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
+        _ => 0,
+    }
 }
 
 /// Checks the number of files of a call in compatibility mode.

@@ -337,14 +337,13 @@ impl Engine {
         if let Some(why) = self.history_ends_with_process(root) {
             return Some(format!("This cannot be undone: {why}"));
         }
-        let shown = |done: &LoggedChange<'_>| done.plan.place.shown();
         let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
         let lost = entered.lost.first().and_then(|nth| done.get(*nth));
         let large = done.iter().find(|done| done.is_beyond_undo());
         let why = match (secret, lost, large) {
-            (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown(done)),
-            (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown(done)),
-            (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown(done)),
+            (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown_path(done)),
+            (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown_path(done)),
+            (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown_path(done)),
             _ => return None,
         };
         Some(format!("This cannot be undone: {why}."))
@@ -397,6 +396,11 @@ impl Engine {
             let _ = self.history(root).store_versions(&found);
         }
     }
+}
+
+/// Returns the path of a change.
+fn shown_path(done: &LoggedChange<'_>) -> String {
+    done.plan.place.shown()
 }
 
 fn operation(

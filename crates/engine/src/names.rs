@@ -35,9 +35,10 @@ impl Engine {
     /// Uses the file that the call names, if nothing exists under the name in the text.
     pub(crate) fn prefer_named_file(&self, directory: &Path, named: &str, request: &mut Request) {
         let [file] = &mut *request.files else { return };
-        let there = |name: &str| self.exists(directory, name);
-        let meant = matches!(file.action, FileAction::Edit { .. }) && !creates(&file.action) && there(named);
-        if meant && !std::iter::once(&file.path).chain(&file.alternatives).any(|name| there(name)) {
+        let meant = matches!(file.action, FileAction::Edit { .. })
+            && !creates(&file.action)
+            && self.exists_in(directory, named);
+        if meant && !std::iter::once(&file.path).chain(&file.alternatives).any(|name| self.exists_in(directory, name)) {
             request.notes.push(format!(
                 "{} is not there; the file of the call, {}, was taken.",
                 shown(&file.path),
@@ -45,6 +46,11 @@ impl Engine {
             ));
             named.clone_into(&mut file.path);
         }
+    }
+
+    /// True if a path exists.
+    fn exists_in(&self, directory: &Path, name: &str) -> bool {
+        self.exists(directory, name)
     }
 
     /// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back

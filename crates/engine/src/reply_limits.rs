@@ -104,11 +104,15 @@ impl Omission {
 
     /// The reverse; `path` leads to the object that the field is in.
     fn from_json(value: &Value, path: &str) -> Option<Omission> {
-        let number = |key: &str| value[key].as_u64().and_then(|number| usize::try_from(number).ok());
         let field = format!("{path}{}", value["field"].as_str()?);
         let unit = Cow::Owned(value["unit"].as_str()?.to_owned());
-        Some(Omission { field, unit, shown: number("shown")?, of: number("of")? })
+        Some(Omission { field, unit, shown: number_field(value, "shown")?, of: number_field(value, "of")? })
     }
+}
+
+/// Returns a field that is a number.
+fn number_field(value: &Value, key: &str) -> Option<usize> {
+    value[key].as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
 /// Notes in the data of a reply, or of one of its files, that only a part of a field was built. The reply lists it with what
@@ -234,8 +238,7 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     }
     let room = most.saturating_sub(rest.chars().count() + 100);
     let (head, tail) = (room - room / 8, room / 8);
-    let byte = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (mut start, mut end) = (byte(head), byte(of - tail));
+    let (mut start, mut end) = (byte_of_char(text, head), byte_of_char(text, of - tail));
     // Whole lines are worth more than the last characters of the room.
     if let Some(at) = text[..start].rfind('\n').filter(|at| *at + 1 >= start / 2) {
         start = at + 1;
@@ -248,6 +251,11 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     let mark = format!("⟪{left} characters are not shown here.{rest}⟫\n");
     text.replace_range(start..end, &mark);
     Some(Omission { field: field.to_owned(), unit: Cow::Borrowed("characters"), shown: of - left, of })
+}
+
+/// Returns the offset of a character, or the end.
+fn byte_of_char(text: &str, chars: usize) -> usize {
+    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
 }
 
 /// The limits on every string and list.

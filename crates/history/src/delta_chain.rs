@@ -151,17 +151,27 @@ pub(crate) fn content<S: BlobStore>(
     at_hand: &[(ContentId, &[u8])],
     limits: &HistoryLimits,
 ) -> Result<Option<Vec<u8>>, S::Error> {
-    let start = |content: ContentId| match at_hand.iter().find(|(id, _)| *id == content) {
-        Some((_, bytes)) => Ok(Some(bytes.to_vec())),
-        None => rebuild(shelf, content),
+    let Some((mut bytes, way)) = search(shelf, content, |content| start_content(content, at_hand, shelf))? else {
+        return Ok(None);
     };
-    let Some((mut bytes, way)) = search(shelf, content, start)? else { return Ok(None) };
     for (step, back) in way {
         let Some(data) = shelf.change(step.data, limits)? else { return Ok(None) };
         let Some(next) = replacement::apply(&bytes, &data, back) else { return Ok(None) };
         bytes = next;
     }
     Ok((ContentId::of(&bytes) == content).then_some(bytes))
+}
+
+/// Returns a content that is at hand or can be rebuilt.
+fn start_content<S: BlobStore>(
+    content: ContentId,
+    at_hand: &[(ContentId, &[u8])],
+    shelf: &S,
+) -> Result<Option<Vec<u8>>, S::Error> {
+    match at_hand.iter().find(|(id, _)| *id == content) {
+        Some((_, bytes)) => Ok(Some(bytes.to_vec())),
+        None => rebuild(shelf, content),
+    }
 }
 
 /// Returns the single change that leads from one version to another, if there is one.

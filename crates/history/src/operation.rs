@@ -60,17 +60,21 @@ impl FromStr for OperationName {
 
     fn from_str(text: &str) -> core::result::Result<OperationName, ()> {
         let (number, check) = text.split_once('-').map_or((text, None), |(number, check)| (number, Some(check)));
-        let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let check = match check {
-            Some(check) if check.len() == 4 && plain(check) => Some(u16::from_str_radix(check, 16).map_err(drop)?),
+            Some(check) if check.len() == 4 && is_hex(check) => Some(u16::from_str_radix(check, 16).map_err(drop)?),
             Some(_) => return Err(()),
             None => None,
         };
-        if !plain(number) {
+        if !is_hex(number) {
             return Err(());
         }
         Ok(OperationName { number: number.parse().map_err(drop)?, check })
     }
+}
+
+/// True for a text that consists of hexadecimal digits.
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Type of a logged file.

@@ -129,14 +129,18 @@ pub(crate) fn workspace_folders(root: &Path) -> Value {
 
 /// Answers a request for settings.
 pub(crate) fn configuration(settings: &Value, params: &Value) -> Value {
-    let one = |item: &Value| match item["section"].as_str().filter(|section| !section.is_empty()) {
+    params["items"].as_array().into_iter().flatten().map(|item| setting_at(settings, item)).collect()
+}
+
+/// Returns the section of the settings that a server asks for.
+fn setting_at(settings: &Value, item: &Value) -> Value {
+    match item["section"].as_str().filter(|section| !section.is_empty()) {
         None => settings.clone(),
         Some(section) => {
             let found = section.split('.').try_fold(settings, |at, name| at.get(name));
             found.or_else(|| settings.get(section)).cloned().unwrap_or(Value::Null)
         }
-    };
-    params["items"].as_array().into_iter().flatten().map(one).collect()
+    }
 }
 
 /// Returns the URI of a path.

@@ -133,15 +133,14 @@ impl McpServer {
         input: Map<String, Value>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, ErrorData> {
-        let internal = |error: &dyn std::fmt::Display| ErrorData::internal_error(error.to_string(), None);
         let turn = if offer.tool_row().annotations.read_only {
             None
         } else {
-            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
+            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal_failure(&error))?)
         };
         if context.ct.is_cancelled() {
             // Cancelled before it began.
-            return Err(internal(&"The call was cancelled before it began."));
+            return Err(internal_failure(&"The call was cancelled before it began."));
         }
         let watch = CallHandle::default();
         // However this ends: an abandoned call stops before it writes.
@@ -175,8 +174,13 @@ impl McpServer {
             }
         };
         let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end));
-        work.map_err(|error| internal(&error))
+        work.map_err(|error| internal_failure(&error))
     }
+}
+
+/// Returns the error of a failure inside the server.
+fn internal_failure(error: &dyn std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }
 
 impl McpServer {

@@ -281,15 +281,9 @@ impl SyntaxTree<'_> {
         let wanted = dotted(path.trim());
         let symbols = self.outline().symbols;
         let tail = format!(".{wanted}");
-        let by = |test: &dyn Fn(&Symbol) -> bool| -> Vec<Symbol> {
-            symbols
-                .iter()
-                .filter(|it| test(it) && line.is_none_or(|line| (it.above..=it.last).contains(&line)))
-                .cloned()
-                .collect()
-        };
-        let whole = by(&|it| it.path == wanted);
-        let mut found = if whole.is_empty() { by(&|it| it.path.ends_with(&tail)) } else { whole };
+        let whole = symbols_by(&symbols, line, &|it| it.path == wanted);
+        let mut found =
+            if whole.is_empty() { symbols_by(&symbols, line, &|it| it.path.ends_with(&tail)) } else { whole };
         match found.len() {
             0 => {
                 let last = wanted.rsplit('.').next().unwrap_or_default().to_lowercase();
@@ -306,6 +300,15 @@ impl SyntaxTree<'_> {
             _ => Definition::Several(found),
         }
     }
+}
+
+/// Returns the symbols that pass the test and contain the line.
+fn symbols_by(symbols: &[Symbol], line: Option<usize>, test: &dyn Fn(&Symbol) -> bool) -> Vec<Symbol> {
+    symbols
+        .iter()
+        .filter(|it| test(it) && line.is_none_or(|line| (it.above..=it.last).contains(&line)))
+        .cloned()
+        .collect()
 }
 
 /// Normalizes a path: `a::b` of some languages becomes `a.b`.

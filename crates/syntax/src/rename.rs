@@ -334,12 +334,11 @@ impl SyntaxTree<'_> {
     /// Notes where the word occurs in comments and strings.
     fn tell_words(&self, old: &str, places: &[Node<'_>], notes: &mut Vec<String>) {
         let names: HashSet<usize> = places.iter().map(Node::start_byte).collect();
-        let part = |it: char| it.is_alphanumeric() || it == '_';
         let mut lines: Vec<String> = Vec::new();
         let mut row = (0, 1);
         for (at, _) in self.text.match_indices(old).filter(|(at, _)| !names.contains(at)) {
             let (before, after) = (&self.text[..at], &self.text[at + old.len()..]);
-            if before.ends_with(part) || after.starts_with(part) {
+            if before.ends_with(is_name_part) || after.starts_with(is_name_part) {
                 continue;
             }
             row = (at, row.1 + self.text[row.0..at].matches('\n').count());
@@ -351,6 +350,11 @@ impl SyntaxTree<'_> {
             notes.push(format!("Comments and strings with the word were left: lines {}.", lines.join(", ")));
         }
     }
+}
+
+/// True for a character that may be part of a name.
+fn is_name_part(it: char) -> bool {
+    it.is_alphanumeric() || it == '_'
 }
 
 /// True for a member called on its own type or on itself.
@@ -392,8 +396,12 @@ fn within(symbol: &Symbol, at: Span) -> bool {
 
 fn is_word(name: &str) -> bool {
     let mut chars = name.chars();
-    let start = |it: char| it.is_alphabetic() || it == '_' || it == '$';
-    chars.next().is_some_and(start) && chars.all(|it| start(it) || it.is_numeric())
+    chars.next().is_some_and(is_name_start) && chars.all(|it| is_name_start(it) || it.is_numeric())
+}
+
+/// True for a character that may begin a name.
+fn is_name_start(it: char) -> bool {
+    it.is_alphabetic() || it == '_' || it == '$'
 }
 
 fn refused(symbol: &Symbol, why: String) -> Error {

@@ -113,15 +113,23 @@ impl Scopes {
 
     /// Returns the scope of a symbol's name, likewise.
     pub(crate) fn of_symbol(&self, symbol: &Symbol) -> (ScopeId, usize) {
-        let outer = |at: &usize| self.all[*at].span != symbol.span;
-        let Some(scope) = self.around(symbol.span).find(outer) else { return (None, 0) };
-        let function = self.around(symbol.span).find(|at| outer(at) && self.all[*at].kind == ScopeKind::Function);
+        let Some(scope) = self.around(symbol.span).find(|at| self.is_other_symbol(symbol, *at)) else {
+            return (None, 0);
+        };
+        let function = self
+            .around(symbol.span)
+            .find(|at| self.is_other_symbol(symbol, *at) && self.all[*at].kind == ScopeKind::Function);
         let body = function.is_some_and(|at| self.all[at].span.end() == self.all[scope].span.end());
         if self.hoists && self.all[scope].kind == ScopeKind::Block && !body {
             // Whether it applies outside the block depends on the mode of the language.
             return (function, usize::MAX);
         }
         (Some(scope), 0)
+    }
+
+    /// True for another symbol than this one.
+    fn is_other_symbol(&self, symbol: &Symbol, at: usize) -> bool {
+        self.all[at].span != symbol.span
     }
 
     /// True for a scope whose bindings are not visible in the functions inside it.

@@ -25,12 +25,16 @@ impl AnchorWord {
 
     /// The one or two dictionary words it consists of.
     pub(crate) fn parts(self) -> (&'static str, &'static str) {
-        let word = |at: u32| DICTIONARY.get(at as usize).copied().unwrap_or_default();
         match self.0.checked_sub(SINGLE_WORDS) {
-            None => (word(self.0), ""),
-            Some(pair) => (word(pair / SINGLE_WORDS), word(pair % SINGLE_WORDS)),
+            None => (word_at(self.0), ""),
+            Some(pair) => (word_at(pair / SINGLE_WORDS), word_at(pair % SINGLE_WORDS)),
         }
     }
+}
+
+/// Returns a word of the dictionary.
+fn word_at(at: u32) -> &'static str {
+    DICTIONARY.get(at as usize).copied().unwrap_or_default()
 }
 
 impl fmt::Display for AnchorWord {
@@ -46,14 +50,20 @@ impl FromStr for AnchorWord {
 
     /// Parses a word exactly as printed. No dictionary word has an inner capital, so a pair splits in one way only.
     fn from_str(text: &str) -> Result<AnchorWord, ()> {
-        let number = |word: &str| DICTIONARY.binary_search(&word).ok().and_then(|at| u32::try_from(at).ok());
         let second = text.bytes().skip(1).position(|byte| byte.is_ascii_uppercase()).map(|at| at + 1);
         let found = match second {
-            None => number(text),
-            Some(at) => number(&text[..at]).zip(number(&text[at..])).map(|(a, b)| SINGLE_WORDS + a * SINGLE_WORDS + b),
+            None => word_number(text),
+            Some(at) => {
+                word_number(&text[..at]).zip(word_number(&text[at..])).map(|(a, b)| SINGLE_WORDS + a * SINGLE_WORDS + b)
+            }
         };
         found.map(AnchorWord).ok_or(())
     }
+}
+
+/// Returns the number of a word in the dictionary.
+fn word_number(word: &str) -> Option<u32> {
+    DICTIONARY.binary_search(&word).ok().and_then(|at| u32::try_from(at).ok())
 }
 
 /// The words in use in one file.

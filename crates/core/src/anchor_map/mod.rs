@@ -166,18 +166,26 @@ impl AnchorMap {
                 fresh.back = Some(spent.word);
             }
         }
-        let word = |(&from, hash): (&u32, &u64)| {
-            let nth = fresh.get_mut(hash).map(|fresh| {
-                fresh.nth += 1;
-                (fresh.nth, fresh.back)
-            });
-            match (self.words.get(from as usize), nth) {
-                (Some(&word), _) | (None, Some((_, Some(word)))) => Some(word),
-                (None, Some((nth, None))) => taken.allocate(*hash, nth),
-                (None, None) => None,
-            }
-        };
-        from.iter().zip(hashes).map(word).collect()
+        from.iter().zip(hashes).map(|(&from, hash)| self.word_after(&mut fresh, &mut taken, from, *hash)).collect()
+    }
+
+    /// Returns the word of a line after a change: the one it had, or a new one.
+    fn word_after(
+        &self,
+        fresh: &mut HashMap<u64, UnnamedLine>,
+        taken: &mut TakenWords,
+        from: u32,
+        hash: u64,
+    ) -> Option<AnchorWord> {
+        let nth = fresh.get_mut(&hash).map(|fresh| {
+            fresh.nth += 1;
+            (fresh.nth, fresh.back)
+        });
+        match (self.words.get(from as usize), nth) {
+            (Some(&word), _) | (None, Some((_, Some(word)))) => Some(word),
+            (None, Some((nth, None))) => taken.allocate(hash, nth),
+            (None, None) => None,
+        }
     }
 
     /// Makes these the current words, remembers the previous ones, and retires words that are no longer used.

@@ -23,12 +23,16 @@ pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     for back in 1..=tail {
         pairing.keep(old.len() - back, new.len() - back);
     }
-    let indices = |lines: &[u64]| (head as u32..(lines.len() - tail) as u32).collect::<Vec<u32>>();
-    let mut gaps = vec![UnpairedLines { old: indices(old), new: indices(new) }];
+    let mut gaps = vec![UnpairedLines { old: line_indices(head, tail, old), new: line_indices(head, tail, new) }];
     while let Some(gap) = gaps.pop() {
         pairing.gap(&gap, &mut gaps);
     }
     pairing.of_new
+}
+
+/// Returns the indices of the lines between equal ends.
+fn line_indices(head: usize, tail: usize, lines: &[u64]) -> Vec<u32> {
+    (head as u32..(lines.len() - tail) as u32).collect::<Vec<u32>>()
 }
 
 /// Pairs lines after a known edit: ranges of old lines and what replaced them, in order. `None` if the ranges do not
@@ -175,11 +179,8 @@ impl Pairing<'_> {
         let ends = [(gap.old.len() as u32, gap.new.len() as u32)];
         let (mut old_from, mut new_from) = (0, 0);
         for &(old_to, new_to) in chain.iter().chain(&ends) {
-            let rest = |lines: &[u32], done: &[bool], from: u32, to: u32| -> Vec<u32> {
-                (from..to).filter(|&at| !done[at as usize]).map(|at| lines[at as usize]).collect()
-            };
-            let old = rest(&gap.old, &old_done, old_from, old_to);
-            let new = rest(&gap.new, &new_done, new_from, new_to);
+            let old = remaining(&gap.old, &old_done, old_from, old_to);
+            let new = remaining(&gap.new, &new_done, new_from, new_to);
             if !(old.is_empty() || new.is_empty()) {
                 gaps.push(UnpairedLines { old, new });
             }
@@ -209,11 +210,20 @@ impl Pairing<'_> {
 
     /// Pairs lines that occur several times, if there are as many as before, in the same order.
     fn close(&mut self, gap: &UnpairedLines, places: &HashMap<u64, LineOccurrences>) {
-        let even = |hash: u64| places.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1);
-        let old: Vec<u32> = gap.old.iter().copied().filter(|&at| even(self.old[at as usize])).collect();
-        let new: Vec<u32> = gap.new.iter().copied().filter(|&at| even(self.new[at as usize])).collect();
+        let old: Vec<u32> = gap.old.iter().copied().filter(|&at| is_even(places, self.old[at as usize])).collect();
+        let new: Vec<u32> = gap.new.iter().copied().filter(|&at| is_even(places, self.new[at as usize])).collect();
         if old.iter().zip(&new).all(|(&old, &new)| self.old[old as usize] == self.new[new as usize]) {
             old.iter().zip(&new).for_each(|(&old, &new)| self.keep(old as usize, new as usize));
         }
     }
+}
+
+/// True for a line that occurs several times, equally often on both sides.
+fn is_even(places: &HashMap<u64, LineOccurrences>, hash: u64) -> bool {
+    places.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1)
+}
+
+/// Returns the lines of a range that have no partner.
+fn remaining(lines: &[u32], done: &[bool], from: u32, to: u32) -> Vec<u32> {
+    (from..to).filter(|&at| !done[at as usize]).map(|at| lines[at as usize]).collect()
 }

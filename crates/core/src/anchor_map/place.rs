@@ -185,16 +185,20 @@ impl<'a> AnchorPage<'a> {
         };
         match &anchor.line {
             Some(said) if *said != self.text(line) => {
-                let shown = |text: &str| text.chars().take(200).collect::<String>();
                 let error = Error::new(
                     Code::MatchNotFound,
                     format!("{word} is a line of this file, but with other text than you say."),
                 )
-                .evidence(format!("said:  {:?}\nis:    {:?}", shown(said), shown(self.text(line))))
+                .evidence(format!("said:  {:?}\nis:    {:?}", shortened(said), shortened(self.text(line))))
                 .next("Send the word alone, or with the line as it is, if that line is meant.");
                 Err(PlacementError { error, show: Some((line, line)) })
             }
             _ => Ok(line),
         }
     }
+}
+
+/// Returns at most 200 characters of a text.
+fn shortened(text: &str) -> String {
+    text.chars().take(200).collect::<String>()
 }

@@ -56,7 +56,7 @@ pub(super) fn agreement(mine: &[Splice], theirs: &[Splice]) -> Agreement {
 /// between lines touches none. An insertion before an unterminated line touches that line, even the empty one after the
 /// last line end, which counts as one character wide here.
 fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
-    use crate::lines::{line_start, line_stop, starts_line};
+    use crate::lines::{line_start, line_stop};
     let text = base.text();
     let mut line = Span::at(0);
     // The last line found is reused: many splices within one very long line remain linear.
@@ -66,22 +66,25 @@ fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
         }
         line
     };
-    let hull = |splice: &Splice| {
-        let span = base.text_span(splice.span);
-        let closed = ends_line(base, &splice.text).unwrap_or_else(|| starts_line(text, span.start()));
-        let whole = closed && starts_line(text, span.end());
-        if whole && span.is_empty() {
-            return span;
-        }
-        let start = line_at(span.start()).start();
-        let end = match (whole, span.end() == text.len() && starts_line(text, text.len())) {
-            (true, _) => span.end(),
-            (false, true) => text.len() + 1,
-            (false, false) => line_at(span.end()).end(),
-        };
-        Span::new(start, end)
+    splices.iter().map(|splice| splice_hull(base, text, &mut line_at, splice)).collect()
+}
+
+/// Returns the lines that a splice touches.
+fn splice_hull(base: &Snapshot, text: &str, line_at: &mut impl FnMut(usize) -> Span, splice: &Splice) -> Span {
+    use crate::lines::starts_line;
+    let span = base.text_span(splice.span);
+    let closed = ends_line(base, &splice.text).unwrap_or_else(|| starts_line(text, span.start()));
+    let whole = closed && starts_line(text, span.end());
+    if whole && span.is_empty() {
+        return span;
+    }
+    let start = line_at(span.start()).start();
+    let end = match (whole, span.end() == text.len() && starts_line(text, text.len())) {
+        (true, _) => span.end(),
+        (false, true) => text.len() + 1,
+        (false, false) => line_at(span.end()).end(),
     };
-    splices.iter().map(hull).collect()
+    Span::new(start, end)
 }
 
 /// True when a new text ends with a line end; `None` if it is empty.

@@ -147,8 +147,7 @@ fn op(old: &str, texts: &TextPair<'_>, fragment: &Fragment, placement: &Placemen
     let Range { start, end } = placement.old.clone();
     let starts: Vec<usize> =
         core::iter::once(0).chain(memchr::memchr_iter(b'\n', old.as_bytes()).map(|at| at + 1)).collect();
-    let begin = |line: usize| starts.get(line).copied().unwrap_or(old.len());
-    let span = Span::new(begin(start), begin(end));
+    let span = Span::new(line_start(&starts, old, start), line_start(&starts, old, end));
     let mut text = String::new();
     for (line, kept) in fragment.lines.clone().zip(place::matched_lines(texts, &fragment.lines, &(start..end))) {
         text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
@@ -159,6 +158,11 @@ fn op(old: &str, texts: &TextPair<'_>, fragment: &Fragment, placement: &Placemen
         text.pop();
     }
     Op { at: Locator::Exactly(span), text }
+}
+
+/// Returns where a line begins.
+fn line_start(starts: &[usize], old: &str, line: usize) -> usize {
+    starts.get(line).copied().unwrap_or(old.len())
 }
 
 /// Pairs of equal lines of two lists, in order.

@@ -32,7 +32,7 @@ pub fn inline<'a>(lines: &[MarkedLine<'a>]) -> Vec<Vec<LineSegment<'a>>> {
         match compared(removed, added, &mut budget) {
             Some(sides) => out.extend(sides.into_iter().flat_map(|side| side.by_line())),
             None => {
-                out.extend(removed.iter().chain(added).map(|line| vec![LineSegment { changed: false, text: line.1 }]))
+                out.extend(removed.iter().chain(added).map(|line| vec![LineSegment { changed: false, text: line.1 }]));
             }
         }
     }
@@ -82,14 +82,18 @@ pub fn by_words(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
 fn runs<'l, 'a>(mut lines: &'l [MarkedLine<'a>]) -> Vec<(&'l [MarkedLine<'a>], &'l [MarkedLine<'a>])> {
     let mut out = Vec::new();
     while let Some(first) = lines.first() {
-        let length = |lines: &[MarkedLine<'_>], kind| lines.iter().take_while(|line| line.0 == kind).count();
-        let removed = if first.0 == LineKind::Kept { 1 } else { length(lines, LineKind::Removed) };
-        let added = if first.0 == LineKind::Kept { 0 } else { length(&lines[removed..], LineKind::Added) };
+        let removed = if first.0 == LineKind::Kept { 1 } else { run_length(lines, LineKind::Removed) };
+        let added = if first.0 == LineKind::Kept { 0 } else { run_length(&lines[removed..], LineKind::Added) };
         let (run, rest) = lines.split_at(removed + added);
         out.push(run.split_at(removed));
         lines = rest;
     }
     out
+}
+
+/// Counts the lines of one kind at the beginning.
+fn run_length(lines: &[MarkedLine<'_>], kind: LineKind) -> usize {
+    lines.iter().take_while(|line| line.0 == kind).count()
 }
 
 /// The words of some lines, and whether each is also on the other side.
@@ -133,10 +137,14 @@ fn compared<'a>(removed: &[MarkedLine<'a>], added: &[MarkedLine<'a>], budget: &m
             new.kept[stretch.new].fill(true);
         }
     }
-    let telling = |side: &WordSide<'_>| side.words.iter().filter(|word| !word.trim().is_empty()).count();
     let common = new.words.iter().zip(&new.kept).filter(|(word, kept)| **kept && !word.trim().is_empty()).count();
-    let most = telling(&old).max(telling(&new));
+    let most = count_telling(&old).max(count_telling(&new));
     (common * 100 >= most * COMMON_WORDS_PERCENT_MIN && common > 0).then_some([old, new])
+}
+
+/// Counts the words that are not blank.
+fn count_telling(side: &WordSide<'_>) -> usize {
+    side.words.iter().filter(|word| !word.trim().is_empty()).count()
 }
 
 /// Formats one pair of runs as text with the changed words marked.

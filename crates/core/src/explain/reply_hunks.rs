@@ -97,13 +97,17 @@ fn first_difference(line: &str, other: &str) -> usize {
 
 /// Returns at most `width` characters of a line, a quarter of them before `focus`.
 fn part_around(line: &str, focus: usize, width: usize) -> core::ops::Range<usize> {
-    let back = |end: usize, chars: usize| line[..end].char_indices().rev().take(chars).last().map_or(end, |(at, _)| at);
-    let start = back(focus, width / 4);
+    let start = chars_before(line, focus, width / 4);
     match line[start..].char_indices().nth(width) {
         Some((at, _)) => start..start + at,
         // A part that reaches the end of the line shows more before the focus instead.
-        None => back(line.len(), width).min(start)..line.len(),
+        None => chars_before(line, line.len(), width).min(start)..line.len(),
     }
+}
+
+/// Returns the offset of a number of characters before an end.
+fn chars_before(line: &str, end: usize, chars: usize) -> usize {
+    line[..end].char_indices().rev().take(chars).last().map_or(end, |(at, _)| at)
 }
 
 impl DiffLine {

@@ -16,25 +16,34 @@ pub(super) fn align(old: &[u64], file: &[u64], weight: impl Fn(usize) -> u32) ->
             best[i * width + j] = skip.max(take);
         }
     }
-    let walk = |late: bool| {
-        let (mut i, mut j) = (0, 0);
-        let mut out = Vec::new();
-        while i < old.len() && j < file.len() {
-            let here = best[i * width + j];
-            let takes = old[i] == file[j] && here == weight(i) + best[(i + 1) * width + j + 1];
-            let skips_file = here == best[i * width + j + 1];
-            if takes && !(late && skips_file) {
-                out.push((i, j));
-                (i, j) = (i + 1, j + 1);
-            } else if skips_file {
-                j += 1;
-            } else {
-                i += 1;
-            }
+    (walk(old, file, &best, width, &weight, false), walk(old, file, &best, width, &weight, true))
+}
+
+/// Follows the best pairs, as early or as late in the file as possible.
+fn walk(
+    old: &[u64],
+    file: &[u64],
+    best: &[u32],
+    width: usize,
+    weight: &impl Fn(usize) -> u32,
+    late: bool,
+) -> Vec<(usize, usize)> {
+    let (mut i, mut j) = (0, 0);
+    let mut out = Vec::new();
+    while i < old.len() && j < file.len() {
+        let here = best[i * width + j];
+        let takes = old[i] == file[j] && here == weight(i) + best[(i + 1) * width + j + 1];
+        let skips_file = here == best[i * width + j + 1];
+        if takes && !(late && skips_file) {
+            out.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if skips_file {
+            j += 1;
+        } else {
+            i += 1;
         }
-        out
-    };
-    (walk(false), walk(true))
+    }
+    out
 }
 
 #[cfg(test)]

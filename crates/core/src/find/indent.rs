@@ -61,8 +61,7 @@ impl IndentMap {
         let mut order: Vec<IndentPair<'_>> = seen.into_iter().collect();
         order.sort_by_key(|(old, _)| old.len());
         // A deeper indentation is longer on both sides and extends the shallower one: tabs and blanks are not mixed.
-        let deeper = |a: &str, b: &str| b.len() > a.len() && b.starts_with(a);
-        if !order.windows(2).all(|pair| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1)) {
+        if !order.windows(2).all(|pair| is_deeper(pair[0].0, pair[1].0) && is_deeper(pair[0].1, pair[1].1)) {
             return None;
         }
         let &base = order.first()?;
@@ -101,6 +100,11 @@ impl IndentMap {
     }
 }
 
+/// True for an indentation that extends another.
+fn is_deeper(a: &str, b: &str) -> bool {
+    b.len() > a.len() && b.starts_with(a)
+}
+
 impl Widths {
     fn depth(&self, indent: &str) -> Result<String, MatchRefusal> {
         if let Some(file) = self.seen.get(indent) {
@@ -122,20 +126,22 @@ impl Widths {
 /// only closes blocks, two at a time) may have a step of four blanks.
 fn agreeing(order: &[IndentPair<'_>], (old, file): (String, String)) -> Option<(String, String)> {
     let &base = order.first()?;
-    let agrees = |step: usize| {
-        // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
-        base.0.len().is_multiple_of(step)
-            && order
-                .iter()
-                .map(|(a, b)| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len())))
-                .all(|(a, b)| a * file.len() == b * step)
-    };
-    if agrees(old.len()) {
+    if agrees(base, order, &file, old.len()) {
         return Some((old, file));
     }
     const USUAL_INDENT_WIDTH: usize = 4;
     let wide = old.len() > USUAL_INDENT_WIDTH && old.len().is_multiple_of(USUAL_INDENT_WIDTH) && !old.contains('\t');
-    (wide && agrees(USUAL_INDENT_WIDTH)).then(|| (" ".repeat(USUAL_INDENT_WIDTH), file))
+    (wide && agrees(base, order, &file, USUAL_INDENT_WIDTH)).then(|| (" ".repeat(USUAL_INDENT_WIDTH), file))
+}
+
+/// True if all pairs have the same ratio for this step.
+fn agrees(base: IndentPair<'_>, order: &[IndentPair<'_>], file: &str, step: usize) -> bool {
+    // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
+    base.0.len().is_multiple_of(step)
+        && order
+            .iter()
+            .map(|(a, b)| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len())))
+            .all(|(a, b)| a * file.len() == b * step)
 }
 
 /// Returns how many times `step` fits into `indent` exactly.

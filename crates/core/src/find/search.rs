@@ -252,11 +252,13 @@ pub(super) struct PatternLines<'a> {
 impl<'a> PatternLines<'a> {
     /// Removes some of the unchanged lines at both ends.
     pub(super) fn inner(&self, front: usize, back: usize) -> PatternLines<'a> {
-        let shift = |at: &Range<usize>| at.start - front..at.end - front;
         PatternLines {
             old: self.old[front..self.old.len() - back].to_vec(),
             new: self.new[front..self.new.len() - back].to_vec(),
-            changes: self.changes.as_ref().map(|all| all.iter().map(|(a, b)| (shift(a), shift(b))).collect()),
+            changes: self
+                .changes
+                .as_ref()
+                .map(|all| all.iter().map(|(a, b)| (shifted_back(front, a), shifted_back(front, b))).collect()),
         }
     }
 
@@ -276,6 +278,11 @@ impl<'a> PatternLines<'a> {
     pub(super) fn has_text(&self) -> bool {
         self.old.iter().any(|line| !is_blank(line))
     }
+}
+
+/// Returns a range in the text behind the front.
+fn shifted_back(front: usize, at: &Range<usize>) -> Range<usize> {
+    at.start - front..at.end - front
 }
 
 /// Splits a text into lines; the empty rest after a final line end is not a line.
@@ -349,19 +356,24 @@ fn exact_key(line: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(line.as_bytes())
 }
 
+/// Returns the bytes of a line without white space.
+#[inline]
+fn dense_bytes(line: &str) -> impl Iterator<Item = u8> {
+    line.bytes().filter(|byte| !byte.is_ascii_whitespace())
+}
+
 /// Hashes the non-blank characters of a line.
 fn dense_key(line: &str) -> u64 {
     if work::spend_or_end(1 + line.len() / STEP_BYTES) {
         return 0;
     }
-    let bytes: Vec<u8> = line.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let bytes: Vec<u8> = dense_bytes(line).collect();
     xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
 /// True when two lines are equal except for blanks.
 fn is_dense_equal(a: &str, b: &str) -> bool {
-    let dense = |byte: &u8| !byte.is_ascii_whitespace();
-    a.bytes().filter(dense).eq(b.bytes().filter(dense))
+    dense_bytes(a).eq(dense_bytes(b))
 }
 
 /// The result of a tier.

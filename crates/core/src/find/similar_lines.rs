@@ -105,7 +105,6 @@ fn with_word(
     if index.cost.get() > budget || work::spend_or_end(text.len() / STEP_BYTES) {
         return None;
     }
-    let spent = |upto: usize| index.cost.set(index.cost.get().saturating_add(upto));
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
         let (start, stop) = (line_start(text, at), line_stop(text, at));
         let line = text[start..stop].trim_end_matches('\n');
@@ -115,20 +114,25 @@ fn with_word(
         if is_meant(line) {
             lines.push(index.lines().at(start));
             if lines.len() == most.lines {
-                spent(stop);
+                add_cost(index, stop);
                 return Some(lines);
             }
         } else {
             strays += 1;
             if strays > most.strays {
-                spent(stop);
+                add_cost(index, stop);
                 return None;
             }
         }
         from = stop;
     }
-    spent(text.len());
+    add_cost(index, text.len());
     Some(lines)
+}
+
+/// Adds to the cost of the search.
+fn add_cost(index: &SearchIndex<'_>, upto: usize) {
+    index.cost.set(index.cost.get().saturating_add(upto));
 }
 
 /// True when no line of the file can be this one, blanks at its end aside.
@@ -184,15 +188,17 @@ pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usiz
             continue;
         };
         let starts = all.iter().filter_map(|line| line.checked_sub(pivot));
-        let fits = |first: &usize| {
-            first + height <= count
-                && (*first..).zip(old).all(|(at, old)| {
-                    !work::spend_or_end(1) && fold::are_equal_under(search.line(at), old, Normalization::BlankRuns)
-                })
-        };
-        return Some(starts.filter(fits).collect());
+        return Some(starts.filter(|first| fits_at(height, count, old, search, *first)).collect());
     }
     None
+}
+
+/// True if the old lines fit from a line of the file on, but for blanks.
+fn fits_at(height: usize, count: usize, old: &[&str], search: &MatchSearch<'_>, first: usize) -> bool {
+    first + height <= count
+        && (first..).zip(old).all(|(at, old)| {
+            !work::spend_or_end(1) && fold::are_equal_under(search.line(at), old, Normalization::BlankRuns)
+        })
 }
 
 #[cfg(test)]

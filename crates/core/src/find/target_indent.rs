@@ -96,10 +96,14 @@ fn shared(matched: &[MatchedLine<'_>], new: &[&str]) -> Vec<(usize, usize)> {
     if matched.len().saturating_mul(new.len()) > ALIGNMENT_CELLS_MAX {
         return Vec::new();
     }
-    let key = |line: &str| xxhash_rust::xxh3::xxh3_64(line.trim_matches(BLANKS).as_bytes());
-    let old: Vec<u64> = matched.iter().map(|it| key(it.old)).collect();
-    let new: Vec<u64> = new.iter().map(|line| key(line)).collect();
+    let old: Vec<u64> = matched.iter().map(|it| trimmed_hash(it.old)).collect();
+    let new: Vec<u64> = new.iter().map(|line| trimmed_hash(line)).collect();
     align(&old, &new, |at| u32::try_from(fold::count_alnum(matched[at].old, 1000)).map_or(1, |weight| weight + 1)).0
+}
+
+/// Returns the hash of a line without blanks around it.
+fn trimmed_hash(line: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(line.trim_matches(BLANKS).as_bytes())
 }
 
 /// True when the new text is the old one without some of its lines.

@@ -57,12 +57,18 @@ impl<'s, 'a> Window<'s, 'a> {
 
     /// True for lines of comments that belong to the line below them: new lines go in front of such a comment.
     fn heads_next(&self, lines: &Range<usize>) -> bool {
-        let indent = |at: usize| indent_of(self.search.line(at));
         let below = lines.end < self.search.lines().count() && self.partner.contains(&Some(lines.end));
         !lines.is_empty()
             && below
             && !is_blank(self.search.line(lines.end))
-            && lines.clone().all(|at| is_comment(self.search.line(at)) && indent(at) == indent(lines.end))
+            && lines
+                .clone()
+                .all(|at| is_comment(self.search.line(at)) && self.indent_at(at) == self.indent_at(lines.end))
+    }
+
+    /// Returns the indentation of a line of the file.
+    fn indent_at(&self, at: usize) -> &str {
+        indent_of(self.search.line(at))
     }
 
     fn shown(&self, lines: Range<usize>) -> Result<(), MatchRefusal> {
@@ -83,8 +89,14 @@ impl<'s, 'a> Window<'s, 'a> {
 /// True for a line that is a comment in the usual notations.
 fn is_comment(line: &str) -> bool {
     let text = line.trim();
-    let enclosed = |begin: &str, end: &str| text.starts_with(begin) && text.ends_with(end);
-    ["//", "# ", "-- "].iter().any(|begin| text.starts_with(begin)) || enclosed("/*", "*/") || enclosed("<!--", "-->")
+    ["//", "# ", "-- "].iter().any(|begin| text.starts_with(begin))
+        || is_enclosed(text, "/*", "*/")
+        || is_enclosed(text, "<!--", "-->")
+}
+
+/// True for a text between two marks.
+fn is_enclosed(text: &str, begin: &str, end: &str) -> bool {
+    text.starts_with(begin) && text.ends_with(end)
 }
 
 /// Computes the edits that apply the change from old to new to the window.

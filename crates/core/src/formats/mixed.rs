@@ -54,11 +54,10 @@ fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: 
     if let Some(error) = stray_edits::check_stray_edits(text, blocks.0, &all) {
         return Err(error);
     }
-    let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|range| range.contains(&at));
     let names: Vec<Range<usize>> =
         files.1.iter().map(|range| range.start.saturating_sub(NAME_LINES_ABOVE)..range.end).collect();
-    let parts = kept(text, |at| !within(&files.1, at));
-    let wholes = kept(text, |at| within(&names, at) && !within(&blocks.1, at));
+    let parts = kept(text, |at| !is_within(&files.1, at));
+    let wholes = kept(text, |at| is_within(&names, at) && !is_within(&blocks.1, at));
     let mut request = read_as(blocks.0, &parts, manner)?;
     let written = read_as(files.0, &wholes, manner)?;
     let twice = written.files.iter().find(|file| request.files.iter().any(|other| other.path == file.path));
@@ -71,6 +70,11 @@ fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: 
     request.files.extend(written.files);
     request.notes.extend(written.notes);
     Ok(request)
+}
+
+/// True for a line in one of the ranges.
+fn is_within(ranges: &[Range<usize>], at: usize) -> bool {
+    ranges.iter().any(|range| range.contains(&at))
 }
 
 /// Returns the text with the other lines empty, so that line numbers are preserved.

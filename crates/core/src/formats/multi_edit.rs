@@ -81,16 +81,20 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
 /// Equivalence Checking"). Front ends use it to drop a repeated call.
 pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: OpOrder) -> bool {
     if a.len() == b.len()
-        && a.iter().zip(b).all(|(a, b)| {
-            let of = |edit: &Replacement| (edit.replace_all.unwrap_or(false), edit.expected_replacements);
-            a.old_string == b.old_string && a.new_string == b.new_string && of(a) == of(b)
-        })
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| a.old_string == b.old_string && a.new_string == b.new_string && counts_of(a) == counts_of(b))
     {
         return true;
     }
     let result =
         |edits| Some(resolve(file, &to_ops(edits).ok()?, order, ResolveSettings::default()).ok()?.changes.apply(file));
     matches!((result(a), result(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// Returns how many occurrences an edit replaces.
+fn counts_of(edit: &Replacement) -> (bool, Option<usize>) {
+    (edit.replace_all.unwrap_or(false), edit.expected_replacements)
 }
 
 impl Format for MultiEdit {

@@ -79,17 +79,21 @@ pub(super) fn clean(line: &str) -> Option<String> {
     {
         return None;
     }
-    let pathy = |word: &str| word.contains('/') || word.contains('\\') || extension(word);
     if !name.contains(char::is_whitespace) {
-        return (labelled || pathy(name) || bare(name)).then(|| name.to_owned());
+        return (labelled || is_pathlike(name) || bare(name)).then(|| name.to_owned());
     }
     let last = name.split_whitespace().next_back().unwrap_or("");
     let verb = name.split_whitespace().next().is_some_and(|word| LEADING_WORDS.contains(&word.to_lowercase().as_str()));
-    match (pathy(last), verb) {
+    match (is_pathlike(last), verb) {
         (true, true) => Some(last.trim_matches(['`', '*', '"', '(', ')']).to_owned()),
         (true, false) if labelled || !last.ends_with('.') => Some(name.to_owned()),
         _ => None,
     }
+}
+
+/// True for a word with a slash or an extension.
+fn is_pathlike(word: &str) -> bool {
+    word.contains('/') || word.contains('\\') || extension(word)
 }
 
 /// Returns the last line above a block as the name of a file without an extension, if it is a single word.
@@ -106,11 +110,15 @@ pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Str
 pub(super) fn alone(line: &str) -> Option<String> {
     let name = clean(line)?;
     let (before, after) = line.split_once(&*name)?;
-    let says = |part: &str| part.contains(char::is_alphanumeric);
     let label = before.split_once(':').filter(|(label, _)| is_label(label) && !label.to_lowercase().contains("update"));
     let marked = before.ends_with('`') && after.starts_with('`');
     let whole = marked || !name.contains(char::is_whitespace);
-    (whole && !says(after) && (!says(before) || label.is_some())).then_some(name)
+    (whole && !has_letter_or_digit(after) && (!has_letter_or_digit(before) || label.is_some())).then_some(name)
+}
+
+/// True for a part with a letter or a digit.
+fn has_letter_or_digit(part: &str) -> bool {
+    part.contains(char::is_alphanumeric)
 }
 
 /// First words of sentences about a file.

@@ -4,7 +4,7 @@ use super::repair_hint::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::{Format, call_literal, hashline, search_replace};
 use crate::code::Code;
 use crate::error::Error;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// Field names for the old text that only editing tools use.
@@ -71,10 +71,9 @@ fn is_tag(rest: &str) -> bool {
 fn pair(lines: &[&str]) -> Option<usize> {
     const WORDS: [(&str, &str); 3] = [("SEARCH:", "REPLACE:"), ("FIND:", "REPLACE:"), ("OLD:", "NEW:")];
     const TAGS: [(&str, &str); 3] = [("search", "replace"), ("find", "replace"), ("old", "new")];
-    let is = |line: &&str, word: &str| line.trim() == word;
     let words = WORDS.iter().filter_map(|(old, new)| {
-        let at = lines.iter().position(|line| is(line, old))?;
-        lines[at..].iter().any(|line| is(line, new)).then_some(at)
+        let at = lines.iter().position(|line| is_word(line, old))?;
+        lines[at..].iter().any(|line| is_word(line, new)).then_some(at)
     });
     let tags = TAGS.iter().filter_map(|(old, new)| {
         let at = lines.iter().position(|line| line.contains(&format!("<{old}>")))?;
@@ -82,6 +81,11 @@ fn pair(lines: &[&str]) -> Option<usize> {
         parts.all(|part| lines[at..].iter().any(|line| line.contains(&part))).then_some(at)
     });
     words.chain(tags).min()
+}
+
+/// True for a line that consists of the word.
+fn is_word(line: &&str, word: &str) -> bool {
+    line.trim() == word
 }
 
 /// Returns the line on which JSON for an edit begins.
@@ -125,9 +129,11 @@ fn is_edit(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(is_edit),
         Value::Object(fields) => {
-            let has = |keys: &[&str]| keys.iter().any(|key| fields.get(*key).is_some_and(Value::is_string));
-            let texts = has(&NEW_FIELDS) && (has(&UNAMBIGUOUS_FIELDS) || has(&OLD_FIELDS) && has(&PATH_FIELDS));
-            let whole = has(&["file_path", "filePath", "target_file"]) && has(&["content", "contents", "file_text"]);
+            let texts = has_text(fields, &NEW_FIELDS)
+                && (has_text(fields, &UNAMBIGUOUS_FIELDS)
+                    || has_text(fields, &OLD_FIELDS) && has_text(fields, &PATH_FIELDS));
+            let whole = has_text(fields, &["file_path", "filePath", "target_file"])
+                && has_text(fields, &["content", "contents", "file_text"]);
             let nested = ARGUMENT_FIELDS.iter().filter_map(|key| fields.get(*key)).any(|value| match value {
                 Value::String(text) => serde_json::from_str(text).is_ok_and(|value| is_edit(&value)),
                 value => is_edit(value),
@@ -136,6 +142,11 @@ fn is_edit(value: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// True for a call with a text under one of the keys.
+fn has_text(fields: &Map<String, Value>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| fields.get(*key).is_some_and(Value::is_string))
 }
 
 /// Returns the line of the first hunk of a diff, or of an operation on line numbers with a row below it.

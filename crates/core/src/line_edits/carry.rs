@@ -81,18 +81,24 @@ pub fn is_position_independent(ops: &[Op]) -> bool {
 }
 
 fn renumbered(rows: &LineEdit, count: usize, moved: isize) -> LineTarget {
-    let at = |line: usize| line.saturating_add_signed(moved);
     match rows.target {
         LineTarget::Before(line) | LineTarget::After(line) if line > count => LineTarget::Tail,
         LineTarget::Lines { from, .. } if from > count => LineTarget::Tail,
-        LineTarget::Lines { from, to } => LineTarget::Lines { from: at(from), to: at(to.min(count)) },
-        LineTarget::Before(line) => LineTarget::Before(at(line)),
-        LineTarget::After(line) => LineTarget::After(at(line)),
-        LineTarget::Block(line) => LineTarget::Block(at(line)),
-        LineTarget::AfterBlock(line) => LineTarget::AfterBlock(at(line)),
+        LineTarget::Lines { from, to } => {
+            LineTarget::Lines { from: shifted(moved, from), to: shifted(moved, to.min(count)) }
+        }
+        LineTarget::Before(line) => LineTarget::Before(shifted(moved, line)),
+        LineTarget::After(line) => LineTarget::After(shifted(moved, line)),
+        LineTarget::Block(line) => LineTarget::Block(shifted(moved, line)),
+        LineTarget::AfterBlock(line) => LineTarget::AfterBlock(shifted(moved, line)),
         LineTarget::Head => LineTarget::Head,
         LineTarget::Tail => LineTarget::Tail,
     }
+}
+
+/// Returns a line after the shift.
+fn shifted(moved: isize, line: usize) -> usize {
+    line.saturating_add_signed(moved)
 }
 
 /// Occurrences of a line in the two versions.

@@ -27,13 +27,19 @@ pub struct ReplacedLines {
 /// Returns the replaced ranges of a request, in its order. Insertions and pure deletions are left out.
 pub fn replaced_lines(base: &Snapshot, ops: &[Op]) -> Vec<ReplacedLines> {
     let table = VersionLines::new(base);
-    let one = |op: &Op| {
-        let (from, to) = of(op)?.range().filter(|(from, _)| *from <= table.count && !op.text.is_empty())?;
-        let to = to.min(table.count);
-        let line = |line: usize| crate::line_format::clip(table.line(line)).into_owned();
-        Some(ReplacedLines { from, to, first: line(from), last: line(to) })
-    };
-    ops.iter().filter_map(one).collect()
+    ops.iter().filter_map(|op| lines_of_op(table, op)).collect()
+}
+
+/// Returns the lines that an operation replaces with their ends.
+fn lines_of_op(table: VersionLines<'_>, op: &Op) -> Option<ReplacedLines> {
+    let (from, to) = of(op)?.range().filter(|(from, _)| *from <= table.count && !op.text.is_empty())?;
+    let to = to.min(table.count);
+    Some(ReplacedLines { from, to, first: clipped_line(table, from), last: clipped_line(table, to) })
+}
+
+/// Returns a line, cut to its limit.
+fn clipped_line(table: VersionLines<'_>, line: usize) -> String {
+    crate::line_format::clip(table.line(line)).into_owned()
 }
 
 /// Returns the shift of the lines before each group; `groups` are the number of removed lines and the new text, in
@@ -109,11 +115,19 @@ pub(super) fn check_restated(
 /// Returns how many rows of a body repeat the lines just above its range, and just below it.
 pub(super) fn restated_lengths(table: &VersionLines<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
     // Nearly always, neither the line just above nor the one just below is among the rows.
-    let next_to = |line: usize| table.slice(line, line).lines().next();
-    let above = (from > 1).then(|| next_to(from - 1)).flatten();
-    let below = next_to(to.saturating_add(1));
-    let has = |line: Option<&str>| line.is_some_and(|line| text.lines().any(|row| row == line));
-    if has(above) || has(below) { compared(table, (from, to), text) } else { (0, 0) }
+    let above = (from > 1).then(|| only_line(table, from - 1)).flatten();
+    let below = only_line(table, to.saturating_add(1));
+    if has_row(text, above) || has_row(text, below) { compared(table, (from, to), text) } else { (0, 0) }
+}
+
+/// True if the line is one of the rows.
+fn has_row(text: &str, line: Option<&str>) -> bool {
+    line.is_some_and(|line| text.lines().any(|row| row == line))
+}
+
+/// Returns a line by its number.
+fn only_line<'t>(table: &VersionLines<'t>, line: usize) -> Option<&'t str> {
+    table.slice(line, line).lines().next()
 }
 
 fn compared(table: &VersionLines<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {

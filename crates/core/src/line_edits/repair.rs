@@ -56,19 +56,31 @@ fn restated(
     let (leading, trailing) = echo::restated_lengths(table, (from, to), text);
     let rows: Vec<&str> = text.lines().take(ECHO_LINES_MAX).collect();
     let ends: Vec<&str> = text.lines().rev().take(ECHO_LINES_MAX).collect();
-    let net = |rows: &[&str]| rows.iter().fold(BracketBalance::default(), |net, row| net.plus(BracketBalance::of(row)));
     let count = text.lines().count();
-    let below =
-        (1..=trailing).rev().map(|n| LineCountMistake::Restated(0, n)).find(|it| net(&ends[..it.dropped()]) == off);
-    let above =
-        || (1..=leading).rev().map(|n| LineCountMistake::Restated(n, 0)).find(|it| net(&rows[..it.dropped()]) == off);
+    let below = (1..=trailing)
+        .rev()
+        .map(|n| LineCountMistake::Restated(0, n))
+        .find(|it| net_balance(&ends[..it.dropped()]) == off);
+    let above = || {
+        (1..=leading)
+            .rev()
+            .map(|n| LineCountMistake::Restated(n, 0))
+            .find(|it| net_balance(&rows[..it.dropped()]) == off)
+    };
     below
         .or_else(above)
         .or_else(|| {
-            let fits = leading > 0 && trailing > 0 && net(&rows[..leading]).plus(net(&ends[..trailing])) == off;
+            let fits = leading > 0
+                && trailing > 0
+                && net_balance(&rows[..leading]).plus(net_balance(&ends[..trailing])) == off;
             fits.then_some(LineCountMistake::Restated(leading, trailing))
         })
         .filter(|slip| slip.dropped() < count)
+}
+
+/// Returns the balance of the brackets of some rows.
+fn net_balance(rows: &[&str]) -> BracketBalance {
+    rows.iter().fold(BracketBalance::default(), |net, row| net.plus(BracketBalance::of(row)))
 }
 
 /// Finds the closing lines at the end of the range that would balance the brackets if they stayed.

@@ -40,11 +40,7 @@ impl<'a, 't> CellMap<'a, 't> {
     fn new(seen: &'a Notebook<'t>, now: &'a Notebook<'t>) -> CellMap<'a, 't> {
         let ids =
             |of: &Notebook<'t>| once(of.cells().iter().enumerate().filter_map(|(at, cell)| Some((of.id(cell)?, at))));
-        let texts = |of: &Notebook<'t>| {
-            let bare = of.cells().iter().enumerate().filter(|(_, cell)| cell.id.is_none());
-            once(bare.map(|(at, cell)| (&of.text[cell.span.range()], at)))
-        };
-        CellMap { seen, now, ids: [ids(seen), ids(now)], texts: [texts(seen), texts(now)] }
+        CellMap { seen, now, ids: [ids(seen), ids(now)], texts: [cell_texts(seen), cell_texts(now)] }
     }
 
     /// The current number of a cell.
@@ -58,6 +54,12 @@ impl<'a, 't> CellMap<'a, 't> {
         let [seen, now] = &self.texts;
         seen.get(text).and_then(|only| *only).and_then(|_| *now.get(text)?)
     }
+}
+
+/// Returns the cells without an id by their texts, if a text occurs once.
+fn cell_texts<'t>(of: &Notebook<'t>) -> HashMap<&'t str, Option<usize>> {
+    let bare = of.cells().iter().enumerate().filter(|(_, cell)| cell.id.is_none());
+    once(bare.map(|(at, cell)| (&of.text[cell.span.range()], at)))
 }
 
 fn changed(what: String) -> Error {

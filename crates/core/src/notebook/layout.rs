@@ -64,9 +64,17 @@ impl ListSpacing {
     /// Returns the spacing at this depth of a text whose outermost object has the spacing `outer`.
     fn at_depth(outer: &ListSpacing, depth: usize) -> ListSpacing {
         let Some((_, unit)) = outer.open.rsplit_once('\n') else { return outer.clone() };
-        let line = |depth: usize| format!("\n{}", unit.repeat(depth));
-        ListSpacing { open: line(depth), between: format!(",{}", line(depth)), close: line(depth - 1) }
+        ListSpacing {
+            open: line_at_depth(unit, depth),
+            between: format!(",{}", line_at_depth(unit, depth)),
+            close: line_at_depth(unit, depth - 1),
+        }
     }
+}
+
+/// Returns a line break with the indentation of a depth.
+fn line_at_depth(unit: &str, depth: usize) -> String {
+    format!("\n{}", unit.repeat(depth))
 }
 
 /// Returns the text between name and value.

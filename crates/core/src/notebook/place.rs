@@ -67,12 +67,14 @@ impl CellTemplates {
 
     /// Returns the cell of this type, or else of any type, that is nearest before a gap, or else after it.
     fn near(&self, gap: usize, kind: CellType) -> Option<usize> {
-        let near = |cells: &[usize]| {
-            let behind = cells.partition_point(|&cell| cell < gap);
-            cells.get(behind.saturating_sub(1)).copied()
-        };
-        self.by_kind.get(&kind).and_then(|cells| near(cells)).or_else(|| near(&self.all))
+        self.by_kind.get(&kind).and_then(|cells| cell_before(gap, cells)).or_else(|| cell_before(gap, &self.all))
     }
+}
+
+/// Returns the last of the cells before a gap, or the first one.
+fn cell_before(gap: usize, cells: &[usize]) -> Option<usize> {
+    let behind = cells.partition_point(|&cell| cell < gap);
+    cells.get(behind.saturating_sub(1)).copied()
 }
 
 /// The text edits of an operation, and its notes.
@@ -137,8 +139,12 @@ fn aims(notebook: &Notebook<'_>, ops: &[Op]) -> Vec<Result<CellTarget>> {
 
 /// True when two edits do the same to the same cell, however they name it.
 fn same(a: &Op, b: &Op) -> bool {
-    let said = |op: &Op| of(op).map(|edit| (edit.act, edit.kind, edit.clear));
-    a.text == b.text && said(a) == said(b)
+    a.text == b.text && settings_of(a) == settings_of(b)
+}
+
+/// Returns what an edit says about a cell beside its source.
+fn settings_of(op: &Op) -> Option<(CellAction, Option<CellType>, Option<bool>)> {
+    of(op).map(|edit| (edit.act, edit.kind, edit.clear))
 }
 
 fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
@@ -398,27 +404,33 @@ impl<'a> CellEditor<'a> {
         let splices = placed.iter().flatten().flat_map(|placed| placed.splices.iter().cloned());
         let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
         let after = self.base.reopen(changes.apply(self.base))?;
-        let bug = |what: &str| Error::new(Code::InternalBug, format!("The edited notebook would be wrong: {what}."));
-        let result = Notebook::read(after.text()).map_err(|error| bug(error.message()))?;
+        let result = Notebook::read(after.text()).map_err(|error| layout_bug(error.message()))?;
         if result.cells.len() != self.remaining[self.deleted.len()] + self.inserted.len() {
-            return Err(bug("it has another number of cells"));
+            return Err(layout_bug("it has another number of cells"));
         }
-        let reads = |at: usize, nth: usize| {
-            result.cells.get(at).is_some_and(|cell| result.source(cell).replace("\r\n", "\n") == ops[nth].text)
-        };
         for (rank, &(gap, nth)) in self.inserted.iter().enumerate() {
-            if !reads(rank + self.remaining[gap], nth) {
-                return Err(bug("a new cell has another source"));
+            if !reads_as_edited(&result, ops, rank + self.remaining[gap], nth) {
+                return Err(layout_bug("a new cell has another source"));
             }
         }
         for (nth, at) in about.iter().enumerate().filter_map(|(nth, at)| Some((nth, (*at)?))) {
             let fresh = self.inserted.partition_point(|&(gap, _)| gap <= at);
-            if !self.deleted[at] && !reads(fresh + self.remaining[at], nth) {
-                return Err(bug("a replaced cell has another source"));
+            if !self.deleted[at] && !reads_as_edited(&result, ops, fresh + self.remaining[at], nth) {
+                return Err(layout_bug("a replaced cell has another source"));
             }
         }
         Ok(())
     }
+}
+
+/// True if the cell of the result has the text of the operation.
+fn reads_as_edited(result: &Notebook<'_>, ops: &[Op], at: usize, nth: usize) -> bool {
+    result.cells.get(at).is_some_and(|cell| result.source(cell).replace("\r\n", "\n") == ops[nth].text)
+}
+
+/// Returns the error of an edited notebook that would be wrong.
+fn layout_bug(what: &str) -> Error {
+    Error::new(Code::InternalBug, format!("The edited notebook would be wrong: {what}."))
 }
 
 fn source_of(cell: &Cell) -> Span {
@@ -444,13 +456,21 @@ impl CellMembers {
 
     /// Removes members by the spans of their values, each with one separator. At least one member remains.
     fn without(&self, values: &[Span]) -> Vec<TextEdit> {
-        let going = |member: &JsonMember| values.contains(&member.value);
-        let first = self.members.iter().position(|member| !going(member)).unwrap_or(0);
-        let span = |at: usize| match at {
+        let first = self.members.iter().position(|member| !is_removed(values, member)).unwrap_or(0);
+        let gone = (0..self.members.len()).filter(|&at| is_removed(values, &self.members[at]));
+        gone.map(|at| TextEdit { span: self.member_span(first, at), text: String::new() }).collect()
+    }
+
+    /// Returns a member with the comma before or behind it.
+    fn member_span(&self, first: usize, at: usize) -> Span {
+        match at {
             at if at < first => Span::new(self.members[at].key.start(), self.members[at + 1].key.start()),
             at => Span::new(self.members[at.saturating_sub(1)].value.end(), self.members[at].value.end()),
-        };
-        let gone = (0..self.members.len()).filter(|&at| going(&self.members[at]));
-        gone.map(|at| TextEdit { span: span(at), text: String::new() }).collect()
+        }
     }
+}
+
+/// True for a member whose value is removed.
+fn is_removed(values: &[Span], member: &JsonMember) -> bool {
+    values.contains(&member.value)
 }

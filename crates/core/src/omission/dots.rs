@@ -66,13 +66,9 @@ impl ComparedTexts<'_> {
         }
         let above = self.lines[..at].iter().rev().map(|line| line.trim()).find(|line| !line.is_empty());
         let below = self.lines[at + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
-        let stub = |above: &str| {
-            let bare = above.split(" #").next().unwrap_or(above).trim_end();
-            bare.ends_with(':') || above.ends_with("\"\"\"") || above.ends_with("'''")
-        };
         let yaml = !line.starts_with([' ', '\t']) && below == Some("---");
         yaml || above.is_some_and(|above| {
-            (above.starts_with(">>>") || above.starts_with("...")) || stub(above) && line.starts_with([' ', '\t'])
+            (above.starts_with(">>>") || above.starts_with("...")) || is_stub(above) && line.starts_with([' ', '\t'])
         })
     }
 
@@ -100,12 +96,20 @@ impl ComparedTexts<'_> {
     /// Returns the same for the nearest common line below, at an old position from `first` on.
     fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
         let lines = self.lines[at + 1..].iter().map(|line| line.trim()).filter(|line| !line.is_empty());
-        let place = |line: &str| {
-            let places = self.places.get(line)?;
-            places.get(places.partition_point(|place| *place < first)).copied()
-        };
-        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((place(line)?, fresh)))
+        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((self.place_from(first, line)?, fresh)))
     }
+
+    /// Returns where a line occurs from another on.
+    fn place_from(&self, first: usize, line: &str) -> Option<usize> {
+        let places = self.places.get(line)?;
+        places.get(places.partition_point(|place| *place < first)).copied()
+    }
+}
+
+/// True for a line that opens a body or ends a description.
+fn is_stub(above: &str) -> bool {
+    let bare = above.split(" #").next().unwrap_or(above).trim_end();
+    bare.ends_with(':') || above.ends_with("\"\"\"") || above.ends_with("'''")
 }
 
 #[cfg(test)]

@@ -173,8 +173,10 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if bare.text.is_empty() {
         return line.starts_with("{{") && line.ends_with("}}");
     }
-    let words: Vec<&str> =
-        lower.split(|ch: char| ch.is_whitespace() || ",.:;!~-–—'’#=*".contains(ch)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|ch: char| ch.is_whitespace() || ",.:;!~-–—'’#=*".contains(ch))
+        .filter(|word| !word.is_empty())
+        .collect();
     if words.len() > PHRASE_WORDS_MAX || bare.spread && !bare.commented && !bare.dotted.1 {
         return false;
     }

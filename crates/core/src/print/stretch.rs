@@ -68,15 +68,19 @@ impl<'a> LineDifference<'a> {
     {
         let mut out: Vec<(LineKind, &str)> = Vec::new();
         let mut at = lines.start;
-        let old = |lines: Range<usize>, kind| self.old[lines].iter().map(move |line| (kind, *line));
         for change in changes {
-            out.extend(old(at..change.old.start, LineKind::Kept));
-            out.extend(old(change.old.clone(), LineKind::Removed));
+            out.extend(self.old_lines(at..change.old.start, LineKind::Kept));
+            out.extend(self.old_lines(change.old.clone(), LineKind::Removed));
             out.extend(change.new.iter().map(|line| (LineKind::Added, &**line)));
             at = change.old.end;
         }
-        out.extend(old(at..lines.end, LineKind::Kept));
+        out.extend(self.old_lines(at..lines.end, LineKind::Kept));
         PrintedHunk { lines: out }
+    }
+
+    /// Returns lines of the old side as lines of a kind.
+    fn old_lines(&self, lines: Range<usize>, kind: LineKind) -> impl Iterator<Item = (LineKind, &str)> {
+        self.old[lines].iter().map(move |line| (kind, *line))
     }
 }
 
@@ -95,12 +99,8 @@ impl<'a> UniqueLines<'a> {
         for line in lines {
             *counts.entry(line.trim()).or_default() += 1;
         }
-        let nearest = |last: &mut Option<usize>, at: usize| {
-            *last = (counts[lines[at].trim()] == 1 && !lines[at].trim().is_empty()).then_some(at).or(*last);
-            Some(*last)
-        };
-        let before = (0..lines.len()).scan(None, nearest).collect();
-        let mut behind: Vec<Option<usize>> = (0..lines.len()).rev().scan(None, nearest).collect();
+        let before = nearest_unique(&counts, lines, 0..lines.len());
+        let mut behind = nearest_unique(&counts, lines, (0..lines.len()).rev());
         behind.reverse();
         UniqueLines { lines, before, behind }
     }
@@ -140,4 +140,19 @@ impl<'a> UniqueLines<'a> {
         .nth(1)
         .is_none()
     }
+}
+
+/// Returns the last unique line up to each of the lines, in the given order.
+fn nearest_unique(
+    counts: &HashMap<&str, usize>,
+    lines: &[&str],
+    order: impl Iterator<Item = usize>,
+) -> Vec<Option<usize>> {
+    let mut last = None;
+    order
+        .map(|at| {
+            last = (counts[lines[at].trim()] == 1 && !lines[at].trim().is_empty()).then_some(at).or(last);
+            last
+        })
+        .collect()
 }

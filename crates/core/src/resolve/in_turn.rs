@@ -30,27 +30,36 @@ pub(super) fn in_turn(base: &Snapshot, ops: &[Op], settings: ResolveSettings) ->
 /// text reaches from one to another and no edit sees a line that another one touches; and the line ends are of one
 /// kind, because in a file with mixed ones the whole file decides about new ones.
 pub(super) fn at_once(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Option<ResolvedEdit> {
-    let length = |op: &Op| match &op.at {
+    let lengths: Vec<usize> = ops.iter().map(find_length).collect::<Option<_>>()?;
+    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT_BYTES)?;
+    if base.raw() != base.text().as_bytes() {
+        return None;
+    }
+    let resolved = together(base, ops, ResolveSettings { partial: false, ..settings }).ok()?;
+    let same = resolved.ops.iter().all(|op| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty())
+        && resolved.changes.splices().windows(2).all(|pair| {
+            let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
+            pair[0].op == pair[1].op
+                || (end + 2 * reach < start && line_number(base, end) + 1 < line_number(base, start))
+        });
+    same.then_some(resolved)
+}
+
+/// Returns the line number of an offset.
+fn line_number(base: &Snapshot, at: usize) -> usize {
+    base.lines().line_of(base.text(), at)
+}
+
+/// Returns the length of a text that has to be unique, if the operation seeks one.
+fn find_length(op: &Op) -> Option<usize> {
+    match &op.at {
         Locator::Find(find)
             if find.expected == ExpectedMatches::Unique && !find.lines && find.line.is_none() && find.at.is_none() =>
         {
             Some(find.old.len())
         }
         _ => None,
-    };
-    let lengths: Vec<usize> = ops.iter().map(length).collect::<Option<_>>()?;
-    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT_BYTES)?;
-    if base.raw() != base.text().as_bytes() {
-        return None;
     }
-    let resolved = together(base, ops, ResolveSettings { partial: false, ..settings }).ok()?;
-    let line_of = |at: usize| base.lines().line_of(base.text(), at);
-    let same = resolved.ops.iter().all(|op| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty())
-        && resolved.changes.splices().windows(2).all(|pair| {
-            let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
-            pair[0].op == pair[1].op || (end + 2 * reach < start && line_of(end) + 1 < line_of(start))
-        });
-    same.then_some(resolved)
 }
 
 pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
@@ -118,16 +127,20 @@ fn removed_by(base: &Snapshot, op: &Op, applied: &[OpOutcome]) -> Option<usize> 
     if find.old.is_empty() || applied.len().saturating_mul(base.raw().len()) > REPLAYED_BYTES_MAX {
         return None;
     }
-    let holds = |text: &Snapshot| finder.find(text.text().as_bytes()).is_some();
     let (mut text, mut removed) = (base.clone(), None);
     for outcome in applied {
         let next = Snapshot::reopen(&text, outcome.changes.apply(&text)).ok()?;
-        if holds(&text) && !holds(&next) {
+        if contains(&finder, &text) && !contains(&finder, &next) {
             removed = Some(outcome.op);
         }
         text = next;
     }
     removed
+}
+
+/// True for a version with the text.
+fn contains(finder: &memchr::memmem::Finder<'_>, text: &Snapshot) -> bool {
+    finder.find(text.text().as_bytes()).is_some()
 }
 
 /// Names the edit that removed the text of a later one.

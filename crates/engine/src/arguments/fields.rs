@@ -80,10 +80,14 @@ pub(super) fn has_type(schema: &Value, name: &str) -> bool {
 
 /// True for a relative path.
 fn is_relative(name: &str, value: &Value) -> bool {
-    let relative = |value: &Value| value.as_str().is_some_and(|path| !path.starts_with('/'));
     PATH_FIELDS.contains(&name)
         && match value {
-            Value::Array(paths) => paths.iter().any(relative),
-            path => relative(path),
+            Value::Array(paths) => paths.iter().any(is_relative_text),
+            path => is_relative_text(path),
         }
+}
+
+/// True for a path that does not begin at the root.
+fn is_relative_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|path| !path.starts_with('/'))
 }

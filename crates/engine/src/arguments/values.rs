@@ -130,9 +130,11 @@ fn whole(number: serde_json::Number) -> Value {
 
 /// A text without a fence around all of it.
 fn unfenced(text: &str) -> &str {
-    let inside = || {
-        let rest = text.strip_prefix("```")?.strip_suffix("```")?;
-        rest.split_once('\n').map(|(_, inside)| inside)
-    };
-    inside().unwrap_or(text)
+    fenced_text(text).unwrap_or(text)
+}
+
+/// Returns the text inside a fence.
+fn fenced_text(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("```")?.strip_suffix("```")?;
+    rest.split_once('\n').map(|(_, inside)| inside)
 }

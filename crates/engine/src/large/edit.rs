@@ -281,15 +281,7 @@ fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<Re
         *left > 0 || finds[stand.needle].expected == ExpectedMatches::All
     };
     // If there are too many or too few occurrences, their headings are reported.
-    let above = |(find, &count): (&&TextQuery, &usize)| {
-        let fits = match find.expected {
-            ExpectedMatches::All => true,
-            ExpectedMatches::Unique => count == 1,
-            ExpectedMatches::Exactly(wanted) => count == wanted,
-        };
-        if fits { 0 } else { HEADING_LINES_MAX }
-    };
-    let above: Vec<usize> = finds.iter().zip(counts).map(above).collect();
+    let above: Vec<usize> = finds.iter().zip(counts).map(|(find, &count)| heading_lines(find, count)).collect();
     let spot = |stand: &Occurrence| RelevantSpan {
         at: stand.at,
         end: stand.end,
@@ -303,4 +295,14 @@ fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<Re
         spots.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
     }
     spots
+}
+
+/// Returns how many lines above an occurrence are kept, in case it has to be reported.
+fn heading_lines(find: &TextQuery, count: usize) -> usize {
+    let fits = match find.expected {
+        ExpectedMatches::All => true,
+        ExpectedMatches::Unique => count == 1,
+        ExpectedMatches::Exactly(wanted) => count == wanted,
+    };
+    if fits { 0 } else { HEADING_LINES_MAX }
 }

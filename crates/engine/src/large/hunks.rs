@@ -20,14 +20,18 @@ const NOT_AT_ONE_PLACE: WholeFileReason = WholeFileReason::new(
 
 /// Returns the old sides of hunks that are placed by their lines alone.
 pub(super) fn old_sides(ops: &[Op]) -> Option<Vec<String>> {
-    let old = |op: &Op| match &op.at {
-        Locator::Hunk(hunk) if is_plain(hunk) => Some(hunk.old_text()),
-        _ => None,
-    };
     ops.iter()
-        .map(old)
+        .map(plain_old_text)
         .collect::<Option<Vec<_>>>()
         .filter(|old| old.iter().all(|it| !it.is_empty() && !it.contains('\0')))
+}
+
+/// Returns the old text of a plain hunk.
+fn plain_old_text(op: &Op) -> Option<String> {
+    match &op.at {
+        Locator::Hunk(hunk) if is_plain(hunk) => Some(hunk.old_text()),
+        _ => None,
+    }
 }
 
 fn is_plain(hunk: &Hunk) -> bool {

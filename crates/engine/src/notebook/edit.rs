@@ -68,14 +68,18 @@ impl Engine {
 
     /// Fills in the configured defaults.
     fn with_clearing(&self, ops: &[Op]) -> Vec<Op> {
-        let settled = |op: &Op| match &op.at {
+        ops.iter().map(|op| self.op_with_clearing(op)).collect()
+    }
+
+    /// Settles whether an operation clears outputs.
+    fn op_with_clearing(&self, op: &Op) -> Op {
+        match &op.at {
             Locator::Cell(edit) => {
                 let clear = Some(edit.clear.unwrap_or(self.config().clear_outputs));
                 Op { at: Locator::Cell(Box::new(CellEdit { clear, ..(**edit).clone() })), text: op.text.clone() }
             }
             _ => op.clone(),
-        };
-        ops.iter().map(settled).collect()
+        }
     }
 
     /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
@@ -121,10 +125,12 @@ fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &
         .collect();
     let (Some(&first), Some(&last)) = (unseen.iter().min(), unseen.iter().max()) else { return Ok(()) };
     // Cells on the same lines have to be shown with them.
-    let lines_of = |at: usize| notebook.lines(&notebook.cells()[at], base.lines());
-    let (top, bottom) = (lines_of(first).0, lines_of(last).1);
-    let first = (0..first).rev().take_while(|&at| lines_of(at).1 >= top).last().unwrap_or(first);
-    let last = (last + 1..notebook.cells().len()).take_while(|&at| lines_of(at).0 <= bottom).last().unwrap_or(last);
+    let (top, bottom) = (cell_lines(&notebook, base, first).0, cell_lines(&notebook, base, last).1);
+    let first = (0..first).rev().take_while(|&at| cell_lines(&notebook, base, at).1 >= top).last().unwrap_or(first);
+    let last = (last + 1..notebook.cells().len())
+        .take_while(|&at| cell_lines(&notebook, base, at).0 <= bottom)
+        .last()
+        .unwrap_or(last);
     let cells = if first == last { first.to_string() } else { format!("{first}-{last}") };
     Err(Error::new(Code::ReadPartial, "Cells that were never shown cannot be replaced or deleted.")
         .evidence(notebook.listed(&unseen))
@@ -133,4 +139,9 @@ fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &
                 .or(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."]),
         )
         .fact("missing", unseen))
+}
+
+/// Returns the lines of a cell.
+fn cell_lines(notebook: &Notebook<'_>, base: &Snapshot, at: usize) -> (usize, usize) {
+    notebook.lines(&notebook.cells()[at], base.lines())
 }

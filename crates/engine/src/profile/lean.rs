@@ -26,14 +26,13 @@ pub(super) fn compact_schema(schema: &mut Map<String, Value>) {
 fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
     loop {
         let all = format!("{whole}{}", Value::Object(definitions.clone()));
-        let uses = |name: &str| all.matches(&format!("\"#/$defs/{name}\"")).count();
         let known = definitions.len();
-        definitions.retain(|name, _| uses(name) > 0);
+        definitions.retain(|name, _| count_uses(&all, name) > 0);
         if definitions.len() < known {
             // The dropped definition used others.
             continue;
         }
-        let single = definitions.keys().find(|name| uses(name) == 1).cloned();
+        let single = definitions.keys().find(|name| count_uses(&all, name) == 1).cloned();
         let Some((name, definition)) = single.and_then(|name| definitions.remove_entry(&name)) else { break };
         put(whole, &name, &definition);
         definitions.values_mut().for_each(|it| put(it, &name, &definition));
@@ -41,6 +40,11 @@ fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
     if let (Value::Object(whole), false) = (whole, definitions.is_empty()) {
         whole.insert("$defs".to_owned(), definitions.into());
     }
+}
+
+/// Counts how often a definition is used.
+fn count_uses(all: &str, name: &str) -> usize {
+    all.matches(&format!("\"#/$defs/{name}\"")).count()
 }
 
 /// Inlines a definition. The field's own description takes precedence over that of the definition.
@@ -69,14 +73,8 @@ fn put(value: &mut Value, name: &str, definition: &Value) {
 fn thin(schema: &mut Value) {
     match schema {
         Value::Object(schema) => {
-            let nothing = |value: &Value| match value {
-                Value::Null | Value::Bool(false) => true,
-                Value::Number(number) => number.as_u64() == Some(0),
-                Value::Array(list) => list.is_empty(),
-                _ => false,
-            };
             schema.retain(|name, value| match &**name {
-                "default" | "minimum" => !nothing(value),
+                "default" | "minimum" => !is_default(value),
                 "format" => value != "uint",
                 _ => true,
             });
@@ -86,6 +84,16 @@ fn thin(schema: &mut Value) {
         }
         Value::Array(list) => list.iter_mut().for_each(thin),
         _ => {}
+    }
+}
+
+/// True for a value that says nothing.
+fn is_default(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_u64() == Some(0),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
     }
 }
 

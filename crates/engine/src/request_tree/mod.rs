@@ -153,15 +153,21 @@ impl RequestTree<'_> {
     ///
     /// Errors: `call.too_large`.
     fn check_together(&self) -> Result<()> {
-        let written = || self.plans.iter().filter(|plan| plan.writes());
         if self.targets.len() == 1 {
             Ok(())
         } else {
             check_together(
-                written().count(),
-                written().map(|plan| plan.before.raw().len().max(plan.changes.len_after(&plan.before))).sum(),
+                self.written_plans().count(),
+                self.written_plans()
+                    .map(|plan| plan.before.raw().len().max(plan.changes.len_after(&plan.before)))
+                    .sum(),
             )
         }
+    }
+
+    /// Returns the plans that write.
+    fn written_plans(&self) -> impl Iterator<Item = &FilePlan> {
+        self.plans.iter().filter(|plan| plan.writes())
     }
 
     /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.

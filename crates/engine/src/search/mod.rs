@@ -309,16 +309,12 @@ impl SearchRun<'_> {
 
     fn answer(self, beneath: &str, walked: &WalkStats) -> Answer {
         let mut notes = Vec::new();
-        let count = |count: usize, what: &str| match count {
-            1 => format!("1 {what}"),
-            _ => format!("{count} {what}s"),
-        };
         let cut = self.cut.or(walked.cut.then_some("there are too many files"));
         if let Some(why) = cut {
             notes.push(format!(
                 "The search ended early: {why}. {} in {}. Narrow the pattern, path or glob, or raise limit.",
-                count(self.hits, "hit"),
-                count(self.files.len(), "file")
+                counted(self.hits, "hit"),
+                counted(self.files.len(), "file")
             ));
         }
         let left: Vec<String> = [
@@ -329,12 +325,12 @@ impl SearchRun<'_> {
         ]
         .into_iter()
         .filter(|(files, _)| *files > 0)
-        .map(|(files, why)| format!("{} {why}", count(files, "file")))
-        .chain((walked.closed > 0).then(|| format!("{} that could not be listed", count(walked.closed, "folder"))))
+        .map(|(files, why)| format!("{} {why}", counted(files, "file")))
+        .chain((walked.closed > 0).then(|| format!("{} that could not be listed", counted(walked.closed, "folder"))))
         .chain(walked.long.as_ref().map(|(first, number)| {
             let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
             let first: String = first.chars().take(LONG_PATH_CHARS).collect();
-            format!("{} of more than {PATH_MAX_BYTES} bytes, the first in {first}…", count(*number, "path"))
+            format!("{} of more than {PATH_MAX_BYTES} bytes, the first in {first}…", counted(*number, "path"))
         }))
         .collect();
         if !left.is_empty() {
@@ -343,7 +339,7 @@ impl SearchRun<'_> {
         notes.extend(self.unkept);
         let mut text = self.text;
         if text.is_empty() {
-            let _ = writeln!(text, "No hits in {} below {beneath}.", count(self.searched, "file"));
+            let _ = writeln!(text, "No hits in {} below {beneath}.", counted(self.searched, "file"));
             if self.searched == 0 && !walked.cut {
                 notes.push(
                     "No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore."
@@ -363,6 +359,14 @@ impl SearchRun<'_> {
         });
         let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
         Answer { text, data }
+    }
+}
+
+/// Returns a number with its noun.
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
     }
 }
 

@@ -52,10 +52,6 @@ impl WalkFilter {
     /// Errors: `call.invalid` for an invalid glob.
     pub(crate) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
         let mut builder = OverrideBuilder::new(folder);
-        let wrong = |error: ignore::Error| {
-            Error::new(Code::CallInvalid, format!("glob is wrong: {error}."))
-                .next(r#"Write e.g. "*.rs" or "!tests/**"."#)
-        };
         let bytes: usize = globs.iter().map(String::len).sum();
         if bytes > GLOB_BYTES_MAX {
             return Err(Error::new(
@@ -65,10 +61,15 @@ impl WalkFilter {
             .next("Fewer or shorter globs, or a narrower path."));
         }
         for glob in globs {
-            builder.add(glob).map_err(wrong)?;
+            builder.add(glob).map_err(|error| glob_refusal(&error))?;
         }
-        builder.build().map_err(wrong)
+        builder.build().map_err(|error| glob_refusal(&error))
     }
+}
+
+/// Refuses a pattern.
+fn glob_refusal(error: &ignore::Error) -> Error {
+    Error::new(Code::CallInvalid, format!("glob is wrong: {error}.")).next(r#"Write e.g. "*.rs" or "!tests/**"."#)
 }
 
 impl WalkStats {
@@ -120,8 +121,7 @@ impl Engine {
                 return Ok(ControlFlow::Continue(()));
             }
         };
-        let has = |name: &str| entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::File);
-        let own = !scope.all && (has(".gitignore") || has(".ignore"));
+        let own = !scope.all && (has_file(&entries, ".gitignore") || has_file(&entries, ".ignore"));
         if own {
             ignores.push(self.ignore_files(folder.absolute()));
         }
@@ -178,6 +178,11 @@ impl Engine {
         }
         builder.build().unwrap_or_else(|_| Gitignore::empty())
     }
+}
+
+/// True for a directory with a file of this name.
+fn has_file(entries: &[DirEntry], name: &str) -> bool {
+    entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::File)
 }
 
 impl WalkFilter {

@@ -57,8 +57,7 @@ impl Engine {
         let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
         // Such files are known by their directory.
         let by_folder = ["mod", "index", "__init__", "lib", "main"].contains(&&*module);
-        let parent = || home.absolute().parent()?.file_name().map(|name| name.to_string_lossy().into_owned());
-        let module = if by_folder { parent().unwrap_or(module) } else { module };
+        let module = if by_folder { parent_name(home).unwrap_or(module) } else { module };
         let language = language(home, text)?;
         let finder = Finder::new(old);
         let mut look = ForeignUseSearch {
@@ -97,6 +96,11 @@ impl Engine {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Returns the name of the directory of a file.
+fn parent_name(home: &SafePath) -> Option<String> {
+    home.absolute().parent()?.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 impl ForeignUseSearch<'_> {

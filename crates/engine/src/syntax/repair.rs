@@ -44,15 +44,14 @@ impl Engine {
             return None;
         }
         let proof = Comparison::new(self.parsers(), language(place, now.text())?, now.text(), ParseLimits::PROOF);
-        let parses = |changes: &ChangeSet| proof.parses(now.reopen(changes.apply(now)).ok()?.text());
-        if parses(&resolved.changes)? {
+        if parses_after(&proof, now, &resolved.changes)? {
             return None;
         }
         let placed =
             |ops: &[Op]| -> Result<ResolvedEdit> { resolve(now, ops, OpOrder::Together, settings(options, false)) };
         let (mut better, mut notes) = (ops.to_vec(), Vec::new());
         for RepairedHunk { index, op, what } in meant.into_iter().take(PROVEN_HUNKS_MAX) {
-            let alone = |op: &Op| parses(&placed(std::slice::from_ref(op)).ok()?.changes);
+            let alone = |op: &Op| parses_after(&proof, now, &placed(std::slice::from_ref(op)).ok()?.changes);
             if alone(&ops[index])? || !alone(&op)? {
                 continue;
             }
@@ -64,8 +63,13 @@ impl Engine {
             better[index] = op;
         }
         let resolved = placed(&better).ok().filter(|_| !notes.is_empty())?;
-        parses(&resolved.changes)?.then_some(RepairedEdits { ops: better, resolved, notes })
+        parses_after(&proof, now, &resolved.changes)?.then_some(RepairedEdits { ops: better, resolved, notes })
     }
+}
+
+/// True if the file parses after a change.
+fn parses_after(proof: &Comparison<'_>, now: &Snapshot, changes: &ChangeSet) -> Option<bool> {
+    proof.parses(now.reopen(changes.apply(now)).ok()?.text())
 }
 
 /// Returns the remark for a range that ends inside a block which begins in it, if the file would parse without the rest

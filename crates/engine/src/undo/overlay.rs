@@ -99,10 +99,9 @@ impl<'a> Overlay<'a> {
 
     /// Returns the result of a plan at its path.
     fn after(&self, plan: &FilePlan) -> Result<PlannedState> {
-        let nothing = |now| PlannedState { now, file: None, attributes: None };
         match &plan.target {
-            TargetState::Nothing => return Ok(nothing(CurrentState::Nothing)),
-            TargetState::Link(target) => return Ok(nothing(CurrentState::Link(target.clone()))),
+            TargetState::Nothing => return Ok(without_file(CurrentState::Nothing)),
+            TargetState::Link(target) => return Ok(without_file(CurrentState::Link(target.clone()))),
             TargetState::File => {}
         }
         let source = plan.source_file.as_ref().map_or(&plan.place, |origin| &origin.place);
@@ -174,6 +173,11 @@ impl<'a> Overlay<'a> {
             ..FilePlan::replace_entry(place, disk, TargetState::File)
         }
     }
+}
+
+/// Returns the plan of a path without a file.
+fn without_file(now: CurrentState) -> PlannedState {
+    PlannedState { now, file: None, attributes: None }
 }
 
 fn text_of(now: &CurrentState) -> Option<&Snapshot> {

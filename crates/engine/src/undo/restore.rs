@@ -17,7 +17,7 @@ use crate::stale;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{FileKind, FileState, LogEntry, OperationFilter};
+use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -152,9 +152,8 @@ impl Engine {
         place: &SafePath,
         (logged, before): (&LogEntry, bool),
     ) -> Result<(Option<FileState>, LogEntry)> {
-        let touched = |logged: &LogEntry| logged.operation.files.iter().find(|file| file.path == key(place)).cloned();
         // Others may have changed it between the preceding operation and this one.
-        if before && let Some(file) = touched(logged) {
+        if before && let Some(file) = change_of(place, logged) {
             return Ok((file.before, logged.clone()));
         }
         let history = self.history(root);
@@ -162,7 +161,7 @@ impl Engine {
         let upto = Some(if before { number } else { number.saturating_add(1) });
         let older =
             history.operations(&OperationFilter { path: Some(key(place)), below: upto, limit: 1, session: None })?;
-        if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((touched(&it)?.after, it))) {
+        if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((change_of(place, &it)?.after, it))) {
             return Ok((side, told_by));
         }
         // No earlier operation touched it, so its state is the one that the first later operation found.
@@ -173,7 +172,7 @@ impl Engine {
                 history.operations(&OperationFilter { path: Some(key(place)), below, limit: 50, session: None })?;
             let full = page.len() == 50;
             let later = page.into_iter().take_while(|it| upto.is_none_or(|upto| it.id.number >= upto));
-            let Some(last) = later.filter_map(|it| Some((touched(&it)?.before, it))).last() else { break };
+            let Some(last) = later.filter_map(|it| Some((change_of(place, &it)?.before, it))).last() else { break };
             below = Some(last.1.id.number);
             first = Some(last);
             if !full {
@@ -193,4 +192,9 @@ impl Engine {
                 )
         })
     }
+}
+
+/// Returns the change of the path in an operation.
+fn change_of(place: &SafePath, logged: &LogEntry) -> Option<FileChange> {
+    logged.operation.files.iter().find(|file| file.path == key(place)).cloned()
 }

@@ -66,16 +66,12 @@ pub(super) fn plans(engine: &Engine, caller: &CallContext, (root, all): (usize, 
 fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
     let logged = back.logged;
     let files = &logged.operation.files;
-    let source = |file: &FileChange| {
-        let from = file.moved_from.as_ref()?;
-        files.iter().find(|other| other.path == *from && other.before.is_some())
-    };
     let mut plans = Vec::with_capacity(files.len());
     let mut errors = Vec::new();
     let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
     for file in files {
         let emptied = moved.contains(&file.path);
-        let planned = match source(file) {
+        let planned = match moved_source(files, file) {
             Some(source) => back.moved(file, source, emptied),
             // The plan of the file that was moved from here puts it back.
             None if emptied => continue,
@@ -87,6 +83,12 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
         }
     }
     Error::combine(errors, files.len()).map_or(Ok(plans), Err)
+}
+
+/// Returns the change of the file that was moved here.
+fn moved_source<'f>(files: &'f [FileChange], file: &FileChange) -> Option<&'f FileChange> {
+    let from = file.moved_from.as_ref()?;
+    files.iter().find(|other| other.path == *from && other.before.is_some())
 }
 
 impl Engine {
@@ -318,25 +320,29 @@ impl Reversal<'_> {
     fn rebased(&self, place: &SafePath, (before, after): (FileState, FileState), now: &LoadedFile) -> Result<Vec<u8>> {
         let standing = [(now.snapshot.id(), now.snapshot.raw())];
         let history = self.engine.history(self.root);
-        let changed = |seen: Option<&Snapshot>| {
-            let error = self.changed(place, "the file changed since then, on the same lines or too much to compare.");
-            match seen {
-                Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
-                None => error,
-            }
+        let Some(seen) = history.content(after.content, &standing)? else {
+            return Err(self.changed_since(place, now, None));
         };
-        let Some(seen) = history.content(after.content, &standing)? else { return Err(changed(None)) };
         let seen = with_same_codec(&now.snapshot, seen);
         let hand = [(seen.id(), seen.raw()), standing[0]];
         let Some(target) = history.content(before.content, &hand)? else { return Err(not_kept(place, self.logged)) };
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
-            return Err(changed(None));
+            return Err(self.changed_since(place, now, None));
         }
         let (mine, theirs) = (ChangeSet::diff(&seen, &target), ChangeSet::diff(&seen, &now.snapshot));
         match mine.rebase(&seen, &theirs, TieBreak::TheirsFirst) {
             Ok(rebased) => Ok(rebased.changes.with_line_ends_of(&seen, &now.snapshot)?.apply(&now.snapshot)),
-            Err(_) => Err(changed(Some(&seen))),
+            Err(_) => Err(self.changed_since(place, now, Some(&seen))),
+        }
+    }
+
+    /// Refuses a file that changed since.
+    fn changed_since(&self, place: &SafePath, now: &LoadedFile, seen: Option<&Snapshot>) -> Error {
+        let error = self.changed(place, "the file changed since then, on the same lines or too much to compare.");
+        match seen {
+            Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
+            None => error,
         }
     }
 

@@ -208,13 +208,12 @@ impl Engine {
                     return self.last_of(root, (session, path), redo, times);
                 }
                 gaps.meet(logged);
-                let candidate = || UndoCandidate { logged: logged.clone(), across: gaps.before(logged) };
                 match logged.operation.role {
                     // An undo before it is irrelevant to a redo, whether it was undone itself or not.
                     Role::Edit if redo => return Ok(UndoCandidates::Known(found)),
                     _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
-                    Role::Undo(_) if redo => found.push(candidate()),
-                    Role::Edit | Role::Redo(_) if !redo => found.push(candidate()),
+                    Role::Undo(_) if redo => found.push(candidate_of(logged, &gaps)),
+                    Role::Edit | Role::Redo(_) if !redo => found.push(candidate_of(logged, &gaps)),
                     _ => {}
                 }
                 if found.len() == times {
@@ -227,6 +226,11 @@ impl Engine {
             }
         }
     }
+}
+
+/// Returns an operation with the gaps behind it.
+fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
+    UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
 }
 
 /// Creates the error for an operation that would have to finish first.

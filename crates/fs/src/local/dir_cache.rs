@@ -1,11 +1,12 @@
 //! Lookup of many names in one directory. Asking for each name is expensive, and most are missing; listing a small
 //! directory takes one call, after which only names that may exist have to be looked up.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 use emendate_core::Result;
 use rustix::fs::{OFlags, StatxAttributes, StatxFlags};
@@ -143,9 +144,8 @@ fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr
     let may_be = |there: &Vec<u64>| {
         names.iter().map(|name| there.binary_search(&components::hash_of_first_component(name)).is_ok()).collect()
     };
-    let kept = || local.dir_cache.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
-    match kept().get(&id) {
+    match lock_cache(local).get(&id) {
         Some(known) if known.ctime_ns == Some(stamp.ctime_ns) => return known.names.as_ref().map(may_be),
         // The listing could not be cached, and would cost more than the lookups.
         Some(known) if !stands && known.names.as_ref().is_none_or(|there| there.len() > names.len()) => return None,
@@ -154,12 +154,17 @@ fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr
     let there = list_name_hashes(folder, stamp.size);
     let stands = stands && !is_encrypted(folder);
     let answer = there.as_ref().map(may_be);
-    let mut kept = kept();
+    let mut kept = lock_cache(local);
     if kept.len() >= CACHED_DIRS_MAX {
         kept.clear();
     }
     kept.insert(id, DirListing { ctime_ns: stands.then_some(stamp.ctime_ns), names: there, open: None });
     answer
+}
+
+/// Locks the cache; a thread that panicked left it usable.
+fn lock_cache(local: &LocalStore) -> MutexGuard<'_, HashMap<(u64, u64), DirListing>> {
+    local.dir_cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lists a directory in which names changed, so that the next lookup finds it in the cache. An optimization for idle
@@ -170,16 +175,16 @@ fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr
 pub(super) fn refresh_listing(local: &LocalStore, root: usize, folder: &Path) {
     let Ok(fd) = local.open_beneath(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) else { return };
     let Ok(stamp) = sys::fstat(&fd).map(|stat| read::file_meta(&stat)) else { return };
-    let kept = || local.dir_cache.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
-    let stale = kept().get(&id).is_none_or(|known| known.names.is_some() && known.ctime_ns != Some(stamp.ctime_ns));
+    let stale =
+        lock_cache(local).get(&id).is_none_or(|known| known.names.is_some() && known.ctime_ns != Some(stamp.ctime_ns));
     let fine = local.grain_ns(root, &stamp) == FINE_STAMP_NS;
     if !stale || !fine || stamp.size > CACHED_DIR_BYTES_MAX || is_encrypted(&fd) {
         return;
     }
     let there = list_name_hashes(&fd, stamp.size);
     let old = read::now_ns().saturating_sub(FINE_STAMP_NS);
-    let mut kept = kept();
+    let mut kept = lock_cache(local);
     if kept.len() >= CACHED_DIRS_MAX {
         kept.clear();
     }

@@ -72,21 +72,19 @@ impl StagedFile<'_> {
     /// Returns this entry as a step of the journal record.
     pub(super) fn step(&self) -> JournalStep {
         let pieces = self.draft.new_state.chunks();
-        let mode = |stamp: Option<FileMeta>| stamp.map_or(0, |stamp| stamp.mode & 0o7777);
-        let link = |target: &OsStr| PathState::Link(ContentId::of(target.as_encoded_bytes()));
         let old = match self.draft.precondition {
             Precondition::Missing => PathState::Missing,
             Precondition::Version { bytes, .. } => {
-                PathState::File { content: ContentId::of(bytes), mode: mode(self.before) }
+                PathState::File { content: ContentId::of(bytes), mode: mode_of(self.before) }
             }
-            Precondition::Content { content, .. } => PathState::File { content, mode: mode(self.before) },
-            Precondition::Link { target } => link(target),
+            Precondition::Content { content, .. } => PathState::File { content, mode: mode_of(self.before) },
+            Precondition::Link { target } => link_state(target),
         };
         let ours = self.temp.as_ref().map(|temp| temp.stamp);
-        let new_mode = ours.map_or_else(|| self.draft.new_state.mode(mode(self.before)), |ours| mode(Some(ours)));
+        let new_mode = ours.map_or_else(|| self.draft.new_state.mode(mode_of(self.before)), |ours| mode_of(Some(ours)));
         let new = match self.draft.new_state {
             NewState::Absent => PathState::Missing,
-            NewState::Link { target } => link(target),
+            NewState::Link { target } => link_state(target),
             NewState::File { .. } => {
                 PathState::File { content: ContentId::of_pieces(pieces.iter().copied()), mode: new_mode }
             }
@@ -117,6 +115,16 @@ impl StagedFile<'_> {
     pub(super) fn overwrites(&self) -> bool {
         matches!((self.draft.precondition, self.draft.new_state), (Precondition::Version { .. }, NewState::File { .. }))
     }
+}
+
+/// Returns the state of a symbolic link with this target.
+fn link_state(target: &OsStr) -> PathState {
+    PathState::Link(ContentId::of(target.as_encoded_bytes()))
+}
+
+/// Returns the permission bits of a file, 0 for none.
+fn mode_of(stamp: Option<FileMeta>) -> u32 {
+    stamp.map_or(0, |stamp| stamp.mode & 0o7777)
 }
 
 impl Drop for LocalTransaction<'_> {

@@ -123,7 +123,6 @@ fn insert_file(
             attributes::pack(attributes)
         ])?;
     }
-    let kind = |side: &Option<FileState>| side.map(|side| side.kind == FileKind::Link);
     all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
         params![
             number,
@@ -132,15 +131,20 @@ fn insert_file(
             moved_from,
             before.map(|side| side.content.to_bytes()),
             before.map(|side| side.mode),
-            kind(before),
+            before.map(is_link),
             after.map(|side| side.content.to_bytes()),
             after.map(|side| side.mode),
-            kind(after),
+            after.map(is_link),
             added.cast_signed(),
             removed.cast_signed(),
         ],
     )?;
     Ok(())
+}
+
+/// True for a side that is a symbolic link.
+fn is_link(side: FileState) -> bool {
+    side.kind == FileKind::Link
 }
 
 /// Serializes numbers and times of operations.
@@ -309,14 +313,9 @@ pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Resu
 }
 
 fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
-    let id = |number: usize, at: usize| -> rusqlite::Result<Option<OperationId>> {
-        let number: Option<i64> = row.get(number)?;
-        let at: Option<i64> = row.get(at)?;
-        Ok(number.map(|number| OperationId::new(number.cast_unsigned(), at.unwrap_or(0))))
-    };
     let number: i64 = row.get(0)?;
     let at = row.get(1)?;
-    let taken = id(10, 11)?;
+    let taken = operation_id_at(row, 10, 11)?;
     let role = match (row.get::<_, i64>(9)?, taken) {
         (0, None) => Role::Edit,
         (1, Some(id)) => Role::Undo(id),
@@ -337,7 +336,20 @@ fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
         created_dirs: folders(all, number)?,
     };
     let owner = u32::try_from(row.get::<_, i64>(15)?).ok().filter(|owner| *owner > 0);
-    Ok(LogEntry { id: OperationId::new(number.cast_unsigned(), at), at, undone_by: id(12, 13)?, owner, operation })
+    Ok(LogEntry {
+        id: OperationId::new(number.cast_unsigned(), at),
+        at,
+        undone_by: operation_id_at(row, 12, 13)?,
+        owner,
+        operation,
+    })
+}
+
+/// Reads an operation's id from the columns of its number and its time.
+fn operation_id_at(row: &Row<'_>, number: usize, at: usize) -> rusqlite::Result<Option<OperationId>> {
+    let number: Option<i64> = row.get(number)?;
+    let at: Option<i64> = row.get(at)?;
+    Ok(number.map(|number| OperationId::new(number.cast_unsigned(), at.unwrap_or(0))))
 }
 
 fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<FileChange>> {

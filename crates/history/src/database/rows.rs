@@ -161,18 +161,22 @@ pub(super) fn pack_stamp(stamp: &FileMeta) -> Vec<u8> {
 
 pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<FileMeta> {
     let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
-    let short = |number: u64| u32::try_from(number).map_err(|_| FromSqlError::InvalidType);
     Ok(FileMeta {
         dev: next()?,
         ino: next()?,
         size: next()?,
         mtime_ns: next()?.cast_signed(),
         ctime_ns: next()?.cast_signed(),
-        mode: short(next()?)?,
+        mode: to_u32(next()?)?,
         links: next()?,
-        uid: short(next()?)?,
-        gid: short(next()?)?,
+        uid: to_u32(next()?)?,
+        gid: to_u32(next()?)?,
     })
+}
+
+/// Converts a stored number, which has to fit.
+fn to_u32(number: u64) -> Result<u32, FromSqlError> {
+    u32::try_from(number).map_err(|_| FromSqlError::InvalidType)
 }
 
 /// Serializes each range as its first line and the number of lines that follow.

@@ -38,20 +38,26 @@ pub(super) fn free(
 ) -> rusqlite::Result<(u64, u64)> {
     let used = used(connection)?;
     let limits = limits.narrowed(leave);
-    let counts = |all: &Connection| -> rusqlite::Result<(i64, i64)> {
-        let operations = number(all, "SELECT count(*) FROM operations")?;
-        let contents = number(all, "SELECT count(*) FROM versions WHERE stored IS NOT NULL")?;
-        Ok((operations, contents + number(all, "SELECT count(*) FROM changes")?))
-    };
     let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    let before = counts(&all)?;
+    let before = count_stored(&all)?;
     clean(&all, &limits, (used, now))?;
-    let after = counts(&all)?;
+    let after = count_stored(&all)?;
     all.commit()?;
     // If a reader prevents this, the space is reused instead of released.
     let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-    let gone = |before: i64, after: i64| before.saturating_sub(after).cast_unsigned();
-    Ok((gone(before.0, after.0), gone(before.1, after.1)))
+    Ok((removed_between(before.0, after.0), removed_between(before.1, after.1)))
+}
+
+/// Returns by how many a count fell.
+fn removed_between(before: i64, after: i64) -> u64 {
+    before.saturating_sub(after).cast_unsigned()
+}
+
+/// Counts the operations and the stored contents.
+fn count_stored(all: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let operations = number(all, "SELECT count(*) FROM operations")?;
+    let contents = number(all, "SELECT count(*) FROM versions WHERE stored IS NOT NULL")?;
+    Ok((operations, contents + number(all, "SELECT count(*) FROM changes")?))
 }
 
 fn number(all: &Connection, sql: &str) -> rusqlite::Result<i64> {

@@ -188,21 +188,23 @@ impl OperationLog for MemoryHistory {
 
     fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
         let inner = &mut *self.inner();
-        let count = |inner: &MemoryHistoryState| {
-            let shelves = &inner.blobs;
-            let contents = shelves.versions.values().filter(|(_, data)| data.is_some()).count() + shelves.changes.len();
-            (inner.operations.len() as u64, contents as u64)
-        };
-        let before = count(inner);
+        let before = count_stored(inner);
         let held = inner.blobs.stored;
         inner.upkeep(&self.limits.narrowed(leave), clock::now_us());
-        let after = count(inner);
+        let after = count_stored(inner);
         Ok(GcStats {
             operations: before.0 - after.0,
             contents: before.1.saturating_sub(after.1),
             bytes: held.saturating_sub(inner.blobs.stored),
         })
     }
+}
+
+/// Counts the operations and the stored contents.
+fn count_stored(inner: &MemoryHistoryState) -> (u64, u64) {
+    let shelves = &inner.blobs;
+    let contents = shelves.versions.values().filter(|(_, data)| data.is_some()).count() + shelves.changes.len();
+    (inner.operations.len() as u64, contents as u64)
 }
 
 impl MemoryHistoryState {

@@ -64,10 +64,9 @@ impl BlobStore for MemoryBlobStore {
 
     fn put(&mut self, content: ContentId, version: &StoredVersion, data: Option<&[u8]>) -> Result<(), Infallible> {
         let old = self.versions.remove(&content).and_then(|(_, data)| data);
-        let size = |data: &Option<Vec<u8>>| data.as_ref().map_or(0, Vec::len) as u64;
-        self.stored -= size(&old);
+        self.stored -= stored_size(old.as_ref());
         let data = data.map(<[u8]>::to_vec).or(old);
-        self.stored += size(&data);
+        self.stored += stored_size(data.as_ref());
         self.versions.insert(content, (version.clone(), data));
         Ok(())
     }
@@ -81,6 +80,11 @@ impl BlobStore for MemoryBlobStore {
     fn change(&self, data: i64, _: &HistoryLimits) -> Result<Option<Vec<u8>>, Infallible> {
         Ok(usize::try_from(data).ok().and_then(|place| self.changes.get(place)).map(|change| change.data.clone()))
     }
+}
+
+/// Returns the length of a stored content.
+fn stored_size(data: Option<&Vec<u8>>) -> u64 {
+    data.map_or(0, Vec::len) as u64
 }
 
 impl MemoryHistory {

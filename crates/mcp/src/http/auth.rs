@@ -94,11 +94,9 @@ impl AuthLayer {
         sessions.session_config.keep_alive = Some(limits.session_idle);
         let sessions = Arc::new(sessions);
         // Access is checked here, before the library's own checks.
-        let config = || {
-            let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
-            config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
+        let service = |server| {
+            McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), transport_config(limits))
         };
-        let service = |server| McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), config());
         AuthLayer {
             service: service(server.clone()),
             standing_streams: service(server),
@@ -176,8 +174,10 @@ impl AuthLayer {
         let mut hosts = parts.headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
         let named = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
-        let ours = |host: &str| self.names.has_host(host);
-        if !host.is_some_and(ours) || hosts.next().is_some() || !named.is_none_or(ours) {
+        if !host.is_some_and(|host| self.is_own_host(host))
+            || hosts.next().is_some()
+            || !named.is_none_or(|host| self.is_own_host(host))
+        {
             return Err(refused(
                 StatusCode::FORBIDDEN,
                 "This server does not answer to that host name; see --http-host.",
@@ -226,13 +226,17 @@ impl AuthLayer {
         Ok(())
     }
 
+    /// True for a name of this server.
+    fn is_own_host(&self, host: &str) -> bool {
+        self.names.has_host(host)
+    }
+
     /// Reads the whole body of a request.
     async fn read(&self, body: Incoming) -> Result<Bytes, HttpRefusal> {
         let most = self.limits.bytes;
-        let too_large = || refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."));
         let size = body.size_hint();
         if size.lower() > most as u64 {
-            return Err(too_large());
+            return Err(too_large(most));
         }
         let read = async {
             let _place = if size.upper().is_none_or(|upper| upper > LARGE_BODY_BYTES) {
@@ -244,7 +248,7 @@ impl AuthLayer {
         };
         match tokio::time::timeout(self.limits.body, read).await {
             Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(most)),
             Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "The request ended early.")),
             Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "The request took too long.")),
         }
@@ -267,6 +271,17 @@ impl AuthLayer {
             _ => None,
         })
     }
+}
+
+/// Refuses a request of too many bytes.
+fn too_large(most: usize) -> HttpRefusal {
+    refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."))
+}
+
+/// Returns the library's settings; hosts are checked before the library sees a request.
+fn transport_config(limits: HttpLimits) -> rmcp::transport::StreamableHttpServerConfig {
+    let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
+    config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
 }
 
 fn body(text: Vec<u8>) -> BoxBody<Bytes, Infallible> {

@@ -26,10 +26,6 @@ impl HttpListener {
         hosts: &[String],
         origins: &[String],
     ) -> Result<(HttpListener, Option<String>)> {
-        let failed = |error: std::io::Error| {
-            Error::new(Code::IoFailed, format!("{address} cannot be listened on: {error}."))
-                .next("Give another port, or end the program that uses this one.")
-        };
         let short = address.strip_prefix(':').unwrap_or(address);
         let (listener, name) = if let Ok(port) = short.parse::<u16>() {
             (TcpListener::bind((Ipv4Addr::LOCALHOST, port)), None)
@@ -41,9 +37,9 @@ impl HttpListener {
             };
             (TcpListener::bind(address), Some(host.to_owned()))
         };
-        let listener = listener.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = listener.map_err(|error| listen_failure(address, &error))?;
+        listener.set_nonblocking(true).map_err(|error| listen_failure(address, &error))?;
+        let address = listener.local_addr().map_err(|error| listen_failure(address, &error))?;
         let local = address.ip().is_loopback();
         let (token, made) = match token {
             Some(token) => (token, None),
@@ -69,6 +65,12 @@ impl HttpListener {
         }
         format!("http://{address}{}", super::auth::MCP_PATH)
     }
+}
+
+/// Returns the error of an address that cannot be listened on.
+fn listen_failure(address: &str, error: &std::io::Error) -> Error {
+    Error::new(Code::IoFailed, format!("{address} cannot be listened on: {error}."))
+        .next("Give another port, or end the program that uses this one.")
 }
 
 /// The accepted host names and origins. A page of a hostile site whose name was made to resolve to this machine (DNS

@@ -16,18 +16,14 @@ impl BearerToken {
     /// Errors: `call.invalid` if it is too short, or invalid in a header.
     pub fn new(text: &str) -> Result<BearerToken> {
         let text = text.trim();
-        let wrong = |what: String| {
-            Error::new(Code::CallInvalid, what)
-                .next("Use e.g. what `openssl rand -hex 32` prints, or leave it out: then one is made.")
-        };
         if text.len() < TOKEN_CHARS_MIN {
-            return Err(wrong(format!(
+            return Err(token_refusal(format!(
                 "A token has at least {TOKEN_CHARS_MIN} characters; this one has {}.",
                 text.len()
             )));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong("A token consists of ASCII characters without blanks.".to_owned()));
+            return Err(token_refusal("A token consists of ASCII characters without blanks.".to_owned()));
         }
         Ok(BearerToken(blake3::hash(text.as_bytes())))
     }
@@ -51,6 +47,12 @@ impl BearerToken {
         // `blake3::Hash` compares in constant time.
         scheme.eq_ignore_ascii_case(b"Bearer ") && blake3::hash(said.trim_ascii()) == self.0
     }
+}
+
+/// Refuses a token.
+fn token_refusal(what: String) -> Error {
+    Error::new(Code::CallInvalid, what)
+        .next("Use e.g. what `openssl rand -hex 32` prints, or leave it out: then one is made.")
 }
 
 #[cfg(test)]

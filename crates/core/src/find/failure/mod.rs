@@ -207,27 +207,38 @@ fn but_not_all(search: &MatchSearch<'_>) -> String {
 
 fn one_of_several(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>]) -> Advice {
     let id = places.first().map_or_else(String::new, |place| select::site_id(search, place.span));
-    let all = || {
-        if tier > Tier::IndentWidths {
-            return Vec::new();
-        }
-        vec!["To replace all occurrences, ".into(), Phrase::On("replace_all"), ". ".into()]
-    };
-    let unique = || {
-        let context = Phrase::Field("old_string");
-        vec![" lines of context in ".into(), context, " so that it is unique.".into()]
-    };
-    let form = |middle: Vec<Phrase>| Advice::new([all(), middle, unique()].concat());
     in_fields(
         search,
-        form(vec![
-            "To replace only one occurrence, repeat the call with ".into(),
-            Phrase::Set("at", id.into()),
-            " (or another id shown above), or with more".into(),
-        ])
-        .or(form(vec!["To replace only one occurrence, repeat the call with more".into()])),
+        context_advice(
+            tier,
+            vec![
+                "To replace only one occurrence, repeat the call with ".into(),
+                Phrase::Set("at", id.into()),
+                " (or another id shown above), or with more".into(),
+            ],
+        )
+        .or(context_advice(tier, vec!["To replace only one occurrence, repeat the call with more".into()])),
         "Repeat the call with more lines of context, so that the place is unique.".into(),
     )
+}
+
+/// Joins the parts of the advice.
+fn context_advice(tier: Tier, middle: Vec<Phrase>) -> Advice {
+    Advice::new([replace_all_advice(tier), middle, unique_advice()].concat())
+}
+
+/// Returns the end of the advice to add context.
+fn unique_advice() -> Vec<Phrase> {
+    let context = Phrase::Field("old_string");
+    vec![" lines of context in ".into(), context, " so that it is unique.".into()]
+}
+
+/// Returns the advice to replace all occurrences; empty where that is not possible.
+fn replace_all_advice(tier: Tier) -> Vec<Phrase> {
+    if tier > Tier::IndentWidths {
+        return Vec::new();
+    }
+    vec!["To replace all occurrences, ".into(), Phrase::On("replace_all"), ". ".into()]
 }
 
 /// Begins a failure: the searched text, and everything known without a search.
@@ -291,24 +302,19 @@ fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<u
     }
     let places: Vec<usize> =
         memchr::memmem::find_iter(search.text.as_bytes(), new.as_bytes()).take(APPLIED_PLACES_MAX).collect();
-    let line_of = |at: usize| search.base.lines().line_of(search.text, at);
     if let NearestResult::Place(nearest) = sought
         && nearest.likeness >= SHOWN_LIKENESS_MIN
     {
-        let lines = |at: usize| line_of(at) - 1..line_of(at + new.len() - 1);
         // A part of a line is evidence only if it resembles the old text closely.
         let alike = similarity(&tokens(&search.find.old), &tokens(new)) >= PARTIAL_LIKENESS_MIN;
-        let whole = |at: usize| {
-            let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
-            search.text[start..at].trim().is_empty() && search.text[at + new.len()..stop].trim().is_empty()
-        };
         return places
             .iter()
             .find(|&&at| {
-                let overlap = lines(at).start < nearest.lines.end && nearest.lines.start < lines(at).end;
-                overlap && (alike || whole(at))
+                let overlap = lines_of_new(search, new, at).start < nearest.lines.end
+                    && nearest.lines.start < lines_of_new(search, new, at).end;
+                overlap && (alike || is_whole_lines(search, new, at))
             })
-            .map(|&at| line_of(at));
+            .map(|&at| line_number(search, at));
     }
     match *places {
         [at] if search.pattern.new.len() > 1
@@ -318,10 +324,26 @@ fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<u
                 .iter()
                 .any(|line| fold::count_alnum(line, 4) >= 4 && search.pattern.old.contains(line)) =>
         {
-            Some(line_of(at))
+            Some(line_number(search, at))
         }
         _ => None,
     }
+}
+
+/// True if the new text fills whole lines.
+fn is_whole_lines(search: &MatchSearch<'_>, new: &str, at: usize) -> bool {
+    let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
+    search.text[start..at].trim().is_empty() && search.text[at + new.len()..stop].trim().is_empty()
+}
+
+/// Returns the lines that the new text occupies.
+fn lines_of_new(search: &MatchSearch<'_>, new: &str, at: usize) -> Range<usize> {
+    line_number(search, at) - 1..line_number(search, at + new.len() - 1)
+}
+
+/// Returns the line number of an offset.
+fn line_number(search: &MatchSearch<'_>, at: usize) -> usize {
+    search.base.lines().line_of(search.text, at)
 }
 
 /// Adds the nearest place: its text and the first difference.

@@ -13,20 +13,24 @@ const DISTANCE_FACTOR_MIN: usize = 2;
 
 /// Selects one place for every hunk for which a rule decides.
 pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<HunkMatches>]) {
-    let open = |sought: &[Result<HunkMatches>]| sought.iter().flatten().filter(|it| it.candidates.len() > 1).count();
     by_section(index, hunks, sought);
     for _ in 0..DISAMBIGUATION_ROUNDS {
-        let before = open(sought);
+        let before = count_undecided(sought);
         if before == 0 {
             return;
         }
         by_number(hunks, sought, |distances| distances.iter().position(|&it| it == 0));
         by_order(sought);
         by_number(hunks, sought, nearest);
-        if open(sought) == before {
+        if count_undecided(sought) == before {
             return;
         }
     }
+}
+
+/// Counts the hunks with several places.
+fn count_undecided(sought: &[Result<HunkMatches>]) -> usize {
+    sought.iter().flatten().filter(|it| it.candidates.len() > 1).count()
 }
 
 /// Keeps one place and notes the reason.
@@ -52,15 +56,20 @@ fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<Hun
     for (_, hunk, sought) in several(hunks, sought) {
         let Some(name) = &hunk.section else { continue };
         let sections = scope::sections(index, name);
-        let inside = |first: usize| sections.iter().any(|it| it.block.contains(&first) || it.line == first);
-        let within: Vec<usize> =
-            (0..sought.candidates.len()).filter(|&at| inside(sought.candidates[at].lines.start)).collect();
+        let within: Vec<usize> = (0..sought.candidates.len())
+            .filter(|&at| is_inside(&sections, sought.candidates[at].lines.start))
+            .collect();
         match &*within {
             [] => {}
             [at] => keep(sought, *at, &format!("the section name `{name}`")),
-            _ => sought.candidates.retain(|it| inside(it.lines.start)),
+            _ => sought.candidates.retain(|it| is_inside(&sections, it.lines.start)),
         }
     }
+}
+
+/// True for a line in one of the sections.
+fn is_inside(sections: &[scope::ScopeAnchor], first: usize) -> bool {
+    sections.iter().any(|it| it.block.contains(&first) || it.line == first)
 }
 
 /// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` gets the distances.

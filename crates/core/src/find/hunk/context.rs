@@ -6,13 +6,12 @@ use crate::op::{Hunk, HunkLineKind};
 /// The hunk with ever less context, down to `least` lines on each side, with a note for each. As git does, the side with
 /// more lines loses one first.
 pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
-    let context = |line: &&crate::op::HunkLine| line.kind == HunkLineKind::Context;
     let lines = &hunk.lines;
-    let head = lines.iter().take_while(context).count();
+    let head = lines.iter().take_while(|line| line.kind == HunkLineKind::Context).count();
     if head == lines.len() {
         return Vec::new();
     }
-    let tail = lines.iter().rev().take_while(context).count();
+    let tail = lines.iter().rev().take_while(|line| line.kind == HunkLineKind::Context).count();
     let (mut front, mut back) = (head, tail);
     let mut out = Vec::new();
     while front > least || back > least {

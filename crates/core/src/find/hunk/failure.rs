@@ -247,13 +247,12 @@ pub(super) fn line_of_applied(seeker: &Seeker<'_>) -> Option<usize> {
     let new = seeker.search.new;
     let lines = &seeker.hunk.lines;
     let of = |kind: HunkLineKind| lines.iter().filter(move |line| line.kind == kind);
-    let substance = |line: &crate::op::HunkLine| fold::count_alnum(&line.text, APPLIED_ALNUM_MIN);
-    let added: usize = of(HunkLineKind::Added).map(substance).sum();
+    let added: usize = of(HunkLineKind::Added).map(alnum_weight).sum();
     // After a removal its neighbours are adjacent; new lines must exist, with neighbours if they are not distinctive
     // themselves.
     let removal = of(HunkLineKind::Added).next().is_none()
         && [lines.first(), lines.last()].into_iter().flatten().all(|line| line.kind == HunkLineKind::Context);
-    let around: usize = of(HunkLineKind::Context).map(substance).sum();
+    let around: usize = of(HunkLineKind::Context).map(alnum_weight).sum();
     let certain = added >= APPLIED_ALNUM_MIN || (added > 0 || removal) && added + around >= APPLIED_ALNUM_MIN;
     if !certain || new.is_empty() {
         return None;
@@ -263,6 +262,11 @@ pub(super) fn line_of_applied(seeker: &Seeker<'_>) -> Option<usize> {
     let starts = super::seek::literal(&search, false).into_iter().map(|place| search.lines().at(place.span.start()));
     let pointer = HunkPointer::new(seeker.index, seeker.hunk);
     starts.filter(|&start| pointer.allows(start)).min_by_key(|&start| pointer.rank(start)).map(|start| start + 1)
+}
+
+/// Returns the letters and digits of a line, as far as they count.
+fn alnum_weight(line: &crate::op::HunkLine) -> usize {
+    fold::count_alnum(&line.text, APPLIED_ALNUM_MIN)
 }
 
 /// The place to which a hunk says it belongs: the failure report describes that place.

@@ -60,12 +60,11 @@ fn indent(text: &str) -> usize {
 
 /// Drops a blank line at the end of both sides of the last change, if only blank context follows it.
 fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
-    let stays = |line: &HunkLine| matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare);
-    let Some(last) = lines.iter().rposition(|line| !stays(line)) else { return false };
+    let Some(last) = lines.iter().rposition(|line| !is_kept(line)) else { return false };
     if lines[last + 1..].iter().any(|line| !line.text.is_empty()) {
         return false;
     }
-    let first = lines[..=last].iter().rposition(stays).map_or(0, |at| at + 1);
+    let first = lines[..=last].iter().rposition(is_kept).map_or(0, |at| at + 1);
     let of = |kind: HunkLineKind| {
         let at = lines[first..=last].iter().rposition(|line| line.kind == kind)? + first;
         lines[at].text.is_empty().then_some(at)
@@ -74,4 +73,9 @@ fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
     lines.remove(removed.max(added));
     lines.remove(removed.min(added));
     !lines.is_empty()
+}
+
+/// True for a line that the hunk keeps.
+fn is_kept(line: &HunkLine) -> bool {
+    matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare)
 }

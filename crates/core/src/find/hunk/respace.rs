@@ -31,12 +31,16 @@ pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<HunkCandida
 
 /// Restores the blanks, if the hunk has a context line with text.
 fn respaced(hunk: &Hunk) -> Option<Hunk> {
-    let lost = |line: &HunkLine| line.kind == HunkLineKind::Context && !is_blank(&line.text);
-    hunk.lines.iter().any(lost).then(|| {
+    hunk.lines.iter().any(is_filled_context).then(|| {
         let mut hunk = hunk.clone();
-        hunk.lines.iter_mut().filter(|line| lost(line)).for_each(|line| line.text.insert(0, ' '));
+        hunk.lines.iter_mut().filter(|line| is_filled_context(line)).for_each(|line| line.text.insert(0, ' '));
         hunk
     })
+}
+
+/// True for a line of context that is not blank.
+fn is_filled_context(line: &HunkLine) -> bool {
+    line.kind == HunkLineKind::Context && !is_blank(&line.text)
 }
 
 /// Returns places where the changed lines are verbatim in the file and the context differs in indentation only. Without
@@ -45,16 +49,6 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     let (search, hunk) = (&seeker.search, seeker.hunk);
     let old: Vec<&HunkLine> = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
     let removes = old.iter().any(|line| line.kind == HunkLineKind::Removed && !is_blank(&line.text));
-    let fits = |first: usize| {
-        (first..).zip(&old).all(|(at, line)| {
-            let file = search.line(at);
-            file == line.text
-                || (line.kind != HunkLineKind::Removed && file.strip_prefix(' ') == Some(&*line.text))
-                || (line.kind != HunkLineKind::Removed
-                    && removes
-                    && file.trim_matches(BLANKS) == line.text.trim_matches(BLANKS))
-        })
-    };
     let mut budget = COMPARED_LINES_MAX / old.len().max(1);
     let windows = search.wanted_windows().iter().copied().take_while(|_| {
         budget = budget.saturating_sub(1);
@@ -62,10 +56,22 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     });
     let enough = search.pattern.alnum(4) >= 4
         && old.iter().any(|line| fold::normalize(&line.text, Normalization::Indentation).len() > 1);
-    let firsts = windows.filter(|&first| enough && fits(first));
+    let firsts = windows.filter(|&first| enough && fits_at(&old, search, removes, first));
     firsts
         .map(|first| candidate(search, &MatchSite::lines(search, first, &search.pattern, IndentMap::Verbatim, false)))
         .collect()
+}
+
+/// True if the old lines fit from a line of the file on, but for lost blanks.
+fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: usize) -> bool {
+    (first..).zip(old).all(|(at, line)| {
+        let file = search.line(at);
+        file == line.text
+            || (line.kind != HunkLineKind::Removed && file.strip_prefix(' ') == Some(&*line.text))
+            || (line.kind != HunkLineKind::Removed
+                && removes
+                && file.trim_matches(BLANKS) == line.text.trim_matches(BLANKS))
+    })
 }
 
 /// Letters and digits of a hunk that is found by its tokens.

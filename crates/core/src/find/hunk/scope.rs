@@ -53,16 +53,18 @@ pub(super) fn anchors(index: &SearchIndex<'_>, scopes: &[String]) -> Result<Vec<
 
 /// Returns the distance of lines from `first` on to the nearest anchor; `None` if no anchor is above.
 pub(super) fn nearness(anchors: &[ScopeAnchor], first: usize) -> Option<Nearness> {
-    let one = |anchor: &ScopeAnchor| {
-        if first == anchor.line || first == anchor.line + 1 {
-            Some(Nearness::Adjoining)
-        } else if anchor.block.contains(&first) {
-            Some(Nearness::Inside)
-        } else {
-            (first > anchor.line).then_some(Nearness::Below)
-        }
-    };
-    anchors.iter().filter_map(one).min()
+    anchors.iter().filter_map(|anchor| anchor_nearness(first, anchor)).min()
+}
+
+/// Returns how near a line is to an anchor.
+fn anchor_nearness(first: usize, anchor: &ScopeAnchor) -> Option<Nearness> {
+    if first == anchor.line || first == anchor.line + 1 {
+        Some(Nearness::Adjoining)
+    } else if anchor.block.contains(&first) {
+        Some(Nearness::Inside)
+    } else {
+        (first > anchor.line).then_some(Nearness::Below)
+    }
 }
 
 /// Returns the lines that a section name may refer to, with their blocks. A name may be cut short.

@@ -69,17 +69,21 @@ pub(super) fn seek(
 
 /// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty ones, and `...`.
 fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
-    let bare = |line: &&HunkLine| match line.kind {
-        HunkLineKind::Bare => line.text.is_empty() || is_elision(&line.text),
-        HunkLineKind::Context => is_elision(&line.text),
-        HunkLineKind::Added | HunkLineKind::Removed => false,
-    };
-    let front = hunk.lines.iter().take_while(bare).count();
-    let back = hunk.lines[front..].iter().rev().take_while(bare).count();
+    let front = hunk.lines.iter().take_while(|line| is_elided(line)).count();
+    let back = hunk.lines[front..].iter().rev().take_while(|line| is_elided(line)).count();
     (front + back > 0).then(|| {
         let lines = hunk.lines[front..hunk.lines.len() - back].to_vec();
         Hunk { lines, ..hunk.clone() }
     })
+}
+
+/// True for a line that may stand for others.
+fn is_elided(line: &HunkLine) -> bool {
+    match line.kind {
+        HunkLineKind::Bare => line.text.is_empty() || is_elision(&line.text),
+        HunkLineKind::Context => is_elision(&line.text),
+        HunkLineKind::Added | HunkLineKind::Removed => false,
+    }
 }
 
 fn seek_as_it_is(
@@ -129,10 +133,9 @@ impl HunkConstraints {
             }
         }
         if self.anchored {
-            let near = |it: &HunkCandidate| scope::nearness(&self.anchors, it.lines.start);
-            let nearest = candidates.iter().filter_map(near).min();
-            let below = candidates.iter().filter_map(near).count();
-            candidates.retain(|it| near(it).is_some() && near(it) == nearest);
+            let nearest = candidates.iter().filter_map(|it| self.nearness_of(it)).min();
+            let below = candidates.iter().filter_map(|it| self.nearness_of(it)).count();
+            candidates.retain(|it| self.nearness_of(it).is_some() && self.nearness_of(it) == nearest);
             if let ([_], Some(scope::Nearness::Adjoining), 2..) = (&*candidates, nearest, below) {
                 self.chosen = Some(format!("Of {below} places below the anchor, the one right after it was chosen."));
             }
@@ -141,6 +144,11 @@ impl HunkConstraints {
             self.outside.extend(all);
         }
         candidates
+    }
+
+    /// Returns how near a candidate is to the anchors.
+    fn nearness_of(&self, it: &HunkCandidate) -> Option<scope::Nearness> {
+        scope::nearness(&self.anchors, it.lines.start)
     }
 
     pub(super) fn outside(&self) -> &[usize] {

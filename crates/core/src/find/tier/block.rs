@@ -80,10 +80,7 @@ fn candidates(search: &MatchSearch<'_>, edges: &Range<usize>) -> Vec<Range<usize
     let mut out = Vec::new();
     for start in search.lines_but_for_indent(first, EXAMINED_PLACES_MAX) {
         for end in start + height - slack..=start + height + slack {
-            let ends = || {
-                !work::spend_or_end(1) && fold::are_equal_under(search.line(end - 1), last, Normalization::Indentation)
-            };
-            if end <= count && end > start + 1 && out.len() < EXAMINED_PLACES_MAX && ends() {
+            if end <= count && end > start + 1 && out.len() < EXAMINED_PLACES_MAX && ends_like(search, end, last) {
                 out.push(start..end);
             }
         }
@@ -91,16 +88,31 @@ fn candidates(search: &MatchSearch<'_>, edges: &Range<usize>) -> Vec<Range<usize
     out
 }
 
+/// True if the line before the end is equal to the last line but for its indentation.
+fn ends_like(search: &MatchSearch<'_>, end: usize, last: &str) -> bool {
+    !work::spend_or_end(1) && fold::are_equal_under(search.line(end - 1), last, Normalization::Indentation)
+}
+
 /// The likeness of the lines between the edges, from 0 to 1.
 fn likeness(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>) -> f64 {
-    let trimmed = |line: &str| fold::normalize(line, Normalization::BlankRuns).into_owned();
-    let filled = |lines: Vec<String>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>();
-    let old = filled(search.pattern.old[edges.start + 1..edges.end - 1].iter().map(|line| trimmed(line)).collect());
-    let file = filled((lines.start + 1..lines.end - 1).map(|at| trimmed(search.line(at))).collect());
+    let old = without_empty(
+        search.pattern.old[edges.start + 1..edges.end - 1].iter().map(|line| fold_blanks(line)).collect(),
+    );
+    let file = without_empty((lines.start + 1..lines.end - 1).map(|at| fold_blanks(search.line(at))).collect());
     if old.len() == file.len() && old.iter().zip(&file).any(|(old, file)| typo::has_another_number(old, file)) {
         return 0.0;
     }
     nearest::likeness(&old, &file).min(nearest::likeness(&file, &old))
+}
+
+/// Returns the lines that are not empty.
+fn without_empty(lines: Vec<String>) -> Vec<String> {
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>()
+}
+
+/// Returns a line with runs of blanks folded.
+fn fold_blanks(line: &str) -> String {
+    fold::normalize(line, Normalization::BlankRuns).into_owned()
 }
 
 /// Replaces the whole block by the new text; also tells whether that already has the file's indentation.
@@ -116,9 +128,11 @@ fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>
         Depth::OldText => IndentMap::shift(&pairs).or_else(|| widths::map(search, wanted, &pairs, 0)),
         _ => None,
     };
-    let refused = |refusal: MatchRefusal| SitePlan::Refused(refusal.at(lines.start, lines.end));
     let Some(indent) = indent else {
-        return (refused(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)), fitted);
+        return (
+            refused_at(lines, MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)),
+            fitted,
+        );
     };
     // Blank lines around the edges of old are not part of the block.
     let trailing = wanted.old.len() - edges.end;
@@ -128,12 +142,17 @@ fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>
     let placed: Result<Vec<String>, MatchRefusal> =
         new[front..new.len() - back].iter().map(|line| indent.apply(line, false)).collect();
     match placed {
-        Err(refusal) => (refused(refusal), fitted),
+        Err(refusal) => (refused_at(lines, refusal), fitted),
         Ok(placed) => {
             let span = span_of(search.lines(), lines.start, lines.end);
             (SitePlan::Ready(resolve::difference(search.text, span, &placed.join("\n"))), fitted)
         }
     }
+}
+
+/// Returns the refusal of a place.
+fn refused_at<'s>(lines: &Range<usize>, refusal: MatchRefusal) -> SitePlan<'s> {
+    SitePlan::Refused(refusal.at(lines.start, lines.end))
 }
 
 #[cfg(test)]

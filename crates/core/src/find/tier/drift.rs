@@ -201,16 +201,20 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     /// Returns the positions of the first line that have a last line after them; `None` if only a look at all lines
     /// would tell.
     fn starts(&self) -> Option<Vec<usize>> {
-        let few = |places: &Vec<usize>| places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX;
-        if let Some(starts) = self.places(0).filter(few) {
+        if let Some(starts) = self.places(0).filter(|places| self.is_few(places)) {
             return Some(starts);
         }
-        let ends = self.places(self.at.len() - 1).filter(few)?;
+        let ends = self.places(self.at.len() - 1).filter(|places| self.is_few(places))?;
         let near = ends.iter().flat_map(|&end| (end + 1).saturating_sub(self.reach())..end);
         let near: BTreeSet<usize> = near.collect();
         let first =
             |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[0];
-        Some(near.into_iter().filter(first).collect()).filter(few)
+        Some(near.into_iter().filter(first).collect::<Vec<usize>>()).filter(|places| self.is_few(places))
+    }
+
+    /// True for places that are few enough to look around each.
+    fn is_few(&self, places: &[usize]) -> bool {
+        places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX
     }
 
     /// Returns the lines of the file that match a line of old; `None` if only a look at all lines would tell.
@@ -268,11 +272,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let last = self.at.len() - 1;
         let (early, late) =
             align(&self.keys[1..last], &file, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
-        let pairs = |inside: LinePairs| -> LinePairs {
-            let inside = inside.into_iter().map(|(old, line)| (old + 1, inner[line]));
-            [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
-        };
-        let (mut early, mut late) = (pairs(early), pairs(late));
+        let (mut early, mut late) = (with_ends(&inner, &lines, last, early), with_ends(&inner, &lines, last, late));
         // Of two pairings, one that has every line at its own depth is the intended one.
         match (self.is_verbatim(&early), self.is_verbatim(&late)) {
             (true, false) => late.clone_from(&early),
@@ -335,13 +335,12 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     fn has_unique_run(&self, reading: &DriftAlignment) -> bool {
         const LINES_MIN: usize = 3;
         let search = self.search;
-        let weight = |run: &[(usize, usize)]| run.iter().map(|pair| self.weights[pair.0]).sum::<usize>();
         let run = reading
             .early
             .chunk_by(|a, b| b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at))))
-            .max_by_key(|run| weight(run));
+            .max_by_key(|run| self.run_weight(run));
         let Some(run) = run.filter(|run| run.len() >= LINES_MIN) else { return false };
-        if 2 * weight(run) < self.weights.iter().sum() {
+        if 2 * self.run_weight(run) < self.weights.iter().sum() {
             return false;
         }
         let all = search.run_hashes();
@@ -353,39 +352,47 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
     }
 
+    /// Returns the weight of the lines of a run.
+    fn run_weight(&self, run: &[(usize, usize)]) -> usize {
+        run.iter().map(|pair| self.weights[pair.0]).sum::<usize>()
+    }
+
     /// Checks whether the best alignment is good enough.
     fn judge(&self, best: &DriftAlignment, complete: bool) -> Result<(), MatchRefusal> {
         let lines = self.at.len();
-        let unlike = |why: &str| {
-            Err(MatchRefusal::new(RefusalReason::Unlike, format!("A similar place was found but not edited: {why}.")))
-        };
         let enough = if complete { 6 } else { 30 };
         if self.search.pattern.alnum(enough) < enough || (!complete && lines < 4) {
-            return unlike("the text is too short to be found by part of its lines");
+            return unlike_refusal("the text is too short to be found by part of its lines");
         }
         if best.score < LIKENESS_MIN || share(best.early.len(), lines) < LIKENESS_MIN {
-            return unlike("too many of its lines differ");
+            return unlike_refusal("too many of its lines differ");
         }
         if self.is_too_loose(best) {
-            return unlike("too many lines are missing or come in between");
+            return unlike_refusal("too many lines are missing or come in between");
         }
-        let weighty = |&old: &usize| self.weights[old] >= DISTINCTIVE_ALNUM_MIN;
-        if let Some(&old) = best.missing.iter().filter(|old| weighty(old)).find(|&&old| self.count(old) > 0) {
+        if let Some(&old) =
+            best.missing.iter().filter(|&&old| self.is_distinctive(old)).find(|&&old| self.count(old) > 0)
+        {
             let line = self.search.pattern.old[self.at[old]].trim();
-            return unlike(&format!("a line of the old text is elsewhere in the file: {line}"));
+            return unlike_refusal(&format!("a line of the old text is elsewhere in the file: {line}"));
         }
         if let Some(why) = self.mistaken(best) {
-            return unlike(&why);
+            return unlike_refusal(&why);
         }
         // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
         let whole_hunk = complete && self.search.pattern.changes.is_some();
         if !whole_hunk
-            && !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1)
+            && !best.early.iter().any(|(old, _)| self.is_distinctive(*old) && self.count(*old) == 1)
             && !self.has_unique_run(best)
         {
-            return unlike("none of its lines is distinctive");
+            return unlike_refusal("none of its lines is distinctive");
         }
         Ok(())
+    }
+
+    /// True for a line with many letters and digits.
+    fn is_distinctive(&self, old: usize) -> bool {
+        self.weights[old] >= DISTINCTIVE_ALNUM_MIN
     }
 
     /// Returns the reason why a missing line is not a typo: the file has a line there with another meaning.
@@ -405,6 +412,17 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     fn is_too_loose(&self, reading: &DriftAlignment) -> bool {
         reading.extra > self.most_extra() || reading.missing.len() > (self.at.len() / 4).max(1)
     }
+}
+
+/// Refuses a place that differs too much.
+fn unlike_refusal(why: &str) -> Result<(), MatchRefusal> {
+    Err(MatchRefusal::new(RefusalReason::Unlike, format!("A similar place was found but not edited: {why}.")))
+}
+
+/// Adds the first and the last line to the pairs between them.
+fn with_ends(inner: &[usize], lines: &Range<usize>, last: usize, inside: LinePairs) -> LinePairs {
+    let inside = inside.into_iter().map(|(old, line)| (old + 1, inner[line]));
+    [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
 }
 
 #[cfg(test)]

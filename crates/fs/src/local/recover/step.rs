@@ -56,14 +56,15 @@ impl StepRecovery<'_> {
             });
         }
         let (at_temp, _) = state_at(self.folder, &self.step.temp)?;
-        let holds = |state, other| at_temp != PathState::Missing && matches_state(at_temp, state, other);
         Ok(if matches_state(at_name, self.want, self.from) {
-            let undone = self.from == PathState::Missing || holds(self.from, self.want);
+            let undone = self.from == PathState::Missing || holds_temp(at_temp, self.from, self.want);
             if undone { StepState::Reversible } else { StepState::Final }
         } else if matches_state(at_name, self.from, self.want) {
             let same = self.want != PathState::Missing || modified == self.step.modified;
             if same { StepState::Reversible } else { StepState::Blocked }
-        } else if holds(self.want, self.from) || self.want == PathState::Missing && at_temp == PathState::Missing {
+        } else if holds_temp(at_temp, self.want, self.from)
+            || self.want == PathState::Missing && at_temp == PathState::Missing
+        {
             StepState::Blocked
         } else {
             StepState::Final
@@ -239,6 +240,11 @@ impl StepRecovery<'_> {
         self.report_done(out);
         Ok(())
     }
+}
+
+/// True if the temporary file exists and its state matches.
+fn holds_temp(at_temp: PathState, state: PathState, other: PathState) -> bool {
+    at_temp != PathState::Missing && matches_state(at_temp, state, other)
 }
 
 /// True if `found` is `state` and not `other`, which may differ from it in the mode only.

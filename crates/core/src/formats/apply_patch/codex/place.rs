@@ -80,20 +80,22 @@ fn write(lines: &[(&str, &str)], edits: &[CodexEdit<'_>]) -> String {
     let end = lines.first().map(|line| line.1).filter(|end| !end.is_empty()).unwrap_or("\n");
     let mut out = String::new();
     let mut next = 0;
-    let keep = |out: &mut String, lines: &[(&str, &str)]| {
-        for (text, own) in lines {
-            out.extend([*text, if own.is_empty() { end } else { own }]);
-        }
-    };
     for edit in edits {
-        keep(&mut out, &lines[next..edit.at]);
+        push_lines(end, &mut out, &lines[next..edit.at]);
         for line in edit.new {
             out.extend([line, end]);
         }
         next = edit.at + edit.count;
     }
-    keep(&mut out, &lines[next..]);
+    push_lines(end, &mut out, &lines[next..]);
     out
+}
+
+/// Appends lines with their ends.
+fn push_lines(end: &str, out: &mut String, lines: &[(&str, &str)]) {
+    for (text, own) in lines {
+        out.extend([*text, if own.is_empty() { end } else { own }]);
+    }
 }
 
 /// Passes of the search, each more forgiving.
