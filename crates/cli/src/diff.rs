@@ -123,14 +123,14 @@ impl<W: Write> StyledWriter<W> {
             };
             let (style, changed) = styles(kind);
             self.put(style, kind.sign().encode_utf8(&mut [0; 4]))?;
-            self.runs(&pieces, (style, changed))?;
+            self.runs(&pieces, style, changed)?;
             self.put(PLAIN, "\n")?;
         }
         Ok(())
     }
 
     /// Prints segments in their styles, adjacent ones of one style together.
-    fn runs(&mut self, pieces: &[LineSegment<'_>], (style, changed): (Style, Style)) -> io::Result<()> {
+    fn runs(&mut self, pieces: &[LineSegment<'_>], style: Style, changed: Style) -> io::Result<()> {
         pieces.chunk_by(|a, b| a.changed == b.changed).try_for_each(|run| {
             let text: String = run.iter().map(|piece| piece.text).collect();
             self.put(if run[0].changed { changed } else { style }, &text)
@@ -162,7 +162,7 @@ impl<W: Write> StyledWriter<W> {
             used = GUTTER_COLUMNS + fitted.1;
             let pieces: Vec<LineSegment<'_>> =
                 fitted.0.iter().map(|(changed, text)| LineSegment { changed: *changed, text }).collect();
-            self.runs(&pieces, (style, changed))?;
+            self.runs(&pieces, style, changed)?;
         }
         let rest = if fill { column.saturating_sub(used) } else { 0 };
         self.put(PLAIN, &" ".repeat(rest))

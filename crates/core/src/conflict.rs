@@ -232,11 +232,11 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
 /// Finds edits that write into text that another one matched. A sweep over the read spans: every open span of another
 /// operation is a conflict, so the list of open spans stays short or the search ends.
 fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<Clash> {
-    let live: Vec<(usize, &PlacedOp)> = placed
+    let live: Vec<LiveOp<'_>> = placed
         .iter()
         .enumerate()
         .filter(|(index, _)| repeated[*index].is_none())
-        .filter_map(|(op, placed)| Some((op, placed.as_ref().ok()?)))
+        .filter_map(|(op, placed)| Some(LiveOp { op, placed: placed.as_ref().ok()? }))
         .collect();
     let (claims, writes) = (sorted_spans(&live, |splice| splice.read_span), sorted_spans(&live, |splice| splice.span));
     let mut open: Vec<(Span, usize)> = Vec::new();
@@ -260,9 +260,15 @@ fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<C
     out.into_iter().collect()
 }
 
+/// An operation with a place, by its index.
+struct LiveOp<'a> {
+    op: usize,
+    placed: &'a PlacedOp,
+}
+
 /// Returns the spans of all splices with their operations, sorted.
-fn sorted_spans(live: &[(usize, &PlacedOp)], of: fn(&Splice) -> Span) -> Vec<(Span, usize)> {
-    let all = live.iter().flat_map(|(op, placed)| placed.splices.iter().map(move |splice| (of(splice), *op)));
+fn sorted_spans(live: &[LiveOp<'_>], of: fn(&Splice) -> Span) -> Vec<(Span, usize)> {
+    let all = live.iter().flat_map(|it| it.placed.splices.iter().map(move |splice| (of(splice), it.op)));
     let mut all: Vec<(Span, usize)> = all.collect();
     all.sort_unstable();
     all.dedup();

@@ -198,12 +198,12 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     }
     let mut hunks = DiffRanges::default();
     if a.len().saturating_mul(b.len()) <= GAP_CELLS_MAX / 4 {
-        hunks.compare(a, b, (0, 0));
+        hunks.compare(a, b, 0, 0);
         return hunks.0;
     }
     let (a, b, count) = numbered(a, b);
     let mut work = LineComparison { budget: COMPARISON_CELLS_MAX, counts: vec![(0, 0); count], hunks };
-    work.compare(&a, &b, (0, 0), 0);
+    work.compare(&a, &b, 0, 0, 0);
     work.hunks.0
 }
 
@@ -238,16 +238,16 @@ impl DiffRanges {
         }
     }
 
-    /// Compares every line with every line; `at` is the start of both ranges. If the budget runs out, all of them count
-    /// as different.
-    fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
+    /// Compares every line with every line of two ranges, given where they begin. If the budget runs out, all of them
+    /// count as different.
+    fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], a_at: usize, b_at: usize) {
         if work::spend_or_end(a.len() + b.len() + a.len().saturating_mul(b.len()) / 8) {
-            return self.push(at.0..at.0 + a.len(), at.1..at.1 + b.len());
+            return self.push(a_at..a_at + a.len(), b_at..b_at + b.len());
         }
         for op in capture_diff_slices(Algorithm::Myers, a, b) {
             if !matches!(op, DiffOp::Equal { .. }) {
                 let (old, new) = (op.old_range(), op.new_range());
-                self.push(at.0 + old.start..at.0 + old.end, at.1 + new.start..at.1 + new.end);
+                self.push(a_at + old.start..a_at + old.end, b_at + new.start..b_at + new.end);
             }
         }
     }
@@ -263,21 +263,21 @@ struct LineComparison {
 }
 
 impl LineComparison {
-    /// Compares two ranges, which begin at `at`: recursively between anchors, until they are small enough to be
+    /// Compares two ranges, given where they begin: recursively between anchors, until they are small enough to be
     /// compared line by line, or have no anchors.
-    fn compare(&mut self, a: &[u32], b: &[u32], at: (usize, usize), depth: usize) {
+    fn compare(&mut self, a: &[u32], b: &[u32], a_at: usize, b_at: usize, depth: usize) {
         let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-        let (a, b, at) = (&a[head..], &b[head..], (at.0 + head, at.1 + head));
+        let (a, b, a_at, b_at) = (&a[head..], &b[head..], a_at + head, b_at + head);
         let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
         let (a, b) = (&a[..a.len() - tail], &b[..b.len() - tail]);
-        let whole = (at.0..at.0 + a.len(), at.1..at.1 + b.len());
+        let whole = (a_at..a_at + a.len(), b_at..b_at + b.len());
         let cells = a.len().saturating_mul(b.len());
         if cells == 0 {
             return self.hunks.push(whole.0, whole.1);
         }
         if cells <= GAP_CELLS_MAX / 4 && cells <= self.budget {
             self.budget -= cells;
-            return self.hunks.compare(a, b, at);
+            return self.hunks.compare(a, b, a_at, b_at);
         }
         let anchors = if depth < ANCHOR_DEPTH_MAX && !work::spend_or_end(a.len() + b.len()) {
             self.anchors(a, b)
@@ -289,12 +289,12 @@ impl LineComparison {
                 return self.hunks.push(whole.0, whole.1);
             }
             self.budget -= cells;
-            return self.hunks.compare(a, b, at);
+            return self.hunks.compare(a, b, a_at, b_at);
         }
         let mut from = (0, 0);
         for anchor in anchors.into_iter().chain([(a.len(), b.len())]) {
             let gap = (&a[from.0..anchor.0], &b[from.1..anchor.1]);
-            self.compare(gap.0, gap.1, (at.0 + from.0, at.1 + from.1), depth + 1);
+            self.compare(gap.0, gap.1, a_at + from.0, b_at + from.1, depth + 1);
             from = (anchor.0 + 1, anchor.1 + 1);
         }
     }

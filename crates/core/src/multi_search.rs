@@ -179,7 +179,7 @@ impl<'p> GramIndex<'p> {
             let hash = hash_of(piece);
             let bit = slot(hash, shift);
             if bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1) {
-                self.look(text, (at, hash), budget, out)?;
+                self.look(text, at, hash, budget, out)?;
             }
             at += stride;
         }
@@ -187,13 +187,7 @@ impl<'p> GramIndex<'p> {
     }
 
     /// Compares all needles that have this gram with the text.
-    fn look(
-        &self,
-        text: &[u8],
-        (at, hash): (usize, u64),
-        budget: &mut usize,
-        out: &mut Vec<NeedleMatch>,
-    ) -> Option<()> {
+    fn look(&self, text: &[u8], at: usize, hash: u64, budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
         let mut next = self.heads[slot(hash, self.shifts.1)];
         while let Some(piece) = (next as usize).checked_sub(1).and_then(|index| self.grams.get(index)) {
             next = piece.next;

@@ -141,14 +141,14 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
                 if repeated[index].is_none() {
                     splices.extend(placed.splices.iter().cloned());
                 }
-                let mut outcome = outcome(base, (index, &ops[index]), placed);
+                let mut outcome = outcome(base, index, &ops[index], placed);
                 if let Some(first) = repeated[index] {
                     outcome.places = 0;
                     outcome.notes = vec![format!("says the same as edits[{first}], which was applied once.")];
                 }
                 outcomes.push(outcome);
             }
-            Err(error) => failed.push(named(error, (index, &ops[index]), ops.len())),
+            Err(error) => failed.push(named(error, index, &ops[index], ops.len())),
         }
     }
     let failed = tolerated(failed, ops.len(), settings)?;
@@ -178,7 +178,7 @@ fn place_all<'o>(
                 .next()
                 .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
                 .and_then(|found| lowered(base, found, number(nth))),
-            _ => place(&shared, (op, literal.places[nth].as_deref()), number(nth), settings),
+            _ => place(&shared, op, literal.places[nth].as_deref(), number(nth), settings),
         };
         failures += usize::from(one.is_err());
         placed.push(one);
@@ -237,7 +237,7 @@ fn number(index: usize) -> u32 {
 }
 
 /// Adds which of several edits failed.
-fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
+fn named(error: Error, index: usize, op: &Op, of: usize) -> Error {
     if of <= 1 {
         return error;
     }
@@ -250,7 +250,7 @@ fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
     error.prefixed(&name).op(number(index))
 }
 
-fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: PlacedOp) -> OpOutcome {
+fn outcome(base: &Snapshot, index: usize, op: &Op, placed: PlacedOp) -> OpOutcome {
     let hit = placed.found.matches.first().map(|hit| hit.span);
     let old = match &op.at {
         // The decoded source, not its JSON form.
@@ -272,7 +272,8 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: PlacedOp) -> OpOu
 /// Places an operation; `literal` has its literal occurrences, if they are known.
 fn place(
     index: &SearchIndex<'_>,
-    (op, literal): (&Op, Option<&[Span]>),
+    op: &Op,
+    literal: Option<&[Span]>,
     nth: u32,
     settings: ResolveSettings,
 ) -> Result<PlacedOp> {

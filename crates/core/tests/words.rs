@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
-use emendate_core::anchor_map::{AnchorMap, AnchorWord, TOMBSTONES_MIN};
+use emendate_core::anchor_map::{AnchorMap, AnchorWord, ReplacedRange, TOMBSTONES_MIN};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A linear congruential generator: the same steps on every machine.
@@ -122,7 +122,7 @@ impl File {
         let again = undone.is_some() || self.texts.contains(&text);
         let ours = self.luck.below(2) == 0;
         let (head, tail) = common(&was, &self.lines);
-        let changed = (head..was.len() - tail, head..self.lines.len() - tail);
+        let changed = ReplacedRange { old: head..was.len() - tail, new: head..self.lines.len() - tail };
         let known = if ours { self.words.follow_edit(&text, &[changed]) } else { self.words.follow(&text) };
         known.unwrap();
         self.texts.push_back(text);

@@ -11,7 +11,7 @@ use crate::plan::FilePlan;
 use crate::policy;
 use crate::raw_path;
 use crate::stale;
-use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError};
+use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_format::{self, LineFormat, LineMark};
 use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot, line_edits, resolve};
@@ -66,7 +66,10 @@ impl Engine {
         let hunks = explain::hunks(&plan.before, &plan.changes, 0);
         let changed: Vec<_> = hunks
             .iter()
-            .map(|hunk| (line_range(hunk.old_start, hunk.old_lines), line_range(hunk.new_start, hunk.new_lines)))
+            .map(|hunk| ReplacedRange {
+                old: line_range(hunk.old_start, hunk.old_lines),
+                new: line_range(hunk.new_start, hunk.new_lines),
+            })
             .collect();
         self.words_of(&plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
     }
@@ -124,7 +127,7 @@ impl Engine {
         }
         let words = self.anchor_map(&place, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
-        let (shown, before) = self.shown_words(caller, options, (&place, &now), (&words, &page))?;
+        let (shown, before) = self.shown_words(caller, options, &place, &now, &words, &page)?;
         if before.is_some() && options.on_stale == StalePolicy::Reject {
             return Err(stale::version_unavailable(self, caller, &place, &now));
         }
@@ -150,8 +153,10 @@ impl Engine {
         &self,
         caller: &CallContext,
         options: &CallOptions,
-        (place, now): (&SafePath, &LoadedFile),
-        (words, page): (&AnchorMap, &AnchorPage<'_>),
+        place: &SafePath,
+        now: &LoadedFile,
+        words: &AnchorMap,
+        page: &AnchorPage<'_>,
     ) -> Result<(LineSet, Option<EarlierAnchors>)> {
         let sessions = self.sessions(place);
         let records = sessions.versions(&caller.session, key(place))?;

@@ -83,7 +83,7 @@ impl Engine {
     /// The tool `apply`.
     pub(crate) fn apply_text(&self, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
         if let Some(edits) = self.by_words(caller, &input) {
-            return edit_files(self, caller, (tool, &[&WordAnchors]), edits);
+            return edit_files(self, caller, tool, &[&WordAnchors], edits);
         }
         let (args, mut options, selection) = self.parse_input(caller, tool, input)?;
         if let Some(tool) = &args.compat {

@@ -206,7 +206,7 @@ impl Engine {
             .zip(&previews)
             .map(|(plan, preview)| {
                 let stamp = if plan.writes() { stamps.next() } else { None }?;
-                Some((stamp, plan.known(stamp, ahead.spliced_content, (preview.as_ref(), shows), room)))
+                Some((stamp, plan.known(stamp, ahead.spliced_content, preview.as_ref(), shows, room)))
             })
             .collect();
         let announced = self.log_intent(caller, cause, plans, &known, &ahead.created_dirs);
@@ -302,7 +302,8 @@ impl FilePlan {
         &self,
         stamp: FileMeta,
         spliced: Option<ContentId>,
-        (preview, shows): (Option<&Preview>, ChangeDisplay),
+        preview: Option<&Preview>,
+        shows: ChangeDisplay,
         room: FileBudget,
     ) -> Option<Record> {
         if self.target != TargetState::File {

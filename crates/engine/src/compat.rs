@@ -280,7 +280,7 @@ impl<'a> EmulatedFiles<'a> {
         };
         let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
         if whole && !missing.is_empty() && !person {
-            return Err(stale::partly_read(place, &now.snapshot, &missing));
+            return Err(stale::partly_read(place, &now.snapshot, &lines));
         }
         Ok(lines)
     }

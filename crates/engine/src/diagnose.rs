@@ -236,13 +236,20 @@ fn span_edits(changes: &ChangeSet, mark: usize) -> Option<Vec<SpanEdit>> {
         .collect::<Option<Vec<SpanEdit>>>()
 }
 
+/// A problem, and the server that reports it.
+pub(crate) struct ServerProblem<'a> {
+    server: &'a str,
+    problem: &'a Diagnostic,
+}
+
 impl Diagnosis {
     /// The new problems, the worst first, each with its server.
-    pub(crate) fn new_problems(&self) -> Vec<(&str, &Diagnostic)> {
+    pub(crate) fn new_problems(&self) -> Vec<ServerProblem<'_>> {
         let found = self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().ok()?)));
-        let mut all: Vec<(&str, &Diagnostic)> =
-            found.flat_map(|(server, found)| found.new.iter().map(move |problem| (server, problem))).collect();
-        all.sort_by_key(|(_, problem)| (problem.severity, problem.span));
+        let mut all: Vec<ServerProblem<'_>> = found
+            .flat_map(|(server, found)| found.new.iter().map(move |problem| ServerProblem { server, problem }))
+            .collect();
+        all.sort_by_key(|it| (it.problem.severity, it.problem.span));
         all
     }
 
@@ -284,7 +291,8 @@ impl Diagnosis {
         for (server, path, problems) in self.brought().filter(|(.., problems)| !problems.is_empty()) {
             let noun = if problems.len() == 1 { "problem" } else { "problems" };
             let _ = writeln!(out, "{}: {} new {noun} by this edit ({server}):", shown(path), problems.len());
-            let problems: Vec<(&str, &Diagnostic)> = problems.iter().map(|problem| (server, problem)).collect();
+            let problems: Vec<ServerProblem<'_>> =
+                problems.iter().map(|problem| ServerProblem { server, problem }).collect();
             out.push_str(&problem_list(&problems, LISTED_PROBLEMS_ELSEWHERE_MAX));
         }
         out
@@ -308,7 +316,7 @@ impl Diagnosis {
         json!({
             "elsewhere": self.elsewhere.iter().map(|(server, it)| other_file_data(server, it)).collect::<Vec<Value>>(),
             "state": state,
-            "new": new.iter().take(DATA_PROBLEMS_MAX).map(|(server, problem)| problem_data(server, problem)).collect::<Vec<Value>>(),
+            "new": new.iter().take(DATA_PROBLEMS_MAX).map(problem_data).collect::<Vec<Value>>(),
             "newCount": new.len(),
             "existing": existing,
             "text": self.text(),
@@ -344,16 +352,16 @@ fn server_data(said: &ServerReport) -> Value {
 }
 
 /// Returns a problem as JSON.
-fn problem_data(server: &str, problem: &Diagnostic) -> Value {
-    let mut out = problem.to_json();
-    out["server"] = (*server).into();
+fn problem_data(it: &ServerProblem<'_>) -> Value {
+    let mut out = it.problem.to_json();
+    out["server"] = it.server.into();
     out
 }
 
 /// Formats problems, one per line.
-pub(crate) fn problem_list(problems: &[(&str, &Diagnostic)], most: usize) -> String {
+pub(crate) fn problem_list(problems: &[ServerProblem<'_>], most: usize) -> String {
     let mut out = String::new();
-    for (server, problem) in problems.iter().take(most) {
+    for ServerProblem { server, problem } in problems.iter().take(most) {
         let (line, column) = problem.start;
         let code = problem.code.as_ref().map_or(String::new(), |code| format!(" {code}"));
         let severity = problem.severity.name();

@@ -26,6 +26,19 @@ use std::cell::Cell;
 /// A function that returns the operations for the version the caller saw.
 type OpsBuilder<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
 
+/// Operations, and the order in which they apply.
+#[derive(Clone, Copy)]
+pub(crate) struct OrderedOps<'a> {
+    pub(crate) ops: &'a [Op],
+    pub(crate) order: OpOrder,
+}
+
+/// A version that the caller saw, with the lines that were shown.
+pub(crate) struct SeenVersion<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) lines: LineSet,
+}
+
 impl Engine {
     /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
     pub(crate) fn apply(&self, caller: &CallContext, request: Request, options: &CallOptions) -> Result<Vec<Receipt>> {
@@ -76,7 +89,7 @@ impl Engine {
         let fresh: String = ops.iter().map(|op| &*op.text).collect();
         let now = match self.load_sized(&place)? {
             LoadedSource::Whole(version) => version,
-            LoadedSource::Big(source) => match self.plan_big(caller, &place, source, (ops, order), options)? {
+            LoadedSource::Big(source) => match self.plan_big(caller, &place, source, ops, order, options)? {
                 Some(plan) => return Ok(plan),
                 None => self.version(&place)?,
             },
@@ -94,7 +107,7 @@ impl Engine {
             let error = not_blank(&now.snapshot);
             return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
         }
-        self.plan_against(caller, place, now, (&mut |_| Ok(Cow::Borrowed(ops)), order), options)
+        self.plan_against(caller, place, now, &mut |_| Ok(Cow::Borrowed(ops)), order, options)
     }
 
     /// Finds the version that the caller saw, resolves the edit in it, and rebases the change to the
@@ -104,7 +117,8 @@ impl Engine {
         caller: &CallContext,
         place: SafePath,
         now: LoadedFile,
-        (ops, order): (OpsBuilder<'_, '_>, OpOrder),
+        ops: OpsBuilder<'_, '_>,
+        order: OpOrder,
         options: &CallOptions,
     ) -> Result<FilePlan> {
         // Only a notebook is opened before it is known what was read.
@@ -124,7 +138,8 @@ impl Engine {
                 Err(stale::version_unavailable(self, caller, &place, &now))
             }
             Base::Stale { seen, lines_seen: lines } => {
-                self.plan_stale(caller, place, now, (&seen, lines), (&ops(&seen)?, order), options)
+                let base = SeenVersion { snapshot: &seen, lines };
+                self.plan_stale(caller, place, now, base, OrderedOps { ops: &ops(&seen)?, order }, options)
             }
         }
     }
@@ -135,10 +150,11 @@ impl Engine {
         caller: &CallContext,
         place: SafePath,
         now: LoadedFile,
-        (seen, lines): (&Snapshot, LineSet),
-        (ops, order): (&[Op], OpOrder),
+        base: SeenVersion<'_>,
+        OrderedOps { ops, order }: OrderedOps<'_>,
         options: &CallOptions,
     ) -> Result<FilePlan> {
+        let SeenVersion { snapshot: seen, lines } = base;
         let theirs = ChangeSet::diff(seen, &now.snapshot);
         let mine = match resolve(seen, ops, order, settings(options, true)) {
             Ok(mine) => mine,
@@ -147,7 +163,7 @@ impl Engine {
                 let resolved = resolve(&now.snapshot, ops, order, settings(options, true))?;
                 return Ok(FilePlan::edit(place, now, resolved, LineSet::all()));
             }
-            Err(error) => return Err(stale::unresolved(self, caller, &place, &now, (seen, &theirs), &error)),
+            Err(error) => return Err(stale::unresolved(self, caller, &place, &now, seen, &theirs, &error)),
         };
         let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
         let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
@@ -173,7 +189,10 @@ impl Engine {
                 plan.notes.push(stale::MARKED_NOTE.to_owned());
                 Ok(plan)
             }
-            Err(conflicts) => Err(stale::conflict(self, caller, &place, &now, (seen, &theirs), &conflicts, options)),
+            Err(conflicts) => {
+                let base = stale::ForeignChange { seen, theirs: &theirs };
+                Err(stale::conflict(self, caller, &place, &now, base, &conflicts, options))
+            }
         }
     }
 
@@ -237,7 +256,7 @@ impl Engine {
             Base::Fresh { lines_seen: lines, .. } => {
                 let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
                 if !missing.is_empty() && caller.unread == UnreadPolicy::Deny {
-                    return Err(stale::partly_read(&place, &now.snapshot, &missing));
+                    return Err(stale::partly_read(&place, &now.snapshot, &lines));
                 }
                 let changes = whole(&now.snapshot, content)?;
                 Ok(with_notes(copied, warning, FilePlan::edit(place, now, without_ops(changes), LineSet::all())))
@@ -248,10 +267,11 @@ impl Engine {
             Base::Stale { seen, lines_seen: lines } => {
                 let missing = lines.missing(seen.lines().count(seen.text()) as u64);
                 if !missing.is_empty() {
-                    return Err(stale::partly_read(&place, &seen, &missing));
+                    return Err(stale::partly_read(&place, &seen, &lines));
                 }
                 let op = Op { at: Locator::Whole, text: normalize_text(content) };
-                self.plan_stale(caller, place, now, (&seen, lines), (&[op], OpOrder::Together), options)
+                let base = SeenVersion { snapshot: &seen, lines };
+                self.plan_stale(caller, place, now, base, OrderedOps { ops: &[op], order: OpOrder::Together }, options)
                     .map(|plan| with_notes(copied, warning, plan))
             }
         }

@@ -16,7 +16,8 @@ use std::os::unix::ffi::OsStringExt as _;
 pub(crate) fn edit_files(
     engine: &Engine,
     caller: &CallContext,
-    (tool, formats): (&'static str, &[&'static dyn Format]),
+    tool: &'static str,
+    formats: &[&'static dyn Format],
     mut input: Value,
 ) -> Result<Answer> {
     let mut options = CallOptions::take(&mut input, caller, engine.config(), tool)?;

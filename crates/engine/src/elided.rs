@@ -40,7 +40,7 @@ impl Engine {
                 }
             }
         };
-        let mut plan = self.plan_against(caller, place, now, (&mut ops, OpOrder::Together), options)?;
+        let mut plan = self.plan_against(caller, place, now, &mut ops, OpOrder::Together, options)?;
         let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
         plan.notes.push(format!("{gaps} {what} in the new text {stand} for code that was kept as it is."));
         Ok(plan)

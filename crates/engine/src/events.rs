@@ -79,7 +79,7 @@ impl Engine {
         let own = caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..caller.clone() });
         let caller = own.as_ref().unwrap_or(caller);
         let reply = self.call_caught(caller, name, input, names);
-        self.events().push(event(caller, name, asked, &reply, (begun, watch.format())));
+        self.events().push(event(caller, name, asked, &reply, begun, watch.format()));
         reply
     }
 
@@ -125,7 +125,8 @@ fn event(
     name: &str,
     asked: InputSummary,
     reply: &Reply,
-    (begun, format): (CallTimer, &'static str),
+    begun: CallTimer,
+    format: &'static str,
 ) -> Event {
     let front = caller.client.as_deref();
     let (at, micros) = begun.end();

@@ -47,7 +47,7 @@ impl Engine {
 fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
     let name = formatter.words.first().cloned().unwrap_or_default();
     let Ok(after) = plan.after() else { return };
-    let formatted = |text: &str| formatted(formatter, (plan.place.absolute(), folder), text, stop);
+    let formatted = |text: &str| formatted(formatter, plan.place.absolute(), folder, text, stop);
     let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
     if edits
         && formatter.when == FormatterTrigger::Formatted
@@ -70,7 +70,8 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
 /// Errors: the reason for having none, as a sentence.
 fn formatted(
     formatter: &Formatter,
-    (path, folder): (&Path, &Path),
+    path: &Path,
+    folder: &Path,
     text: &str,
     stop: &AtomicBool,
 ) -> std::result::Result<String, String> {

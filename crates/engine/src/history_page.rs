@@ -6,7 +6,7 @@ use crate::history_tool;
 use crate::policy::Access;
 use crate::undo::OperationRef;
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, OperationFilter};
+use emendate_history::{KnownContent, LogEntry, OperationFilter};
 use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
 use std::os::unix::ffi::OsStrExt as _;
@@ -130,10 +130,11 @@ impl Engine {
         };
         let side = side.ok_or_else(|| no_such_side(path, "was not there at that moment"))?;
         let now = self.load_binary(&place).ok().flatten();
-        let hand: Vec<_> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
+        let hand: Vec<_> =
+            now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
         let bytes = self.history(root).content(side.content, &hand)?;
         let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
-        let part = lines.map(|lines| lines_of(&bytes, lines));
+        let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
         let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
         let most = self.config().reply.data;
         if part.len() > most {
@@ -153,7 +154,7 @@ fn no_such_side(path: &Path, what: &str) -> Error {
 }
 
 /// Returns the byte range of some lines, given the first one and their number.
-fn lines_of(bytes: &[u8], (offset, limit): (usize, usize)) -> Range<usize> {
+fn lines_of(bytes: &[u8], offset: usize, limit: usize) -> Range<usize> {
     let mut ends = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
     let start = match offset {
         0 | 1 => 0,

@@ -15,7 +15,8 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{
-    FileChange, FileKind, FileState, GcStats, HistoryGap, LogEntry, OperationFilter, OperationOutcome, Retention, Role,
+    FileChange, FileKind, FileState, GcStats, HistoryGap, KnownContent, LogEntry, OperationFilter, OperationOutcome,
+    Retention, Role,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -77,9 +78,12 @@ impl Engine {
             (None, None) => self.listed(&args, place.as_ref(), limits),
             (Some(id), None) if id == NEWEST_NAME => {
                 let Some(last) = self.fitting(&args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-                self.render(last, place.as_ref(), limits)
+                self.render(last.0, &last.1, place.as_ref(), limits)
             }
-            (Some(id), None) => self.render(self.operation(OperationRef::read(id)?.name)?, place.as_ref(), limits),
+            (Some(id), None) => {
+                let (root, logged) = self.operation(OperationRef::read(id)?.name)?;
+                self.render(root, &logged, place.as_ref(), limits)
+            }
             (Some(from), Some(to)) => self.compared(from, to, place.as_ref(), limits),
             (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
                 .next("Give id and to, or id alone for one operation.")),
@@ -180,22 +184,17 @@ impl Engine {
         Ok(None)
     }
 
-    fn render(
-        &self,
-        (root, logged): (usize, LogEntry),
-        place: Option<&SafePath>,
-        limits: ReplyLimits,
-    ) -> Result<Answer> {
-        let mut text = one_line(&logged, self.why_not(root, &logged)?);
-        let room = limits.file_budget(visible_files(&logged).filter(|file| is_wanted(place, file)).count());
+    fn render(&self, root: usize, logged: &LogEntry, place: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+        let mut text = one_line(logged, self.why_not(root, logged)?);
+        let room = limits.file_budget(visible_files(logged).filter(|file| is_wanted(place, file)).count());
         let most = limits.text.saturating_sub(LAST_LINE_CHARS);
-        let files: Vec<Value> = visible_files(&logged)
+        let files: Vec<Value> = visible_files(logged)
             .filter(|file| is_wanted(place, file))
-            .map(|file| self.difference(root, &from_its_source(file, &logged), &mut text, (most, room)))
+            .map(|file| self.difference(root, &from_its_source(file, logged), &mut text, most, room))
             .collect::<Result<_>>()?;
         let mut data = data(files, false);
         data.insert("summary".to_owned(), text.lines().next().into());
-        data.insert("shown".to_owned(), row(&logged, None));
+        data.insert("shown".to_owned(), row(logged, None));
         Ok(Answer { text, data })
     }
 
@@ -224,7 +223,7 @@ impl Engine {
         let mut text = String::new();
         let changed: Vec<&FileChange> = paths.values().filter(|file| file.before != file.after).collect();
         let (most, room) = (limits.text.saturating_sub(LAST_LINE_CHARS), limits.file_budget(changed.len()));
-        let files = changed.into_iter().map(|file| self.difference(root, file, &mut text, (most, room)));
+        let files = changed.into_iter().map(|file| self.difference(root, file, &mut text, most, room));
         let files: Vec<Value> = files.collect::<Result<_>>()?;
         if files.is_empty() {
             text.push_str("No file differs between the two.\n");
@@ -238,7 +237,8 @@ impl Engine {
         root: usize,
         file: &FileChange,
         text: &mut String,
-        (most, room): (usize, FileBudget),
+        most: usize,
+        room: FileBudget,
     ) -> Result<Value> {
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
         self.check_access(&place, Access::Read)?;
@@ -259,7 +259,8 @@ impl Engine {
         out.insert("summary".to_owned(), summary.into());
         let held = hunks.as_deref().unwrap_or_default();
         out.insert("structuredPatch".to_owned(), explain::structured(held));
-        note_part(&mut out, "structuredPatch", "lines", explain::held_lines(held));
+        let (shown, all) = explain::held_lines(held);
+        note_part(&mut out, "structuredPatch", "lines", shown, all);
         out.insert("linesAdded".to_owned(), stat.added.into());
         out.insert("linesRemoved".to_owned(), stat.removed.into());
         out.insert("known".to_owned(), hunks.is_some().into());
@@ -270,7 +271,8 @@ impl Engine {
     fn hunks(&self, root: usize, place: &SafePath, file: &FileChange, room: usize) -> Result<Option<Vec<DiffHunk>>> {
         let history = self.history(root);
         let now = self.load_binary(place).ok().flatten();
-        let hand: Vec<(ContentId, &[u8])> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
+        let hand: Vec<KnownContent<'_>> =
+            now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
         let bytes = |side: Option<FileState>| match side {
             Some(side) => history.content(side.content, &hand),
             None => Ok(Some(Vec::new())),

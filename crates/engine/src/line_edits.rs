@@ -57,6 +57,12 @@ enum Misfit<'a> {
     Blocked(&'a Snapshot, &'a ChangeSet, CarryConflict),
 }
 
+/// Operations, and the registers that they fill and paste.
+pub(crate) struct RegisterOps<'a> {
+    pub(crate) ops: &'a [Op],
+    pub(crate) registers: &'a mut Registers,
+}
+
 impl Engine {
     /// Hops 4 and 5 for edits by line number.
     pub(crate) fn plan_rows(
@@ -80,7 +86,7 @@ impl Engine {
         };
         self.refuse_text_edit(caller, &place, &now.snapshot, ops)?;
         let base = self.base(caller, options, &place, &now);
-        self.plan_rows_in(caller, place, (now, base), (ops, registers), options)
+        self.plan_rows_in(caller, place, now, base, RegisterOps { ops, registers }, options)
     }
 
     /// Plans the edit for a file, or a sparse snapshot with its lines, given the version that the caller saw.
@@ -88,8 +94,9 @@ impl Engine {
         &self,
         caller: &CallContext,
         place: SafePath,
-        (now, base): (LoadedFile, Result<Base>),
-        (ops, registers): (&[Op], &mut Registers),
+        now: LoadedFile,
+        base: Result<Base>,
+        RegisterOps { ops, registers }: RegisterOps<'_>,
         options: &CallOptions,
     ) -> Result<FilePlan> {
         let header = match options.tag {
@@ -128,7 +135,7 @@ impl Engine {
                 let ops = line_edits::fill_registers(&seen, ops, registers, &mut notes)?;
                 let theirs = ChangeSet::diff(&seen, &now.snapshot);
                 let carried = line_edits::carry(&seen, &now.snapshot, &theirs, &ops)
-                    .map_err(|blocked| self.blocked(&subject, (&seen, &theirs), &ops, blocked))?;
+                    .map_err(|blocked| self.blocked(&subject, &seen, &theirs, &ops, blocked))?;
                 notes.push(self.carry_note(&subject, &ops)?.to_owned());
                 notes.extend(carried.notes);
                 (carried.ops.into(), base::carry_lines(&lines, &seen, &theirs), true)
@@ -165,7 +172,7 @@ impl Engine {
             .map_err(|error| self.without_effect(subject, &ops, error))
             .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
         // Parsing needs the whole text.
-        let mended = || self.repair_edits(place, &now.snapshot, (&ops, &resolved), options);
+        let mended = || self.repair_edits(place, &now.snapshot, &ops, &resolved, options);
         let Some(mended) = (!now.snapshot.is_sparse()).then(mended).flatten() else {
             return Ok((ops, resolved));
         };
@@ -221,7 +228,8 @@ impl Engine {
     fn blocked(
         &self,
         subject: &LineEditContext<'_>,
-        (seen, theirs): (&Snapshot, &ChangeSet),
+        seen: &Snapshot,
+        theirs: &ChangeSet,
         ops: &[Op],
         blocked: CarryConflict,
     ) -> Error {
@@ -277,10 +285,9 @@ impl Engine {
         }
         let named = ops.iter().filter_map(|op| line_edits::of(op)?.named()).filter(|(from, _)| *from > 0);
         let (lines, which): (Vec<(usize, usize)>, _) = match misfit {
-            Misfit::Blocked(seen, theirs, _) => (
-                named.map(|(from, to)| now_at(seen, &now.snapshot, theirs, (from, to))).collect(),
-                "The lines you named",
-            ),
+            Misfit::Blocked(seen, theirs, _) => {
+                (named.map(|(from, to)| now_at(seen, &now.snapshot, theirs, from, to)).collect(), "The lines you named")
+            }
             Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
         };
         let excerpt = line_edits::excerpt(&now.snapshot, &lines);
@@ -357,7 +364,7 @@ const CARRIED_OVER_OWN_NOTE: &str = "Your own edits changed the file since the v
 const CARRIED_OVER_BOTH_NOTE: &str = "Your own edits and others changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Read the file again.";
 
 /// Returns the position of lines of one version, or of their replacement, in a later one.
-fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usize, usize)) -> (usize, usize) {
+fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, from: usize, to: usize) -> (usize, usize) {
     let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
     let start = line_now(now, theirs.map(span.start(), false));
     let end = theirs.map(span.end(), true);

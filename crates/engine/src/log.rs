@@ -12,7 +12,7 @@ use emendate_core::{Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
-    OperationId, OperationOutcome, Record, Role, SessionUpdate, VersionBody,
+    OperationId, OperationOutcome, OwnedContent, Record, Role, SessionUpdate, VersionBody,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -233,7 +233,7 @@ impl Engine {
             })
             .collect();
         let root = done.first()?.plan.place.root();
-        let operation = operation(caller, cause, (plans, &done), made);
+        let operation = operation(caller, cause, plans, &done, made);
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
         // A person sees the file; a model may have to be told what changed since its last edit.
         let wanted = caller.unread == UnreadPolicy::Deny;
@@ -269,7 +269,7 @@ impl Engine {
         }
         if let Ok(entered) = &entered {
             for FileChange { path, after, .. } in done.iter().map(|done| &done.change) {
-                self.remember_change(caller, cause, entered.id, (path, after.map(|side| side.content)));
+                self.remember_change(caller, cause, entered.id, path, after.map(|side| side.content));
             }
             self.unconfirmed().push((root, entered.id));
         }
@@ -389,7 +389,8 @@ impl Engine {
             .filter_map(|it| {
                 // Skip a file that changed since, or cannot be read.
                 let version = self.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
-                (ContentId::of(&version.bytes) == it.content).then_some((it.content, version.bytes))
+                (ContentId::of(&version.bytes) == it.content)
+                    .then_some(OwnedContent { id: it.content, bytes: version.bytes })
             })
             .collect();
         if !found.is_empty() {
@@ -406,7 +407,8 @@ fn shown_path(done: &LoggedChange<'_>) -> String {
 fn operation(
     caller: &CallContext,
     cause: CallOrigin<'_>,
-    (plans, done): (&[FilePlan], &[LoggedChange<'_>]),
+    plans: &[FilePlan],
+    done: &[LoggedChange<'_>],
     made: &[PathBuf],
 ) -> Operation {
     let left_out = plans.iter().any(|plan| !plan.failed.is_empty());

@@ -79,7 +79,7 @@ fn pdf(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
         data.insert(ATTACHMENTS.to_owned(), list_to_json(&[attachment]));
     }
     if !whole || args.pages.is_some() {
-        pages(place, bytes, args, (&mut text, &mut data)).map_err(|error| error.evidence(place.shown()))?;
+        pages(place, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(place.shown()))?;
     }
     Ok(Answer { text, data })
 }
@@ -88,7 +88,8 @@ fn pages(
     place: &SafePath,
     bytes: &[u8],
     args: &ReadInput,
-    (text, data): (&mut String, &mut Map<String, Value>),
+    text: &mut String,
+    data: &mut Map<String, Value>,
 ) -> Result<()> {
     let pdf = Pdf::open(bytes)?;
     let total = pdf.pages();

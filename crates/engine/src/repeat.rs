@@ -93,7 +93,8 @@ impl Engine {
         caller: &CallContext,
         cause: CallOrigin<'_>,
         id: OperationId,
-        (path, after): (&[u8], Option<ContentId>),
+        path: &[u8],
+        after: Option<ContentId>,
     ) {
         let edit = cause.is_an_edit().then_some((id, cause.digest));
         self.last_changes().put(&caller.session, path, LastChange { edit, after });

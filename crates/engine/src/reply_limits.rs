@@ -117,7 +117,7 @@ fn number_field(value: &Value, key: &str) -> Option<usize> {
 
 /// Notes in the data of a reply, or of one of its files, that only a part of a field was built. The reply lists it with what
 /// its limits leave out.
-pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'static str, (shown, of): (usize, usize)) {
+pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'static str, shown: usize, of: usize) {
     if shown >= of {
         return;
     }

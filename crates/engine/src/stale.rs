@@ -15,6 +15,7 @@ use emendate_core::{
     ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
 };
 use emendate_fs::{FileMeta, SafePath};
+use emendate_history::LineSet;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -41,7 +42,7 @@ pub(crate) fn version_unavailable(engine: &Engine, caller: &CallContext, place: 
     match seen {
         Some(seen) => {
             let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            with_diff(engine, caller, place, now, (&seen, &theirs), changed(place))
+            with_diff(engine, caller, place, now, &seen, &theirs, changed(place))
         }
         None => changed_again(place),
     }
@@ -87,7 +88,8 @@ fn with_diff(
     caller: &CallContext,
     place: &SafePath,
     now: &LoadedFile,
-    (seen, theirs): (&Snapshot, &ChangeSet),
+    seen: &Snapshot,
+    theirs: &ChangeSet,
     error: Error,
 ) -> Error {
     let record = engine.sessions(place).latest(&caller.session, crate::history_stores::key(place)).ok().flatten();
@@ -103,7 +105,8 @@ fn with_diff(
     let mut error = error
         .evidence(format!("What changed since you read it:\n{}", diff.text))
         .fact("diff", explain::structured(&hunks));
-    note_part(error.parts().data, "diff", "lines", explain::held_lines(&hunks));
+    let (held, all) = explain::held_lines(&hunks);
+    note_part(error.parts().data, "diff", "lines", held, all);
     if diff.cut {
         return error.next(read_again(place));
     }
@@ -124,14 +127,15 @@ pub(crate) fn unresolved(
     caller: &CallContext,
     place: &SafePath,
     now: &LoadedFile,
-    base: (&Snapshot, &ChangeSet),
+    seen: &Snapshot,
+    theirs: &ChangeSet,
     error: &Error,
 ) -> Error {
     if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
         return error.clone();
     }
     let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
-    with_diff(engine, caller, place, now, base, told)
+    with_diff(engine, caller, place, now, seen, theirs, told)
 }
 
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
@@ -189,16 +193,24 @@ fn newlines(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes).count()
 }
 
+/// The version that the caller saw, and the change that others made to it since.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignChange<'a> {
+    pub(crate) seen: &'a Snapshot,
+    pub(crate) theirs: &'a ChangeSet,
+}
+
 /// Creates the error for changes of the same lines on both sides.
 pub(crate) fn conflict(
     engine: &Engine,
     caller: &CallContext,
     place: &SafePath,
     now: &LoadedFile,
-    (seen, theirs): (&Snapshot, &ChangeSet),
+    base: ForeignChange<'_>,
     conflicts: &[Conflict],
     options: &CallOptions,
 ) -> Error {
+    let ForeignChange { seen, theirs } = base;
     let mut error = changed(place);
     let text = now.snapshot.text();
     for conflict in conflicts.iter().take(5) {
@@ -217,7 +229,7 @@ pub(crate) fn conflict(
         .iter()
         .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
         .collect();
-    let error = with_diff(engine, caller, place, now, (seen, theirs), error.fact("conflicts", list));
+    let error = with_diff(engine, caller, place, now, seen, theirs, error.fact("conflicts", list));
     if options.on_stale != StalePolicy::Ask {
         return error;
     }
@@ -261,7 +273,8 @@ pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) ->
 }
 
 /// Creates the error for a whole-file write over lines that were never shown.
-pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, missing: &[(u64, u64)]) -> Error {
+pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, shown: &LineSet) -> Error {
+    let missing = shown.missing(now.lines().count(now.text()) as u64);
     let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
     let (from, to) = missing.first().copied().unwrap_or((1, 1));
     if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {

@@ -48,7 +48,7 @@ impl Engine {
             EditorCommand::View => self.view(caller, &args),
             EditorCommand::UndoEdit => self.undo(caller, tool, json!({ "file_path": args.path })),
             EditorCommand::Create | EditorCommand::StrReplace | EditorCommand::Insert => {
-                edit_files(self, caller, (tool, &[&TextEditor]), input).map(|answer| told(answer, &args))
+                edit_files(self, caller, tool, &[&TextEditor], input).map(|answer| told(answer, &args))
             }
         };
         answer.map_err(|error| taught(error, &args))

@@ -2,11 +2,12 @@
 
 use crate::base::Base;
 use crate::call_context::{CallContext, UnreadPolicy};
+use crate::edit::{OrderedOps, SeenVersion};
 use crate::engine::{Engine, LoadedFile};
 use crate::options::CallOptions;
 use crate::plan::FilePlan;
 use crate::stale;
-use emendate_core::{BINARY_RESULT_BYTES_MAX, LineEnd, Op, OpOrder, Result, Snapshot, is_object};
+use emendate_core::{BINARY_RESULT_BYTES_MAX, LineEnd, Result, Snapshot, is_object};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use emendate_run::{CommandJob, run_until};
@@ -80,8 +81,10 @@ impl Engine {
     pub(crate) fn plan_three_way(
         &self,
         caller: &CallContext,
-        (place, now, seen): (SafePath, LoadedFile, &Snapshot),
-        (ops, order): (&[Op], OpOrder),
+        place: SafePath,
+        now: LoadedFile,
+        seen: &Snapshot,
+        ops: OrderedOps<'_>,
         options: &CallOptions,
     ) -> Result<FilePlan> {
         if caller.unread == UnreadPolicy::Deny
@@ -89,7 +92,8 @@ impl Engine {
         {
             return Err(stale::version_unavailable(self, caller, &place, &now));
         }
-        let planned = self.plan_stale(caller, place, now, (seen, LineSet::all()), (ops, order), options);
+        let planned =
+            self.plan_stale(caller, place, now, SeenVersion { snapshot: seen, lines: LineSet::all() }, ops, options);
         let mut plan = planned.map_err(|error| {
             error.evidence("The version that was read is the one that the patch was made for, from the git repository.")
         })?;

@@ -424,10 +424,10 @@ impl Tool {
             ToolInput::Text => engine.apply_text(caller, self.name, input),
             ToolInput::Convert => engine.convert(caller, self.name, input),
             ToolInput::Editor => engine.text_editor(caller, self.name, input),
-            ToolInput::Formats(formats) => edit_files(engine, caller, (self.name, formats), input),
+            ToolInput::Formats(formats) => edit_files(engine, caller, self.name, formats, input),
             ToolInput::FormatsAnd(formats, also) => {
                 let meant = also.iter().any(|format| input.get(format.spec().key).is_some());
-                edit_files(engine, caller, (self.name, if meant { also } else { formats }), input)
+                edit_files(engine, caller, self.name, if meant { also } else { formats }, input)
             }
         }
     }

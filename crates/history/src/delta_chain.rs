@@ -8,7 +8,8 @@ use emendate_core::ContentId;
 use crate::blob_store::{BlobStore, keep, keep_last_copy, rebuild};
 use crate::pack::{self, PackedBytes};
 use crate::{
-    CONTENT_BYTES_MAX, ChangeContent, FileChange, HistoryLimits, OwnedByteReplacement, VersionBody, replacement,
+    CONTENT_BYTES_MAX, ChangeContent, FileChange, HistoryLimits, KnownContent, OwnedByteReplacement, VersionBody,
+    replacement,
 };
 
 /// A logged change from one version to another.
@@ -148,7 +149,7 @@ pub(crate) fn not_stored<S: BlobStore>(shelf: &S, contents: &[ContentId]) -> Res
 pub(crate) fn content<S: BlobStore>(
     shelf: &S,
     content: ContentId,
-    at_hand: &[(ContentId, &[u8])],
+    at_hand: &[KnownContent<'_>],
     limits: &HistoryLimits,
 ) -> Result<Option<Vec<u8>>, S::Error> {
     let Some((mut bytes, way)) = search(shelf, content, |content| start_content(content, at_hand, shelf))? else {
@@ -165,11 +166,11 @@ pub(crate) fn content<S: BlobStore>(
 /// Returns a content that is at hand or can be rebuilt.
 fn start_content<S: BlobStore>(
     content: ContentId,
-    at_hand: &[(ContentId, &[u8])],
+    at_hand: &[KnownContent<'_>],
     shelf: &S,
 ) -> Result<Option<Vec<u8>>, S::Error> {
-    match at_hand.iter().find(|(id, _)| *id == content) {
-        Some((_, bytes)) => Ok(Some(bytes.to_vec())),
+    match at_hand.iter().find(|known| known.id == content) {
+        Some(known) => Ok(Some(known.bytes.to_vec())),
         None => rebuild(shelf, content),
     }
 }

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use emendate_core::{Code, ContentId};
-use emendate_history::{Database, HistoryLimits, OperationFilter, OperationLog, Sessions, VersionBody};
+use emendate_history::{Database, HistoryLimits, KnownContent, OperationFilter, OperationLog, Sessions, VersionBody};
 use rusqlite::Connection;
 use suite::log::{edit, wholly};
 use suite::{noise, record};
@@ -141,7 +141,7 @@ fn eight_log(dir: &Path) {
         for (logged, number) in own.iter().rev().zip(0..) {
             let before = logged.operation.files[0].before.unwrap().content;
             let after = noise(300, thread * 1000 + number + 1);
-            let at_hand = [(ContentId::of(&after), &*after)];
+            let at_hand = [KnownContent { id: ContentId::of(&after), bytes: &after }];
             assert_eq!(store.content(before, &at_hand).unwrap(), Some(noise(300, thread * 1000 + number)));
         }
     }

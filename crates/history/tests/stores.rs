@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
-    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, LogEntry, LogReceipt, MemoryHistory,
-    Operation, OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement, Record, Retention,
-    SessionUpdate, Sessions, VersionBody,
+    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, LogEntry, LogReceipt,
+    MemoryHistory, Operation, OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement,
+    OwnedContent, Record, Retention, SessionUpdate, Sessions, VersionBody,
 };
 
 #[test]
@@ -106,7 +106,7 @@ impl OperationLog for Chosen {
     fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {
         self.now().operation(name)
     }
-    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+    fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
         self.now().content(content, at_hand)
     }
     fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>> {
@@ -118,7 +118,7 @@ impl OperationLog for Chosen {
     fn not_stored(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
         self.now().not_stored(contents)
     }
-    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+    fn store_versions(&self, versions: &[OwnedContent]) -> Result<()> {
         self.now().store_versions(versions)
     }
     fn disk_usage(&self) -> Option<DiskUsage> {

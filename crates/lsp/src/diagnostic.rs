@@ -94,9 +94,12 @@ fn lsp_diagnostic(
     let severity = Severity::of(item["severity"].as_u64());
     new_diagnostic(
         places,
-        (lsp_offset(lines, encoding, item, "start")?, lsp_offset(lines, encoding, item, "end")?),
+        lsp_offset(lines, encoding, item, "start")?,
+        lsp_offset(lines, encoding, item, "end")?,
         severity,
-        (&item["message"], &item["code"], &item["source"]),
+        &item["message"],
+        &item["code"],
+        &item["source"],
     )
 }
 
@@ -127,7 +130,7 @@ fn tsserver_diagnostic(lines: &LineStarts<'_>, places: &LineColumns<'_>, item: &
     };
     let source = json!("typescript");
     let span = (tsserver_offset(lines, item, "startLocation")?, tsserver_offset(lines, item, "endLocation")?);
-    new_diagnostic(places, span, severity, (&item["message"], &item["code"], &source))
+    new_diagnostic(places, span.0, span.1, severity, &item["message"], &item["code"], &source)
 }
 
 /// Returns the offset of one end of an item; `tsserver` counts lines and columns from 1.
@@ -138,9 +141,12 @@ fn tsserver_offset(lines: &LineStarts<'_>, item: &Value, which: &str) -> Option<
 
 fn new_diagnostic(
     places: &LineColumns<'_>,
-    (start, end): (usize, usize),
+    start: usize,
+    end: usize,
     severity: Severity,
-    (message, code, source): (&Value, &Value, &Value),
+    message: &Value,
+    code: &Value,
+    source: &Value,
 ) -> Option<Diagnostic> {
     let end = end.max(start);
     let message = single_line(message.as_str()?, MESSAGE_CHARS_MAX);

@@ -80,7 +80,7 @@ fn query_all<'a>(
     let questions: Vec<_> = texts.map(|(path, version)| (path, version, live.question(path))).collect();
     questions
         .into_iter()
-        .map(|(path, version, question)| match live.problems((path, version), question, until)? {
+        .map(|(path, version, question)| match live.problems(path, version, question, until)? {
             (problems, AnswerBasis::Asked) => Ok(problems),
             // It does not support the request; what it published may predate the edit.
             _ => Err(DiagnosticsFailure::of(UnknownReason::Version)),

@@ -31,8 +31,10 @@ impl Servers {
     /// Errors: a server that cannot be started, does not know references, or does not answer in time.
     pub fn references(
         &self,
-        (spec, root): (&Arc<ServerSpec>, &Path),
-        (text, language): (FileText<'_>, &str),
+        spec: &Arc<ServerSpec>,
+        root: &Path,
+        text: FileText<'_>,
+        language: &str,
         at: usize,
         time: Duration,
     ) -> Result<Vec<Reference>, DiagnosticsFailure> {

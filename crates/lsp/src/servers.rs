@@ -364,7 +364,7 @@ fn query_texts<'a>(
         .collect();
     shown
         .into_iter()
-        .map(|shown| Some(shown?.and_then(|(path, version, question)| live.problems((path, version), question, until))))
+        .map(|shown| Some(shown?.and_then(|(path, version, question)| live.problems(path, version, question, until))))
         .collect()
 }
 

@@ -176,7 +176,7 @@ impl SyntaxTree<'_> {
         let old = &self.text[symbol.name_span.range()];
         let mut others = HashSet::new();
         let home = scopes.of_symbol(symbol);
-        scopes.bind(home, true);
+        scopes.bind(home.0, home.1, true);
         let mut inner = Vec::new();
         for other in self.outline().symbols {
             let at = other.name_span.start();
@@ -199,7 +199,7 @@ impl SyntaxTree<'_> {
                 if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) {
                     return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
                 }
-                scopes.bind(bound, false);
+                scopes.bind(bound.0, bound.1, false);
             }
         }
         for place in places.iter().filter(|place| !others.contains(&place.start_byte())) {
@@ -207,7 +207,8 @@ impl SyntaxTree<'_> {
                 && place.start_byte() != symbol.name_span.start()
                 && (place.kind() == "type_identifier") == (NameSpace::of(&symbol.kind) == NameSpace::Types)
             {
-                scopes.bind(scopes.of_name(*around, *hoisted), false);
+                let (place, settled) = scopes.of_name(*around, *hoisted);
+                scopes.bind(place, settled, false);
             }
         }
         Ok(NameFacts {
@@ -313,7 +314,7 @@ impl SyntaxTree<'_> {
                 let inside = places[inside..].iter().take_while(|it| it.end_byte() <= node.end_byte());
                 for place in inside {
                     steps += 1;
-                    note(&mut uses, (kind, &receiver), *place);
+                    note(&mut uses, kind, &receiver, *place);
                 }
                 if steps > STEPS_MAX {
                     return Ok(None);
@@ -364,7 +365,7 @@ fn own(known: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
 }
 
 /// Stores the classification of an occurrence. A certain binding overrides a pattern around it.
-fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, (kind, receiver): (&str, &str), place: Node<'p>) {
+fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, kind: &str, receiver: &str, place: Node<'p>) {
     let what = match kind {
         "member" => NameUse::Member(receiver.to_owned()),
         "binding" | "hoisted" => match place.parent() {

@@ -138,7 +138,7 @@ impl Scopes {
     }
 
     /// Binds the name in a scope to the symbol in question, or to another one.
-    pub(crate) fn bind(&mut self, (place, settled): (ScopeId, usize), this: bool) {
+    pub(crate) fn bind(&mut self, place: ScopeId, settled: usize, this: bool) {
         let bound = self.bound.entry(place).or_insert(ScopeBinding { this: false, settled: 0 });
         bound.this |= this;
         bound.settled = bound.settled.max(settled);

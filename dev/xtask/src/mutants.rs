@@ -135,8 +135,8 @@ const MUTANTS: &[Mutant] = &[
         "lease-to-the-end",
         (
             "publish.rs",
-            "if let Some(entry) = self.entries.iter().find(wanted) {",
-            "if let Some(entry) = self.entries.iter().find(wanted).filter(|_| false) {",
+            "entry.displaced.as_ref().is_some_and(LeasedFile::has_waiting_writer)",
+            "entry.displaced.as_ref().is_some_and(|_| false)",
         ),
         ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),

@@ -3,8 +3,8 @@
 //! others are left unpaired: a word that changes costs a read, a word that moves to another line costs a wrong edit.
 //! Linear on any input.
 
+use super::ReplacedRange;
 use crate::diff::longest_increasing;
-use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
 /// Marks a line without a partner.
@@ -16,7 +16,7 @@ pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     let lines = (old.len() + new.len()) as u64;
     let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096 };
     let (head, tail) = equal_ends(old, new);
-    let (head, tail) = certain_ends(old, new, (head, tail));
+    let (head, tail) = certain_ends(old, new, head, tail);
     for at in 0..head {
         pairing.keep(at, at);
     }
@@ -37,13 +37,13 @@ fn line_indices(head: usize, tail: usize, lines: &[u64]) -> Vec<u32> {
 
 /// Pairs lines after a known edit: ranges of old lines and what replaced them, in order. `None` if the ranges do not
 /// lead from the old text to the new one.
-pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[(Range<usize>, Range<usize>)]) -> Option<Vec<u32>> {
+pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[ReplacedRange]) -> Option<Vec<u32>> {
     let lines = (old.len() + new.len()) as u64;
     let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096 };
     let mut rest = UnpairedLines { old: Vec::new(), new: Vec::new() };
-    let end = (old.len()..old.len(), new.len()..new.len());
+    let end = ReplacedRange { old: old.len()..old.len(), new: new.len()..new.len() };
     let (mut old_at, mut new_at) = (0, 0);
-    for (taken, put) in changed.iter().chain([&end]) {
+    for ReplacedRange { old: taken, new: put } in changed.iter().chain([&end]) {
         let kept = old_at..taken.start;
         if old.get(kept.clone())? != new.get(new_at..put.start)? {
             return None;
@@ -73,7 +73,7 @@ fn equal_ends(old: &[u64], new: &[u64]) -> (usize, usize) {
 
 /// Shortens equal prefix and suffix to the part that every reading of the change agrees on: up to a line that the rest
 /// does not contain.
-fn certain_ends(old: &[u64], new: &[u64], (mut head, mut tail): (usize, usize)) -> (usize, usize) {
+fn certain_ends(old: &[u64], new: &[u64], mut head: usize, mut tail: usize) -> (usize, usize) {
     let rest = old[head..old.len() - tail].iter().chain(&new[head..new.len() - tail]);
     let rest: HashSet<u64> = rest.copied().collect();
     if rest.is_empty() {
@@ -192,7 +192,8 @@ impl Pairing<'_> {
     fn trim(&mut self, gap: &UnpairedLines, gaps: &mut Vec<UnpairedLines>) -> bool {
         let old: Vec<u64> = gap.old.iter().map(|&at| self.old[at as usize]).collect();
         let new: Vec<u64> = gap.new.iter().map(|&at| self.new[at as usize]).collect();
-        let (head, tail) = certain_ends(&old, &new, equal_ends(&old, &new));
+        let (head, tail) = equal_ends(&old, &new);
+        let (head, tail) = certain_ends(&old, &new, head, tail);
         for at in 0..head {
             self.keep(gap.old[at] as usize, gap.new[at] as usize);
         }

@@ -1,5 +1,5 @@
-use super::AnchorMap;
 use super::pair::{NO_LINE, pair};
+use super::{AnchorMap, ReplacedRange};
 
 fn letters(text: &str) -> Vec<u64> {
     text.bytes().map(u64::from).collect()
@@ -35,11 +35,11 @@ fn an_edit_that_is_known_tells_equal_lines_apart() {
     let text = "}\n".repeat(9);
     let mut words = AnchorMap::new(&text).unwrap();
     let had = words.words().to_vec();
-    words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[(0..2, 0..1)]).unwrap();
+    words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[ReplacedRange { old: 0..2, new: 0..1 }]).unwrap();
     assert_eq!(words.words()[1..], had[2..]);
     // The description of the change must be true.
     let mut wrong = words.clone();
-    wrong.follow_edit(&text, &[(3..4, 3..4)]).unwrap();
+    wrong.follow_edit(&text, &[ReplacedRange { old: 3..4, new: 3..4 }]).unwrap();
     words.follow(&text).unwrap();
     assert_eq!((words.words(), wrong.words()), (&had[..], &had[..]));
 }

@@ -94,36 +94,44 @@ fn ends_line(base: &Snapshot, text: &[u8]) -> Option<bool> {
 }
 
 /// True when two insertions are at the same offset and one of them would run into the text that follows.
-fn glued(one: &(&Splice, Span), other: &(&Splice, Span)) -> bool {
-    one.0.span.is_empty() && one.0.span == other.0.span && !(one.1.is_empty() && other.1.is_empty())
+fn are_glued(one: &SpliceLines<'_>, other: &SpliceLines<'_>) -> bool {
+    let span = one.splice.span;
+    span.is_empty() && span == other.splice.span && !(one.lines.is_empty() && other.lines.is_empty())
+}
+
+/// A splice, and the whole lines that it touches.
+struct SpliceLines<'a> {
+    splice: &'a Splice,
+    lines: Span,
 }
 
 pub(super) fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agreed: &Agreement) -> Vec<Conflict> {
     let (my_lines, their_lines) = (line_hulls(base, mine), line_hulls(base, theirs));
     // A change that both sides made conflicts with nothing.
-    let theirs: Vec<(&Splice, Span)> = theirs
+    let theirs: Vec<SpliceLines<'_>> = theirs
         .iter()
         .zip(their_lines)
         .zip(&agreed.theirs)
         .filter(|(_, agreed)| !**agreed)
-        .map(|((splice, lines), _)| (splice, lines))
+        .map(|((splice, lines), _)| SpliceLines { splice, lines })
         .collect();
     let mut out = Vec::new();
     let mut from = 0;
     for ((splice, lines), _) in mine.iter().zip(my_lines).zip(&agreed.mine).filter(|(_, agreed)| !**agreed) {
+        let my = SpliceLines { splice, lines };
         while theirs
             .get(from)
-            .is_some_and(|(their, hull)| hull.end() < lines.start() && their.span.end() < splice.span.start())
+            .is_some_and(|their| their.lines.end() < lines.start() && their.splice.span.end() < splice.span.start())
         {
             from += 1;
         }
-        let near = theirs[from..].iter().take_while(|(_, hull)| hull.start() <= lines.end());
+        let near = theirs[from..].iter().take_while(|their| their.lines.start() <= lines.end());
         // Hulls are monotone, so only a handful can touch these lines without clashing.
-        if let Some((their, _)) = near
+        if let Some(their) = near
             .into_iter()
-            .find(|it| it.1.clashes(lines) || it.0.span.clashes(splice.span) || glued(it, &(splice, lines)))
+            .find(|their| their.lines.clashes(lines) || their.splice.span.clashes(splice.span) || are_glued(their, &my))
         {
-            out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.span });
+            out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.splice.span });
         }
     }
     out

@@ -165,8 +165,8 @@ fn merged(removed: &[MarkedLine<'_>], added: &[MarkedLine<'_>], budget: &mut usi
     // Both sides hold the common words in the same order: everything between two of them differs.
     let (mut left, mut right) = (0, 0);
     while left < old.words.len() || right < new.words.len() {
-        left = marked(&mut out, &old, left, ("[-", "-]"));
-        right = marked(&mut out, &new, right, ("{+", "+}"));
+        left = marked(&mut out, &old, left, "[-", "-]");
+        right = marked(&mut out, &new, right, "{+", "+}");
         if let Some(word) = new.words.get(right) {
             out.push_str(word);
         }
@@ -176,13 +176,13 @@ fn merged(removed: &[MarkedLine<'_>], added: &[MarkedLine<'_>], budget: &mut usi
 }
 
 /// Writes the words from `at` up to the next common one between two marks; returns its index.
-fn marked(out: &mut String, side: &WordSide<'_>, at: usize, marks: (&str, &str)) -> usize {
+fn marked(out: &mut String, side: &WordSide<'_>, at: usize, open: &str, close: &str) -> usize {
     let end = at + side.kept.iter().skip(at).take_while(|kept| !**kept).count();
     let text: String = side.words.get(at..end).unwrap_or_default().concat();
     if !text.is_empty() {
         // A mark does not extend over a line end that is followed by another line.
         let ended = text.strip_suffix('\n');
-        let _ = write!(out, "{}{}{}", marks.0, ended.unwrap_or(&text), marks.1);
+        let _ = write!(out, "{}{}{}", open, ended.unwrap_or(&text), close);
         if ended.is_some() {
             out.push('\n');
         }

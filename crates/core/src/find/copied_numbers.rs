@@ -32,7 +32,7 @@ pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Res
     let at = memchr::memmem::find(base.text().as_bytes(), old.as_bytes());
     let place = at.map(|at| base.lines().line_of(base.text(), at));
     let suspicious = !old.contains('\t');
-    decided(base, (new, &lines), place, suspicious, "new_string")
+    decided(base, new, &lines, place, suspicious, "new_string")
 }
 
 /// Removes copied line numbers from the whole new text of a file; `None` if it has none.
@@ -47,7 +47,7 @@ pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<Strin
     if all == 0 || with * 2 > all {
         return Ok(None);
     }
-    decided(base, (new, &lines), Some(1), true, "content")
+    decided(base, new, &lines, Some(1), true, "content")
 }
 
 /// Returns the lines of a text if all of them have consecutive numbers in the format of a reply.
@@ -58,7 +58,8 @@ fn copied(new: &str) -> Option<NumberedLines<'_>> {
 
 fn decided(
     base: &Snapshot,
-    (new, lines): (&str, &NumberedLines<'_>),
+    new: &str,
+    lines: &NumberedLines<'_>,
     place: Option<usize>,
     suspicious: bool,
     field: &'static str,

@@ -66,7 +66,7 @@ impl IndentMap {
         }
         let &base = order.first()?;
         let steps = match steps() {
-            Some(steps) => Some(agreeing(&order, steps)?),
+            Some(steps) => Some(agreeing(&order, steps.0, steps.1)?),
             None => None,
         };
         let seen = order.iter().map(|(old, file)| ((*old).to_owned(), (*file).to_owned())).collect();
@@ -124,7 +124,7 @@ impl Widths {
 
 /// Returns the steps of both sides if the observed depths agree with them. A text without a single step of its own (it
 /// only closes blocks, two at a time) may have a step of four blanks.
-fn agreeing(order: &[IndentPair<'_>], (old, file): (String, String)) -> Option<(String, String)> {
+fn agreeing(order: &[IndentPair<'_>], old: String, file: String) -> Option<(String, String)> {
     let &base = order.first()?;
     if agrees(base, order, &file, old.len()) {
         return Some((old, file));

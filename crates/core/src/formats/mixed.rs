@@ -34,7 +34,7 @@ pub(super) fn parse_mixed(
         file: manner.file.clone().or(peeled.options.file),
         reverse: false,
     };
-    let request = request(&peeled.text, (blocks, files), &manner);
+    let request = request(&peeled.text, blocks, files, &manner);
     Some(request.map(|mut request| {
         request.notes.splice(0..0, peeled.notes.into_iter().chain([MIXED_NOTE.to_owned()]));
         ParsedText { format: blocks.0, request, directory: peeled.directory }
@@ -48,7 +48,7 @@ fn is_both(claims: &[FormatRanges]) -> bool {
         && parts.iter().all(|part| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start))
 }
 
-fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: &ParseOptions) -> Result<Request> {
+fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &ParseOptions) -> Result<Request> {
     let mut all: Vec<Range<usize>> = blocks.1.iter().chain(&files.1).cloned().collect();
     all.sort_by_key(|range| range.start);
     if let Some(error) = stray_edits::check_stray_edits(text, blocks.0, &all) {

@@ -1,5 +1,6 @@
 //! Detection of miscounted ranges: rows of the body that repeat the lines just outside of the range.
 
+use super::place::RowGroup;
 use super::{LineEdit, LineTarget, VersionLines, of, rows_shown};
 use crate::advice::Advice;
 use crate::code::Code;
@@ -42,14 +43,13 @@ fn clipped_line(table: VersionLines<'_>, line: usize) -> String {
     crate::line_format::clip(table.line(line)).into_owned()
 }
 
-/// Returns the shift of the lines before each group; `groups` are the number of removed lines and the new text, in
-/// order.
-pub(super) fn shifts(groups: &[(usize, &str)]) -> Vec<isize> {
+/// Returns the shift of the lines before each group, in order.
+pub(super) fn shifts(groups: &[RowGroup]) -> Vec<isize> {
     let mut moved = 0isize;
     let mut out = Vec::with_capacity(groups.len());
-    for (taken, text) in groups {
+    for group in groups {
         out.push(moved);
-        moved += text.lines().count().cast_signed() - taken.cast_signed();
+        moved += group.text.lines().count().cast_signed() - group.lines.cast_signed();
     }
     out
 }
@@ -80,7 +80,7 @@ pub(super) fn check_restated(
             )
             .fact("line", rows.source_line));
     }
-    let (leading, trailing) = restated_lengths(table, (from, to), text);
+    let (leading, trailing) = restated_lengths(table, from, to, text);
     if (leading, trailing) == (0, 0) {
         return Ok(Vec::new());
     }
@@ -99,7 +99,7 @@ pub(super) fn check_restated(
         let own = if which == "above" { table.line(from) } else { table.line(to) };
         let stays = echo.contains(&own);
         if taken > 1 && count - n < taken && count < taken && !stays {
-            return Err(too_short(table, rows, (from, to), which, n));
+            return Err(too_short(table, rows, from, to, which, n));
         }
         if !stays {
             notes.push(format!(
@@ -113,11 +113,11 @@ pub(super) fn check_restated(
 }
 
 /// Returns how many rows of a body repeat the lines just above its range, and just below it.
-pub(super) fn restated_lengths(table: &VersionLines<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
+pub(super) fn restated_lengths(table: &VersionLines<'_>, from: usize, to: usize, text: &str) -> (usize, usize) {
     // Nearly always, neither the line just above nor the one just below is among the rows.
     let above = (from > 1).then(|| only_line(table, from - 1)).flatten();
     let below = only_line(table, to.saturating_add(1));
-    if has_row(text, above) || has_row(text, below) { compared(table, (from, to), text) } else { (0, 0) }
+    if has_row(text, above) || has_row(text, below) { compared(table, from, to, text) } else { (0, 0) }
 }
 
 /// True if the line is one of the rows.
@@ -130,7 +130,7 @@ fn only_line<'t>(table: &VersionLines<'t>, line: usize) -> Option<&'t str> {
     table.slice(line, line).lines().next()
 }
 
-fn compared(table: &VersionLines<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
+fn compared(table: &VersionLines<'_>, from: usize, to: usize, text: &str) -> (usize, usize) {
     let body = RowBody(text);
     let (head, tail) = (body.first(ECHO_LINES_MAX), body.last(ECHO_LINES_MAX));
     // At most as many lines as the body has rows, located by one look-up instead of one per line.
@@ -156,7 +156,7 @@ fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
     (1..=most).rev().find(|&n| holds(n)).unwrap_or(0)
 }
 
-fn too_short(table: &VersionLines<'_>, rows: &LineEdit, (from, to): (usize, usize), which: &str, n: usize) -> Error {
+fn too_short(table: &VersionLines<'_>, rows: &LineEdit, from: usize, to: usize, which: &str, n: usize) -> Error {
     let what = format!(
         "{}`{}` rejected: the body restates the {n} line(s) just {which} the range, but is too short to be the full final content of the selected range.",
         rows.describe(),
@@ -204,7 +204,7 @@ mod tests {
             let from = from % table.count + 1;
             let range = (from, (from + more).min(table.count));
             let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-            prop_assert_eq!(restated_lengths(&table, range, &text), compared(&table, range, &text));
+            prop_assert_eq!(restated_lengths(&table, range.0, range.1, &text), compared(&table, range.0, range.1, &text));
         }
     }
 }

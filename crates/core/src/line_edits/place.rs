@@ -31,14 +31,14 @@ struct EditSite {
 }
 
 /// The text that one or more operations write at one position.
-struct RowGroup {
+pub(super) struct RowGroup {
     /// In the decoded text; an unterminated last line is treated as if it had a line end.
     start: usize,
     end: usize,
-    text: String,
+    pub(super) text: String,
     owner: usize,
     /// Number of removed lines.
-    lines: usize,
+    pub(super) lines: usize,
 }
 
 /// Places all edits by line number together. One result per operation, in their order.
@@ -60,7 +60,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
     sites.sort_by_key(|site| (site.line, site.class, site.op));
     without_overlaps(&table, ops, &mut sites, &mut answers);
     let groups = closed(&table, grouped(&table, ops, &sites));
-    let moved = echo::shifts(&groups.iter().map(|group| (group.lines, &*group.text)).collect::<Vec<_>>());
+    let moved = echo::shifts(&groups);
     let mut owned: Vec<Option<(RowGroup, isize)>> = ops.iter().map(|_| None).collect();
     for (group, moved) in groups.into_iter().zip(moved) {
         let owner = group.owner;
@@ -220,7 +220,7 @@ fn without_overlaps(
             continue;
         }
         let (early, late) = (first.min(second), first.max(second));
-        answers[late] = Some(Err(taken(table, (&ops[early], &ops[late]), site.line)));
+        answers[late] = Some(Err(taken(table, &ops[early], &ops[late], site.line)));
         dropped.push(if late == second { at } else { other });
         let kept = if late == second { other } else { at };
         open = Some((kept, sites[kept].line, sites[kept].to.max(to)));
@@ -233,7 +233,7 @@ fn without_overlaps(
     });
 }
 
-fn taken(table: &VersionLines<'_>, (early, late): (&Op, &Op), line: usize) -> Error {
+fn taken(table: &VersionLines<'_>, early: &Op, late: &Op, line: usize) -> Error {
     let (early, told, at) = match (of(early), of(late)) {
         (Some(early), Some(late)) => (early.source_line, late.describe(), late.source_line),
         _ => (0, String::new(), 0),

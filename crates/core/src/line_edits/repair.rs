@@ -31,8 +31,8 @@ pub fn repair_guesses(base: &Snapshot, ops: &[Op]) -> Vec<RepairedHunk> {
         if off == BracketBalance::default() {
             return None;
         }
-        let slip = restated(&table, (from, to), &op.text, off).or_else(|| swallowed(&table, (from, to), off))?;
-        Some(slip.applied(index, op, (from, to)))
+        let slip = restated(&table, from, to, &op.text, off).or_else(|| swallowed(&table, from, to, off))?;
+        Some(slip.applied(index, op, from, to))
     };
     ops.iter().enumerate().filter_map(one).collect()
 }
@@ -49,11 +49,12 @@ enum LineCountMistake {
 /// Finds the lines around the range that the body repeats and whose brackets are the surplus.
 fn restated(
     table: &VersionLines<'_>,
-    (from, to): (usize, usize),
+    from: usize,
+    to: usize,
     text: &str,
     off: BracketBalance,
 ) -> Option<LineCountMistake> {
-    let (leading, trailing) = echo::restated_lengths(table, (from, to), text);
+    let (leading, trailing) = echo::restated_lengths(table, from, to, text);
     let rows: Vec<&str> = text.lines().take(ECHO_LINES_MAX).collect();
     let ends: Vec<&str> = text.lines().rev().take(ECHO_LINES_MAX).collect();
     let count = text.lines().count();
@@ -84,7 +85,7 @@ fn net_balance(rows: &[&str]) -> BracketBalance {
 }
 
 /// Finds the closing lines at the end of the range that would balance the brackets if they stayed.
-fn swallowed(table: &VersionLines<'_>, (from, to): (usize, usize), off: BracketBalance) -> Option<LineCountMistake> {
+fn swallowed(table: &VersionLines<'_>, from: usize, to: usize, off: BracketBalance) -> Option<LineCountMistake> {
     let mut kept = BracketBalance::default();
     for (line, n) in (from..=to).rev().zip(1..=ECHO_LINES_MAX) {
         if !expected::is_closer(table.line(line)) {
@@ -107,7 +108,7 @@ impl LineCountMistake {
         }
     }
 
-    fn applied(&self, index: usize, op: &Op, (from, to): (usize, usize)) -> RepairedHunk {
+    fn applied(&self, index: usize, op: &Op, from: usize, to: usize) -> RepairedHunk {
         let mut op = op.clone();
         let what = match *self {
             LineCountMistake::Restated(above, below) => {

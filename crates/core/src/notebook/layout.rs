@@ -164,7 +164,8 @@ impl NotebookLayout {
         &self,
         notebook: &Notebook<'_>,
         like: Option<&CellTemplate<'_>>,
-        (kind, id): (CellType, Option<&str>),
+        kind: CellType,
+        id: Option<&str>,
         source: &str,
     ) -> String {
         let quoted = |text: &str| format!("\"{text}\"");

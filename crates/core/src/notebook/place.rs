@@ -102,7 +102,7 @@ fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<PlacedOp>>> {
     let mut out = Vec::with_capacity(ops.len());
     for (nth, (op, aim)) in ops.iter().zip(aims).enumerate() {
         out.push(match (aim, of(op)) {
-            (Ok(aim), Some(edit)) => Ok(site.write((nth, op, edit), aim)?),
+            (Ok(aim), Some(edit)) => Ok(site.write(nth, op, edit, aim)?),
             (Err(error), _) => Err(error),
             (_, None) => Err(Error::new(Code::InternalBug, "An edit of a cell is about something else.")),
         });
@@ -197,7 +197,7 @@ impl<'a> CellEditor<'a> {
         CellEditor { base, notebook, layout, kept_cells, first_stays, remaining, deleted, inserted, ids, patterns }
     }
 
-    fn write(&mut self, (nth, op, edit): (usize, &Op, &CellEdit), aim: CellTarget) -> Result<PlacedOp> {
+    fn write(&mut self, nth: usize, op: &Op, edit: &CellEdit, aim: CellTarget) -> Result<PlacedOp> {
         let written = match (aim, edit.act) {
             (CellTarget::Again(earlier), _) => {
                 let notes = vec![format!("says the same as edits[{earlier}], which was applied once.")];
@@ -208,7 +208,7 @@ impl<'a> CellEditor<'a> {
             }
             (CellTarget::Cell(at), CellAction::Delete) => self.deleted(at),
             (CellTarget::Cell(at), _) => self.replaced(at, &op.text, edit)?,
-            (CellTarget::Gap(at), _) => self.inserted(at, nth, (&op.text, edit))?,
+            (CellTarget::Gap(at), _) => self.inserted(at, nth, &op.text, edit)?,
         };
         let number = u32::try_from(nth).unwrap_or(u32::MAX);
         let claim = self.base.raw_span(written.read_span);
@@ -252,7 +252,7 @@ impl<'a> CellEditor<'a> {
         CellWrite { edits, read_span: cell.span, old: source_of(cell), notes: Vec::new() }
     }
 
-    fn inserted(&mut self, gap: usize, nth: usize, (source, edit): (&str, &CellEdit)) -> Result<CellWrite> {
+    fn inserted(&mut self, gap: usize, nth: usize, source: &str, edit: &CellEdit) -> Result<CellWrite> {
         let kind = edit.kind.ok_or_else(|| {
             Error::new(Code::CallInvalid, "A new cell needs a type.").next("Give cell_type: code, markdown or raw.")
         })?;
@@ -262,7 +262,7 @@ impl<'a> CellEditor<'a> {
             let order = self.patterns.orders.entry(at).or_insert_with(|| layout::order(self.notebook.text, cell));
             CellTemplate { cell, order }
         });
-        let text = self.layout.cell(&self.notebook, like.as_ref(), (kind, id.as_deref()), source);
+        let text = self.layout.cell(&self.notebook, like.as_ref(), kind, id.as_deref(), source);
         let between = &self.layout.cells.between;
         let (span, text) = match (self.kept_cells[gap], self.first_stays) {
             (Some(before), _) => (Span::at(self.end(before)), format!("{between}{text}")),
@@ -335,7 +335,7 @@ impl<'a> CellEditor<'a> {
             return Ok(written);
         }
         if let Some(kind) = kind {
-            self.turn(at, cell, (kind, &between), &mut written)?;
+            self.turn(at, cell, kind, &between, &mut written)?;
         }
         if kind.is_none() && edit.clear != Some(false) && notebook.kind(cell) == Some(CellType::Code) {
             written.notes.extend(self.clear(cell, &mut written.edits));
@@ -365,7 +365,8 @@ impl<'a> CellEditor<'a> {
         &self,
         at: usize,
         cell: &Cell,
-        (kind, between): (CellType, &CellMembers),
+        kind: CellType,
+        between: &CellMembers,
         written: &mut CellWrite,
     ) -> Result<()> {
         let text = self.notebook.text;

@@ -85,13 +85,13 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
         if middle.raw().len() > base.raw().len() + INSERTED_BYTES_MAX {
             return Err(too_long(middle.raw().len()));
         }
-        let step = place(&SearchIndex::new(&middle), (op, None), number(index), settings).and_then(|placed| {
+        let step = place(&SearchIndex::new(&middle), op, None, number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
         });
         match step {
             Ok((placed, step)) => {
-                outcomes.push(outcome(&middle, (index, op), placed));
+                outcomes.push(outcome(&middle, index, op, placed));
                 changes.append(base, &step);
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;
             }
@@ -100,7 +100,7 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
                     Some(earlier) if error.code() == Code::MatchNotFound => removed(error, earlier),
                     _ => error,
                 };
-                failed.push(named(error, (index, op), ops.len()));
+                failed.push(named(error, index, op, ops.len()));
             }
         }
         if failed.len() == EXPLAINED_FAILURES_MAX {

@@ -124,7 +124,7 @@ fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
     }
 }
 
-/// Returns the access that an action stands for.
+/// Returns the access that an action names.
 fn access_named(name: &str) -> Option<Access> {
     RULE_ACTIONS.iter().find(|(action, _)| *action == name).map(|(_, access)| *access)
 }

@@ -4,6 +4,7 @@ use super::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_line
 use super::{DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, hunks, opened, why};
 use crate::base::{self, Base};
 use crate::call_context::{CallContext, UnreadPolicy};
+use crate::edit::OrderedOps;
 use crate::engine::Engine;
 use crate::history_stores::key;
 use crate::options::CallOptions;
@@ -33,19 +34,20 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, order): (&[Op], OpOrder),
+        ops: &[Op],
+        order: OpOrder,
         options: &CallOptions,
     ) -> Result<Option<FilePlan>> {
         let plain =
             self.asks_for_parts(place, options) && !options.partial && !(order == OpOrder::InTurn && ops.len() > 1);
         if let Some(finds) = streamed(ops).filter(|_| plain) {
             return self.retry_streamed(place, source, |source| {
-                self.try_big(caller, place, source, (ops, order, &finds), options)
+                self.try_big(caller, place, source, OrderedOps { ops, order }, &finds, options)
             });
         }
         if let Some(old) = hunks::old_sides(ops).filter(|_| plain) {
             return self.retry_streamed(place, source, |source| {
-                self.try_hunks(caller, place, source, (ops, order, &old), options)
+                self.try_hunks(caller, place, source, OrderedOps { ops, order }, &old, options)
             });
         }
         self.check_whole_allowed(place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
@@ -56,11 +58,12 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, order, finds): (&[Op], OpOrder, &[&TextQuery]),
+        OrderedOps { ops, order }: OrderedOps<'_>,
+        finds: &[&TextQuery],
         options: &CallOptions,
     ) -> Result<StreamOutcome> {
         let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
-        let looked = match self.look(caller, place, &source, (ops, &needles), options)? {
+        let looked = match self.look(caller, place, &source, ops, &needles, options)? {
             Ok(looked) => looked,
             Err(why) => return Ok(StreamOutcome::Whole(why)),
         };
@@ -89,7 +92,8 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: &FileSource,
-        (ops, needles): (&[Op], &[&str]),
+        ops: &[Op],
+        needles: &[&str],
         options: &CallOptions,
     ) -> Result<Result<PassResult, WholeFileReason>> {
         self.never_read(caller, place, source, options)?;

@@ -5,9 +5,10 @@ use super::edit::{CONTEXT_BYTES, LONG_LINE, exactly};
 use super::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use super::{StreamOutcome, WholeFileReason};
 use crate::call_context::CallContext;
+use crate::edit::OrderedOps;
 use crate::engine::Engine;
 use crate::options::CallOptions;
-use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, OpOrder, Result, ScanResult, resolve};
+use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, Result, ScanResult, resolve};
 use emendate_fs::{FileSource, SafePath};
 
 /// Occurrences of an old side, whole lines or not, that are examined.
@@ -48,11 +49,12 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, order, old): (&[Op], OpOrder, &[String]),
+        OrderedOps { ops, order }: OrderedOps<'_>,
+        old: &[String],
         options: &CallOptions,
     ) -> Result<StreamOutcome> {
         let needles: Vec<&str> = old.iter().map(|old| &**old).collect();
-        let looked = match self.look(caller, place, &source, (ops, &needles), options)? {
+        let looked = match self.look(caller, place, &source, ops, &needles, options)? {
             Ok(looked) => looked,
             Err(why) => return Ok(StreamOutcome::Whole(why)),
         };

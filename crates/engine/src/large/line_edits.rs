@@ -5,6 +5,7 @@ use super::{DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileR
 use crate::base::Base;
 use crate::call_context::CallContext;
 use crate::engine::Engine;
+use crate::line_edits::RegisterOps;
 use crate::options::CallOptions;
 use crate::plan::FilePlan;
 use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
@@ -50,7 +51,7 @@ impl Engine {
         let mut filled = registers.clone();
         let plan = self.retry_streamed(place, source, |source| {
             filled.clone_from(registers);
-            self.try_big_rows(caller, place, source, (ops, &mut filled), options)
+            self.try_big_rows(caller, place, source, ops, &mut filled, options)
         })?;
         if plan.is_some() {
             *registers = filled;
@@ -63,7 +64,8 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, registers): (&[Op], &mut Registers),
+        ops: &[Op],
+        registers: &mut Registers,
         options: &CallOptions,
     ) -> Result<StreamOutcome> {
         let lines: Vec<usize> =
@@ -90,7 +92,7 @@ impl Engine {
             Ok(Base::Stale { .. }) => Ok(Base::Lost),
             other => other,
         };
-        let plan = match self.plan_rows_in(caller, place.clone(), (now, base), (ops, registers), options) {
+        let plan = match self.plan_rows_in(caller, place.clone(), now, base, RegisterOps { ops, registers }, options) {
             Err(error) if self.tells_of_more(&source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),
             other => other?,
         };

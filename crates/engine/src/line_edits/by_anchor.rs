@@ -72,7 +72,7 @@ impl Engine {
                         moved: false,
                     });
                 }
-                let same = unbroken((&then, &found), (&page, &there));
+                let same = unbroken(&then, &found, &page, &there);
                 same.map_err(|failures| refused(&known, failures))?;
                 let base = Base::Fresh { lines_seen: known, note: Some(MOVED_NOTE.to_owned()) };
                 Ok(NumberedEdits { ops: there, base, moved: true })
@@ -124,7 +124,7 @@ fn all_shown(
 fn unseen_refusal(subject: &LineEditContext<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
     let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named()?);
     let known = subject.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
-    (!known && !rows.anchors.is_empty()).then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, (from, to)))
+    (!known && !rows.anchors.is_empty()).then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, from, to))
 }
 
 const NEVER_SHOWN: &str = "it names lines that were never shown, or that are new since then.";
@@ -132,8 +132,10 @@ const RANGE_BROKEN: &str = "lines between its ends were removed, added or moved 
 
 /// Finds the same lines in both versions, with nothing new between them.
 fn unbroken(
-    (then, before): (&AnchorPage<'_>, &[Op]),
-    (page, there): (&AnchorPage<'_>, &[Op]),
+    then: &AnchorPage<'_>,
+    before: &[Op],
+    page: &AnchorPage<'_>,
+    there: &[Op],
 ) -> std::result::Result<(), Vec<PlacementError>> {
     let failures: Vec<PlacementError> =
         before.iter().zip(there).filter_map(|(before, there)| broken_refusal(then, page, before, there)).collect();
@@ -145,11 +147,11 @@ fn broken_refusal(then: &AnchorPage<'_>, page: &AnchorPage<'_>, before: &Op, the
     let (old, new) = (line_edits::of(before)?.named()?, line_edits::of(there)?);
     let now = new.named()?;
     let same = then.words(old.0, old.1) == page.words(now.0, now.1);
-    (!same).then(|| refusal(&new.source_text, Code::StaleChanged, RANGE_BROKEN, now))
+    (!same).then(|| refusal(&new.source_text, Code::StaleChanged, RANGE_BROKEN, now.0, now.1))
 }
 
-fn refusal(said: &str, code: Code, why: &str, show: (usize, usize)) -> PlacementError {
+fn refusal(said: &str, code: Code, why: &str, from: usize, to: usize) -> PlacementError {
     let error = Error::new(code, format!("`{said}`: {why}"))
         .next("The lines are shown now: send the same edit again if these are the lines you mean.");
-    PlacementError { error, show: Some(show) }
+    PlacementError { error, show: Some((from, to)) }
 }

@@ -41,7 +41,7 @@ impl Engine {
             }
             Base::Stale { seen, lines_seen: lines } if options.on_stale != StalePolicy::Reject => {
                 cells_shown(caller, &place, &seen, &lines, &ops)?;
-                let ops = self.carried(caller, (&place, &now), (&seen, &lines), &ops)?;
+                let ops = self.carried(caller, &place, &now, &seen, &lines, &ops)?;
                 let theirs = ChangeSet::diff(&seen, &now.snapshot);
                 (ops, base::carry_lines(&lines, &seen, &theirs), Some(CARRIED_NOTE.to_owned()))
             }
@@ -86,8 +86,10 @@ impl Engine {
     fn carried(
         &self,
         caller: &CallContext,
-        (place, now): (&SafePath, &LoadedFile),
-        (seen, lines): (&Snapshot, &LineSet),
+        place: &SafePath,
+        now: &LoadedFile,
+        seen: &Snapshot,
+        lines: &LineSet,
         ops: &[Op],
     ) -> Result<Vec<Op>> {
         let then = Notebook::read(seen.text()).map_err(|_| stale::version_unavailable(self, caller, place, now))?;

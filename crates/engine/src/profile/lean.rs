@@ -17,7 +17,7 @@ pub(super) fn compact_schema(schema: &mut Map<String, Value>) {
         schema.remove("required");
     }
     let Some(Value::Object(fields)) = schema.get("properties") else { return };
-    let said: Vec<(String, Value)> =
+    let said: Map<String, Value> =
         fields.iter().filter_map(|(name, field)| Some((name.clone(), field.get("description")?.clone()))).collect();
     schema.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut).for_each(|it| once(it, &said));
 }
@@ -140,11 +140,11 @@ fn words(schema: &mut Map<String, Value>) {
 }
 
 /// Removes, below a field of the tool, what the tool's own field of that name says already.
-fn once(value: &mut Value, said: &[(String, Value)]) {
+fn once(value: &mut Value, said: &Map<String, Value>) {
     match value {
         Value::Object(object) => {
             for (name, field) in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
-                let known = said.iter().any(|(other, text)| other == name && field.get("description") == Some(text));
+                let known = said.get(name).is_some_and(|text| field.get("description") == Some(text));
                 if let (true, Value::Object(field)) = (known, field) {
                     field.remove("description");
                 }

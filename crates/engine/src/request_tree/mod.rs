@@ -6,7 +6,7 @@ mod relocate;
 use crate::base::Base;
 use crate::call_context::CallContext;
 use crate::call_handle::CallPhase;
-use crate::edit::whole;
+use crate::edit::{OrderedOps, whole};
 use crate::engine::{Engine, LoadedFile};
 use crate::history_stores::key;
 use crate::limits::check_together;
@@ -141,8 +141,8 @@ impl RequestTree<'_> {
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
             }
             (FileAction::Delete { text }, _) => self.delete(place, text.as_deref())?,
-            (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, (place, to), ops, *mode)?,
-            (FileAction::Copy { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, true, *mode)?,
+            (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, place, to, ops, *mode)?,
+            (FileAction::Copy { ops, .. }, Some(to)) => self.carry(step, place, to, ops, true, *mode)?,
             (FileAction::Binary(change), _) => self.binary(place, change)?,
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
@@ -244,8 +244,9 @@ impl RequestTree<'_> {
         Ok(match preimage(self.caller, place, &now, id)? {
             Preimage::Current => (None, None),
             Preimage::Other(seen) => {
-                let version = (place.clone(), now, &seen);
-                (Some(self.engine.plan_three_way(self.caller, version, (ops, order), options)?), None)
+                let ops = OrderedOps { ops, order };
+                let plan = self.engine.plan_three_way(self.caller, place.clone(), now, &seen, ops, options)?;
+                (Some(plan), None)
             }
             Preimage::Unknown(why) => {
                 let note = format!(

@@ -18,7 +18,8 @@ impl RequestTree<'_> {
     pub(super) fn carry(
         &mut self,
         step: usize,
-        (from, to): (&SafePath, &SafePath),
+        from: &SafePath,
+        to: &SafePath,
         ops: &[Op],
         copied: bool,
         mode: Option<FileMode>,

@@ -284,7 +284,7 @@ impl SearchRun<'_> {
         let words = words.map(|it| self.engine.anchor_map(place, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);
         let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
-        let (lines, ranges) = render(&mut block, (marks, words), rows);
+        let (lines, ranges) = render(&mut block, marks, words, rows);
         self.text.push_str(&block);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
@@ -373,7 +373,8 @@ fn counted(count: usize, what: &str) -> String {
 /// Writes the rows of a file; returns the lines shown completely, and the ranges of all rows.
 fn render(
     out: &mut String,
-    (marks, words): (&LineFormat, &[AnchorWord]),
+    marks: &LineFormat,
+    words: &[AnchorWord],
     rows: &ShownLines,
 ) -> (LineSet, Vec<(usize, usize)>) {
     let mut lines = LineSet::none();
@@ -388,7 +389,7 @@ fn render(
                 ranges.push((*line, *line));
             }
         }
-        read::push_line(out, marks, LineMark::for_line(*line, words), (text, *left));
+        read::push_line(out, marks, LineMark::for_line(*line, words), text, *left);
         if left.is_none() {
             lines.add(*line as u64, *line as u64);
         }

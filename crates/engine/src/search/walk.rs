@@ -102,7 +102,7 @@ impl Engine {
                 ignores.push(self.ignore_files(folder));
             }
         }
-        let _ = self.enter(folder, scope, (&mut ignores, &mut walked), visit)?;
+        let _ = self.enter(folder, scope, &mut ignores, &mut walked, visit)?;
         Ok(walked)
     }
 
@@ -110,7 +110,8 @@ impl Engine {
         &self,
         folder: &SafePath,
         scope: &WalkFilter,
-        (ignores, walked): (&mut Vec<Gitignore>, &mut WalkStats),
+        ignores: &mut Vec<Gitignore>,
+        walked: &mut WalkStats,
         visit: &mut dyn FnMut(&SafePath) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let entries = match self.store().list(folder) {
@@ -146,7 +147,7 @@ impl Engine {
                 }
             };
             if entry.kind == EntryKind::Directory {
-                if self.enter(&place, scope, (ignores, walked), visit)?.is_break() {
+                if self.enter(&place, scope, ignores, walked, visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             } else if !self.may_access_name(&place, Access::Read) {

@@ -64,7 +64,7 @@ impl Grammars<'_> {
                 // Missing lines, and the closing line of a block, have errors of their own.
                 Err(NoBlock::NoLine) => continue,
                 Err(NoBlock::Inside(_)) if behind => continue,
-                Err(why) => return Err(self.none(place, base, rows, (line, why))),
+                Err(why) => return Err(self.none(place, base, rows, line, why)),
             };
             rows.target = if behind {
                 LineTarget::After(block.last)
@@ -108,7 +108,7 @@ impl Grammars<'_> {
     }
 
     /// Creates the error for a line on which no block begins.
-    fn none(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, (line, why): (usize, NoBlock)) -> Error {
+    fn none(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, line: usize, why: NoBlock) -> Error {
         let what = format!(
             "line {}: `{}` could not resolve a syntactic block beginning on line {line}: {why}.",
             rows.source_line, rows.source_text

@@ -48,7 +48,9 @@ impl Engine {
         &self,
         caller: &CallContext,
         home: &SafePath,
-        (text, old, new): (&str, &str, &str),
+        text: &str,
+        old: &str,
+        new: &str,
     ) -> Option<String> {
         let root = self.store().roots().get(home.root())?.canonical.clone();
         let folder = self.store().resolve_path(&root).ok()?;
@@ -125,16 +127,18 @@ impl ForeignUseSearch<'_> {
 
     fn note(self, root: &Path, new: &str) -> Option<String> {
         let heard = format!("Other files import `{}`", self.name);
-        advised(&heard, (&self.uses, self.count), root, (self.name, new))
+        advised(&heard, &self.uses, self.count, root, self.name, new)
     }
 }
 
 /// A note of files that use a name, with the call that renames it there; `None` where there are none.
 pub(super) fn advised(
     heard: &str,
-    (uses, count): (&[ForeignUse], usize),
+    uses: &[ForeignUse],
+    count: usize,
     root: &Path,
-    (old, new): (&str, &str),
+    old: &str,
+    new: &str,
 ) -> Option<String> {
     let files: Vec<String> = uses.iter().map(|it| format!("{} (line {})", it.path.display(), it.line)).collect();
     let more = count - uses.len();

@@ -102,7 +102,8 @@ impl Grammars<'_> {
         &self,
         place: &SafePath,
         text: &str,
-        (path, definition): (&str, Definition),
+        path: &str,
+        definition: Definition,
         next: impl FnOnce(&Symbol) -> String,
     ) -> Result<Symbol> {
         match definition {
@@ -147,7 +148,7 @@ impl Grammars<'_> {
     pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
         let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;
         let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
-        let symbol = self.only(place, text, (path, definition), |it| {
+        let symbol = self.only(place, text, path, definition, |it| {
             let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
             format!("Give the whole path, or read one of them by its lines: {call}.")
         })?;
@@ -161,14 +162,16 @@ impl Grammars<'_> {
         &self,
         place: &SafePath,
         text: &str,
-        (named, action, new): (SymbolRef<'_>, SymbolAction, &str),
+        named: SymbolRef<'_>,
+        action: SymbolAction,
+        new: &str,
         next: impl FnOnce(&Symbol) -> String,
     ) -> Result<Splices> {
         let about = QuerySubject::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
         match self.ask(place, text, about)?.0 {
             SyntaxAnswer::Edit(splices) => splices.map_err(WireError::into_error),
             SyntaxAnswer::Definition(definition) => {
-                self.only(place, text, (named.path, definition), next).and_then(|_| Err(unfit()))
+                self.only(place, text, named.path, definition, next).and_then(|_| Err(unfit()))
             }
             _ => Err(unfit()),
         }

@@ -33,7 +33,8 @@ impl Engine {
         &self,
         place: &SafePath,
         now: &Snapshot,
-        (ops, resolved): (&[Op], &ResolvedEdit),
+        ops: &[Op],
+        resolved: &ResolvedEdit,
         options: &CallOptions,
     ) -> Option<RepairedEdits> {
         if !self.config().syntax_check || !resolved.failed.is_empty() {
@@ -85,7 +86,7 @@ pub(super) fn inside_a_block(proof: &Comparison<'_>, plan: &FilePlan, after: &Sn
             let rest = rest_of(&block, range, &hunks)?;
             let gone = after.lines().span_of(after.text(), rest.0, rest.1).range();
             let without = format!("{}{}", &after.text()[..gone.start], &after.text()[gone.end..]);
-            proof.parses(&without)?.then(|| repair_note(plan.header, range, &block, rest))
+            proof.parses(&without)?.then(|| repair_note(plan.header, range, &block, rest.0, rest.1))
         })
     })
 }
@@ -108,7 +109,8 @@ fn repair_note(
     header: Option<HeaderStyle>,
     range: &ReplacedLines,
     block: &CodeBlock,
-    (from, to): (usize, usize),
+    from: usize,
+    to: usize,
 ) -> String {
     let hunk = match header {
         Some(HeaderStyle::Brackets) => format!("send under the header above: CUT {from}.={to}"),

@@ -139,12 +139,12 @@ impl<'a> Overlay<'a> {
                 let mode = file.stamp.mode & 0o7777;
                 let bytes = file.snapshot.raw().to_vec();
                 if let Some(from) = then.file.filter(|from| from.absolute() != place.absolute()) {
-                    self.moved(place, disk, (&from, sources.get(from.absolute())?), (bytes, mode))
+                    self.moved(place, disk, &from, sources.get(from.absolute())?, bytes, mode)
                 } else {
                     let side = FileState { content: file.snapshot.id(), mode, kind: FileKind::Regular };
                     let is_new = !matches!(disk, CurrentState::File(_));
                     let mode = (!is_new && disk.mode() != Some(mode)).then_some(mode);
-                    let plan = self.engine.putting(self.caller, place, disk, bytes, (side, then.attributes));
+                    let plan = self.engine.putting(self.caller, place, disk, bytes, side, then.attributes);
                     FilePlan { mode: mode.or(plan.mode), ..plan }
                 }
             }
@@ -158,8 +158,10 @@ impl<'a> Overlay<'a> {
         &self,
         place: SafePath,
         disk: CurrentState,
-        (from, text): (&SafePath, &Snapshot),
-        (bytes, mode): (Vec<u8>, u32),
+        from: &SafePath,
+        text: &Snapshot,
+        bytes: Vec<u8>,
+        mode: u32,
     ) -> FilePlan {
         let changes = to_bytes(text, bytes);
         let lines = self.engine.lines_then(self.caller, from, text, &changes);

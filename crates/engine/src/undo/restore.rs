@@ -17,7 +17,7 @@ use crate::stale;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter};
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationFilter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -58,13 +58,13 @@ impl Engine {
             self.resolve_in_doubt(root)?;
         }
         let (root, logged) = self.operation(named.name)?;
-        let (side, told_by) = self.side_at(root, &place, (&logged, named.before))?;
+        let (side, told_by) = self.side_at(root, &place, &logged, named.before)?;
         let dry_run = args.dry_run || caller.dry_run;
         let turns = self.lock_paths(once(place.absolute()));
         let receipts = self.plan_and_commit(caller, cause, dry_run, || {
             let now = self.current_state(&place)?;
             self.may_replace(caller, &options, &place, &now)?;
-            let plan = self.plan_restore(caller, &place, (root, &told_by), now, side)?;
+            let plan = self.plan_restore(caller, &place, root, &told_by, now, side)?;
             if plan.writes() {
                 return Ok(vec![plan]);
             }
@@ -84,7 +84,8 @@ impl Engine {
         &self,
         caller: &CallContext,
         place: &SafePath,
-        (root, told_by): (usize, &LogEntry),
+        root: usize,
+        told_by: &LogEntry,
         now: CurrentState,
         side: Option<FileState>,
     ) -> Result<FilePlan> {
@@ -99,7 +100,7 @@ impl Engine {
         let bytes = match &now {
             CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
             CurrentState::File(now) => {
-                let hand = [(now.snapshot.id(), now.snapshot.raw())];
+                let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
                 self.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
             }
             _ => self.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
@@ -113,7 +114,7 @@ impl Engine {
             CurrentState::Nothing => self.attributes_then(root, place, side)?,
             CurrentState::File(_) | CurrentState::Link(_) => None,
         };
-        let plan = self.putting(caller, place.clone(), now, bytes, (side, attributes));
+        let plan = self.putting(caller, place.clone(), now, bytes, side, attributes);
         Ok(FilePlan { mode: (side.kind == FileKind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
     }
 
@@ -150,7 +151,8 @@ impl Engine {
         &self,
         root: usize,
         place: &SafePath,
-        (logged, before): (&LogEntry, bool),
+        logged: &LogEntry,
+        before: bool,
     ) -> Result<(Option<FileState>, LogEntry)> {
         // Others may have changed it between the preceding operation and this one.
         if before && let Some(file) = change_of(place, logged) {

@@ -12,7 +12,7 @@ use crate::raw_path;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, TieBreak, explain};
 use emendate_core::{Phrase, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, LineSet, LogEntry};
+use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, KnownContent, LineSet, LogEntry};
 use serde_json::json;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -38,7 +38,7 @@ struct Reversal<'a> {
 /// Returns the plans for all files of some operations, the newest first, that restore their state before them.
 ///
 /// Errors: every conflicting file of the first operation that cannot be undone.
-pub(super) fn plans(engine: &Engine, caller: &CallContext, (root, all): (usize, &[LogEntry])) -> Result<Vec<FilePlan>> {
+pub(super) fn plans(engine: &Engine, caller: &CallContext, root: usize, all: &[LogEntry]) -> Result<Vec<FilePlan>> {
     if let [logged] = all
         && let Some(plan) = engine.plan_big_undo(caller, root, logged)?
     {
@@ -137,7 +137,8 @@ impl Engine {
         place: SafePath,
         now: CurrentState,
         bytes: Vec<u8>,
-        (side, attributes): (FileState, Option<FileAttributes>),
+        side: FileState,
+        attributes: Option<FileAttributes>,
     ) -> FilePlan {
         if side.kind == FileKind::Link {
             return FilePlan::replace_entry(place, now, TargetState::Link(OsString::from_vec(bytes)));
@@ -222,14 +223,14 @@ impl Reversal<'_> {
                 if (before.kind, after.kind) == (FileKind::Regular, FileKind::Regular) =>
             {
                 merged = !is_same_content(&now, Some(before));
-                if merged { self.rebased(&place, (before, after), opened)? } else { opened.snapshot.raw().to_vec() }
+                if merged { self.rebased(&place, before, after, opened)? } else { opened.snapshot.raw().to_vec() }
             }
             (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
             _ => return Err(self.conflict(&place, file.after, &now, "something else is there now.")),
         };
         let attributes =
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
-        let mut plan = self.engine.putting(self.caller, place, now, bytes, (before, attributes));
+        let mut plan = self.engine.putting(self.caller, place, now, bytes, before, attributes);
         plan.mode = bits.or(plan.mode);
         self.note_merge(&mut plan, merged);
         Ok(plan.writes().then_some(plan))
@@ -260,7 +261,7 @@ impl Reversal<'_> {
             CurrentState::File(opened) if after.kind == FileKind::Regular => {
                 merged = !is_same_content(&there, file.after);
                 let bytes = if merged {
-                    self.rebased(&to, (before, after), opened)?
+                    self.rebased(&to, before, after, opened)?
                 } else {
                     self.content(&from, before, &there)?
                 };
@@ -290,7 +291,7 @@ impl Reversal<'_> {
                 let bytes = self.content(&to, covered, &there)?;
                 let mode = Some(covered.mode);
                 let attributes = file.attributes.clone();
-                FilePlan { mode, ..self.engine.putting(self.caller, to, there, bytes, (covered, attributes)) }
+                FilePlan { mode, ..self.engine.putting(self.caller, to, there, bytes, covered, attributes) }
             }
         };
         Ok(vec![plan, left])
@@ -309,7 +310,7 @@ impl Reversal<'_> {
     /// Returns the bytes of a version.
     fn content(&self, place: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
         let hand = match now {
-            CurrentState::File(now) => vec![(now.snapshot.id(), now.snapshot.raw())],
+            CurrentState::File(now) => vec![KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }],
             _ => Vec::new(),
         };
         let found = self.engine.history(self.root).content(side.content, &hand)?;
@@ -317,14 +318,14 @@ impl Reversal<'_> {
     }
 
     /// Returns the file with the operation removed from it, although it changed since.
-    fn rebased(&self, place: &SafePath, (before, after): (FileState, FileState), now: &LoadedFile) -> Result<Vec<u8>> {
-        let standing = [(now.snapshot.id(), now.snapshot.raw())];
+    fn rebased(&self, place: &SafePath, before: FileState, after: FileState, now: &LoadedFile) -> Result<Vec<u8>> {
+        let standing = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         let history = self.engine.history(self.root);
         let Some(seen) = history.content(after.content, &standing)? else {
             return Err(self.changed_since(place, now, None));
         };
         let seen = with_same_codec(&now.snapshot, seen);
-        let hand = [(seen.id(), seen.raw()), standing[0]];
+        let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, standing[0]];
         let Some(target) = history.content(before.content, &hand)? else { return Err(not_kept(place, self.logged)) };
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
@@ -366,7 +367,7 @@ impl Reversal<'_> {
     fn conflict(&self, place: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
         let error = self.changed(place, what);
         let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
-        let hand = [(now.snapshot.id(), now.snapshot.raw())];
+        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         match self.engine.history(self.root).content(left.content, &hand) {
             Ok(Some(left)) if !now.snapshot.is_binary() => {
                 error.evidence(difference(place, &with_same_codec(&now.snapshot, left), &now.snapshot))

@@ -170,7 +170,7 @@ impl Database {
         let head = spool.head();
         let most = append_log::entry_bytes_max(operation.files.len())
             .min(usize::try_from(self.limits.delta_texts_max()).unwrap_or(append_log::ENTRY_BYTES_MAX));
-        let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
+        let entry = entry::pack(head.next, now, std::process::id(), operation, changes, known, most)?;
         // If this fails, the database reports the reason or takes the operation.
         if !spool.append(&entry).ok()? {
             return None;

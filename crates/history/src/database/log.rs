@@ -81,7 +81,7 @@ pub(super) fn log(
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut loose, mut lost) = (Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
-        insert_file(all, (number, nth), touched, operation.keeps_content)?;
+        insert_file(all, number, nth, touched, operation.keeps_content)?;
         if !operation.keeps_content {
             continue;
         }
@@ -102,18 +102,13 @@ pub(super) fn log(
     for SessionUpdate { path, record } in known {
         let contested =
             crate::blob_store::BlobStore::version(&SqlBlobStore(all), record.content)?.is_some_and(|it| it.contested);
-        let lines = rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
+        let lines = rows::record(all, &operation.session, path, record, contested, now, limits.versions)?;
         learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
     }
     Ok(Some(LogReceipt { id, unstored: loose, lost }))
 }
 
-fn insert_file(
-    all: &Connection,
-    (number, nth): (i64, usize),
-    touched: &FileChange,
-    kept: bool,
-) -> rusqlite::Result<()> {
+fn insert_file(all: &Connection, number: i64, nth: usize, touched: &FileChange, kept: bool) -> rusqlite::Result<()> {
     let FileChange { path, moved_from, before, after, attributes, added, removed } = touched;
     let nth = i64::try_from(nth).unwrap_or(i64::MAX);
     if let Some(attributes) = attributes.as_ref().filter(|_| kept) {

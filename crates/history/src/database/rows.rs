@@ -14,10 +14,12 @@ use crate::{LineSet, Record, RecordOrigin, varint};
 /// unless `alone`, and drops all but the newest `keep` records. Returns the resulting lines.
 pub(super) fn record(
     connection: &Connection,
-    (session, path): (&str, &[u8]),
+    session: &str,
+    path: &[u8],
     record: &Record,
     alone: bool,
-    (now, keep): (i64, u32),
+    now: i64,
+    keep: u32,
 ) -> rusqlite::Result<LineSet> {
     let id = record.content.to_bytes();
     let mut others: Vec<(i64, [u8; 16])> = Vec::new();

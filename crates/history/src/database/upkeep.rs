@@ -24,7 +24,7 @@ pub(super) fn run(connection: &mut Connection, limits: &HistoryLimits, now: i64)
         return Ok(());
     }
     let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    clean(&all, limits, (used, now))?;
+    clean(&all, limits, used, now)?;
     all.commit()
 }
 
@@ -40,7 +40,7 @@ pub(super) fn free(
     let limits = limits.narrowed(leave);
     let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
     let before = count_stored(&all)?;
-    clean(&all, &limits, (used, now))?;
+    clean(&all, &limits, used, now)?;
     let after = count_stored(&all)?;
     all.commit()?;
     // If a reader prevents this, the space is reused instead of released.
@@ -70,7 +70,7 @@ fn used(all: &Connection) -> rusqlite::Result<u64> {
     Ok(pages.saturating_mul(number(all, "PRAGMA page_size")?).cast_unsigned())
 }
 
-fn clean(all: &Connection, limits: &HistoryLimits, (used, now): (u64, i64)) -> rusqlite::Result<()> {
+fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusqlite::Result<()> {
     all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
     all.execute("DELETE FROM seen WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     all.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;

@@ -104,7 +104,7 @@ impl Sessions for MemoryHistory {
         let inner = &mut *self.inner();
         let Ok(kept) = keep(&mut inner.blobs, record.content, body, &self.limits);
         let now = clock::now_us();
-        inner.add_record((session, path), record, kept == KeepOutcome::Contested, (now, self.limits.versions));
+        inner.add_record(session, path, record, kept == KeepOutcome::Contested, now, self.limits.versions);
         if inner.blobs.stored > self.limits.total || inner.next_order.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into())
         {
             inner.upkeep(&self.limits, now);
@@ -215,7 +215,7 @@ impl MemoryHistoryState {
 
     /// Stores `record` as the latest of the session and path, merging the lines of an earlier record of the same
     /// content unless `alone`, and drops all but the newest `keep` records.
-    fn add_record(&mut self, (session, path): (&str, &[u8]), record: &Record, alone: bool, (now, keep): (i64, u32)) {
+    fn add_record(&mut self, session: &str, path: &[u8], record: &Record, alone: bool, now: i64, keep: u32) {
         self.next_order += 1;
         let known = self.seen.entry(path.to_vec()).or_default().entry(session.to_owned()).or_default();
         let mut seen = SeenRecord { record: record.clone(), at: now, order: self.next_order };

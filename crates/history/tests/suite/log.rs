@@ -2,8 +2,9 @@
 
 use emendate_core::ContentId;
 use emendate_history::{
-    ByteReplacement, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, LogReceipt, Operation,
-    OperationFilter, OperationLog, OperationName, OperationOutcome, Retention, Role, SessionUpdate, VersionBody,
+    ByteReplacement, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownContent, LogReceipt,
+    Operation, OperationFilter, OperationLog, OperationName, OperationOutcome, OwnedContent, Retention, Role,
+    SessionUpdate, VersionBody,
 };
 
 use super::{Open, PATH, noise, record};
@@ -212,21 +213,26 @@ fn contents_along_the_trail(open: Open<'_>) {
         states.push(next);
     }
     let last = states.last().unwrap();
-    let hand = [(ContentId::of(last), &**last)];
+    let hand = [KnownContent { id: ContentId::of(last), bytes: last }];
     for state in &states {
         let id = ContentId::of(state);
-        assert!(!store.can_rebuild(id, &[]).unwrap() && store.can_rebuild(id, &[hand[0].0]).unwrap());
+        assert!(!store.can_rebuild(id, &[]).unwrap() && store.can_rebuild(id, &[hand[0].id]).unwrap());
         assert_eq!(store.content(id, &[]).unwrap(), None);
         assert_eq!(store.content(id, &hand).unwrap().as_ref(), Some(state));
     }
     // A version that does not match its id leads nowhere.
-    assert_eq!(store.content(ContentId::of(&states[0]), &[(hand[0].0, b"something else")]).unwrap(), None);
+    assert_eq!(
+        store.content(ContentId::of(&states[0]), &[KnownContent { id: hand[0].id, bytes: b"something else" }]).unwrap(),
+        None
+    );
     // Any one of them stored whole is sufficient.
-    store.store_versions(&[(ContentId::of(&states[11]), b"lies".to_vec())]).unwrap();
+    store.store_versions(&[OwnedContent { id: ContentId::of(&states[11]), bytes: b"lies".to_vec() }]).unwrap();
     assert!(!store.can_rebuild(ContentId::of(&states[0]), &[]).unwrap());
     let ids: Vec<ContentId> = states.iter().map(|state| ContentId::of(state)).collect();
     assert_eq!(store.not_stored(&ids).unwrap(), ids.iter().copied().collect());
-    store.store_versions(&[(ids[11], states[11].clone()), (ids[12], b"lies".to_vec())]).unwrap();
+    let (good, bad) = (states[11].clone(), b"lies".to_vec());
+    let versions = [OwnedContent { id: ids[11], bytes: good }, OwnedContent { id: ids[12], bytes: bad }];
+    store.store_versions(&versions).unwrap();
     assert_eq!(store.not_stored(&ids[10..13]).unwrap(), [ids[10], ids[12]].into());
     for state in &states {
         assert_eq!(store.content(ContentId::of(state), &[]).unwrap().as_ref(), Some(state));
@@ -348,7 +354,10 @@ fn moved_over_another(open: Open<'_>) {
     let id = ContentId::of(&result);
     assert_eq!(entered.unstored, [id]);
     assert_eq!(store.content(ContentId::of(&target), &[]).unwrap().as_ref(), Some(&target));
-    assert_eq!(store.content(ContentId::of(&source), &[(id, &result)]).unwrap().as_ref(), Some(&source));
+    assert_eq!(
+        store.content(ContentId::of(&source), &[KnownContent { id, bytes: &result }]).unwrap().as_ref(),
+        Some(&source)
+    );
 }
 
 fn secrets(open: Open<'_>) {
@@ -363,7 +372,7 @@ fn secrets(open: Open<'_>) {
     assert!(entered.unstored.is_empty());
     let id = ContentId::of(&before);
     assert!(!store.can_rebuild(id, &[ContentId::of(&after)]).unwrap());
-    assert_eq!(store.content(id, &[(ContentId::of(&after), &after)]).unwrap(), None);
+    assert_eq!(store.content(id, &[KnownContent { id: ContentId::of(&after), bytes: &after }]).unwrap(), None);
 }
 
 fn freeing(open: Open<'_>) {
@@ -401,7 +410,7 @@ pub(crate) fn limits(open: Open<'_>) {
     let last = ContentId::of(bodies.last().unwrap());
     let reached = all.iter().filter(|logged| {
         let before = logged.operation.files[0].before.unwrap().content;
-        let bytes = store.content(before, &[(last, bodies.last().unwrap())]).unwrap();
+        let bytes = store.content(before, &[KnownContent { id: last, bytes: bodies.last().unwrap() }]).unwrap();
         assert_eq!(bytes.is_some(), store.can_rebuild(before, &[last]).unwrap());
         bytes.is_some()
     });

@@ -62,7 +62,8 @@ struct InFlightRequest {
 
 impl InFlightRequest {
     /// Registers a request as in progress. `None` if another one in the same session has the same id.
-    fn begin(running: &RunningRequests, key: (String, RequestId)) -> Option<InFlightRequest> {
+    fn begin(running: &RunningRequests, session: String, id: RequestId) -> Option<InFlightRequest> {
+        let key = (session, id);
         let new = running.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         new.then(|| InFlightRequest { running: Arc::clone(running), key })
     }
@@ -163,7 +164,7 @@ impl AuthLayer {
         let session = parts.headers.get(SESSION_HEADER).and_then(|session| session.to_str().ok());
         let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
         let told = "A request with this id is still running; give every request a different id.";
-        match InFlightRequest::begin(&self.running, (session.to_owned(), id.clone())) {
+        match InFlightRequest::begin(&self.running, session.to_owned(), id.clone()) {
             Some(in_flight) => Ok(Some(in_flight)),
             None => Err(fault(ErrorData::invalid_request(told, None), Some(id))),
         }

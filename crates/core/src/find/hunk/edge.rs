@@ -58,7 +58,7 @@ pub(super) fn seek_with_less_context<'s>(
         }
         if !found.is_empty() {
             found.sort_by_key(|it| it.lines.start);
-            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: vec![note(cut)] }));
+            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: vec![note(cut.0, cut.1)] }));
         }
     }
     Ok(None)
@@ -72,7 +72,7 @@ fn same(a: &HunkCandidate, b: &HunkCandidate) -> bool {
     }
 }
 
-fn note((front, back): (usize, usize)) -> String {
+fn note(front: usize, back: usize) -> String {
     let at = match (front, back) {
         (front, 0) => format!("the first {}", count_of_lines(front)),
         (0, back) => format!("the last {}", count_of_lines(back)),

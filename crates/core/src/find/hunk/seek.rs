@@ -77,7 +77,7 @@ fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
     })
 }
 
-/// True for a line that may stand for others.
+/// True for a line that may replace others: elided or layout of the patch.
 fn is_elided(line: &HunkLine) -> bool {
     match line.kind {
         HunkLineKind::Bare => line.text.is_empty() || is_elision(&line.text),

@@ -338,9 +338,9 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let run = reading
             .early
             .chunk_by(|a, b| b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at))))
-            .max_by_key(|run| self.run_weight(run));
+            .max_by_key(|run| self.total_weight(run.iter().map(|pair| pair.0)));
         let Some(run) = run.filter(|run| run.len() >= LINES_MIN) else { return false };
-        if 2 * self.run_weight(run) < self.weights.iter().sum() {
+        if 2 * self.total_weight(run.iter().map(|pair| pair.0)) < self.weights.iter().sum() {
             return false;
         }
         let all = search.run_hashes();
@@ -352,9 +352,9 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
     }
 
-    /// Returns the weight of the lines of a run.
-    fn run_weight(&self, run: &[(usize, usize)]) -> usize {
-        run.iter().map(|pair| self.weights[pair.0]).sum::<usize>()
+    /// Returns the weight of some lines of old.
+    fn total_weight(&self, old: impl Iterator<Item = usize>) -> usize {
+        old.map(|at| self.weights[at]).sum::<usize>()
     }
 
     /// Checks whether the best alignment is good enough.

@@ -113,7 +113,9 @@ impl UnifiedDiffParser {
         let new = new.and_then(|new| name::side(new).ok()).and_then(|new| new.name);
         let full = |file: &FilePatch| {
             let names = (side.name.as_deref(), new.as_deref());
-            !file.hunks.is_empty() || file.sides.1.is_some() || old && (file.sides.0.is_some() || file.is_other(names))
+            !file.hunks.is_empty()
+                || file.sides.1.is_some()
+                || old && (file.sides.0.is_some() || file.is_other(names.0, names.1))
         };
         let file = match &mut self.file {
             Some(file) if !full(file) => file,

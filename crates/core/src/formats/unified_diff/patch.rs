@@ -78,10 +78,10 @@ impl FilePatch {
     }
 
     /// True when git's headers are complete by themselves, and these names are not theirs.
-    pub(super) fn is_other(&self, names: (Option<&str>, Option<&str>)) -> bool {
+    pub(super) fn is_other(&self, old: Option<&str>, new: Option<&str>) -> bool {
         let done = self.rename.1.is_some() || self.copy.1.is_some() || self.binary.is_some();
         let done = done || self.modes.0.is_some() && self.modes.1.is_some();
-        let theirs = name::same(names.0, self.pair.0.as_deref()) || name::same(names.1, self.pair.1.as_deref());
+        let theirs = name::same(old, self.pair.0.as_deref()) || name::same(new, self.pair.1.as_deref());
         done && self.pair.0.is_some() && !theirs
     }
 
@@ -139,7 +139,7 @@ impl FilePatch {
             if !self.hunks.is_empty() {
                 return Err(self.broken("the file has hunks and a binary patch; it can have one of them."));
             }
-            return self.bytes(change, mode, manner);
+            return self.bytes(change.0, mode, manner);
         }
         let moved = match (self.rename.clone(), self.copy.clone()) {
             ((Some(from), Some(to)), _) => Some((from, to, true)),
@@ -380,12 +380,7 @@ impl FilePatch {
     }
 
     /// Creates the requests of a GIT binary patch.
-    fn bytes(
-        mut self,
-        (how, _): (BinaryPayload, Option<BinaryPayload>),
-        mode: Option<FileMode>,
-        manner: &ParseOptions,
-    ) -> Result<Vec<FileRequest>> {
+    fn bytes(mut self, how: BinaryPayload, mode: Option<FileMode>, manner: &ParseOptions) -> Result<Vec<FileRequest>> {
         let change = BinaryChange {
             before: existing_id(self.ids.0.take()),
             after: existing_id(self.ids.1.take()),

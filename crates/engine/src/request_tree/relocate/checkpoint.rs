@@ -20,13 +20,14 @@ impl RequestTree<'_> {
     pub(in crate::request_tree) fn move_file(
         &mut self,
         step: usize,
-        (from, to): (&SafePath, &SafePath),
+        from: &SafePath,
+        to: &SafePath,
         ops: &[Op],
         mode: Option<FileMode>,
     ) -> Result<()> {
         let taken = self.moved_away.contains_key(&step);
         let saved = self.options.partial.then(|| self.saved([from, to]));
-        let done = self.carry(step, (from, to), ops, false, mode);
+        let done = self.carry(step, from, to, ops, false, mode);
         if let (Err(_), Some(saved)) = (&done, saved) {
             self.failed |= taken;
             self.put_back(saved);
