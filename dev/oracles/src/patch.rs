@@ -16,7 +16,7 @@ pub enum Operation {
         /// Its text.
         text: String,
     },
-    /// Remove it.
+    /// Deletes a file.
     Delete {
         /// Its path.
         path: String,

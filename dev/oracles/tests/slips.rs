@@ -60,7 +60,7 @@ fn run(slip: Slip, kind: &str, sources: &[String], count: usize, stale: bool) ->
 }
 
 #[test]
-fn slips_land_or_are_refused() {
+fn mistakes_are_repaired_or_refused() {
     let count = std::env::var("EMEND_SLIPS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let sources = sources();
     assert!(sources.len() > 100, "{} source files", sources.len());

@@ -112,7 +112,7 @@ pub fn judge(task: &Task, answer: &Answer) -> Option<Verdict> {
     })
 }
 
-/// The answers of all tools to the tasks of a row.
+/// The verdicts of all tools on one row of a table.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The mistake, the column of the battery, or the case.
