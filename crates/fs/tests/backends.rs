@@ -30,7 +30,7 @@ fn get(store: &dyn Store, path: &Path) -> Option<String> {
 }
 
 #[test]
-fn paths() {
+fn paths_are_resolved_or_refused() {
     on_both(|store, root| {
         put(store, &root.join("a/f"), "x");
         assert_eq!(store.roots()[0].canonical, root);
@@ -51,7 +51,7 @@ fn paths() {
 }
 
 #[test]
-fn listing() {
+fn directories_are_listed() {
     on_both(|store, root| {
         put(store, &root.join("b"), "");
         put(store, &root.join("a/f"), "");
@@ -64,7 +64,7 @@ fn listing() {
 }
 
 #[test]
-fn reading() {
+fn files_are_read() {
     on_both(|store, root| {
         assert_eq!(get(store, &root.join("f")), None);
         put(store, &root.join("f"), "12345");
@@ -81,7 +81,7 @@ fn reading() {
 }
 
 #[test]
-fn writing() {
+fn files_are_written() {
     on_both(|store, root| {
         for level in LEVELS {
             let path = root.join("deep").join(level.as_str());
@@ -108,7 +108,7 @@ fn writing() {
 }
 
 #[test]
-fn expectations() {
+fn preconditions_are_checked() {
     on_both(|store, root| {
         let (one, two) = (root.join("one"), root.join("two"));
         put(store, &one, "1");
@@ -141,7 +141,7 @@ fn expectations() {
 }
 
 #[test]
-fn memory_for_tests() {
+fn memory_store_behaves_like_a_disk() {
     let memory = MemoryStore::new(Path::new("/r"));
     memory.put("a/b", "one");
     memory.put("/r/a/b", "two");

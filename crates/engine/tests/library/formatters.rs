@@ -16,7 +16,7 @@ fn notes(reply: &Reply) -> String {
 }
 
 #[test]
-fn an_edit_is_put_into_shape_and_that_is_told() {
+fn edit_is_formatted_and_the_change_reported() {
     let bench = with("sed 's/ *$//'", "");
     bench.put("a.txt", "one\ntwo\n");
     let reply = bench.edit("a.txt", "two", "2  \n3 ");
@@ -95,7 +95,7 @@ fn undoing_is_exact_and_a_dry_run_shows_the_shape() {
 }
 
 #[test]
-fn a_project_cannot_name_programs() {
+fn project_cannot_configure_programs() {
     let text = "[[formatters]]\nfiles = '*'\ncommand = ['touch', 'pwned']\n";
     let bench = Bench::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());
     bench.put("a.txt", "one\n");
@@ -108,7 +108,7 @@ fn a_project_cannot_name_programs() {
 }
 
 #[test]
-fn what_the_encoding_cannot_hold_is_told_and_not_written() {
+fn unencodable_formatter_output_is_reported_and_not_written() {
     let bench = with("sed 's/2/→/'", "when = 'always'\n[encoding]\n'*.txt' = 'latin1'");
     std::fs::write(bench.path("a.txt"), b"gr\xfc\xdfe\ntwo\n").unwrap();
     let reply = bench.edit("a.txt", "two", "2");

@@ -256,7 +256,7 @@ fn every_remedy_fits_the_schemas_of_its_profile() {
 }
 
 #[test]
-fn the_hook_advises_in_the_fields_of_the_client() {
+fn hook_advice_uses_the_clients_fields() {
     let edit = client_tool("Edit").unwrap();
     let bench = Bench::new();
     bench.put("a.txt", "twice\ntwice\n");

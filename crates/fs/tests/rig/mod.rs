@@ -97,7 +97,7 @@ pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durabilit
     Ok(store.stage(&draft, durability)?.commit()?.remove(0))
 }
 
-/// Asserts the code, and that the error teaches.
+/// Asserts the code and that the error is actionable; returns its message.
 #[track_caller]
 pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code) -> String {
     let error = result.unwrap_err();

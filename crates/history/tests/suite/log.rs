@@ -219,7 +219,7 @@ fn contents_along_the_trail(open: Open<'_>) {
         assert_eq!(store.content(id, &[]).unwrap(), None);
         assert_eq!(store.content(id, &hand).unwrap().as_ref(), Some(state));
     }
-    // A version that does not match its id leads nowhere.
+    // A version that does not match its id is not used.
     assert_eq!(store.content(ContentId::of(&states[0]), &[(hand[0].0, b"something else")]).unwrap(), None);
     // Any one of them stored whole is sufficient.
     store.store_versions(&[(ContentId::of(&states[11]), b"lies".to_vec())]).unwrap();
@@ -279,8 +279,8 @@ fn one_side_missing(open: Open<'_>) {
     assert!(!store.can_rebuild(ContentId::of(&large), &[]).unwrap());
 }
 
-/// The last copy of a large content is stored if no change leads back to it: of a removed file, or one that was written
-/// anew. A content that takes more than half of the limit is reported as lost, and leaves space for the rest.
+/// Stores the last copy of a large content, of a removed or rewritten file, if no change leads back to it. A content
+/// larger than half of the limit is reported as lost, and leaves space for the rest.
 fn the_last_copy_of_a_large_content(open: Open<'_>) {
     let store = open(HistoryLimits { blob: 1000, total: 400_000, ..HistoryLimits::default() });
     let (gone, before, after) = (noise(40_000, 11), noise(30_000, 12), noise(30_000, 13));
@@ -314,7 +314,7 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
     }
 }
 
-/// A file that is overwritten: its old text is in the change, or nowhere.
+/// Overwrites a file: its old text is in the change, or nowhere.
 fn more_changed_than_is_kept(open: Open<'_>) {
     let store = open(HistoryLimits { blob: 4000, total: 40_000, ..HistoryLimits::default() });
     let (large, small, more) = (noise(3990, 6), noise(10, 7), noise(30, 8));
@@ -333,7 +333,7 @@ fn more_changed_than_is_kept(open: Open<'_>) {
     assert!(!store.can_rebuild(ContentId::of(&most), &[ContentId::of(&more)]).unwrap());
 }
 
-/// A file that replaces another one, with an edit on the way.
+/// Replaces a file by another one that is edited on the way.
 fn moved_over_another(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let (source, target) = (noise(2000, 8), noise(2000, 9));
