@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_undone_is_done_only_after_a_yes() {
+    fn irreversible_change_needs_a_yes() {
         for (typed, yes) in [("y\n", true), ("n\n", false), ("what\nyes\n", true), ("", false)] {
             let mut out = Vec::new();
             let error = Error::new(Code::OperationIrreversible, "This cannot be undone: it is too large.");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_diff_and_the_rule_are_shown() {
+    fn diff_and_rule_are_shown() {
         let (answered, shown, _) = say("Edit(*.txt)", "y\n");
         assert_eq!(answered.unwrap(), Approval::granted("s"));
         assert!(shown.contains("rule `Edit(*.txt)` of test") && shown.contains("-old\n+new\n"), "{shown}");
@@ -224,20 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn no_and_the_end_are_no() {
+    fn no_and_end_of_input_refuse() {
         for typed in ["n\n", "", "what?\nno\n", "a\nn\n"] {
             assert_eq!(say("Edit(*.txt)", typed).0.unwrap(), Approval::denied("s"), "{typed:?}");
         }
     }
 
     #[test]
-    fn the_person_may_change_the_text() {
+    fn person_may_change_the_text() {
         let texts = vec![(PathBuf::from("/r/a [1].txt"), "new\nmore\n".to_owned())];
         assert_eq!(say("x", "e\n").0.unwrap(), Approval { texts, ..Approval::granted("s") });
     }
 
     #[test]
-    fn always_is_a_rule_for_the_file() {
+    fn always_adds_a_rule_for_the_file() {
         let (answered, _, rules) = say("policy.default", "a\n");
         assert_eq!(answered.unwrap(), Approval::granted("s"));
         assert_eq!(rules, ["Edit(//r/a \\[1\\].txt)"]);

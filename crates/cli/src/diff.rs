@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn unified_is_what_patch_reads() {
+    fn unified_layout_can_be_applied_by_patch() {
         let want =
             "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n same\n-let x = 1;\n-gone\n+let x = 2;\n\\ No newline at end of file\n";
         assert_eq!(shown(DiffLayout::Unified, false), want);
@@ -256,13 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn beside_each_other() {
+    fn sides_are_shown_side_by_side() {
         let want = "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n    7 same           │     7 same\n    8 let x = 1;     │     8 let x = 2;\n    9 gone           │\n";
         assert_eq!(shown(DiffLayout::Beside(43), false), want);
     }
 
     #[test]
-    fn rows_hold_what_belongs_together() {
+    fn rows_pair_corresponding_lines() {
         let hunk = json!({ "lines": ["-a", "+A", "+B", " k", "+c", "-d", "-e", "+D"] });
         let rows = pairs(StructuredHunk::read(&hunk).pieces().into_iter().flatten().collect());
         let text = |side: &Option<super::SideLine<'_>>| {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_to_the_column() {
+    fn lines_are_truncated_to_the_column_width() {
         let text = |text: &str, most| {
             let (pieces, used) = fitted(&[LineSegment { changed: false, text }], most);
             (pieces.into_iter().map(|piece| piece.1).collect::<String>(), used)

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cancels_the_calls_of_its_id_that_came_before_it() {
+    fn cancel_line_cancels_earlier_calls_with_its_id() {
         let lines = [
             json!({ "id": 1, "tool": "read" }),
             json!({ "id": "1", "tool": "read" }),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_call_is_not_cancelled() {
+    fn answered_call_is_not_cancelled() {
         let requests =
             Requests::read(Cursor::new("{\"id\":1,\"tool\":\"read\"}\n{\"id\":1,\"tool\":\"read\"}\n")).unwrap();
         let (first, second) = (next(&requests).unwrap(), next(&requests).unwrap());
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_cancels_has_nothing_else() {
+    fn cancel_line_has_no_other_fields() {
         for line in [json!({ "cancel": null }), json!({ "cancel": 1, "tool": "read" }), json!({ "cancel": 1, "id": 2 })]
         {
             let Line::Request(request) = parsed(line.to_string().as_bytes()) else { panic!("{line}") };
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_bounded_number_of_bytes_is_read_ahead() {
+    fn read_ahead_is_bounded() {
         let count = Arc::new(AtomicUsize::new(0));
         let requests = Requests::read(Endless(Arc::clone(&count))).unwrap();
         let ahead = AHEAD_BYTES_MAX.div_ceil(REQUEST_BYTES + 22);

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_cannot_be_followed_gives_way() {
+    fn inapplicable_form_of_advice_is_replaced() {
         let read = advice!["Call ", Phrase::Call("read", json!({"file_path": "/a"})), "."];
         let both = advice!["Set ", Phrase::Set("at", json!("x")), "."].or(read.clone());
         assert_eq!(both.text(), "Set \"at\": \"x\".");

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_win_and_binary_is_refused() {
+    fn byte_order_marks_win_and_binary_is_refused() {
         assert_eq!(settle(b"\xEF\xBB\xBFa", None).unwrap().mark, 3);
         assert_eq!(settle(b"\xFF\xFEa\0", None).unwrap().charset, Charset::Utf16Le);
         assert_eq!(settle(b"\xFF\xFE\0\0a\0\0\0", None), Err(Code::ContentUndecodable));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_yields_to_valid_utf8_but_a_call_does_not() {
+    fn valid_utf8_overrides_a_configured_encoding_but_not_a_requested_one() {
         let latin = |by_call| Some(DeclaredEncoding { charset: Charset::Latin1, by_call });
         assert_eq!(settle("é".as_bytes(), latin(false)).unwrap(), Codec::UTF8);
         assert_eq!(settle("é".as_bytes(), latin(true)).unwrap().charset, Charset::Latin1);
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_named() {
+    fn unencodable_characters_are_named() {
         let codec = Codec { charset: Charset::Latin1, mark: 0, settled: EncodingEvidence::Declared };
         assert_eq!(codec.encode("né").unwrap(), b"n\xE9");
         let error = codec.encode("a→b→c€").unwrap_err();
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn labels() {
+    fn labels_are_recognized() {
         assert_eq!(Charset::for_label("UTF-8"), Some(Charset::Utf8));
         assert_eq!(Charset::for_label("latin1"), Some(Charset::Latin1));
         assert_eq!(Charset::for_label("shift_jis").map(Charset::name).as_deref(), Some("shift_jis"));

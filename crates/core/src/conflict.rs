@@ -415,7 +415,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_way_tells_the_same(
+        fn all_search_methods_agree(
             text in "[ab]{0,60}|[a-c\n]{0,200}",
             (start, len) in (0usize..200, 0usize..40),
             cuts in prop::collection::vec((0usize..200, 0usize..50), 1..6),
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn the_better_way_is_taken() {
+    fn cheaper_search_method_is_selected() {
         let long = "a".repeat(2000);
         assert!(matches!(steady(&[&long, &long], 8000), SearchMethod::Each(_)));
         assert!(matches!(steady(&["ab", "cd"], 1 << 20), SearchMethod::Needles(..)));

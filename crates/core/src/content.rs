@@ -266,7 +266,7 @@ mod tests {
     use super::{ContentId, ShortTag, Tag};
 
     #[test]
-    fn short_tags_are_those_of_the_reference() {
+    fn short_tags_equal_those_of_the_reference() {
         for (text, tag) in [
             ("", "5D05"),
             ("a", "7456"),
@@ -296,7 +296,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn short_tags_follow_the_rule_however_the_text_comes(
+        fn short_tags_follow_the_rule_for_any_chunking(
             pieces in proptest::collection::vec("[ \t\r\n\naé]{0,9}", 0..40),
             long in 0..3_usize,
         ) {
@@ -309,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn pieces_hash_like_the_whole() {
+    fn chunks_hash_like_the_whole() {
         let whole = ContentId::of(b"alpha beta");
         assert_eq!(ContentId::of_pieces([&b"alpha"[..], b"", b" beta"]), whole);
         assert_eq!(ContentId::from_bytes(whole.to_bytes()), whole);
     }
 
     #[test]
-    fn a_tag_reads_back_and_nothing_else_does() {
+    fn only_valid_tags_parse_and_they_round_trip() {
         let tag = ContentId::of(b"x").tag();
         assert_eq!(tag.to_string().parse(), Ok(tag));
         assert_eq!(format!("#{tag}").parse(), Ok(tag));

@@ -385,7 +385,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn common_ends_are_as_long_as_they_can_be(
+        fn common_ends_are_maximal(
             same in "[ab]{0,200}", at in 0usize..200, before in "[ab]{0,20}", after in "[ab]{0,20}",
         ) {
             let at = at.min(same.len());
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_repeats_itself_is_told_apart() {
+    fn repetitive_text_has_a_small_diff() {
         // The same thousand lines three times, every tenth of them changed.
         let a = lines(9_000, |nth| format!("line {}", nth % 3_000));
         let b = lines(9_000, |nth| if nth % 10 == 3 { format!("other {nth}") } else { a[nth].clone() });
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_one_hunk() {
+    fn indistinguishable_lines_are_one_hunk() {
         let (a, b) = (lines(30_000, |nth| format!("old {nth}")), lines(30_000, |nth| format!("new {nth}")));
         assert_eq!(line_hunks(&a, &b), [(0..30_000, 0..30_000)]);
         let two = |seed: u64| lines(30_000, |nth| ((nth as u64 + 1).wrapping_mul(seed) >> 40 & 1).to_string());

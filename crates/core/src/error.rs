@@ -257,7 +257,7 @@ mod tests {
     use super::{Code, Error};
 
     #[test]
-    fn a_batch_tells_every_failure() {
+    fn batch_error_reports_every_failure() {
         let one = Error::new(Code::MatchNotFound, "edits[0]: not found").evidence("a").op(0).next("read");
         let two = Error::new(Code::MatchAmbiguous, "edits[2]: twice").evidence("b").op(2).next("widen");
         let all = Error::combine(vec![one.clone(), two], 3).unwrap();

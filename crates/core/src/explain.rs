@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes() {
+    fn diffs_have_the_expected_form() {
         assert_eq!(diff("a\nb\nc\nd\n", vec![(2, 3, "B")]), "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
         assert_eq!(diff("a\nb\n", vec![(2, 2, "x\n")]), "--- f\n+++ f\n@@ -1,2 +1,3 @@\n a\n+x\n b\n");
         assert_eq!(diff("", vec![(0, 0, "x\n")]), "--- f\n+++ f\n@@ -0,0 +1 @@\n+x\n");
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_goes_or_comes() {
+    fn added_or_removed_byte_order_mark_is_a_change() {
         let (plain, marked) = (b"a\nb\n".to_vec(), "\u{FEFF}a\nc\n".as_bytes().to_vec());
         let open = |raw: &Vec<u8>| Snapshot::open(raw.clone(), None).unwrap();
         for (from, to) in [(&plain, &marked), (&marked, &plain)] {
@@ -439,7 +439,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hunks_say_what_the_change_does(
+        fn hunks_describe_the_change(
             base in "[ab\n]{0,40}", seeds in prop::collection::vec((0usize..41, 0usize..41, "[xa\0\n]{0,4}"), 0..4), context in 0usize..3
         ) {
             let base = Snapshot::from_text(&base);

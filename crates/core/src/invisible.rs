@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_edit_brings_in_is_told() {
+    fn invisible_characters_added_by_an_edit_are_reported() {
         let note = told("a\nb\n", "a\nb\u{202E} c\u{200B}\n").unwrap();
         assert!(
             note.contains("line 2: U+202E changes the direction of text, line 2: U+200B zero width space"),
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_is_not() {
+    fn existing_invisible_characters_are_not_reported() {
         assert_eq!(told("a\u{202E}\n", "b\u{202E}\n"), None);
         assert_eq!(told("one\n", "zwei – “drei” é\tx\n"), None);
     }
 
     #[test]
-    fn writing_systems_and_emoji_are_left_alone() {
+    fn writing_systems_and_emoji_are_not_reported() {
         for line in ["می‌خواهم", "👨‍👩‍👧", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "क्‍ष", "a\r"]
         {
             assert_eq!(found(line).next(), None, "{line}");

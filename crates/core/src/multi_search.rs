@@ -322,7 +322,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_places_and_no_others(
+        fn exactly_all_matches_are_found(
             text in prop_oneof!["[ab]{0,400}", "([a-d]{1,9}\n){0,60}", "(    |\\}\n|x = \"é\";\n|fn f\\(\\) \\{\n){0,80}"],
             cuts in prop::collection::vec((0usize..600, 0usize..120), 0..12),
             foreign in prop::collection::vec("[ab ]{0,40}", 0..4),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_is_given_up() {
+    fn repetitive_needles_are_rejected() {
         let text = "a".repeat(100_000);
         let needle = "a".repeat(5000);
         let needles = Needles::new(&[&needle, &needle[1..]], &text, text.len()).unwrap();

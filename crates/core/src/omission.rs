@@ -201,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_text_that_shrinks() {
+    fn placeholder_in_a_shorter_text_is_recognized() {
         let old: String = (1..=40).map(|number| format!("line {number}\n")).collect();
         for line in [
             "// ... rest of the code unchanged",
@@ -258,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_old_lacks_counts() {
+    fn only_new_placeholders_count() {
         assert_eq!(new_placeholder("a\n", "b\n// ... existing code ...\n"), Some("// ... existing code ..."));
         assert_eq!(new_placeholder("// ... existing code ...\n", "b\n// ... other code unchanged\n"), None);
         assert_eq!(new_placeholder("a\n", "b\n"), None);
     }
 
     #[test]
-    fn a_comment_of_dots_for_lines_is_a_placeholder_in_an_edit() {
+    fn comment_of_dots_is_a_placeholder_in_an_edit() {
         let old = "def one():\n    return 1\n\ndef two():\n    return 2\n";
         for dots in ["# ...", "/* ... */", "…"] {
             let new = format!("def one():\n    return 11\n{dots}\n");

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn files_turn_round_where_the_request_says_enough() {
+    fn files_are_reversed_if_the_request_has_enough_information() {
         let text = || NewFile::Text("x\n".to_owned());
         let edit = FileAction::Edit { ops: vec![hunk(&["-a", "+b"], 1).into_op()], order: OpOrder::AsNeeded };
         let move_ = FileAction::Move { to: "n".to_owned(), ops: vec![] };

@@ -137,7 +137,7 @@ const SLIPS: [fn(&str) -> String; 7] = [
 proptest! {
     /// A tolerant edit equals the exact edit with the file's own text: no byte outside the change moves.
     #[test]
-    fn tolerance_never_shows(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
+    fn tolerant_edit_equals_exact_edit(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let (old, new) = (it.old().join("\n"), it.changed(more));
         let got = edit(&it.file(), &SLIPS[slip](&old), &SLIPS[slip](&new.join("\n")), false);
         match got {
@@ -180,7 +180,7 @@ proptest! {
 
     /// The same call again finds nothing and reports that the edit is already made.
     #[test]
-    fn once_is_enough(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
+    fn repeat_is_noop(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let (old, new) = (SLIPS[slip](&it.old().join("\n")), SLIPS[slip](&it.changed(more).join("\n")));
         let Ok(once) = edit(&it.file(), &old, &new, false) else { return Ok(()) };
         let again = edit(&once, &old, &new, false).unwrap_err();

@@ -457,7 +457,7 @@ mod tests {
     use super::newest_first;
 
     #[test]
-    fn a_clock_that_was_set_back_changes_no_order_within_a_root() {
+    fn clock_set_back_does_not_reorder_operations_of_a_root() {
         let roots = vec![vec![10, 90, 20], vec![], vec![50, 40]];
         let all = |most| newest_first(roots.clone(), |at| *at, most);
         assert_eq!(all(9), [(2, 50), (2, 40), (0, 10), (0, 90), (0, 20)]);

@@ -428,7 +428,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn inputs_that_differ_have_other_digests() {
+    fn different_inputs_have_different_digests() {
         let inputs = [
             json!({}),
             json!([]),

@@ -221,7 +221,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn attributes_of_git() {
+    fn gitattributes_are_applied() {
         let end = |text: &str, path: &str| {
             let mut attributes = GitAttributes::default();
             attributes.read(text, Path::new(path));

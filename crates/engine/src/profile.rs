@@ -447,7 +447,7 @@ mod tests {
     use crate::tools::tool;
 
     #[test]
-    fn every_offer_names_a_tool_and_known_fields() {
+    fn every_view_names_a_tool_and_known_fields() {
         for profile in PROFILES {
             for offer in profile.views {
                 let row = tool(offer.tool).unwrap();
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_renames_fields_of_entries_too() {
+    fn profile_renames_fields_of_entries_too() {
         let profile = super::profile("opencode").unwrap();
         let schema = |name: &str| profile.view(name).unwrap().schema();
         let edit = schema("edit");
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_is_told_once_is_short() {
+    fn instructions_for_models_are_short() {
         for profile in PROFILES {
             assert!(profile.instructions.len() <= 512, "{}: {}", profile.name, profile.instructions.len());
         }

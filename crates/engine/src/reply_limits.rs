@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays() {
+    fn small_reply_stays_unchanged() {
         let (mut text, mut data) = ("x".repeat(CONFIGURED_TEXT_CHARS_MIN), fields(json!({ "a": "b".repeat(4000) })));
         let (old_text, old_data) = (text.clone(), data.clone());
         LIMITS.fit(&mut text, &mut data, "Read on.");
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn omitted_parts_are_counted() {
         let mut text: String = (0..1000).map(|nth| format!("line {nth}\n")).collect();
         let mut data = fields(json!({
             "filePath": "/a", "originalFile": "o".repeat(9000), "list": vec!["entry"; 5000], "long": "é".repeat(9000),
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_keeps_its_head_and_its_advice() {
+    fn error_keeps_its_message_and_advice() {
         let mut error = Error::new(Code::MatchNotFound, "It is not there.")
             .evidence("e\n".repeat(10_000))
             .next("Do this.")
@@ -495,7 +495,7 @@ mod tests {
     proptest! {
         /// The limit holds whatever a tool answers.
         #[test]
-        fn no_reply_is_larger(values in prop::collection::vec(any_value(), 1..6), text in "[ab\né]{0,3000}") {
+        fn no_reply_exceeds_the_limits(values in prop::collection::vec(any_value(), 1..6), text in "[ab\né]{0,3000}") {
             let mut data: Map<String, Value> = (0..).map(|nth: u32| nth.to_string()).zip(values).collect();
             prop_assert!(most_bytes(&data) >= json_bytes(&data));
             let mut text = text;

@@ -149,7 +149,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn other_case_other_extension_near_spelling() {
+    fn similar_names_are_suggested() {
         let names: Vec<_> = ["file.ts", "README.md", "main.rs", "mainframe.rs"].iter().map(Into::into).collect();
         let meant = |path: &str| best_candidate(Path::new(path), &names).map(|it| it.display().to_string());
         assert_eq!(meant("/a/file.js").as_deref(), Some("/a/file.ts"));

@@ -438,7 +438,7 @@ mod tests {
     use super::TOOLS;
 
     #[test]
-    fn every_description_fits_the_clients_limit() {
+    fn every_description_fits_client_limits() {
         for tool in TOOLS {
             assert!(tool.prompt.len() <= 2048 && !tool.summary.is_empty() && !tool.title.is_empty(), "{}", tool.name);
         }

@@ -41,7 +41,7 @@ fn line_describes_a_call_without_files() {
     let (_folder, path) = folder();
     let sink = Sink::default().file(path.clone(), 1 << 20, false);
     sink.push(event("edit", "ok", 1_700_000_000_000_000));
-    assert!(!path.exists(), "nobody waits for the disk");
+    assert!(!path.exists(), "pushing does not wait for the disk");
     sink.flush();
     let line = events(&path).remove(0);
     assert_eq!(line["time"], "2023-11-14T22:13:20.000000Z");

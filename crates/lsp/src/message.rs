@@ -180,7 +180,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn uris_of_any_escaping() {
+    fn uris_with_any_escaping_are_parsed() {
         assert_eq!(uri(Path::new("/a b/ä.rs")), "file:///a%20b/%C3%A4.rs");
         assert_eq!(path("file:///a%20b/%c3%a4.rs"), Some(PathBuf::from("/a b/ä.rs")));
         assert_eq!(path("file:///a@b"), path("file:///a%40b"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn abilities_in_either_form() {
+    fn capabilities_in_either_form_are_parsed() {
         let of = |sync| ServerCapabilities::of(&json!({ "capabilities": { "textDocumentSync": sync } }));
         let short = of(json!(2));
         assert!(short.opens && !short.saves && short.sync == SyncKind::Incremental);

@@ -116,7 +116,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn positions_in_both_encodings() {
+    fn positions_are_converted_in_both_encodings() {
         let text = "a\r\nä😀b\rc\n";
         let lines = LineStarts::new(text);
         assert_eq!(lines.offset(1, 3, PositionEncoding::Utf16), text.find('b').unwrap());

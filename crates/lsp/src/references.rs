@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_location_is_a_file_and_a_line() {
+    fn location_is_a_file_and_a_line() {
         let at = |uri: &str| json!({ "uri": uri, "range": { "start": { "line": 2, "character": 1 } } });
         assert_eq!(reference(&at("file:///a%20b.rs")), Some(Reference { path: "/a b.rs".into(), line: 3 }));
         assert_eq!(reference(&at("http://x/y")), None);

@@ -151,7 +151,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt as _;
 
     #[test]
-    fn files_with_any_name_have_uris_that_name_them() {
+    fn files_with_any_name_have_round_tripping_uris() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();

@@ -105,7 +105,7 @@ fn text(result: &Value) -> &str {
 const SENT: usize = 8680;
 
 #[tokio::test]
-async fn what_a_model_is_sent_with_every_request_is_short() {
+async fn request_overhead_for_models_is_small() {
     for name in ["default", "claude", "codex", "anthropic", "aider", "anchors", "hashline"] {
         let mut client = Client::new(name, false, None);
         let list = client.ask("tools/list", json!({})).await["result"].clone();
@@ -116,7 +116,7 @@ async fn what_a_model_is_sent_with_every_request_is_short() {
 }
 
 #[tokio::test]
-async fn a_profile_shows_lines_in_the_marks_its_edits_name_them_by() {
+async fn profile_shows_lines_with_the_marks_that_its_edits_use() {
     let mut client = Client::new("anchors", false, None);
     let path = client.path("a.txt");
     let made = client.call("write", json!({ "file_path": path, "content": "one\ntwo\n" })).await;
@@ -315,7 +315,7 @@ async fn no_line_kills_or_blocks_the_server() {
 }
 
 #[tokio::test]
-async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() {
+async fn parallel_calls_complete_even_after_the_end_of_input() {
     let mut client = Client::new("default", false, None);
     let path = client.path("a.txt");
     let content = (0..50).map(|n| format!("line {n};\n")).collect::<Vec<_>>().concat();
@@ -340,7 +340,7 @@ async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() 
 }
 
 #[tokio::test]
-async fn a_cancelled_call_has_changed_all_files_or_none() {
+async fn cancelled_call_has_changed_all_files_or_none() {
     let mut client = Client::new("full", false, None);
     let names: Vec<PathBuf> = (0..300).map(|nth| client.path(&format!("f{nth}"))).collect();
     for name in &names {
@@ -369,7 +369,7 @@ async fn a_cancelled_call_has_changed_all_files_or_none() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_under_way_is_taken() {
+async fn id_of_a_pending_request_is_refused() {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(theirs);
     let mut wire = Wire::new(input, output, 1 << 16);
@@ -392,7 +392,7 @@ async fn an_id_that_is_under_way_is_taken() {
 }
 
 #[tokio::test]
-async fn a_resource_is_read_in_parts() {
+async fn resource_is_read_in_parts() {
     let mut client = Client::new("full", false, None);
     let path = client.path("a.txt");
     client.call("write", json!({ "file_path": path, "content": "1\n2\n3\n4\n5" })).await;

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn text_goes_in_and_out() {
+    fn input_and_output_are_passed_through() {
         let said = shell("tr a-z A-Z; echo careful >&2; exit 3", "one\n", 20).unwrap();
         assert_eq!(said, CommandOutput { status: Some(3), output: b"ONE\n".to_vec(), stderr: "careful".to_owned() });
         // A command that does not read, and more input than a pipe buffer.

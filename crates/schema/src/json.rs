@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn json_syntax() {
+    fn json_syntax_is_checked() {
         for text in [
             "",
             " \n",
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn jsonc_syntax() {
+    fn jsonc_syntax_is_checked() {
         for text in ["// a\n{/* b */\"a\": [1, 2,], // c\n}", "/**/1//", "[1,/* x */]"] {
             assert_eq!(fault(text, JsonDialect::Comments), None, "{text}");
         }

@@ -223,7 +223,7 @@ mod tests {
     use crate::document::Value;
 
     #[test]
-    fn yaml_of_all_kinds() {
+    fn yaml_of_all_kinds_is_parsed() {
         for text in [
             "",
             "# only a comment\n",

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_is_sound_and_the_shortcuts_are_parts_of_it() {
+    fn definition_is_valid_and_contains_the_shortcuts() {
         Cli::command().debug_assert();
         let whole = Cli::command();
         for FrequentCommand { name, augment, .. } in &FREQUENT_COMMANDS {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_the_same_with_and_without_the_other_arguments() {
+    fn version_does_not_depend_on_other_arguments() {
         let said = |text: &str| Cli::parse_line(&line(text)).err().map(|error| (error.kind(), error.to_string()));
         let short = said("emend -V");
         assert!(short.as_ref().is_some_and(|(kind, _)| *kind == clap::error::ErrorKind::DisplayVersion));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_command_takes_the_shortcut() {
+    fn only_complete_commands_take_the_shortcut() {
         for text in ["emend edit a --old b --new c", "emend --json read a", "emend --session edit edit a", "emend mcp"]
         {
             assert!(parse(&line(text)).is_some(), "{text}");
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortcut_says_what_the_whole_definition_says() {
+    fn shortcut_agrees_with_the_full_definition() {
         for text in [
             "emend --root a --root=b --json --session edit edit c --old d --new e",
             "emend edit c --old d --new e --root a --allow f --allow g --durability none",

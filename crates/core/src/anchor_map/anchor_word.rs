@@ -117,7 +117,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_word_reads_back_and_nothing_else_does() {
+    fn only_valid_words_parse_and_they_round_trip() {
         for number in (0..SINGLE_WORDS).chain((SINGLE_WORDS..ALL_WORDS).step_by(997)).chain([ALL_WORDS - 1]) {
             let word = AnchorWord::from_number(number).unwrap();
             assert_eq!(word.to_string().parse(), Ok(word));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dictionary_is_sorted_and_plain() {
+    fn dictionary_is_sorted_and_plain() {
         assert!(DICTIONARY.is_sorted() && DICTIONARY.windows(2).all(|pair| pair[0] != pair[1]));
         for word in DICTIONARY {
             assert!(word.as_bytes()[0].is_ascii_uppercase() && word[1..].bytes().all(|byte| byte.is_ascii_lowercase()));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn single_words_first_and_never_one_twice() {
+    fn single_words_come_first_and_words_are_unique() {
         let (mut taken, mut seen) = (TakenWords::new(), HashSet::new());
         for at in 0..20_000u32 {
             let word = taken.allocate(u64::from(at % 7), at).unwrap();

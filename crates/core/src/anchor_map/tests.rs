@@ -6,7 +6,7 @@ fn letters(text: &str) -> Vec<u64> {
 }
 
 #[test]
-fn lines_are_paired_only_where_there_is_one_reading() {
+fn only_unambiguous_lines_are_paired() {
     // Old text, new text, and for each new line the old one it is paired with (`-`: none).
     for (old, new, want) in [
         ("abc", "abc", "012"),
@@ -31,7 +31,7 @@ fn lines_are_paired_only_where_there_is_one_reading() {
 }
 
 #[test]
-fn an_edit_that_is_known_tells_equal_lines_apart() {
+fn known_edit_distinguishes_equal_lines() {
     let text = "}\n".repeat(9);
     let mut words = AnchorMap::new(&text).unwrap();
     let had = words.words().to_vec();
@@ -45,7 +45,7 @@ fn an_edit_that_is_known_tells_equal_lines_apart() {
 }
 
 #[test]
-fn the_same_text_has_the_same_words_everywhere() {
+fn equal_texts_have_equal_words() {
     let text = "fn main() {\n}\n\nfn other() {\n}\n";
     let words = AnchorMap::new(text).unwrap();
     assert_eq!(words, AnchorMap::new(text).unwrap());
@@ -71,7 +71,7 @@ fn damaged_bytes_are_not_trusted() {
 }
 
 #[test]
-fn edits_elsewhere_and_coming_back_keep_words() {
+fn words_survive_edits_elsewhere_and_undos() {
     let text: String = (0..200).map(|at| format!("line {at}\n{}", if at % 3 == 0 { "}\n" } else { "" })).collect();
     let mut words = AnchorMap::new(&text).unwrap();
     let before = words.words().to_vec();
@@ -83,7 +83,7 @@ fn edits_elsewhere_and_coming_back_keep_words() {
 }
 
 #[test]
-fn where_a_line_stood_is_found_by_its_neighbours() {
+fn position_of_a_deleted_line_is_found_by_its_neighbours() {
     let words = |lines: &str| lines.chars().map(|line| format!("{line}\n")).collect::<String>();
     let mut of = AnchorMap::new(&words("abcdef")).unwrap();
     let named = of.words().to_vec();

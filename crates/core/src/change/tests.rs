@@ -147,7 +147,7 @@ fn trimming_never_cuts_a_crlf_or_a_character() {
 }
 
 #[test]
-fn shared_context_is_no_overlap_once_trimmed() {
+fn shared_context_does_not_overlap_once_trimmed() {
     let base = snapshot("a\nb\nc\nd\n", 0);
     let splices =
         [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 0), Splice::new(Span::new(2, 8), &b"b\nc\nD\n"[..], 1)];
@@ -158,7 +158,7 @@ fn shared_context_is_no_overlap_once_trimmed() {
 }
 
 #[test]
-fn a_touched_claim_merges_and_is_told() {
+fn touched_read_span_merges_and_is_reported() {
     let base = snapshot("a\nb\nc\nd\n", 0);
     let mine =
         ChangeSet::new(&base, [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 7).with_read_span(Span::new(0, 6))])
@@ -174,7 +174,7 @@ fn a_touched_claim_merges_and_is_told() {
 }
 
 #[test]
-fn what_runs_into_a_line_touches_it() {
+fn change_adjoining_a_line_touches_it() {
     let merge = |base: &str, mine: &str, theirs: &str| {
         let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
         let [mine, other] = [&mine, &theirs].map(|it| ChangeSet::diff(&base, it));
@@ -197,7 +197,7 @@ fn what_runs_into_a_line_touches_it() {
 }
 
 #[test]
-fn carried_lines_end_as_those_around_them() {
+fn rebased_lines_end_like_their_neighbours() {
     let carried = |base: &str, mine: &str, theirs: &str| {
         let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
         let other = ChangeSet::diff(&base, &theirs);

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_changed_are_marked() {
+    fn changed_words_are_marked() {
         let lines = lines_of(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n-all of it\n+nothing shared\n b");
         let got: Vec<String> = inline(&lines).iter().map(|line| marked(line)).collect();
         let want = ["a", "let <x> = one(<1>);", "let <y> = one(<2>);", "gone", "all of it", "nothing shared", "b"];
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_more_is_marked_whole() {
+    fn added_line_is_marked_as_a_whole() {
         let lines = lines_of("-f(a, b)\n+f(a, b)\n+g(c)");
         let got: Vec<String> = inline(&lines).iter().map(|line| marked(line)).collect();
         assert_eq!(got, ["f(a, b)", "f(a, b)", "<g><(><c><)>"]);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_by_words() {
+    fn word_diff_marks_removed_and_added_words() {
         let text = by_words("f", &[hunk(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n")], 1000).text;
         assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\na\nlet [-x-]{+y+} = one([-1-]{+2+});\n[-gone-]\n");
         let text = by_words("f", &[hunk("-f(a, b)\n+f(a, b)\n+g(c)\n")], 1000).text;
@@ -241,7 +241,7 @@ mod tests {
     proptest! {
         /// Nothing is omitted and nothing is added, on either side.
         #[test]
-        fn pieces_are_the_lines(seeds in prop::collection::vec(("[-+ ]", "[ab (]{0,8}"), 0..12)) {
+        fn inline_parts_add_up_to_the_lines(seeds in prop::collection::vec(("[-+ ]", "[ab (]{0,8}"), 0..12)) {
             let lines: Vec<(LineKind, &str)> =
                 seeds.iter().map(|(sign, text)| (kind(sign.chars().next().unwrap()), &**text)).collect();
             let pieces = inline(&lines);
@@ -253,7 +253,7 @@ mod tests {
 
         /// Removing the marked parts from a word diff leaves one side or the other.
         #[test]
-        fn both_sides_can_be_read(old in "[ab (,]{1,20}", new in "[ab (,]{1,20}") {
+        fn word_diff_contains_both_sides(old in "[ab (,]{1,20}", new in "[ab (,]{1,20}") {
             let hunk = hunk(&format!("-{old}\n+{new}\n"));
             let text = by_words("f", &[hunk], 1000).text;
             let body = text.splitn(4, '\n').nth(3).unwrap();

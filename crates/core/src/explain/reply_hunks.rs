@@ -147,7 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_long_line_is_trimmed_around_the_change() {
+    fn long_line_is_trimmed_around_the_change() {
         let line = format!("{}old{}\n", "a".repeat(3000), "b".repeat(5000));
         let base = Snapshot::from_text(&line);
         let changes = ChangeSet::new(&base, [Splice::new(Span::new(3000, 3003), &b"new"[..], 0)]).unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_beyond_the_room_are_counted() {
+    fn omitted_lines_are_counted() {
         let base = Snapshot::from_text(&"line\n".repeat(1000));
         let changes =
             ChangeSet::new(&base, [Splice::new(Span::new(0, 5000), "word\n".repeat(2000).as_bytes(), 0)]).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     proptest! {
         /// The part and the numbers around it add up to the line.
         #[test]
-        fn nothing_is_lost_unsaid(line in "[aé]{0,60}", focus in 0usize..60, width in 1usize..30) {
+        fn omitted_characters_are_counted(line in "[aé]{0,60}", focus in 0usize..60, width in 1usize..30) {
             let focus = (0..=focus.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap();
             let whole = DiffLine {
                 kind: LineKind::Kept, text: line.clone(), ended: true, window: LineWindow { focus, ..LineWindow::default() },

@@ -42,7 +42,7 @@ mod tests {
     use super::align;
 
     #[test]
-    fn early_and_late_differ_where_lines_repeat() {
+    fn early_and_late_alignments_differ_for_repeated_lines() {
         let (early, late) = align(&[1, 2, 3], &[1, 2, 2, 3], |_| 1);
         assert_eq!(early, [(0, 0), (1, 1), (2, 3)]);
         assert_eq!(late, [(0, 0), (1, 2), (2, 3)]);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn weight_decides() {
+    fn alignment_maximizes_the_weight() {
         let weights = [1, 5, 2];
         assert_eq!(align(&[1, 2, 1], &[2, 1, 2], |at| weights[at]).0, [(1, 0), (2, 1)]);
     }

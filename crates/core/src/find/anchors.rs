@@ -256,7 +256,7 @@ mod tests {
     const FILE: &str = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a);\n    }\n    third_call();\n}\n\nfn two() {\n}\n";
 
     #[test]
-    fn what_lies_between_is_vouched_for() {
+    fn lines_between_anchors_are_verified() {
         let new = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a, 2);\n        second_call(a);\n    }\n    third_call();\n}";
         assert_eq!(run(FILE, "fn one() {", "}", new, None).unwrap(), format!("{new}\n\nfn two() {{\n}}\n"));
         let error = run(FILE, "fn one() {", "}", "fn one() {\n    todo()\n}", None).unwrap_err();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_compared_without_the_blanks_around() {
+    fn lines_are_compared_without_surrounding_blanks() {
         let file = "class A:\n    def f(self):\n        a()\n        return 1\n";
         let new = "    def f(self):\n        a()\n        return 2";
         let done = run(file, "def f(self):", "        return 1  ", new, None).unwrap();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn two_places_are_listed() {
+    fn two_matches_are_listed() {
         let twice = [FILE, FILE].concat();
         let new = FILE.split("\n\n").next().unwrap().replace("third", "fourth");
         let error = run(&twice, "fn one() {", "}", &new, None).unwrap_err();

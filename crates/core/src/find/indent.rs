@@ -202,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_without_tabs_in_front_tell_their_step(
+        fn indent_step_is_derived_from_space_indented_lines(
             lines in prop::collection::vec("[ ]{0,9}[\t ]{0,2}(\u{A0}|\u{2003}|\r|\u{1}|é|x y| |\t)?\r?", 0..30),
         ) {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_one_prefix() {
+    fn shift_is_a_common_prefix() {
         let map = IndentMap::shift(&[("", "  "), ("  ", "    ")]).unwrap();
         assert_eq!(map.apply("    x", false).unwrap(), "      x");
         let map = IndentMap::shift(&[("    ", "  "), ("      ", "    ")]).unwrap();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_map_one_to_one() {
+    fn indent_widths_map_one_to_one() {
         let map = IndentMap::widths(&[("", ""), ("    ", "\t")], steps("    ", "\t")).unwrap();
         assert_eq!(map.apply("        x", false).unwrap(), "\t\tx");
         assert_eq!(map.apply("  \t ", false).unwrap(), "");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_told_by_rises() {
+    fn indent_step_is_derived_from_increases() {
         let of = |text: &str| step(text.lines());
         assert_eq!(of("a\n  b\n    c\n   * d\n").as_deref(), Some("  "));
         assert_eq!(of("a\n\tb\n").as_deref(), Some("\t"));

@@ -390,7 +390,7 @@ mod tests {
     use super::{CHANGED_PLACES_MAX, INSERTED_BYTES_MAX, TIERS, Tier, within};
 
     #[test]
-    fn every_row_stands_at_its_number() {
+    fn tiers_are_indexed_by_their_number() {
         for (at, row) in TIERS.iter().enumerate() {
             assert_eq!(usize::from(row.tier.number()), at);
             assert_eq!(row.tier.name(), row.name);
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_has_so_many_places_and_no_more() {
+    fn changed_places_of_an_edit_are_limited() {
         assert!(within(CHANGED_PLACES_MAX, 1).is_ok() && within(CHANGED_PLACES_MAX + 1, 0).is_err());
         assert!(within(2, INSERTED_BYTES_MAX / 2).is_ok() && within(2, INSERTED_BYTES_MAX / 2 + 1).is_err());
         assert!(within(1, INSERTED_BYTES_MAX + 1).is_ok());

@@ -209,7 +209,7 @@ mod tests {
     const FILE: &str = "class A:\n    def area(self):\n        w = self.width\n        return w * 2\n\n\ndef area(self):\n    w = self.width\n    return w * 3\n";
 
     #[test]
-    fn a_place_with_identical_lines_beats_a_shifted_one() {
+    fn place_with_identical_lines_beats_a_shifted_one() {
         let old = "def area(self):\n    w = self.width\n    return w * 2\n";
         let error = refuse(FILE, old, &old.replace("w * 2", "w * 4"));
         assert_eq!(error.data()["reason"], "rivals", "{error}");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_with_all_unchanged_lines_is_as_close_as_other_blanks() {
+    fn twin_with_all_unchanged_lines_equals_one_with_other_blanks() {
         let body = |line: &str| {
             format!(
                 "fn go() {{\n    first_step();\n    second_step();\n{line}\n    third_step();\n    fourth_step();\n}}\n"
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn three_quarters_of_the_lines_make_a_rival() {
+    fn three_quarters_of_equal_lines_make_a_rival() {
         let lines = ["alpha_one()", "beta_two()", "gamma_three()", "delta_four()"];
         let shifted: String = lines.iter().map(|line| format!("    {line}\n")).collect();
         let close = "alpha_one()\nbeta_two()\ngamma_three()\ndelta_five()\n";

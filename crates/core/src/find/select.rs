@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_can_be_named() {
+    fn occurrence_selects_a_match() {
         let error = refuse(FILE, "return 42", "return 43");
         let ids: Vec<&str> =
             error.data()["candidates"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_breaks_ties_only() {
+    fn line_hint_only_breaks_ties() {
         assert!(run(FILE, op(Some(2), None)).unwrap().starts_with("fn first() {\n    return 43"));
         assert!(run(FILE, op(Some(7), None)).unwrap().ends_with("return 43;\n}\n"));
         assert!(run(FILE, op(Some(4), None)).is_err(), "both are near");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn two_on_one_line_have_two_names() {
+    fn matches_on_one_line_are_distinguished() {
         let error = refuse("foo bar foo\n", "foo", "x");
         let ids = &error.data()["candidates"];
         assert_ne!(ids[0]["id"], ids[1]["id"]);

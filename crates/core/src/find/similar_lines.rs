@@ -257,7 +257,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_looked_up_is_what_all_keys_tell(
+        fn lookups_agree_with_the_full_key_table(
             text in texts(),
             end in "\n?",
             (from, len) in (0usize..400, 1usize..9),
@@ -279,7 +279,7 @@ mod tests {
         }
 
         #[test]
-        fn what_stands_nowhere_has_no_rival_and_lines_are_found_by_any_way(
+        fn absent_block_has_no_rival_and_all_lookups_agree(
             text in texts(),
             (from, len) in (0usize..400, 1usize..9),
             other in prop::collection::vec((0usize..9, 0usize..99), 0..4),
@@ -315,7 +315,7 @@ mod tests {
         }
 
         #[test]
-        fn hunks_are_placed_alike(
+        fn hunks_are_placed_equally_by_both_lookups(
             text in texts(),
             from in 0usize..400,
             kinds in prop::collection::vec(0u8..5, 1..9),

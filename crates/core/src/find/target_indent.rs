@@ -156,7 +156,7 @@ mod tests {
     const FILE: &str = "class A:\n    def go(self):\n        return 1\n\n    def stop(self):\n        return 2\n";
 
     #[test]
-    fn new_text_that_fits_is_left_as_it_is() {
+    fn new_text_at_the_files_depth_stays_unchanged() {
         let old = |depth: usize| {
             let pad = " ".repeat(depth);
             format!("{pad}def go(self):\n{pad}    return 1\n")
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_either_is_refused() {
+    fn unclear_depth_is_refused() {
         let file = "class A:\n    a_call()\n    b_call()\n";
         let error = refuse(file, "        a_call()\n        b_call()", "    if x:\n        a_call()\n        c_call()");
         assert!(error.to_string().contains("depth is not clear"), "{error}");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_that_lost_its_indentation_may_have_it_in_new() {
+    fn first_line_may_be_indented_in_new_only() {
         let file = "class O:\n    def m(self):\n        self.a = 11  \n        self.b = 12\n";
         assert_eq!(
             edit(file, "self.a = 11\n        self.b = 12", "        self.a = 11\n        self.b = 13"),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn other_widths_fit_too() {
+    fn other_indent_widths_fit_too() {
         let file = "class A {\n\trun() {\n\t\treturn value;\n\t}\n}\n";
         assert_eq!(
             edit(file, "  run() {\n    return value;\n  }", "\trun() {\n\t\tlog();\n\t\treturn value;\n\t}"),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn literal_text_does_not_get_its_indentation_twice() {
+    fn literal_text_is_not_indented_twice() {
         let file = "def f():\n        x = 1\n        return x\n";
         assert_eq!(
             edit(file, "x = 1", "        x = 1\n        y = 2"),

@@ -129,13 +129,13 @@ mod tests {
     use super::{similarity, tokens, with_file_tokens};
 
     #[test]
-    fn words_runs_and_signs() {
+    fn text_splits_into_words_blank_runs_and_punctuation() {
         assert_eq!(tokens("if  (a_1 ≠ é2)"), ["if", "  ", "(", "a_1", " ", "≠", " ", "é2", ")"]);
         assert!(tokens("").is_empty());
     }
 
     #[test]
-    fn the_file_keeps_its_own_characters() {
+    fn file_keeps_its_own_characters() {
         let cases = [
             ("She said, “Hello.”", "She said, \"Hello.\"", "She said, \"Hi there.\"", "She said, “Hi there.”"),
             ("t = “Hello”", "t = \"Hello\"", "t = 'Hello'", "t = 'Hello'"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn likeness_counts_tokens() {
+    fn similarity_counts_tokens() {
         let of = |a: &str, b: &str| similarity(&tokens(a), &tokens(b));
         assert!(of("let a = 1;", "let a = 2;") > 0.7);
         assert!(of("let a = 1;", "return x") < 0.1);

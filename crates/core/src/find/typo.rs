@@ -133,7 +133,7 @@ mod tests {
     use super::{defined, means_another};
 
     #[test]
-    fn numbers_and_names_are_no_slips() {
+    fn changed_numbers_and_names_are_not_typos() {
         for (a, b) in [
             ("struct tpacket_req3 *req = alloc();", "struct tpacket_req *req = alloc();"),
             ("let timeout_ms1 = 30;", "let timeout_ms2 = 30;"),

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_inside_stretches() {
+    fn nested_ranges_are_recognized() {
         let outer = [(0, 10), (20, 30)];
         assert!(within(&outer, &[(1, 2), (3, 10), (20, 21)]) && within(&outer, &[]));
         assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn every_case_is_what_it_is() {
+    fn every_case_has_its_format_detected() {
         let cases: serde_json::Value = serde_json::from_str(include_str!("../../tests/cases/patches.json")).unwrap();
         for case in cases.as_array().unwrap() {
             let format = if case["format"] == "codex" { "apply_patch" } else { "unified_diff" };
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_about_other_formats() {
+    fn patch_that_contains_other_formats_is_detected() {
         let added = |text: &str| text.lines().map(|line| format!("+{line}\n")).collect::<String>();
         for inner in text_formats() {
             let lines = added(inner.spec().example);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn two_formats_are_a_question() {
+    fn two_formats_are_ambiguous() {
         let of = |name: &str| text_formats().find(|format| format.spec().name == name).unwrap().spec().example;
         let both = format!("{}\n{}", of("apply_patch"), of("search_replace"));
         let error = detect_format(&both).err().unwrap();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_format_is_meant_unless_another_is_clear() {
+    fn default_format_applies_unless_another_is_clear() {
         let hashline = text_formats().find(|format| format.spec().name == "hashline").unwrap();
         for text in [
             "",
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn one_format() {
+    fn single_format_is_detected_and_unwrapped() {
         let block = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
         assert_eq!(detect_format(block).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
         let error = detect_format("only prose").err().unwrap();

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_files_in_any_order() {
+    fn blocks_and_whole_files_mix_in_any_order() {
         for text in [format!("First:\n{BLOCK}\nThen:\n\n{FILE}"), format!("{FILE}\n{BLOCK}Done.\n")] {
             let ParsedText { request, .. } = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let [edited, written] = &request.files[..] else { panic!("{text}: {:?}", request.files) };
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_one_or_the_other() {
+    fn file_has_either_blocks_or_a_whole_text() {
         let error = read(&format!("{BLOCK}\n{}", FILE.replace("b.py", "a.py"))).err().unwrap();
         assert!(error.message().contains("changed by blocks and written as a whole"), "{error}");
     }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn independent_edits_go_together() {
+    fn independent_edits_are_made_together() {
         assert_eq!(
             apply("one\ntwo\nthree\n", &[("three", "3"), ("one", "1")], OpOrder::Together).unwrap(),
             "1\ntwo\n3\n"
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_kinds_of_conflict() {
+    fn conflicts_have_distinct_codes() {
         let log = "console.log('test')\n";
         let dependent = [("console.log", "logger.info"), ("logger.info('test')", "logger.debug('test')")];
         let (code, text) = apply(log, &dependent, OpOrder::Together).unwrap_err();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn all_failures_are_told_and_a_repetition_is_not_one() {
+    fn all_failures_are_reported_and_repetition_is_not_one() {
         let (code, text) = apply("a\na\nb\n", &[("zzz", "y"), ("b", "c"), ("a", "x")], OpOrder::Together).unwrap_err();
         assert_eq!(code, Code::MatchNotFound);
         assert!(text.contains("2 of 3") && text.contains("edits[0]") && text.contains("edits[2]"), "{text}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn equivalent_edits() {
+    fn equivalence_of_edits_depends_on_their_result() {
         let file = Snapshot::from_text("a b\n");
         let same =
             |a: &[(&str, &str)], b: &[(&str, &str)]| edits_equivalent(&edits(a), &edits(b), &file, OpOrder::Together);

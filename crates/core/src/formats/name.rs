@@ -162,7 +162,7 @@ mod tests {
     use super::{above, alone, clean};
 
     #[test]
-    fn decorations_are_taken_off() {
+    fn decorations_of_names_are_removed() {
         for line in [
             "src/a.rs",
             "### src/a.rs",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_not_a_name() {
+    fn sentence_is_not_a_name() {
         for line in [
             "src/a.rs",
             "### `src/a.rs`",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_line_counts() {
+    fn nearest_line_provides_the_name() {
         let of = |text: &str| above(text.lines().rev());
         assert_eq!(of("src/a.rs\n```rust").as_deref(), Some("src/a.rs"));
         assert_eq!(of("```rust\nsrc/a.rs").as_deref(), Some("src/a.rs"));

@@ -192,7 +192,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradictory_fields_are_refused() {
         for (edit, part) in [
             (json!({"new_source": "a"}), "names no cell"),
             (json!({"cell_id": "a", "cell_number": 1, "new_source": "a"}), "both"),

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn json_becomes_the_call_of_the_right_tool() {
+    fn json_suggests_a_call_of_the_right_tool() {
         for (text, tool) in [
             (r#"[{"old_string":"a","new_string":"b"}]"#, "multi_edit"),
             (r#"{"path":"/a.rs","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}"#, "multi_edit"),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn likenesses() {
+    fn similar_formats_are_recognized() {
         let diff = looks("Here:\n```diff\n@@ -1 +1 @@\n-a\n+b\n```\n", "names no file").unwrap();
         assert_eq!(diff, "--- a/FILE\n+++ b/FILE\n@@ -1 +1 @@\n-a\n+b\n");
         let diff = looks("src/a.rs\n```diff\n@@\n-a\n+b\n```\n", "names no file").unwrap();

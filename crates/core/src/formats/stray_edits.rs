@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_not_understood_refuses_the_text() {
+    fn unparsed_edit_refuses_the_text() {
         for part in [
             "b.rs\n<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
             "b.rs\n<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_and_examples_pass() {
+    fn prose_and_examples_are_accepted() {
         for prose in [
             "I replaced `old` with `new`.\n\n- one\n- two\n",
             "Run it:\n\n```sh\ncargo test\n```\n",

@@ -256,7 +256,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_ends_the_same(text in pieces(), cuts in prop::collection::vec(0usize..2000, 0..12), named: bool, wrapped: bool) {
+        fn any_split_gives_the_same(text in pieces(), cuts in prop::collection::vec(0usize..2000, 0..12), named: bool, wrapped: bool) {
             let text = if wrapped { serde_json::json!({ "input": text }).to_string() } else { text };
             let formats = text_formats().map(Some).filter(|_| named).chain([None]);
             for named in formats {
@@ -266,7 +266,7 @@ mod tests {
         }
 
         #[test]
-        fn any_split_of_an_example_tells_the_same(cuts in prop::collection::vec(0usize..2000, 0..12)) {
+        fn any_split_of_an_example_reports_the_same_events(cuts in prop::collection::vec(0usize..2000, 0..12)) {
             for format in text_formats() {
                 let example = format.spec().example.replace('x', "é");
                 let (whole, _) = streamed(example.as_bytes(), &[], Some(format));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_early() {
+    fn events_are_reported_early() {
         let mut stream = PatchStream::new(None, ParseOptions::default());
         let mut events = Vec::new();
         stream.push(b"I will do it.\n\na.rs\n<<<<<<< SEARCH\nold\n", &mut events);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn small_pieces_of_a_large_text() {
+    fn large_text_in_small_chunks_takes_linear_time() {
         let prose = "Not a format at all.\n".repeat(20_000);
         let mut stream = PatchStream::new(None, ParseOptions::default());
         let mut events = Vec::new();

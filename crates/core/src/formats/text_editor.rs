@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_is_an_ask() {
+    fn every_command_is_a_file_action() {
         let write = ask(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
         assert_eq!(write, FileAction::Write("x\n".to_owned()));
         let FileAction::Edit { ops, .. } =
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn incomplete_commands_are_refused() {
         for (input, code) in [
             (json!({ "command": "create", "path": "/a" }), Code::CallInvalid),
             (json!({ "command": "insert", "path": "/a", "insert_text": "x" }), Code::CallInvalid),
@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_panics(command in "view|create|str_replace|insert|undo_edit|x", line in any::<i64>(), text in any::<String>()) {
+        fn no_input_panics(command in "view|create|str_replace|insert|undo_edit|x", line in any::<i64>(), text in any::<String>()) {
             for field in ["file_text", "old_str", "new_str", "insert_text"] {
                 let _ = ask(json!({ "command": command, "path": "/a", "insert_line": line, field: text }));
             }

@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_look_at_two_lines_tells_the_same(
+        fn two_line_check_agrees_with_the_full_one(
             lines in prop::collection::vec("[ab]?\r?", 1..40),
             end in "\n?",
             rows in prop::collection::vec("[ab]?\r?", 0..30),

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_json_passes_and_what_is_not_is_placed() {
+    fn valid_json_passes_and_errors_have_a_position() {
         for good in
             ["{}", " [1, -0.5e+3, {\"a\": [null, true]}, \"\\u00e9\\n\"]\n", "\"x\"", "NaN", "[Infinity,-Infinity]"]
         {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_find_their_way() {
+    fn members_are_located() {
         let text = " {\"a\" : [1 , {\"b\":2}, \"],\"] ,\n\"\\u0062\":-1e5}\n";
         let found: Vec<_> = members(text, all(text)).collect();
         let told: Vec<_> =
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn surrogates() {
+    fn surrogates_are_decoded() {
         let of = |text: &str| string_value(text, Span::new(0, text.len())).unwrap().into_owned();
         assert_eq!(of(r#""\ud83d\ude00 \ud83d \ude00""#), "😀 \u{FFFD} \u{FFFD}");
         let mut out = String::new();
@@ -357,7 +357,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_string_comes_back(text in any::<String>(), ascii: bool) {
+        fn strings_round_trip(text in any::<String>(), ascii: bool) {
             let mut out = String::new();
             quote(&mut out, &text, ascii);
             prop_assert_eq!(check(&out), Ok(()));

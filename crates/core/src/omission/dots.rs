@@ -109,7 +109,7 @@ mod tests {
     use super::placeholders;
 
     #[test]
-    fn dots_with_a_meaning_of_their_own() {
+    fn dots_that_are_code_are_not_placeholders() {
         let old = "a = 1\nb = 2\nc = 3\n";
         for new in [
             "a = 1\ndef f():\n    ...\n",

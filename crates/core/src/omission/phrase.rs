@@ -288,7 +288,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn placeholders() {
+    fn placeholder_phrases_are_recognized() {
         for line in [
             "# ... rest of the methods unchanged ...",
             "// ... existing code ...",
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text() {
+    fn ordinary_text_is_not_a_placeholder() {
         for line in [
             "...",
             "    ...existing,",

@@ -479,7 +479,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_project_can_only_tighten() {
+    fn project_can_only_tighten() {
         let text = "[policy]\nallow = ['.git']\ndeny = ['x']\nmax_file = 999999999999\n[write]\ndurability = 'none'\n";
         let project = Config::default().with_file(text, "emend.toml", false).unwrap();
         assert_eq!((project.allow.len(), project.deny.len(), project.max_file), (0, 1, FILE_BYTES_MAX));
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_of_a_project_can_only_get_stricter() {
+    fn project_modes_can_only_be_stricter() {
         let both = |user: &str, project: &str| {
             let with = |config: Config, mode, trusted| {
                 config
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_claude_code() {
+    fn claude_code_rules_are_imported() {
         let text = r#"{"model": "x", "permissions": {"defaultMode": "plan", "deny": ["Read(./.env)", "Bash(rm:*)", "Edit(/gen/**)"],
             "ask": ["Edit(docs/**)"], "allow": ["Edit(src/**)", "WebFetch"]}}"#;
         let read = |trusted| {

@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn actions_and_anchors() {
+    fn rules_have_actions_and_anchors() {
         assert!(rule("Read(a)").is_about(Access::Read) && !rule("Read(a)").is_about(Access::Write));
         assert!(rule("a").is_about(Access::Read) && rule("a").is_about(Access::Write));
         let home = RuleSource { home: Some(Path::new("/home/me")), ..RuleSource::new("test", true) };
         let secret = PathRule::new("Read(~/.ssh/**)", home).unwrap();
         assert!(secret.matches(Path::new("x"), Path::new("/home/me/.ssh/id")));
-        assert!(PathRule::new("Read(~/.ssh/**)", RuleSource::new("test", true)).is_err(), "nobody said where home is");
+        assert!(PathRule::new("Read(~/.ssh/**)", RuleSource::new("test", true)).is_err(), "home is unknown");
         let based = RuleSource { base: Some(Path::new("/other/[x]")), ..RuleSource::new("test", true) };
         let based = PathRule::new("/a/*", based).unwrap();
         assert!(based.matches(Path::new("q"), Path::new("/other/[x]/a/b")));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule() {
+    fn invalid_rules_are_refused() {
         for text in ["", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Wrote(x)"] {
             let error = PathRule::new(text, RuleSource::new("emend.toml", true)).unwrap_err();
             assert!(error.message().starts_with("emend.toml: "), "{error}");

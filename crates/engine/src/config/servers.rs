@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_enough_for_a_known_one_and_the_later_counts() {
+    fn known_server_needs_only_a_name_and_later_settings_win() {
         let text =
             "[[lsp]]\nname = 'ruff'\n[[lsp]]\nname = 'ruff'\nwhen = 'check'\ncommand = ['uvx', 'ruff', 'server']\n";
         let config = read(text, true).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_starts_no_servers() {
+    fn project_cannot_configure_servers() {
         assert_eq!(read("[[lsp]]\nname = 'ruff'\n", false).unwrap().language_servers().count(), 0);
     }
 

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_teaches_nothing_goes() {
+    fn uninformative_parts_of_a_schema_are_removed() {
         let schema = json!({
             "type": "object",
             "required": [],
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_itself_stays_a_definition() {
+    fn recursive_type_stays_a_definition() {
         let tree = json!({ "type": "object", "properties": { "below": { "$ref": "#/$defs/Tree" } } });
         let schema = json!({ "properties": { "tree": { "$ref": "#/$defs/Tree" } }, "$defs": { "Tree": tree } });
         assert_eq!(leaned(schema.clone()), schema);

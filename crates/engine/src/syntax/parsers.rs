@@ -289,7 +289,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn nobody_waits_for_an_answer_to_a_client_that_is_gone() {
+    fn cancelled_call_does_not_wait_for_a_parser() {
         let words = ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();
         let parsers = Parsers::apart(words, ParserIsolation::Always);
         let gone = Arc::new(AtomicBool::new(true));

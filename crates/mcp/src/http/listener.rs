@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_names_are_answered_to() {
+    fn only_own_host_names_are_accepted() {
         let here = names(true);
         for ours in ["localhost", "LocalHost:8931", "127.0.0.1:1", "[::1]:8931", "127.8.8.8", "DevBox:80"] {
             assert!(here.has_host(ours), "{ours}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_alone_is_this_machine_and_other_addresses_want_a_token() {
+    fn bare_port_means_localhost_and_other_addresses_need_a_token() {
         let token = || Some(BearerToken::new("0123456789abcdef").unwrap());
         for local in ["0", ":0", "127.0.0.1:0"] {
             let (door, made) = HttpListener::open(local, None, &[], &[]).unwrap();

@@ -58,7 +58,7 @@ mod tests {
     use super::BearerToken;
 
     #[test]
-    fn only_the_token_itself_opens() {
+    fn only_the_exact_token_is_accepted() {
         let (token, text) = BearerToken::random().unwrap();
         let opens = |header: &str| token.is_in(header.as_bytes());
         assert!(opens(&format!("Bearer {text}")) && opens(&format!("bearer  {text} ")));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_one_is_refused() {
+    fn weak_token_is_refused() {
         for weak in ["", "short", "fifteen-letters", "with a blank inside it", "nicht-ganz-geheim-für-uns"] {
             assert!(BearerToken::new(weak).is_err(), "{weak}");
         }

@@ -68,7 +68,7 @@ fn drafts_differ() {
     assert_eq!(wrong(r#"{"exclusiveMaximum": 3}"#, "3"), ["0  3 is not less than 3"]);
     let seven = |more: &str| format!("{{\"$schema\": \"http://json-schema.org/draft-07/schema#\", {more}}}");
     let beside = r##""$ref": "#/definitions/a", "type": "string", "definitions": {"a": {"type": "integer"}}"##;
-    assert_eq!(wrong(&seven(beside), "1"), [""; 0], "what stands beside a reference does not count");
+    assert_eq!(wrong(&seven(beside), "1"), [""; 0], "siblings of a reference do not count");
     assert_eq!(wrong(&format!("{{{beside}}}"), "1").len(), 1);
     assert_eq!(wrong(&seven(r#""items": [{"type": "string"}], "additionalItems": false"#), "[\"a\", 1]").len(), 1);
     assert_eq!(wrong(r#"{"prefixItems": [{"type": "string"}], "items": false}"#, "[\"a\", 1]").len(), 1);
@@ -82,7 +82,7 @@ fn drafts_differ() {
 }
 
 #[test]
-fn unevaluated_parts() {
+fn unevaluated_properties_and_items_are_checked() {
     let schema = r##"{"allOf": [{"$ref": "#/$defs/a"}], "properties": {"b": true}, "unevaluatedProperties": false,
         "$defs": {"a": {"properties": {"a": true}, "patternProperties": {"^x-": {"type": "string"}}}}}"##;
     assert_eq!(wrong(schema, r#"{"a": 1, "b": 2, "x-c": ""}"#), [""; 0]);
@@ -179,7 +179,7 @@ fn patterns_that_cannot_be_evaluated_count_as_matching() {
 }
 
 #[test]
-fn yaml_and_toml_specific_values() {
+fn yaml_and_toml_specific_values_are_checked() {
     let schema = r#"{"properties": {"on": true, "debug": {"type": "boolean"}, "name": {"type": "string"}, "at": {"type": "string"},
         "port": {"type": "integer"}, "key": {"enum": ["no"]}, "ref": {"type": "integer"}}, "additionalProperties": false}"#;
     let yaml = "on: push\ndebug: yes\nname: no\nport: 0x50\nkey: no\nref: !Ref a\n";
@@ -210,7 +210,7 @@ fn new_violations_are_separated() {
 }
 
 #[test]
-fn settings_of_claude_code() {
+fn claude_code_settings_are_checked() {
     let schema = Schema::compile(crate::SETTINGS, DataFormat::Json, &mut none).unwrap();
     let wrong = |text: &str| -> Vec<String> {
         let checked = schema.check(&read(DataFormat::Json, text).unwrap());

@@ -407,7 +407,7 @@ mod tests {
     use crate::find::testing::refuse;
 
     #[test]
-    fn a_near_miss_comes_with_the_call_that_works() {
+    fn near_miss_suggests_a_working_call() {
         let file = "use a;\n\nfn f() {\n    const minRetries: u8 = 3;\n}\n";
         let error = refuse(file, "    const maxRetries: u8 = 3;", "    const maxRetries: u8 = 5;");
         assert_eq!(error.code(), Code::MatchNotFound);
@@ -426,14 +426,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_already_is_said() {
+    fn applied_edit_is_recognized() {
         let error = refuse("let alpha = 2;\n", "let alpha = 1;", "let alpha = 2;");
         assert_eq!(error.data()["already_applied"], true);
         assert!(error.to_string().contains("contain new_string already at line 1"), "{error}");
     }
 
     #[test]
-    fn text_that_is_elsewhere_is_no_sign_of_an_edit_done() {
+    fn text_elsewhere_does_not_count_as_an_applied_edit() {
         let file = "getUser(1);\nother();\n";
         for old in ["fetchAccount(1);", "loadAll();\nother_call();"] {
             let error = refuse(file, old, "getUser");
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_file_is_said_to_be_one() {
+    fn blank_file_is_reported() {
         for (file, what) in [("", "is empty"), (" \n\n", "white space (2 lines)")] {
             let error = refuse(file, "some text", "x");
             assert!(error.to_string().contains(what) && error.next_step().contains("write"), "{error}");
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_of_difference() {
+    fn class_of_difference_is_reported() {
         let cases = [
             ("const Alpha = call();\n", "const alpha = call();", "case"),
             ("timeout_value: 60\n", "timeout_value: 30", "number"),
@@ -481,13 +481,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_similar_is_said_too() {
+    fn absence_of_similar_text_is_reported() {
         let error = refuse("alpha\nbeta\n", "nonexistent_text_xyz", "q");
         assert!(error.to_string().contains("Nothing similar"), "{error}");
     }
 
     #[test]
-    fn long_text_is_not_sent_back() {
+    fn long_text_is_not_repeated() {
         let error = refuse("alpha\n", &"word \n".repeat(5000), "q");
         assert!(error.to_string().len() < 2000, "{error}");
     }

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_side_with_more_loses_first() {
+    fn longer_context_side_is_shortened_first() {
         let hunk = hunk(&[" a", " b", "-c", "+C", " d"]);
         let all = reduced(&hunk, 0);
         let shape: Vec<(usize, Option<usize>)> = all.iter().map(|(hunk, _)| (hunk.lines.len(), hunk.first)).collect();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_line_stays() {
+    fn removed_lines_are_never_dropped() {
         assert!(reduced(&hunk(&[" a", "+b"]), 0).is_empty());
         assert_eq!(reduced(&hunk(&[" a", "+b", " c"]), 0).len(), 0);
         assert_eq!(reduced(&hunk(&[" a", "-b"]), 0).len(), 1);

@@ -146,7 +146,7 @@ mod tests {
     const NEW: &str = "fn load_config(path: &Path) -> Config {\n    Config::default()\n}\n";
 
     #[test]
-    fn a_block_is_replaced_by_its_edges() {
+    fn block_is_found_by_its_edges() {
         let old = "fn load_config(path: &Path) -> Config {\n    // Read the file\n    let text = read(path);\n    let parsed = parse(text);\n    parsed\n}\n";
         let (text, resolved) = attempt(FILE, old, NEW, false).unwrap();
         assert_eq!(text, format!("fn other() {{\n}}\n\n{NEW}"));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_half_alike_or_not_alone_is_refused() {
+    fn dissimilar_or_ambiguous_block_is_refused() {
         let unlike = "fn load_config(path: &Path) -> Config {\n    start();\n    for x in y {\n        go(x);\n    }\n    stop()\n}\n";
         refuse(FILE, unlike, NEW);
         let old = "fn load_config(path: &Path) -> Config {\n    // Read the file\n    let text = read(path);\n    let parsed = parse(text);\n    parsed\n}\n";

@@ -413,7 +413,7 @@ mod tests {
                          finish_all();\n}\n";
 
     #[test]
-    fn a_place_with_every_line_is_not_doubted_for_one_that_lacks_some() {
+    fn complete_match_wins_over_incomplete_ones() {
         let other = STEPS.replace("second_step();", "other_step_here();").replace("go()", "run()");
         let old = "    prepare_all();\n    second_step();\n    third_step();\n    finish_all();\n}\n";
         let file = format!("{STEPS}\n{other}");
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_belongs_to_the_line_below_it() {
+    fn comment_belongs_to_the_line_below_it() {
         let commented = STEPS.replace("    second_step", "    // The second one.\n    second_step");
         let new = STEPS.replace("first_step(1);", "first_step(2);\n    added_step();");
         let want = commented.replace("first_step(1);", "first_step(2);\n    added_step();");

@@ -184,14 +184,14 @@ mod tests {
     use crate::span::Span;
 
     #[test]
-    fn overlapping_places_count() {
+    fn overlapping_matches_count() {
         assert_eq!(places("aaa", "aa", Some(9)).len(), 2);
         assert_eq!(places("aaaa", "aa", None).len(), 2);
         assert!(places("a", "", None).is_empty());
     }
 
     #[test]
-    fn a_deletion_takes_whole_lines_or_is_literal() {
+    fn deletion_removes_whole_lines_or_is_literal() {
         let of = |text: &str, part: &str| {
             let at = text.find(part).unwrap();
             let span = deletion(text, Span::new(at, at + part.len()));

@@ -79,7 +79,7 @@ mod tests {
     use crate::find::testing::{edit, edit_all, refuse};
 
     #[test]
-    fn the_files_quotes_stay() {
+    fn quotes_of_the_file_stay() {
         assert_eq!(
             edit("She said, “Hello.”\nHe left.\n", "said, \"Hello.\"", "said, \"Hi.\""),
             "She said, “Hi.”\nHe left.\n"
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn character_borders() {
+    fn matches_end_at_character_boundaries() {
         // `…` is folded to three dots; two of them do not match it.
         refuse("wait… done\n", "wait..", "x");
         assert_eq!(edit("café ’n bar\n", "'n bar", "'n tea"), "café ’n tea\n");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn two_places_are_ambiguous() {
+    fn two_matches_are_ambiguous() {
         refuse("say(‘word’)\nsay(’word‘)\n", "say('word')", "say('term')");
         refuse("area = r² * pi\n", "area = r2 * pi", "x");
     }

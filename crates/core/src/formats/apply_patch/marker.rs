@@ -205,7 +205,7 @@ mod tests {
     use super::{ChunkHeader, ChunkHeaderMistake, Marker, at, clean, read};
 
     #[test]
-    fn spellings() {
+    fn marker_spellings_are_recognized() {
         for (line, marker, exact) in [
             ("*** Begin Patch", Marker::Begin, true),
             ("*** Begin Patch  ", Marker::Begin, true),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn at_lines() {
+    fn chunk_headers_are_parsed() {
         let of = |line| at(line).unwrap();
         assert_eq!((of("@@"), of("@@  ")), (ChunkHeader::default(), ChunkHeader::default()));
         assert_eq!(of("@@ def f"), ChunkHeader { scope: Some("def f"), ..ChunkHeader::default() });

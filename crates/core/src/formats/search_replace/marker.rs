@@ -193,7 +193,7 @@ mod tests {
     use super::{MarkerLikeness, OpenMarker, classify, close, divider, is_nearly_open, open, unescape};
 
     #[test]
-    fn spellings() {
+    fn marker_spellings_are_recognized() {
         for line in [
             "<<<<<<< SEARCH",
             "<<<<<<< SEARCH>",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_makes_a_marker_text() {
+    fn backslash_escapes_a_marker() {
         assert_eq!(unescape("\\======="), Some("======="));
         assert_eq!(unescape("\\<<<<<<< HEAD"), Some("<<<<<<< HEAD"));
         assert_eq!(unescape("\\\\>>>>>>> x"), Some("\\>>>>>>> x"));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn likenesses() {
+    fn similar_lines_are_recognized() {
         for line in [
             ">>>>>>> REPLACE",
             ">>>>>> REPLACE",

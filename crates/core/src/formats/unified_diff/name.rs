@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn names_end_before_stamps() {
+    fn names_end_before_timestamps() {
         for (text, expected) in [
             ("a/x.py", "a/x.py"),
             ("a/x.py\t2024-01-31 12:00:00.000000000 +0100", "a/x.py"),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_epoch_means_absent() {
+    fn epoch_timestamp_means_an_absent_file() {
         for stamp in ["1970-01-01 00:00:00.000000000 +0000", "1970-01-01 01:00:00 +0100", "1969-12-31 19:00:00 -0500"] {
             assert!(side(&format!("x\t{stamp}")).unwrap().absent, "{stamp}");
         }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_git() {
+    fn git_name_pairs_are_split() {
         let pair = |text| git_pair(text).map(|(old, new)| format!("{old}|{new}"));
         assert_eq!(pair("a/x y b/x y").as_deref(), Some("a/x y|b/x y"));
         assert_eq!(pair("x x").as_deref(), Some("x|x"));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn which_file_is_meant() {
+    fn candidate_names_are_ranked() {
         let of = |old, new| candidates(old, new).join(" ");
         assert_eq!(of(Some("a/x"), Some("b/x")), "x b/x a/x");
         assert_eq!(of(Some("i/x"), Some("w/x")), "x w/x i/x");

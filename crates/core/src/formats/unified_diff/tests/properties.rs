@@ -122,7 +122,7 @@ fn survives(text: &str) {
 
 proptest! {
     #[test]
-    fn valid_diffs_are_read_as_written((files, short) in patch()) {
+    fn valid_diffs_are_parsed_as_written((files, short) in patch()) {
         let text = text(&files, short);
         let request = good(&text);
         prop_assert_eq!(&request.notes, &Vec::<String>::new(), "{}", text);
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn two_turns_lead_back((files, short) in patch()) {
+    fn reversing_twice_is_the_identity((files, short) in patch()) {
         let request = good(&text(&files, short));
         let back = request.clone().reverse().unwrap().reverse().unwrap();
         let sides = |request: &crate::op::Request| -> Vec<(String, String)> {
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_diffs_do_no_harm((files, short) in patch(), cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4_u8), 0..6)) {
+    fn damaged_diffs_do_not_panic((files, short) in patch(), cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4_u8), 0..6)) {
         let text = text(&files, short);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         for (at, other, how) in cuts {
@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_does_harm(parts in prop::collection::vec(prop_oneof![
+    fn no_text_panics(parts in prop::collection::vec(prop_oneof![
         prop::sample::select(&NASTY[..]).prop_map(str::to_owned),
         prop::sample::select(vec!["--- a/x", "+++ b/x", "--- /dev/null", "@@ -1,2 +1,2 @@", "@@ -0,0 +1 @@", "rename from x", "rename to y",
             "new file mode 100644", "deleted file mode 120000", "index 1234567..e69de29 100644", "GIT binary patch", "literal 3",
