@@ -1,4 +1,5 @@
-//! A process that ends at any point of a call: completed changes are in the log and can be undone, others are neither.
+//! A process that ends at any point of a call: completed changes are in the log and can be undone, others leave no
+//! trace.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -203,7 +204,7 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
         assert_eq!(&now(), before, "{why}");
         return;
     }
-    // As if it had never begun: the same session can repeat the call, and no other change is in between.
+    // The call leaves no trace: the same session can repeat it, and no other change is in between.
     let reply = bed.call(&engine, call);
     assert!(reply.result.is_ok(), "{why}: {}", reply.text());
     assert!(!reply.text().contains("modified"), "{why}: {}", reply.text());

@@ -174,7 +174,7 @@ struct Process {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
-    /// It is stopped in the middle of a call.
+    /// Whether the process is stopped in the middle of a call.
     busy: bool,
 }
 

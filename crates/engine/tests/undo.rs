@@ -138,7 +138,7 @@ fn edit_is_undone_and_redone_across_processes() {
     assert!(undone.text().contains(&name_of(&edited)), "{}", undone.text());
     assert_eq!(data(&undone)["undone"], json!([name_of(&edited)]));
     assert_eq!(code(&bench.call(&agent, "undo", json!({}))), "operation.not_found");
-    // The session knows again what it knew before.
+    // The read records are restored, too.
     ok(bench.edit(&agent, "f", "three", "3"));
     ok(bench.call(&agent, "undo", json!({})));
     bench.reopen();
@@ -497,7 +497,7 @@ fn freed_contents_are_not_claimed_undoable() {
     let rows = listed["operations"].as_array().unwrap();
     let undoable: Vec<bool> = rows.iter().map(|row| row["undoable"].as_bool().unwrap()).collect();
     assert!(undoable[0] && undoable.contains(&false), "{undoable:?}");
-    // As many operations can be undone as the history claims.
+    // The claimed number of operations can be undone.
     for undoable in undoable.iter().take_while(|undoable| **undoable) {
         assert_eq!(code(&bench.call(&agent, "undo", json!({}))) == "ok", *undoable);
     }
@@ -708,7 +708,7 @@ fn owner_and_attributes_of_a_removed_file_are_restored() {
     bench.reopen();
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(state(&bench), before);
-    // The same by restore, and after a redo.
+    // Restoring returns the same, also after a redo.
     ok(bench.call(&agent, "undo", json!({ "redo": true })));
     ok(bench.call(&person(), "restore", json!({ "file_path": bench.path("deleted"), "id": "1^" })));
     assert_eq!(attributes(&bench.path("deleted")), before[0]);
@@ -857,14 +857,14 @@ fn removed_state_directory_is_recreated() {
     ok(bench.edit(&agent, "f", "one", "two"));
     bench.engine().finish_background_work();
     fs::remove_dir_all(bench.dir.path().join("state")).unwrap();
-    // The records of what was seen are lost with it.
+    // The read records are lost with it.
     ok(bench.read(&agent, "f"));
     ok(bench.edit(&agent, "f", "two", "three"));
     ok(bench.edit(&agent, "f", "three", "four"));
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(bench.get("f"), "three\n");
     assert!(bench.engine().notices().iter().any(|it| it.contains("was removed while it was in use")));
-    // So is the journal, which calls with several files need.
+    // The journal, which calls with several files need, is recreated, too.
     let patch = "*** Begin Patch\n*** Update File: f\n@@\n-three\n+3\n*** Add File: g\n+new\n*** End Patch\n";
     ok(bench.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
     ok(bench.call(&agent, "undo", json!({})));

@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// A root with a journal beside it.
+/// A root with a journal next to it.
 struct Bed {
     outer: PathBuf,
 }

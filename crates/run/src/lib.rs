@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn output_before_the_exit_is_complete() {
-        // More standard error than a pipe buffer blocks nobody, and a child process keeps the pipe open.
+        // More standard error than fits into a pipe buffer does not block, and a child process keeps the pipe open.
         let said = shell("yes | head -c 200000 >&2; echo done; (yes >&2 & sleep 1) & exit 4", "", 20).unwrap();
         assert_eq!((said.status, &*said.output, said.stderr.len()), (Some(4), &b"done\n"[..], STDERR_BYTES_MAX - 1));
         for round in 0..100 {

@@ -84,7 +84,7 @@ fn prepare(setting: Setting) {
     // The benches that need these programs report a failure; the others run.
     let _ = std::panic::catch_unwind(startup::programs);
     if !setting.alone {
-        println!("installing the tools of others");
+        println!("installing the other tools");
         let installed = [
             peers::codex().map(drop),
             peers::filesystem().map(drop),

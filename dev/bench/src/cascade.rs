@@ -1,4 +1,4 @@
-//! `cascade`: lenient matching on a text of 100,000 lines, beside aider's matchers, difflib and mpatch.
+//! `cascade`: lenient matching on a text of 100,000 lines, next to aider's matchers, difflib and mpatch.
 //!
 //! Emendate's time covers the whole search: the text to write, or the report of a failure. The others make the new
 //! text, which costs one more copy; compared with a search of the text this is negligible.

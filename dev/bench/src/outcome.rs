@@ -81,7 +81,7 @@ impl Outcome {
         self
     }
 
-    /// Adds the difference between two cases as a row of ours.
+    /// Adds the difference between two cases as one of our rows.
     pub(crate) fn difference(self, name: &str, longer: &str, shorter: &str) -> Outcome {
         let difference = self.time(longer).saturating_sub(self.time(shorter));
         self.row(Kind::Ours, name, difference)

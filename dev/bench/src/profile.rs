@@ -75,7 +75,7 @@ impl Profiles {
     }
 }
 
-/// Returns the purpose of a function; a function of ours is its own kind.
+/// Returns the purpose of a function. Our own functions are their own kind.
 fn kind(function: &str) -> String {
     let known = KINDS.iter().find(|(begin, _)| function.starts_with(begin));
     known.map_or_else(|| format!("`{}`", function.replace('|', "\\|")), |(_, kind)| (*kind).to_owned())

@@ -1,4 +1,4 @@
-//! Runs the engine, whose output must be what the patch means.
+//! Runs the engine, whose output must be the result that the patch means.
 
 use crate::tree::{self, Tree};
 use emendate::fs::Durability;

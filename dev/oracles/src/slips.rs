@@ -53,7 +53,7 @@ pub struct Call {
     pub seen: String,
     /// The file at the time of the edit.
     pub file: String,
-    /// 1-based line at which the old text begins in what the caller saw.
+    /// 1-based line of the old text in the file as the caller saw it.
     pub line: usize,
     /// The text to replace.
     pub old: String,

@@ -86,7 +86,7 @@ fn mistakes_are_repaired_or_refused() {
     println!(
         "{right} of {wanted} wanted edits landed, {wrong} with wrong bytes; {edited} edits that had to be refused"
     );
-    println!("{unknowing} of {} edits of a changed file that nobody knew to be changed", 4 * count);
+    println!("{unknowing} of {} edits of a changed file without knowledge of the change", 4 * count);
     assert_eq!((wrong, edited), (0, 0));
     // At most one in two hundred, plus a margin for small samples.
     assert!(unknowing <= 4 * count / 200 + 4, "{unknowing}");

@@ -134,7 +134,7 @@ pub fn difference(wanted: Option<&Node>, found: Option<&Node>) -> Option<String>
         (Some(Node::File(wanted, _)), Some(Node::File(found, _))) => {
             Some(format!("wanted:\n{}\nfound:\n{}", shown(wanted), shown(found)))
         }
-        (wanted, found) => Some(format!("{} is wanted, {} is there", kind(wanted), kind(found))),
+        (wanted, found) => Some(format!("{} is wanted, but there is {}", kind(wanted), kind(found))),
     }
 }
 

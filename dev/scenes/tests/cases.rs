@@ -154,7 +154,7 @@ fn tree(value: &Value) -> Files {
     value.as_object().unwrap().iter().map(|(name, value)| (name.into(), entry(value))).collect()
 }
 
-/// Plays every patch case of a file with format detection. Expects the listed tree, or an error and the tree as it was.
+/// Plays every patch case of a file with format detection. Expects the listed tree, or an error and an unchanged tree.
 fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
     let Room { root, mut door, _dir } = room(kind);
     let mut wrong = Vec::new();

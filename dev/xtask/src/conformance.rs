@@ -103,7 +103,7 @@ pub(crate) fn faults(repo: &Repo) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     for row in &rows {
-        let twice = (!seen.insert(row.id)).then(|| "the id is there twice".to_owned());
+        let twice = (!seen.insert(row.id)).then(|| "the id occurs twice".to_owned());
         let found = twice.into_iter().chain(faults_of(row, repo, &ids));
         out.extend(found.map(|fault| format!("{}: {}: {fault}", row.file, row.id)));
     }

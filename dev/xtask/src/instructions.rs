@@ -87,7 +87,7 @@ fn count(program: &Path) -> Result<Vec<(String, Profile)>, String> {
     std::thread::scope(|scope| {
         let left = scope.spawn(|| part(left));
         let right = part(right)?;
-        let left = left.join().map_err(|_| "a thread died".to_owned())??;
+        let left = left.join().map_err(|_| "a thread panicked".to_owned())??;
         Ok(left.into_iter().chain(right).collect())
     })
 }

@@ -116,7 +116,7 @@ fn every_client_is_installed_and_restored() {
                 assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "it may hold secrets");
             }
         }
-        assert!(bed.run(&install).exits(0).out.contains("nothing to do"), "{client}: twice changes nothing");
+        assert!(bed.run(&install).exits(0).out.contains("nothing to do"), "{client}: again changes nothing");
         assert_eq!(fs::read_to_string(&path).unwrap(), with);
         let found = doctor(&bed, 0)["clients"].clone();
         let row = found.as_array().unwrap().iter().find(|row| row["client"] == client).unwrap();

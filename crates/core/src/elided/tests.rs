@@ -3,7 +3,7 @@ use crate::op::{Locator, Op};
 use core::ops::Range;
 use proptest::prelude::*;
 
-/// The text that the operations lead to.
+/// Returns the text after the operations.
 fn applied(old: &str, ops: &[Op]) -> String {
     let mut out = old.to_owned();
     for op in ops.iter().rev() {
@@ -47,7 +47,7 @@ fn unambiguous_new_line_next_to_a_gap_is_added() {
     assert_eq!(edit(FILE, new, &[]), FILE.replace("import a\n", "import a\nimport b\n"));
     let new = "# ... existing code ...\nlog(\"two\")\ndef two():\n    return 2\n";
     assert_eq!(edit(FILE, new, &[]), FILE.replace("def two", "log(\"two\")\ndef two"));
-    // The line beside it in the file is of the same shape, or shares its words.
+    // The adjacent line in the file has the same shape, or shares words.
     refuse(FILE, "import a\n# ...\n    x = 1\n    z = 3\n    # ...\n    return x\n# ...\n", &[]);
     refuse("a\nrun(b, c)\nd\n", "a\nrun(b)\n# ... existing code ...\nd\n", &[]);
     // The anchor is in two places; the file has the line elsewhere.
@@ -59,7 +59,7 @@ fn unambiguous_new_line_next_to_a_gap_is_added() {
 fn ambiguous_new_line_next_to_a_gap_is_refused() {
     // `y = 2` may have been replaced or not.
     refuse(FILE, "def one():\n    x = 1\n    z = 3\n    # ... existing code ...\n", &[]);
-    // The last line is that of another function, and all between would be gone.
+    // The last line is that of another function, and everything between would be removed.
     let why = refuse(FILE, "# ...\ndef one():\n    return 2\n# ... existing code ...\n", &[]);
     assert!(why.contains("would be gone"), "{why}");
     let twice = "a\nb\nc\na\nb\nd\n";

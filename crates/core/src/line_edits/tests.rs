@@ -402,7 +402,7 @@ proptest! {
     fn rebased_edits_agree_with_a_merge(
         base in prop::collection::vec("[a-d]\n", 1..12), spans in prop::collection::vec((0usize..12, 0usize..2, "[a-e]{0,1}"), 1..3), at in 1usize..12, len in 0usize..2,
     ) {
-        // The other side changes lines; where ours are carried over, they name the same text.
+        // Another program changes lines; if our edits can be rebased, they name the same text.
         let seen = base.concat();
         let mut now = base.clone();
         for (line, len, text) in spans {

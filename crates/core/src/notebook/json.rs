@@ -365,7 +365,7 @@ mod tests {
             prop_assert!(!ascii || out.is_ascii());
         }
 
-        /// Everything that serde_json accepts is accepted, and beyond it only what Python writes.
+        /// The parser accepts everything that serde_json accepts, and in addition only Python's notation.
         #[test]
         fn agrees_with_serde(text in r#"([\[\]{},:"0-9a-z .\\-]|"a"|null|true|\n|"b":|\[1\]){0,12}"#) {
             let ours = check(&text).is_ok();

@@ -37,7 +37,7 @@ fn alias_rows_name_fields_and_no_field_is_an_alias() {
     }
     let names: Vec<String> = TOOL_ALIASES.iter().flat_map(|row| row.others).map(|name| folded(name)).collect();
     for (index, name) in names.iter().enumerate() {
-        assert!(!names[..index].contains(name), "{name} stands for two tools");
+        assert!(!names[..index].contains(name), "{name} names two tools");
     }
 }
 

@@ -56,7 +56,7 @@ const ELSEWHERE: &[&str] = &[
     "checked",
     "reply text",
     "reply data",
-    // Of machines and of worker processes: crates/cli/tests/command/parsing.rs.
+    // Limits of machines and of worker processes are tested in crates/cli/tests/command/parsing.rs.
     "parse time",
     "parse memory",
     #[cfg(not(feature = "pdf"))]

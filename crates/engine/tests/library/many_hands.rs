@@ -233,7 +233,7 @@ fn blocks_for_two_files_are_applied_together_or_not_at_all() {
     assert_eq!(bench.get("deep/c.txt"), "3\n");
 }
 
-/// The next engine on a root recovers what a process left that died during a call.
+/// The next engine on a root recovers the leftovers of a process that died during a call.
 #[test]
 fn leftovers_of_a_dead_process_are_recovered_at_the_next_start() {
     let name = "many_hands::leftovers_of_a_dead_process_are_recovered_at_the_next_start";

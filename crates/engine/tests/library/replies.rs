@@ -56,7 +56,7 @@ fn edit_of_a_long_line_shows_its_surroundings() {
     bounded(&bench.edit("long", "abcdefgh ", "x"));
 }
 
-/// The entry about a field in the list of what was left out.
+/// Returns a field's entry in the list of omitted fields.
 #[track_caller]
 fn omitted<'r>(reply: &'r Value, field: &str) -> &'r Value {
     let omitted = &reply["data"]["omitted"];

@@ -192,7 +192,7 @@ fn rename_lists_other_files_known_to_the_server() {
         let config = configured(faults, "").replace("'*.fake' = 'fake'", "'*.py' = 'python'");
         let bench = Bench::trusted(Config::default().with_file(&config, "test", true).unwrap());
         bench.put("a.py", "# é\r\ndef first(x):\r\n    return x\r\n");
-        // It imports nothing, so its text alone does not show what the name is.
+        // The file imports nothing, so its text alone does not identify the name.
         bench.put("b.py", "\nglobals()['m'].first(1)\n");
         bench.put("c.py", "firsts = 1\n");
         ok(&bench.read("a.py"));

@@ -98,7 +98,7 @@ fn told_as_logged(open: Open<'_>) {
     let logged = store.operation(name).unwrap().unwrap();
     assert_eq!((logged.id, logged.undone_by, &logged.operation), (entered.id, None, &whole));
     assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap(), [logged]);
-    // The session has a record of what it wrote.
+    // The session has a record of the new content.
     assert_eq!(store.latest("s", PATH).unwrap(), Some(known));
     let other = OperationName { check: Some(entered.id.check ^ 1), ..name };
     assert_eq!(store.operation(other).unwrap(), None);

@@ -34,7 +34,7 @@ const LINES: &str = "        self.settled += entries.len() as u64;\n        self
 const EARLY: Duration = Duration::from_millis(15);
 const LATE: Duration = Duration::from_millis(60);
 
-/// Returns the block after the edit. Whatever mistake the edit has, all other lines stay as they are in the file.
+/// Returns the block after the edit. Whatever mistake the edit has, all other lines keep their bytes.
 pub(crate) fn edited() -> String {
     changed(BLOCK)
 }

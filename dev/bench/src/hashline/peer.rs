@@ -41,7 +41,7 @@ impl Peer {
     fn ask(&mut self, what: &Value) -> Value {
         let mut line = String::new();
         let done = writeln!(self.input, "{what}").and_then(|()| self.output.read_line(&mut line));
-        assert!(done.is_ok_and(|read| read > 0), "the peer died");
+        assert!(done.is_ok_and(|read| read > 0), "the peer has exited");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 

@@ -20,7 +20,7 @@ pub struct Task {
     pub seen: Vec<u8>,
     /// The file at the time of the edit.
     pub file: Vec<u8>,
-    /// 1-based line at which the old text begins in what the caller saw.
+    /// 1-based line of the old text in the file as the caller saw it.
     pub line: usize,
     /// The text to replace. `None` writes the new text as a whole file that the caller has not read.
     pub old: Option<String>,

@@ -8,7 +8,7 @@ use emendate::core::formats::{FORMATS, Format, FormatInput};
 
 /// Codes that no scene can show, with the reason.
 pub(crate) static NOT_SHOWN: &[(&str, &str)] = &[
-    ("call.cancelled", "needs a caller who changes its mind while the call runs; shown by the tests of crates/engine"),
+    ("call.cancelled", "needs a caller that cancels a running call; shown by the tests of crates/engine"),
     ("conflict.raced", "needs another writer between the check and the write; shown by the tests of crates/fs"),
     ("io.no_space", "needs a full disk; shown by the tests of crates/fs"),
     ("io.read_only", "needs a read-only file system"),

@@ -106,7 +106,7 @@ fn sections_and_numbers_select_a_place() {
     assert_eq!(edit(APP, at(17, CLOSE)), second_close());
     assert_eq!(edit(APP, at(18, CLOSE)), second_close());
     assert_eq!(refuse(APP, at(13, CLOSE)).code(), Code::MatchAmbiguous, "halfway");
-    assert_eq!(refuse(APP, at(1, CLOSE)).code(), Code::MatchAmbiguous, "nobody counted");
+    assert_eq!(refuse(APP, at(1, CLOSE)).code(), Code::MatchAmbiguous, "line 1 means not counted");
 }
 
 #[test]

@@ -167,7 +167,7 @@ mod tests {
     fn ambiguous_escapes_are_refused_or_literal() {
         refuse("p(\"abc\")\n", r#"p(\"abc\")"#, r#"p(\"abc\n\")"#);
         refuse("p(\"abcd\")\np(\"abcd\")\n", r#"p(\"abcd\")"#, r#"p(\"b\")"#);
-        // In text that is found as it is, a backslash is data.
+        // In text that occurs literally, a backslash is data.
         assert_eq!(edit("\\title{Old}\n", r"\title{Old}", r"\title{New}"), "\\title{New}\n");
     }
 }

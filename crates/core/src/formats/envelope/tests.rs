@@ -6,7 +6,7 @@ const BLOCK: &str = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
 
 fn inner(text: &str) -> UnwrappedText<'_> {
     let peeled = unwrap_text(text);
-    assert!(!peeled.notes.is_empty(), "nothing was taken off: {text}");
+    assert!(!peeled.notes.is_empty(), "nothing was removed: {text}");
     peeled
 }
 

@@ -183,7 +183,7 @@ fn no_data_is_lost() {
     let exception = |body: &str| run(&files, body).unwrap_err().exception;
     assert_eq!(exception("*** Add File: g\n+x\n"), Some("add-over"));
     assert_eq!(exception("*** Update File: f\n*** Move to: ./g\n-a\n+b\n"), Some("move-over"));
-    // What the patch itself made or removed may be written over.
+    // A patch may overwrite its own additions and removals.
     assert!(run(&files, "*** Delete File: g\n*** Add File: g\n+x\n*** Add File: n\n*** Add File: n\n+y\n").is_ok());
     let same = run(&files, "*** Update File: f\n*** Move to: ./f\n-a\n+b\n").unwrap();
     assert_eq!(same.changes, [CodexChange { path: "/w/f".into(), how: CodexChangeKind::Edited(b"b\n".to_vec()) }]);

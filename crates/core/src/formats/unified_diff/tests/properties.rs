@@ -257,7 +257,7 @@ proptest! {
                 _ if lines[at].starts_with("+++ ") => {}
                 0 => lines.insert(at, String::new()),
                 1 => lines.insert(at, "words".to_owned()),
-                // Without its headers, a patch cannot be told from prose: they remain.
+                // Without its headers, a patch cannot be distinguished from prose, so they stay.
                 _ if is_header(&lines[at]) || is_header(&lines[other]) => {}
                 2 => lines[at] = lines[at].chars().skip(1).collect(),
                 3 => lines[at].insert(0, ' '),

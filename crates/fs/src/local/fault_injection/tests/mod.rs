@@ -94,7 +94,7 @@ const SPLICED: [SpliceChunk<'static>; 4] = [
 
 impl Bed {
     fn new() -> Bed {
-        // In memory if possible: thousands of these directories are created.
+        // The directory is in memory if possible, because thousands of them are created.
         let outer = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let bed = Bed { root: outer.path().canonicalize().unwrap().join("root"), _outer: outer };
         bed.fill();
@@ -133,8 +133,8 @@ impl Bed {
         tree
     }
 
-    /// Checks that after recovery the journal is empty, and that nothing of ours is left in any directory that was
-    /// written to again.
+    /// Checks that after recovery the journal is empty, and that directories which were written to again contain no
+    /// temporary files.
     #[track_caller]
     fn clean(&self, local: &LocalStore, why: &str) {
         assert_eq!(std::fs::read_dir(self.journal()).unwrap().count(), 0, "{why}: the journal is not empty");
@@ -180,7 +180,7 @@ fn seen(tree: &Tree) -> Tree {
         .collect()
 }
 
-/// The same without directories: one more or less is not a change of a file.
+/// Returns the same tree without directories: one more or less is not a change of a file.
 fn files(tree: &Tree) -> Tree {
     seen(tree).into_iter().filter(|(_, thing)| *thing != Thing::Folder).collect()
 }
@@ -212,7 +212,7 @@ impl Prepared {
         };
         let sources: Vec<Option<FileSource>> = self.files.iter().map(source).collect::<Result<_>>()?;
         let texts = self.files.iter().map(|(_, version, _, ask, _)| match ask {
-            // In two pieces, so that a write may end between them.
+            // The content has two chunks, so that a write may end between them.
             Ask::Text(text) | Ask::Like(text, _) => {
                 let (head, tail) = text.as_bytes().split_at(text.len() / 3);
                 vec![head, tail]
