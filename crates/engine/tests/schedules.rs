@@ -303,7 +303,7 @@ fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, sched
     assert!(!Path::new(&bed.0.join("state/sessions.db.damaged")).exists());
 }
 
-/// Two processes that both selected the same operation, one of which comes second at every point.
+/// Two processes select the same operation; one of them is delayed at every point.
 #[test]
 fn simultaneous_undos_of_one_operation_succeed_once() {
     for first in 0..6 {

@@ -282,7 +282,7 @@ fn damage_found_concurrently_is_set_aside_once() {
     assert_eq!((notices, names(temp.path(), "sessions.db.set-aside-").len()), (1, 1));
 }
 
-/// The child process of [`several_processes_of_which_some_are_killed`]; does nothing by itself.
+/// The child process of [`killed_processes_do_not_damage_the_database`]; does nothing by itself.
 #[test]
 fn child_of_several_processes() {
     let (Some(dir), Ok(name)) = (std::env::var_os("HISTORY_TEST_DIR"), std::env::var("HISTORY_TEST_NAME")) else {
@@ -299,7 +299,7 @@ fn child_of_several_processes() {
 }
 
 #[test]
-fn several_processes_of_which_some_are_killed() {
+fn killed_processes_do_not_damage_the_database() {
     let temp = tempdir().unwrap();
     let start = |name: &str| {
         std::process::Command::new(std::env::current_exe().unwrap())

@@ -15,12 +15,12 @@ use emendate_history::{
 };
 
 #[test]
-fn memory() {
+fn memory_gives_all_guarantees() {
     suite::all(&|limits| Box::new(MemoryHistory::new(limits)));
 }
 
 #[test]
-fn database() {
+fn database_gives_all_guarantees() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
     suite::all(&|limits: HistoryLimits| -> Box<dyn History> {
@@ -131,7 +131,7 @@ impl OperationLog for Chosen {
 
 /// Every change uses a new connection, as with one process per call.
 #[test]
-fn database_of_short_processes() {
+fn database_of_short_processes_gives_all_guarantees() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
     suite::without_limits(&|limits| {
@@ -143,7 +143,7 @@ fn database_of_short_processes() {
 
 /// Three processes with the same database take turns: each sees what another wrote to the spool.
 #[test]
-fn database_of_several_processes() {
+fn database_of_several_processes_gives_all_guarantees() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
     suite::without_limits(&|limits| {

@@ -69,7 +69,7 @@ mod here {
         use std::io::Cursor;
 
         #[test]
-        fn every_format_is_scaled_down_and_bombs_are_refused() {
+        fn every_format_is_downscaled_and_bombs_are_refused() {
             for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
                 let mut out = Cursor::new(Vec::new());
                 let picture = DynamicImage::new_rgb8(300, 200);

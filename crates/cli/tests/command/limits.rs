@@ -535,21 +535,21 @@ fn part(nth: usize) {
 const PARTS: usize = 4;
 
 #[test]
-fn rows_at_and_beyond_their_number_0() {
+fn limits_hold_at_and_beyond_their_number_0() {
     part(0);
 }
 
 #[test]
-fn rows_at_and_beyond_their_number_1() {
+fn limits_hold_at_and_beyond_their_number_1() {
     part(1);
 }
 
 #[test]
-fn rows_at_and_beyond_their_number_2() {
+fn limits_hold_at_and_beyond_their_number_2() {
     part(2);
 }
 
 #[test]
-fn rows_at_and_beyond_their_number_3() {
+fn limits_hold_at_and_beyond_their_number_3() {
     part(3);
 }

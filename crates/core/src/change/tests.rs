@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn then_is_applying_twice(base in text(24), encoding in 0..ENCODINGS, x in seeds(), y in seeds()) {
+    fn composition_equals_applying_twice(base in text(24), encoding in 0..ENCODINGS, x in seeds(), y in seeds()) {
         let base = snapshot(&base, encoding);
         let Some(x) = change(&base, &x, 0) else { return Ok(()) };
         let middle = after(&base, &x);
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn appending_small_changes_is_composing_them(base in text(24), encoding in 0..ENCODINGS, all in prop::collection::vec(seeds(), 0..8)) {
+    fn appending_small_changes_equals_composing_them(base in text(24), encoding in 0..ENCODINGS, all in prop::collection::vec(seeds(), 0..8)) {
         let base = snapshot(&base, encoding);
         let (mut appended, mut composed, mut middle) = (ChangeSet::none(&base), ChangeSet::none(&base), base.clone());
         for (nth, seeds) in all.iter().enumerate() {
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn between_leads_from_one_to_the_other(a in text(40), b in text(40), encoding in 0..ENCODINGS) {
+    fn diff_leads_from_one_text_to_the_other(a in text(40), b in text(40), encoding in 0..ENCODINGS) {
         let (a, b) = (snapshot(&a, encoding), snapshot(&b, encoding));
         let change = ChangeSet::diff(&a, &b);
         prop_assert_eq!(change.apply(&a), b.raw());
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn between_other_encodings_replaces_all(a in text(10), b in text(10), from in 0..ENCODINGS, to in 0..ENCODINGS) {
+    fn other_encoding_replaces_everything(a in text(10), b in text(10), from in 0..ENCODINGS, to in 0..ENCODINGS) {
         let (a, b) = (snapshot(&a, from), snapshot(&b, to));
         prop_assert_eq!(ChangeSet::diff(&a, &b).apply(&a), b.raw());
     }

@@ -313,7 +313,7 @@ fn excerpts_mark_the_requested_lines() {
 }
 
 #[test]
-fn many_hunks_are_linear_work() {
+fn many_hunks_take_linear_work() {
     // Ten thousand hunks on a hundred thousand lines: anything quadratic would not finish.
     let base: String = (1..=100_000).map(|n| format!("line {n}\n")).collect();
     let ops: Vec<Op> = (0..10_000).map(|n| lines(n * 10 + 1, n * 10 + 1, "new\n")).collect();

@@ -149,7 +149,7 @@ fn new_cells_follow_the_style_of_their_neighbours() {
 }
 
 #[test]
-fn escapes_and_one_string_are_kept() {
+fn escapes_and_single_string_sources_are_kept() {
     let compact = "{\"nbformat\":4,\"nbformat_minor\":4,\"metadata\":{},\"cells\":[{\"source\":\"caf\\u00e9\\r\\nx\",\"metadata\":{},\"cell_type\":\"raw\"}]}";
     let out = edited(compact, &[replace(0, "naïve\nx"), insert(1, CellType::Code, "é")]).unwrap();
     assert_eq!(

@@ -74,7 +74,7 @@ fn control_files_are_readable_only() {
 }
 
 #[test]
-fn secrets_are_not_even_read() {
+fn secrets_cannot_be_read() {
     let plain = Config::default();
     for path in [
         ".env",
@@ -137,7 +137,7 @@ fn ordinary_names_are_unguarded() {
 }
 
 #[test]
-fn rules_lift_and_tighten() {
+fn rules_lift_or_tighten_the_guard() {
     let open = Config::default().with_allow_rule(".git", "--allow").unwrap();
     assert!(may("/r/.git/config", Access::Write, &open) && may("/r/.GIT/config", Access::Write, &open));
     let shut = open.with_deny_rule(".git/config", "emend.toml").unwrap();

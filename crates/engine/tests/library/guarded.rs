@@ -172,7 +172,7 @@ fn engine_state_is_inaccessible() {
 }
 
 #[test]
-fn files_that_steer_agents_are_flagged_when_changed() {
+fn changed_files_that_instruct_agents_are_flagged() {
     let bench = Bench::trusted(Config::default());
     bench.put("AGENTS.md", "a\n");
     let note = |reply: &Reply| reply.to_json()["data"]["notes"].to_string();

@@ -21,7 +21,7 @@ fn header(text: &str) -> &str {
 }
 
 #[test]
-fn a_chain_of_edits_needs_one_read() {
+fn chain_of_edits_needs_one_read() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     let input = json!({ "file_path": bench.root.join("a"), "format": "hashline" });

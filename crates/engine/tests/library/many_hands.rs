@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[test]
-fn a_chain_of_edits_needs_one_read() {
+fn chain_of_edits_needs_one_read() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     assert_eq!(code(&bench.edit("a", "one", "1")), "read.required");

@@ -311,7 +311,7 @@ fn violations_are_listed_and_counted() {
 }
 
 #[test]
-fn settings_have_schemas_that_are_shipped() {
+fn built_in_schemas_check_settings() {
     let config = Config::default()
         .with_allow_rule(".claude", "--allow")
         .unwrap()

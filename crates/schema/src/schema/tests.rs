@@ -62,7 +62,7 @@ fn closest_alternative_is_explained() {
 }
 
 #[test]
-fn drafts_differ() {
+fn drafts_are_distinguished() {
     let four = r#"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x/y", "maximum": 3, "exclusiveMaximum": true}"#;
     assert_eq!(wrong(four, "3"), ["0  3 is not less than 3"]);
     assert_eq!(wrong(r#"{"exclusiveMaximum": 3}"#, "3"), ["0  3 is not less than 3"]);
@@ -96,7 +96,7 @@ fn unevaluated_properties_and_items_are_checked() {
 }
 
 #[test]
-fn references_are_resolved_beside_the_file() {
+fn references_are_resolved_relative_to_the_file() {
     let mut asked = Vec::new();
     let schema = r##"{"$id": "https://example.com/schemas/root.json", "properties": {"a": {"$ref": "../common/b.json#/$defs/n"},
         "c": {"$ref": "#c"}, "d": {"$ref": "https://example.com/schemas/d"}, "e": {"$ref": "#/properties/a"}},

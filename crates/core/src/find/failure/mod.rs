@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn line_numbers_are_pointed_out() {
+    fn copied_line_numbers_are_reported() {
         let error = refuse("alpha = 1;\nbeta = 2;\n", "1\talpha = 1;\n2\tgamma = 2;", "x");
         assert!(error.to_string().contains("old_string appears to contain line number prefix"), "{error}");
         assert_eq!(error.data()["suggestion"], "alpha = 1;\nbeta = 2;");

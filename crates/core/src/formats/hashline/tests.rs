@@ -161,7 +161,7 @@ fn bodies_are_parsed() {
 }
 
 #[test]
-fn refusals_show_what_to_send() {
+fn refusals_show_a_corrected_text() {
     for (text, next) in [
         ("¶a#1A2B\nreplace 3..2:\n+x\n", "replace 2..3:"),
         ("¶a#1A2B\nreplace 195..60:\n+x\n", "replace 195..254:"),
@@ -294,7 +294,7 @@ fn events_are_reported_line_by_line() {
 }
 
 #[test]
-fn many_hunks_and_sections_are_linear_work() {
+fn many_hunks_and_sections_take_linear_work() {
     // Ten thousand of each: anything quadratic would not finish.
     let hunks: String = (1..=10_000).map(|n| format!("replace {}..{}:\n+x\n", n * 3, n * 3 + 1)).collect();
     assert_eq!(ops(&format!("¶a#1A2B\n{hunks}")).len(), 10_000);

@@ -196,7 +196,7 @@ fn needed(lines: &[HunkLine]) -> usize {
 proptest! {
     /// With any counts, every change is parsed, nothing is added, and context is lost at the end only.
     #[test]
-    fn counts_may_be_wrong(
+    fn wrong_counts_lose_no_change(
         files in prop::collection::vec(prop::collection::vec((prop::collection::vec(plain(), 1..8).prop_filter("it changes something", |lines| changes(lines)), 0..9_usize, 0..9_usize), 1..3), 1..3),
         naked in any::<bool>(),
         numbers in any::<bool>(),

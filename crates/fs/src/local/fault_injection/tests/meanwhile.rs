@@ -57,7 +57,7 @@ fn save_after_the_crash_stays_and_the_rest_is_atomic() {
 /// If one file was done and the other was not, and both were saved since, the batch is whole in neither direction: the
 /// intended contents are kept beside.
 #[test]
-fn unrecoverable_contents_are_kept_beside() {
+fn unrecoverable_contents_are_kept_next_to_the_file() {
     let calls = course(BATCH, Durability::Power).calls;
     let mut kept = 0;
     for call in 0..calls {
