@@ -220,7 +220,7 @@ mod tests {
         let (answered, shown, _) = say("Edit(*.txt)", "y\n");
         assert_eq!(answered.unwrap(), Approval::granted("s"));
         assert!(shown.contains("rule `Edit(*.txt)` of test") && shown.contains("-old\n+new\n"), "{shown}");
-        assert!(!shown.contains("[a]lways"), "a rule that asks goes before any that allows: {shown}");
+        assert!(!shown.contains("[a]lways"), "ask rules precede allow rules: {shown}");
     }
 
     #[test]

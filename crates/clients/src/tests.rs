@@ -19,10 +19,10 @@ fn of(name: &str) -> &'static Client {
 fn round(client: &Client, text: &str) -> (String, String) {
     let with = client.install(text, &entry(), "f").unwrap();
     assert_eq!(client.entry(&with, "f").unwrap(), Some(entry()), "{with}");
-    assert_eq!(client.install(&with, &entry(), "f").unwrap(), with, "twice is once");
+    assert_eq!(client.install(&with, &entry(), "f").unwrap(), with, "not idempotent");
     let without = client.uninstall(&with, "f").unwrap();
     assert_eq!(client.entry(&without, "f").unwrap(), None);
-    assert_eq!(client.uninstall(&without, "f").unwrap(), without, "twice is once");
+    assert_eq!(client.uninstall(&without, "f").unwrap(), without, "not idempotent");
     (with, without)
 }
 

@@ -312,7 +312,7 @@ mod tests {
         let rounds = || (0..10_000).take_while(|_| !spend_or_end(1)).count();
         assert_eq!(with_budget(100, rounds), (100, true));
         assert!(spend(800).is_ok());
-        assert_eq!(with_budget(500, rounds), (100, true), "no more than the call has left");
+        assert_eq!(with_budget(500, rounds), (100, true), "at most the rest of the call's budget");
         assert!(check().is_ok() && spend(1).is_err());
     }
 

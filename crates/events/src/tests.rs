@@ -173,7 +173,7 @@ fn burst_is_written_together() {
     let calls = || CallTally::since(&path, 0).unwrap().total().calls;
     sink.push(event("edit", "ok", 0));
     sink.flush_if_due();
-    assert_eq!(calls(), 1, "the first at once");
+    assert_eq!(calls(), 1, "the first is written at once");
     sink.waiting().written_at = Some(std::time::Instant::now() + std::time::Duration::from_secs(60));
     for _ in 0..5 {
         sink.push(event("edit", "ok", 0));

@@ -113,7 +113,7 @@ fn every_client_is_installed_and_restored() {
         } else {
             assert_eq!(fs::read_to_string(&backup).unwrap(), text);
             for file in [&backup, &path] {
-                assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "it may hold secrets");
+                assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "may contain secrets");
             }
         }
         assert!(bed.run(&install).exits(0).out.contains("nothing to do"), "{client}: again changes nothing");

@@ -188,6 +188,6 @@ mod tests {
         let error = refuse("foo bar foo\n", "foo", "x");
         let ids = &error.data()["candidates"];
         assert_ne!(ids[0]["id"], ids[1]["id"]);
-        assert!(attempt("aaa\n", "aa", "b", false).is_err(), "overlapping places are two");
+        assert!(attempt("aaa\n", "aa", "b", false).is_err(), "overlapping matches count twice");
     }
 }

@@ -228,7 +228,7 @@ fn moved_cell_is_recognized() {
     assert_eq!(carried(JUPYTER, &run, replace(1, "x")), Ok(Some(number(1))));
     let other = edited(JUPYTER, &[replace(1, "y")]).unwrap();
     assert_eq!(carried(JUPYTER, &other, replace(1, "x")), Err(Code::StaleChanged));
-    assert_eq!(carried(JUPYTER, &other, replace(1, "y")), Ok(Some(number(1))), "done already");
+    assert_eq!(carried(JUPYTER, &other, replace(1, "y")), Ok(Some(number(1))), "already made");
     assert_eq!(carried(JUPYTER, &other, replace(0, "x")), Ok(Some(number(0))));
     let gone = edited(JUPYTER, &[delete(1)]).unwrap();
     assert_eq!(carried(JUPYTER, &gone, replace(1, "x")), Err(Code::StaleChanged));

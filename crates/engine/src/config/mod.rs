@@ -543,8 +543,8 @@ mod tests {
             let text = format!(r#"{{"permissions": {{"deny": {rules}}}}}"#);
             Config::default().with_claude_settings(&text, "s", Path::new("/r"), true).unwrap().deny.len()
         };
-        assert_eq!(denied(r#"["Edit", "Write"]"#), 1, "no file is to be edited");
-        assert_eq!(denied(r#"["Edit", "Write", "NotebookEdit", "Edit(.env)"]"#), 1, "other tools are to do it");
+        assert_eq!(denied(r#"["Edit", "Write"]"#), 1, "all edits are denied");
+        assert_eq!(denied(r#"["Edit", "Write", "NotebookEdit", "Edit(.env)"]"#), 1, "the built-in tools are replaced");
         for broken in ["{", "[]", r#"{"permissions": {"deny": "x"}}"#] {
             let error = Config::default().with_claude_settings(broken, "s", Path::new("/"), true).unwrap_err();
             assert!(error.message().starts_with("s: "), "{error}");

@@ -282,7 +282,7 @@ fn violations_are_listed_and_counted() {
         json!({ "line": 1, "column": 5, "pointer": "/1", "message": "1 is a number; expected string" })
     );
     assert!(reply.text().contains("… and 190 more"), "{}", reply.text());
-    assert!(bench.write("x.json", &list(3000)).text().contains("or more more"), "the list itself has an end");
+    assert!(bench.write("x.json", &list(3000)).text().contains("or more more"), "the list is limited");
     // Existing violations are not counted, wherever they are now.
     bench.put("x.json", "[1, \"a\"]\n");
     assert!(ok(&bench.edit("x.json", "\"a\"", "\"b\"")).contains("One thing in this file did not fit"));

@@ -124,7 +124,7 @@ fn several_files_are_diagnosed_together() {
     for name in ["a.fake", "b.fake", "c.fake"] {
         bench.put(name, "fine\n");
     }
-    assert_eq!(data(&bench.edit("c.fake", "fine", "bad")), Value::Null, "one file is no batch");
+    assert_eq!(data(&bench.edit("c.fake", "fine", "bad")), Value::Null, "one file is not a batch");
     let patch = |name: &str| format!("*** Update File: {name}\n@@\n-fine\n+{name} is bad\n");
     let both = bench.apply(&format!("*** Begin Patch\n{}{}*** End Patch\n", patch("a.fake"), patch("b.fake")));
     assert_eq!(ok(&both).matches("error: bad thing").count(), 2, "{}", both.text());

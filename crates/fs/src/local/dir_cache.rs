@@ -271,7 +271,7 @@ mod tests {
         // A directory with a name that is not ASCII.
         fs::write(root.join("caf\u{e9}"), "").unwrap();
         assert_eq!(alike(&local, "", &ASKED).len(), 6);
-        assert_eq!(alike(&local, ".vscode", &ASKED[..11]), <[&str; 0]>::default(), "a link is no folder");
+        assert_eq!(alike(&local, ".vscode", &ASKED[..11]), <[&str; 0]>::default(), "a link is not a directory");
         assert_eq!(alike(&local, ".aws", &["credentials"; 10]).len(), 10);
     }
 
@@ -363,7 +363,7 @@ mod tests {
             assert_eq!(beside(&local, "a/f"), [vec![], vec![".vscode".to_owned()]]);
             assert_eq!(beside(&local, "a/f/g").len(), 2);
             assert_eq!(beside(&local, "a/missing/g").len(), 1);
-            assert_eq!(beside(&local, "link/f").len(), 1, "what is behind a link is not there");
+            assert_eq!(beside(&local, "link/f").len(), 1, "names below a link are not found");
             // Cached from here on where stamps are fine-grained.
             local.changed_dirs.lock().unwrap().extend([(0, "".into()), (0, "a".into())]);
             local.run_deferred();

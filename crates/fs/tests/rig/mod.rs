@@ -116,7 +116,7 @@ pub fn ends(work: impl FnOnce() + Send + 'static) {
     });
     // Far more than needed on any machine. A hanging thread is left to the end of the process.
     match wait.recv_timeout(std::time::Duration::from_secs(60)) {
-        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("a call waits for ever"),
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("a call hangs"),
         _ => worker.join().unwrap(),
     }
 }

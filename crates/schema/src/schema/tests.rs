@@ -156,7 +156,7 @@ fn no_schema_takes_many_steps() {
         assert!(!checked.limit_reached && checked.violations.len() < 3);
     }
     let deep = check_as(DataFormat::Json, &chain(10_000, &|next| next.to_owned()), "3");
-    assert!(deep.limit_reached, "the stack is spared");
+    assert!(deep.limit_reached, "the depth is limited");
     let twice = r##"{"type": ["array", "null"], "allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}"##;
     let checked = check_as(DataFormat::Json, twice, &format!("{}3{}", "[".repeat(100), "]".repeat(100)));
     assert!(!checked.limit_reached && checked.violations.len() == 1);

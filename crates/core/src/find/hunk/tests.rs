@@ -200,12 +200,12 @@ fn final_line_ends_follow_the_hunk() {
     assert_eq!(edit("a\nb", hunk("-b\n+c\n+d")), "a\nc\nd", "state kept");
     assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b\n+c") }), "a\nc\n");
     assert_eq!(edit("a\nb\n", Hunk { open: (false, true), ..hunk("-b\n+c") }), "a\nc");
-    assert_eq!(edit("a\nb\n", Hunk { open: (true, true), ..hunk(" a\n-b\n+c") }), "a\nc\n", "a mark that lies");
+    assert_eq!(edit("a\nb\n", Hunk { open: (true, true), ..hunk(" a\n-b\n+c") }), "a\nc\n", "a wrong mark");
     assert_eq!(edit("a\nb\n", Hunk { open: (false, true), ..hunk(" a\n b") }), "a\nb", "only the line end");
     assert_eq!(edit("a\nb\n", hunk("-a\n-b")), "");
     assert_eq!(edit("a\nb", hunk("-b")), "a", "state kept, with or without context");
     assert_eq!(edit("a\nb", hunk(" a\n-b")), "a");
-    assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b") }), "a\n", "as git says it");
+    assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b") }), "a\n", "as in git");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn applied_hunk_is_not_applied_again() {
     assert_eq!(error.data()["already_applied"], true);
     let error = refuse("a\nx\nb\n", at(1, "+x"));
     assert_eq!(error.data()["already_applied"], true);
-    assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}")), "{\n}\n}\n}\n", "too little to be sure");
+    assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}")), "{\n}\n}\n}\n", "not enough evidence");
     let error = refuse(APP, hunk("-def old_name_of_it():\n+class Server:"));
     assert_eq!(error.data()["already_at"], 13);
 }

@@ -224,7 +224,7 @@ fn unambiguous_markers_in_the_text_are_kept() {
 #[test]
 fn blocks_match_whole_lines() {
     let block = |old: &str, new: &str| format!("a.py\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n");
-    assert!(apply("max = 1\n", &block("x = 1\n", "x = 2\n")).is_err(), "the tail of a line is no line");
+    assert!(apply("max = 1\n", &block("x = 1\n", "x = 2\n")).is_err(), "the tail of a line is not a line");
     assert_eq!(apply("x = 1\nmax = 1\n", &block("x = 1\n", "x = 2\n")).unwrap(), "x = 2\nmax = 1\n");
     assert_eq!(apply("    call_it()\n", &block("call_it()\n", "stop_it()\n")).unwrap(), "    stop_it()\n");
     assert_eq!(apply("f {\n}", &block("}\n", "}\n}\n")).unwrap(), "f {\n}\n}");
