@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
-    fn metered(&self, caller: &CallContext, run: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
+    pub(crate) fn metered<T>(&self, caller: &CallContext, run: impl FnOnce() -> Result<T>) -> Result<T> {
         let meter = Meter::with_flag(
             self.config().max_work,
             caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),

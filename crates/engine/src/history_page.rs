@@ -1,6 +1,7 @@
 //! The history as documents for programs and people: pages of operations, and the content of a file before and after
 //! each. Documents shown in this way do not count as read by any session.
 
+use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::history_tool;
 use crate::policy::Access;
@@ -113,6 +114,17 @@ impl Engine {
     /// Errors: `operation.not_found` if there is no such operation, it did not change the file, the file did not exist
     /// then, or its content was not kept; `read.too_large`; those of the policy.
     pub fn content_at(
+        &self,
+        caller: &CallContext,
+        id: &str,
+        path: &Path,
+        moment: OperationSide,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Vec<u8>> {
+        self.metered(caller, || self.stored_content(id, path, moment, lines))
+    }
+
+    fn stored_content(
         &self,
         id: &str,
         path: &Path,

@@ -89,7 +89,7 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let lines = query.map(|query| lines(query).ok_or_else(|| missing(INVALID_QUERY.to_owned()))).transpose()?;
     let path = PathBuf::from(OsString::from_vec(percent_decode_str(path).collect()));
-    let bytes = engine.content_at(id, &path, moment, lines).map_err(failed)?;
+    let bytes = engine.content_at(caller, id, &path, moment, lines).map_err(failed)?;
     Ok(ReadResourceResult::new(vec![match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(text, uri),
         Err(bytes) => {

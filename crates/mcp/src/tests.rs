@@ -11,7 +11,9 @@ use rmcp::transport::Transport as _;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt as _, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
 use tokio::task::JoinHandle;
 
 struct Client {
@@ -389,6 +391,32 @@ async fn an_id_that_is_under_way_is_taken() {
     assert_eq!(id(wire.receive().await.unwrap()), RequestId::Number(1));
     assert!(matches!(wire.receive().await.unwrap(), ClientJsonRpcMessage::Notification(_)));
     assert_eq!(id(wire.receive().await.unwrap()), RequestId::Number(2));
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_waits_for_all_answers() {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(theirs);
+    let mut wire = Wire::new(input, output, 1 << 16);
+    let (mut answers, mut requests) = tokio::io::split(ours);
+    requests.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+    requests.shutdown().await.unwrap();
+    let ClientJsonRpcMessage::Request(ping) = wire.receive().await.unwrap() else { panic!("no request") };
+    // The request is in progress, so the end of the input is not reported.
+    assert!(tokio::select! { biased; _ = wire.receive() => false, () = tokio::task::yield_now() => true });
+    // Nobody can answer a question any more; the call that asked gets an error and can end.
+    let question = json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" });
+    wire.send(serde_json::from_value(question).unwrap()).await.unwrap();
+    let ClientJsonRpcMessage::Error(refused) = wire.receive().await.unwrap() else { panic!("no error") };
+    assert_eq!(refused.id, Some(RequestId::Number(9)));
+    assert!(tokio::select! { biased; _ = wire.receive() => false, () = tokio::task::yield_now() => true });
+    let done = ErrorData::internal_error("done", None);
+    wire.send(ServerJsonRpcMessage::error(done, Some(ping.id))).await.unwrap();
+    assert!(wire.receive().await.is_none());
+    drop(wire);
+    let mut said = String::new();
+    answers.read_to_string(&mut said).await.unwrap();
+    assert_eq!((said.lines().count(), said.contains("done")), (2, true), "{said}");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// The path of the server. A suffix of a request's path names a session.
 pub(super) const MCP_PATH: &str = "/mcp";
@@ -50,6 +50,10 @@ impl HttpConnection {
 /// The session that a request's path names.
 #[derive(Clone)]
 struct RequestSession(String);
+
+/// A receiver that is closed once the client of a request is gone.
+#[derive(Clone)]
+struct RequestClient(watch::Receiver<()>);
 
 /// The ids of the requests in progress, each with its session.
 type RunningRequests = Arc<Mutex<HashSet<(String, RequestId)>>>;
@@ -149,11 +153,13 @@ impl AuthLayer {
             Ok(in_flight) => in_flight,
             Err(refusal) => return *refusal.0,
         };
+        let (connected, client) = watch::channel(());
+        parts.extensions.insert(RequestClient(client));
         let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
-        // A stream is in progress until it ends.
+        // A stream is in progress until it ends, and its client is there until the connection is closed.
         answer.map(|body| {
             let hold = move |frame| {
-                let _held = &in_flight;
+                let _held = (&in_flight, &connected);
                 frame
             };
             body.map_frame(hold).boxed()
@@ -287,6 +293,15 @@ fn fault(error: ErrorData, id: Option<RequestId>) -> HttpRefusal {
     *answer.status_mut() = StatusCode::BAD_REQUEST;
     answer.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
     HttpRefusal(Box::new(answer))
+}
+
+/// Waits until the client of a request has closed its connection; forever for requests over other transports.
+pub(crate) async fn disconnected(context: &RequestContext<RoleServer>) {
+    match context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<RequestClient>()) {
+        // Nothing is ever sent.
+        Some(RequestClient(client)) => while client.clone().changed().await.is_ok() {},
+        None => std::future::pending().await,
+    }
 }
 
 /// Returns the session under which a call's reads count: the one that the path names; else one for each session of the

@@ -32,9 +32,13 @@ fn patient() -> HttpLimits {
 
 impl Bed {
     fn new(limits: HttpLimits) -> Bed {
+        Bed::with(limits, Config::default())
+    }
+
+    fn with(limits: HttpLimits, config: Config) -> Bed {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a.txt"), "one\ntwo\n").unwrap();
-        let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default()).unwrap();
+        let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, config).unwrap();
         let options = ServerOptions { profile: profile("full").unwrap(), structured: false };
         let origins = ["https://app.example".to_owned()];
         let (door, made) = HttpListener::open("0", Some(BearerToken::new(SECRET).unwrap()), &[], &origins).unwrap();
@@ -89,6 +93,25 @@ impl Bed {
     async fn call(&self, session: &str, name: &str, arguments: Value) -> String {
         let params = json!({ "name": name, "arguments": arguments });
         self.ask("tools/call", params, ("/mcp", &format!("/mcp{session}"))).await
+    }
+
+    /// Returns a request of the older era; `session` is the line with its id, or empty.
+    fn older(&self, session: &str, message: &Value) -> String {
+        let message = message.to_string();
+        self.head(&format!("{session}Content-Length: {}\r\n\r\n{message}", message.len()))
+    }
+
+    /// Begins a session of the older era and returns the lines that name it.
+    async fn session(&self) -> String {
+        let client = json!({ "name": "t", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let welcome = self.talk(self.older("", &hello).as_bytes()).await;
+        let id = welcome.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+        let session = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", id.trim());
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.talk(self.older(&session, &ready).as_bytes()).await;
+        session
     }
 
     /// Checks that a well-behaved client is served.
@@ -283,22 +306,8 @@ async fn places_are_limited_and_given_back() {
 async fn an_id_that_is_under_way_in_its_session_is_refused() {
     let bed = Bed::new(patient());
     std::fs::write(bed.root.path().join("large.txt"), "a line without it\n".repeat(2_000_000)).unwrap();
-    let post = |session: &str, message: Value| {
-        let (message, session) = (message.to_string(), session.to_owned());
-        bed.head(&format!("{session}Content-Length: {}\r\n\r\n{message}", message.len()))
-    };
-    let client = json!({ "name": "t", "version": "1" });
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-    let mut sessions = Vec::new();
-    for _ in 0..2 {
-        let welcome = bed.talk(post("", hello.clone()).as_bytes()).await;
-        let id = welcome.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
-        let session = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", id.trim());
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        bed.talk(post(&session, ready).as_bytes()).await;
-        sessions.push(session);
-    }
+    let post = |session: &str, message: Value| bed.older(session, &message);
+    let sessions = [bed.session().await, bed.session().await];
     let arguments = json!({ "path": bed.path("large.txt"), "pattern": "(with|by) (all|none) of (it|them)$" });
     let long = json!({ "name": "search", "arguments": arguments });
     let long = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": long });
@@ -321,6 +330,34 @@ async fn an_id_that_is_under_way_in_its_session_is_refused() {
     assert_eq!(status(&heard(&mut stream).await), "200");
     assert_eq!(status(&bed.talk(post(&sessions[0], list).as_bytes()).await), "200");
     bed.end().await;
+}
+
+#[tokio::test]
+async fn a_closed_connection_stops_its_call_in_both_eras() {
+    let formatter = "[[formatters]]\nfiles = '*.txt'\ncommand = ['sh', '-c', 'touch begun; sleep 3600']\n";
+    let bed = Bed::with(patient(), Config::default().with_file(formatter, "test", true).unwrap());
+    let session = bed.session().await;
+    let root = bed.root.path().to_owned();
+    for name in ["older.txt", "newer.txt"] {
+        let arguments = json!({ "file_path": bed.path(name), "content": "x\n" });
+        let params = json!({ "name": "write", "arguments": arguments });
+        let request = match name {
+            "newer.txt" => bed.modern("tools/call", params),
+            _ => bed.older(&session, &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params })),
+        };
+        let mut stream = bed.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        while std::fs::remove_file(root.join("begun")).is_err() {
+            tokio::time::sleep(SOON).await;
+        }
+        drop(stream);
+    }
+    let Bed { root: kept, stop, server, .. } = bed;
+    // The server ends once all of its calls have ended.
+    stop.send(()).await.unwrap();
+    server.await.unwrap().unwrap();
+    assert!(!root.join("older.txt").exists() && !root.join("newer.txt").exists());
+    drop(kept);
 }
 
 #[tokio::test]
