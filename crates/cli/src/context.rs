@@ -89,8 +89,9 @@ impl CliContext<'_> {
             names_from: None,
             handle: None,
             person_reads: transport == "cli" && !self.global.json,
-            // A person is asked or warned first, a program has to state it explicitly.
-            irreversible: Some(false),
+            // A person is asked or warned first, a program has to state it explicitly. Without a history a person gets a
+            // note and is not asked at every change.
+            irreversible: Some(transport == "cli" && self.state() == StateLocation::Nowhere),
             texts: None,
             client: Some(Arc::new(ClientInfo { transport, profile, model, traceparent, client: String::new() })),
         }

@@ -312,6 +312,7 @@ impl Engine {
             || self.config().irreversible == PolicyMode::Allow;
         let why = match &announced.appended {
             _ if lets => return Ok(()),
+            _ if !self.keeps_history() => return Err(without_history()),
             Ok(entered) => match self.undoable(entered, &announced.changes) {
                 Some(why) => why,
                 None => return Ok(()),
@@ -391,6 +392,16 @@ impl Engine {
             let _ = self.history(root).store_versions(&found);
         }
     }
+}
+
+/// Creates the error for a change that nothing records.
+fn without_history() -> Error {
+    Error::new(Code::OperationIrreversible, "This cannot be undone: without a state directory no history is kept.")
+        .evidence("Nothing was written.")
+        .next(
+            "Name a state directory (--state), so that changes can be undone; or, if it is meant nevertheless, send the \
+             same call with \"irreversible\": true.",
+        )
 }
 
 fn operation(

@@ -50,9 +50,15 @@ fn without_a_history_it_is_said_before() {
     };
     assert!(!edit(&["--dry-run"]).contains(note));
     assert!(edit(&[]).starts_with(note));
-    let write = json!({ "file_path": bed.path("new"), "content": "c\n" });
-    let ran = bed.feed(&["call", "write", "--state", "none"], write.to_string()).exits(0);
-    assert!(ran.err.starts_with(note), "{ran:?}");
+    for more in [&["--unread", "allow"][..], &[]] {
+        let mut write = json!({ "file_path": bed.path("new"), "content": "c\n" });
+        let call = |input: &Value| bed.feed(&[&["call", "write", "--state", "none"], more].concat(), input.to_string());
+        refused(call(&write), "no history is kept");
+        assert!(!std::path::Path::new(&bed.path("new")).exists());
+        write["irreversible"] = true.into();
+        call(&write).exits(0);
+        fs::remove_file(bed.path("new")).unwrap();
+    }
     assert!(!bed.run(&["read", "a.txt", "--state", "none"]).exits(0).err.contains(note));
 }
 

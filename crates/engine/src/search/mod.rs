@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-pub(crate) use walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats};
+pub(crate) use walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats, check_globs};
 
 /// Hits shown by default, and the largest number that a call can request.
 const HITS_DEFAULT: usize = 100;

@@ -46,6 +46,18 @@ pub(crate) struct WalkStats {
     pub(crate) cut: bool,
 }
 
+/// Checks the size of all globs of a call.
+///
+/// Errors: `call.too_large`.
+pub(crate) fn check_globs(globs: &[String]) -> Result<()> {
+    let bytes: usize = globs.iter().map(String::len).sum();
+    if bytes <= GLOB_BYTES_MAX {
+        return Ok(());
+    }
+    let what = format!("The globs have {bytes} bytes; the limit is {GLOB_BYTES_MAX}.");
+    Err(Error::new(Code::CallTooLarge, what).next("Fewer or shorter globs, or a narrower path."))
+}
+
 impl WalkFilter {
     /// Parses the globs of a call like ripgrep: a file must match one, and none of those that begin with `!`.
     ///
@@ -56,14 +68,7 @@ impl WalkFilter {
             Error::new(Code::CallInvalid, format!("glob is wrong: {error}."))
                 .next(r#"Write e.g. "*.rs" or "!tests/**"."#)
         };
-        let bytes: usize = globs.iter().map(String::len).sum();
-        if bytes > GLOB_BYTES_MAX {
-            return Err(Error::new(
-                Code::CallTooLarge,
-                format!("The globs have {bytes} bytes; the limit is {GLOB_BYTES_MAX}."),
-            )
-            .next("Fewer or shorter globs, or a narrower path."));
-        }
+        check_globs(globs)?;
         for glob in globs {
             builder.add(glob).map_err(wrong)?;
         }
