@@ -2,6 +2,7 @@
 
 use super::file_lines::{FileLines, LineCache};
 use super::fold::{self, Normalization, is_blank};
+use super::hunk::ScopeCache;
 use super::indent;
 use super::match_site::MatchSite;
 use super::similar_lines::{self, SimilarLines};
@@ -31,6 +32,8 @@ pub(crate) struct SearchIndex<'a> {
     step: OnceCell<Option<String>>,
     /// Cached look-ups, by the hash of the line.
     similar: RefCell<HashMap<u64, Option<Rc<SimilarLines>>>>,
+    /// The anchors of hunks.
+    pub(super) scopes: RefCell<ScopeCache>,
     /// Bytes scanned by look-ups.
     pub(super) cost: Cell<usize>,
     /// Kept candidate places of hunks.
@@ -51,6 +54,7 @@ impl<'a> SearchIndex<'a> {
             non_ascii: OnceCell::new(),
             step: OnceCell::new(),
             similar: RefCell::default(),
+            scopes: RefCell::default(),
             cost: Cell::new(0),
             cached: Cell::new(0),
         }

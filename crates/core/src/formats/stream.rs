@@ -92,7 +92,8 @@ impl ParseOptions {
     pub fn name(&self, name: &str) -> String {
         let mut rest = name;
         for _ in 0..self.strip.unwrap_or(0) {
-            rest = rest.split_once('/').map_or(rest, |(_, rest)| rest.trim_start_matches('/'));
+            let Some((_, below)) = rest.split_once('/') else { break };
+            rest = below.trim_start_matches('/');
         }
         rest.to_owned()
     }

@@ -2,7 +2,9 @@
 //! one version of their file, which is loaded whole first; a large file is streamed, and has no line format if it
 //! changed meanwhile.
 
+mod folded;
 mod large;
+mod multiline;
 mod pattern;
 mod walk;
 
@@ -87,6 +89,8 @@ struct SearchRun<'a> {
     pattern: SearchPattern,
     searcher: Searcher,
     multiline: bool,
+    /// Lines shown above and below each hit.
+    context: usize,
     limit: usize,
     /// Bytes for the text of the reply.
     most: usize,
@@ -125,13 +129,13 @@ impl Engine {
             pattern: SearchPattern::new(&args.pattern, look)?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
-                .multi_line(args.multiline)
                 .before_context(args.context.min(CONTEXT_LINES_MAX))
                 .after_context(args.context.min(CONTEXT_LINES_MAX))
                 .binary_detection(BinaryDetection::none())
                 .bom_sniffing(false)
                 .build(),
             multiline: args.multiline,
+            context: args.context.min(CONTEXT_LINES_MAX),
             limit: args.limit.unwrap_or(HITS_DEFAULT).clamp(1, HITS_MAX),
             // The rest is for notes.
             most: self.reply_limits(caller).text * 3 / 4,
@@ -222,7 +226,11 @@ impl SearchRun<'_> {
         let mut rows = self.rows_of(place);
         let text = opened.snapshot.text();
         work::spend_bytes(text.len())?;
-        self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+        if self.multiline {
+            multiline::search(&self.pattern, text, self.context, &mut rows)?;
+        } else {
+            self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+        }
         self.searched(text.len(), &rows);
         match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
             (true, _) => {}
@@ -436,19 +444,26 @@ impl ShownLines {
     }
 }
 
+impl ShownLines {
+    /// Adds the lines of a hit; false when no more are wanted.
+    fn add_hit<'l>(&mut self, number: Option<u64>, lines: impl Iterator<Item = &'l [u8]>) -> bool {
+        if self.hits.len() == self.left {
+            self.more = true;
+            return false;
+        }
+        let from = self.add(number, lines);
+        if self.shown.last().is_some_and(|row| row.line >= from) {
+            self.hits.push(from);
+        }
+        !self.full
+    }
+}
+
 impl Sink for ShownLines {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, hit: &SinkMatch<'_>) -> std::io::Result<bool> {
-        if self.hits.len() == self.left {
-            self.more = true;
-            return Ok(false);
-        }
-        let from = self.add(hit.line_number(), hit.lines());
-        if self.shown.last().is_some_and(|row| row.line >= from) {
-            self.hits.push(from);
-        }
-        Ok(!self.full)
+        Ok(self.add_hit(hit.line_number(), hit.lines()))
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {

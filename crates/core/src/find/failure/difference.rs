@@ -6,6 +6,7 @@ use crate::find::fold::{self, BLANKS, Normalization, indent_of, is_blank};
 use crate::find::search::MatchSearch;
 use crate::find::tokens::{token_runs, tokens};
 use core::fmt::Write as _;
+use std::collections::HashSet;
 
 /// Lines compared.
 const COMPARED_LINES_MAX: usize = 2_000;
@@ -178,8 +179,9 @@ fn swapped(marked: &str) -> String {
 /// Lists the non-ASCII characters that only one of the lines has.
 fn code_points(old: &str, file: &str, name: &str) -> String {
     let only = |line: &str, other: &str, name: &str| {
+        let others: HashSet<char> = other.chars().filter(|ch| !ch.is_ascii()).collect();
         let mut seen: Vec<char> = Vec::new();
-        for ch in line.chars().filter(|ch| !ch.is_ascii() && !other.contains(*ch)).take(20) {
+        for ch in line.chars().filter(|ch| !ch.is_ascii() && !others.contains(ch)).take(20) {
             if !seen.contains(&ch) {
                 seen.push(ch);
             }

@@ -52,7 +52,7 @@ fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<Hun
     for (_, hunk, sought) in several(hunks, sought) {
         let Some(name) = &hunk.section else { continue };
         let sections = scope::sections(index, name);
-        let inside = |first: usize| sections.iter().any(|it| it.block.contains(&first) || it.line == first);
+        let inside = |first: usize| sections.covers(first);
         let within: Vec<usize> =
             (0..sought.candidates.len()).filter(|&at| inside(sought.candidates[at].lines.start)).collect();
         match &*within {

@@ -29,6 +29,8 @@ use crate::span::Span;
 use crate::work;
 use core::ops::Range;
 
+pub(super) use scope::ScopeCache;
+
 /// Hunks from which lines that were not found together are looked up in a table instead of searching the text once for
 /// each hunk.
 const LINE_TABLE_HUNKS_MIN: usize = 6;

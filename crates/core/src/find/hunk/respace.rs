@@ -1,6 +1,6 @@
 //! Context lines with other blanks than the file's: their mark was omitted, or only their indentation differs.
 
-use super::seek::{Seeker, candidate, literal as places};
+use super::seek::{CANDIDATES_MAX, Seeker, candidate, literal as places};
 use super::{HunkCandidate, wanted};
 use crate::find::fold::{self, BLANKS, Normalization, is_blank};
 use crate::find::indent::{self, IndentMap};
@@ -26,7 +26,7 @@ pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<HunkCandida
     let respaced = respaced(seeker.hunk)?;
     let find = TextQuery { old: respaced.old_text(), ..seeker.search.find.clone() };
     let search = MatchSearch::for_lines(seeker.index, &find, seeker.search.new, wanted(&respaced));
-    Some(places(&search, many).iter().map(|place| candidate(&search, place)).collect())
+    Some(places(&search, many, CANDIDATES_MAX + 1).iter().map(|place| candidate(&search, place)).collect())
 }
 
 /// Restores the blanks, if the hunk has a context line with text.

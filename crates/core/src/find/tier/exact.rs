@@ -31,6 +31,20 @@ pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSite
     Ok(trial)
 }
 
+/// Returns the first `most` spans that [`run`] finds for whole lines.
+pub(in crate::find) fn spans_of_lines(search: &MatchSearch<'_>, most: usize) -> Vec<Span> {
+    let (text, old) = (search.text, &*search.find.old);
+    let most = search_limit(search.find.expected).unwrap_or(usize::MAX).min(most);
+    let mut spans = match search.literal {
+        Some(known) => known[..known.len().min(most)].to_vec(),
+        None => whole_lines(text, old, Some(most)),
+    };
+    if spans.len() < most {
+        spans.extend(last_line(text, old));
+    }
+    spans
+}
+
 /// Returns the number of occurrences to search for; `None` for all.
 pub(in crate::find) fn search_limit(pick: ExpectedMatches) -> Option<usize> {
     match pick {

@@ -285,6 +285,9 @@ fn said_beside_the_text() {
     assert!(parse("<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE\n", &manner).is_err());
     let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "src/b.rs");
+    // The number is a caller's, so nothing counts up to it.
+    let strip = ParseOptions { strip: Some(usize::MAX), ..ParseOptions::default() };
+    assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "b.rs");
 }
 
 #[test]
