@@ -902,3 +902,22 @@ fn an_undo_tells_what_becomes_of_the_mode() {
     assert!(undone.text().contains("f has been updated. Its mode is 640 now.\n"), "{}", undone.text());
     assert_eq!(fs::metadata(bench.path("f")).unwrap().permissions().mode() & 0o7777, 0o640);
 }
+
+#[test]
+fn what_one_call_takes_back_has_a_limit_together() {
+    let bench = Bench::new();
+    // Sparse files: their blocks do not exist.
+    for (name, bytes) in [("a", 256 << 20), ("b", 256 << 20), ("c", 1)] {
+        fs::File::create(bench.path(name)).unwrap().set_len(bytes).unwrap();
+        fs::set_permissions(bench.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+        let mode = format!("diff --git a/{name} b/{name}\nold mode 100644\nnew mode 100755\n");
+        ok(bench.call(&person(), "apply", json!({ "input": mode, "directory": bench.root, "irreversible": true })));
+    }
+    let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+    let refused = bench.call(&person(), "undo", json!({ "last": 3 }));
+    assert_eq!(code(&refused), "call.too_large", "{}", refused.text());
+    assert!(refused.text().contains("Undo fewer operations"), "{}", refused.text());
+    assert_eq!((mode("a"), mode("b"), mode("c")), (0o755, 0o755, 0o755));
+    ok(bench.call(&person(), "undo", json!({})));
+    assert_eq!(mode("c"), 0o644);
+}

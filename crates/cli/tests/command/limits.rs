@@ -68,6 +68,7 @@ const ROWS: &[(&str, Row)] = &[
     ("places", Edge(places)),
     ("new text", Edge(new_text)),
     ("kept", Around(kept)),
+    ("taken back", Around(taken_back)),
     ("reply", Edge(reply)),
     ("reply text", Around(reply_text)),
     ("reply data", Around(reply_data)),
@@ -296,6 +297,17 @@ fn kept(bed: &Bed, door: Door, bytes: usize) -> Asked {
     bed.put(&name, noise(if beyond { 1 << 20 } else { 1 << 10 }));
     let write = json!({ "file_path": bed.path(&name), "content": "small\n" });
     Asked { config: if beyond { "[history]\nmegabytes = 1\n" } else { "" }, ..call("write", write) }
+}
+
+fn taken_back(bed: &Bed, door: Door, bytes: usize) -> Asked {
+    let name = format!("{door:?}-{bytes}");
+    bed.feed(&["write", &name], "x\n").exits(0);
+    if bytes > most("taken back") {
+        // Nothing of it is read, and its blocks do not exist.
+        let file = fs::OpenOptions::new().write(true).open(bed.path(&name)).unwrap();
+        file.set_len(bytes as u64).unwrap();
+    }
+    call("undo", json!({ "any_session": true }))
 }
 
 /// Text that cannot be packed well.

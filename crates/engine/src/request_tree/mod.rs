@@ -153,9 +153,9 @@ impl RequestTree<'_> {
     ///
     /// Errors: `call.too_large`.
     fn check_together(&self) -> Result<()> {
-        let size = |plan: &FilePlan| plan.before.raw().len().max(plan.changes.len_after(&plan.before));
         let written = || self.plans.iter().filter(|plan| plan.writes());
-        if self.targets.len() == 1 { Ok(()) } else { check_together(written().count(), written().map(size).sum()) }
+        let bytes = || written().map(FilePlan::size_max).sum();
+        if self.targets.len() == 1 { Ok(()) } else { check_together(written().count(), bytes()) }
     }
 
     /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.

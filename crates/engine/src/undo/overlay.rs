@@ -1,7 +1,7 @@
 //! Overlay for undoing several operations as one change: each is reversed on the result of the ones before it; nothing
 //! is written.
 
-use super::reversal::to_bytes;
+use super::reversal::{check_undone, to_bytes};
 use crate::call_context::CallContext;
 use crate::engine::{Engine, LoadedFile};
 use crate::plan::{CurrentState, FilePlan, SourceFile, TargetState};
@@ -54,6 +54,15 @@ impl<'a> Overlay<'a> {
             Some(stand) => Ok(stand.after.now.clone()),
             None => self.engine.current_state(place),
         }
+    }
+
+    /// The limit on the bytes of all files, which are in memory together. A single file has a limit of its own.
+    ///
+    /// Errors: `call.too_large`.
+    pub(super) fn check_together(&self) -> Result<()> {
+        let size = |state: &CurrentState| text_of(state).map_or(0, Snapshot::size);
+        let sizes = self.entries.values().map(|it| size(&it.current).max(size(&it.after.now)));
+        if self.entries.len() == 1 { Ok(()) } else { check_undone(self.entries.len(), sizes.sum()) }
     }
 
     /// Applies the plans that reverse one operation.

@@ -5,6 +5,7 @@ use crate::base;
 use crate::call_context::{CallContext, UnreadPolicy};
 use crate::engine::{Engine, LoadedFile};
 use crate::history_stores::key;
+use crate::limits::check_together;
 use crate::plan::replace_all_bytes;
 use crate::plan::{CurrentState, FilePlan, SourceFile, TargetState, without_ops};
 use crate::policy::Access;
@@ -51,6 +52,7 @@ pub(super) fn plans(engine: &Engine, caller: &CallContext, (root, all): (usize, 
             if all.len() > 1 { error.prefixed(&several) } else { error }
         })?;
         course.apply_reversal(plans)?;
+        course.check_together()?;
     }
     let plans = course.plans();
     if plans.is_empty() {
@@ -82,11 +84,31 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
             None => back.single(file).map(|plan| plan.into_iter().collect()),
         };
         match planned {
-            Ok(planned) => plans.extend(planned),
+            Ok(planned) => {
+                plans.extend(planned);
+                check_loaded(&plans, files.len())?;
+            }
             Err(error) => errors.push(error),
         }
     }
     Error::combine(errors, files.len()).map_or(Ok(plans), Err)
+}
+
+/// Checks the plans so far of an operation with several files.
+///
+/// Errors: `call.too_large`.
+fn check_loaded(plans: &[FilePlan], files: usize) -> Result<()> {
+    let bytes = || plans.iter().map(FilePlan::size_max).sum();
+    if files == 1 { Ok(()) } else { check_undone(plans.len(), bytes()) }
+}
+
+/// The limit on the bytes of all files that an undo changes.
+///
+/// Errors: `call.too_large`.
+pub(super) fn check_undone(files: usize, bytes: usize) -> Result<()> {
+    check_together(files, bytes).map_err(|error| {
+        error.next("Undo fewer operations in one call, or restore each file by itself, as it was before the operation.")
+    })
 }
 
 impl Engine {
