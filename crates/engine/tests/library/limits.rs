@@ -46,6 +46,7 @@ const ROWS: &[Row] = &[
 const ELSEWHERE: &[&str] = &[
     "together",
     "kept",
+    "taken back",
     "entries",
     "asked files",
     "work",
