@@ -193,7 +193,7 @@ impl Engine {
         if plan.before.text().trim_start().starts_with(['`', '~']) {
             return self.plan_whole(caller, place, content, options);
         }
-        plan.notes.push("The fence around the whole content was left out.".to_owned());
+        plan.notes.push(FENCE_NOTE.to_owned());
         Ok(plan)
     }
 
@@ -226,7 +226,8 @@ impl Engine {
         let copied = bare.as_ref().map(|_| COPIED_NUMBERS_NOTE.to_owned());
         let content = bare.as_deref().unwrap_or(content);
         let warning = match check_whole_text(now.snapshot.text(), content, options.cause.allows_invalid) {
-            OmissionVerdict::Refuse(error) => {
+            OmissionVerdict::Refuse(error) => return Err(error),
+            OmissionVerdict::Elided(error) => {
                 let content = content.to_owned();
                 return self.plan_elided(caller, place, now, &content, error, options);
             }

@@ -11,6 +11,9 @@ use emendate_syntax::Symbol;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// The end of the note of a lazy edit.
+pub(crate) const KEPT_CODE_NOTE: &str = "for code that was kept as it is.";
+
 impl Engine {
     /// Plans the edit that a text with placeholders expresses. `refusal` is the error for ambiguous placeholders.
     pub(crate) fn plan_elided(
@@ -41,7 +44,7 @@ impl Engine {
         };
         let mut plan = self.plan_against(caller, place, now, (&mut ops, OpOrder::Together), options)?;
         let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
-        plan.notes.push(format!("{gaps} {what} in the new text {stand} for code that was kept as it is."));
+        plan.notes.push(format!("{gaps} {what} in the new text {stand} {KEPT_CODE_NOTE}"));
         Ok(plan)
     }
 

@@ -10,6 +10,9 @@ use ignore::gitignore::GitignoreBuilder;
 use std::path::Path;
 
 /// New files of one call whose neighbours are examined.
+/// The note of a write whose content came in a fence.
+pub(crate) const FENCE_NOTE: &str = "The fence around the whole content was left out.";
+
 const EXAMINED_NEW_FILES_MAX: usize = 8;
 /// Neighbours of a file that are examined, and bytes of each.
 const NEIGHBOURS_MAX: usize = 8;

@@ -415,15 +415,22 @@ impl ToolView {
         schema
     }
 
+    /// Gives fields the names that the tool has for them.
+    fn rename_fields(&self, fields: &mut Map<String, Value>) {
+        for (name, field) in self.renamed_fields {
+            if let Some(value) = fields.shift_remove(*name) {
+                fields.insert((*field).to_owned(), value);
+            }
+        }
+    }
+
     /// Calls the underlying tool. Every field of the tool is accepted, whether offered or not, because an error may
     /// advise one.
     pub fn call(&'static self, engine: &Engine, caller: &CallContext, mut input: Value) -> Reply {
         if let Value::Object(fields) = &mut input {
-            for (name, field) in self.renamed_fields {
-                if let Some(value) = fields.shift_remove(*name) {
-                    fields.insert((*field).to_owned(), value);
-                }
-            }
+            self.rename_fields(fields);
+            let entries = fields.get_mut("edits").and_then(Value::as_array_mut);
+            entries.into_iter().flatten().filter_map(Value::as_object_mut).for_each(|entry| self.rename_fields(entry));
         }
         if let Value::Object(fields) = &mut input
             && self.cells

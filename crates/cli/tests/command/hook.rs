@@ -123,3 +123,26 @@ fn notebooks_are_tried_first_and_count_as_read() {
     let call = json!({ "notebook_path": bed.path("n.ipynb"), "cell_id": "one", "new_source": "x = 3" });
     bed.feed(&["call", "notebook_edit", "--session", "claude-s1"], call.to_string()).exits(0);
 }
+
+#[test]
+fn text_that_only_the_engine_would_write_as_meant_is_denied() {
+    let bed = Bed::new();
+    let file =
+        "import os\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return 2\n\n\ndef three():\n    return 3\n";
+    bed.put("a.py", file);
+    bed.feed(&["hook", "post-tool-use"], event(&bed, "Read", "a.py", json!({}))).exits(0);
+    let whole = |text: &str| decided(&bed, event(&bed, "Write", "a.py", json!({ "content": text })));
+    let lazy = file.replace("return 1", "return 11").replace("def two():\n    return 2\n", "# ... existing code ...\n");
+    let numbered: String = (1..).zip(file.lines()).map(|(at, line)| format!("{at:>6}\t{line}\n")).collect();
+    for text in [lazy, numbered.replace("return 1", "return 11"), format!("```python\n{file}x = 1\n```\n")] {
+        let (decision, reason) = whole(&text).unwrap();
+        assert!(decision == "deny" && reason.contains("Write would write this text as it is"), "{reason}");
+    }
+    let (decision, reason) =
+        decided(&bed, event(&bed, "Edit", "a.py", edit("    return 1\n", "     5\t    return 11\n"))).unwrap();
+    assert!(decision == "deny" && reason.contains("line numbers"), "{reason}");
+    let (decision, reason) = whole("import os\n\n\n# etc.\n").unwrap();
+    assert!(decision == "deny" && !reason.contains("existing code"), "{reason}");
+    assert_eq!(whole(&file.replace("return 1", "return 11")), None);
+    assert_eq!(decided(&bed, event(&bed, "Edit", "a.py", edit("    return 1\n", "    return 11\n"))), None);
+}

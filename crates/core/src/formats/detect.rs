@@ -105,6 +105,9 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseO
     }
     let settled = unwrap_and_detect(text, named, manner)?;
     let request = stream::parse_text(settled.line_parser()?, &settled.text)?;
+    if named.is_none() {
+        stray_edits::check_whole_files(&request)?;
+    }
     settled.into_parsed(request)
 }
 

@@ -62,6 +62,7 @@ fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: 
     let wholes = kept(text, |at| within(&names, at) && !within(&blocks.1, at));
     let mut request = read_as(blocks.0, &parts, manner)?;
     let written = read_as(files.0, &wholes, manner)?;
+    stray_edits::check_whole_files(&written)?;
     let twice = written.files.iter().find(|file| request.files.iter().any(|other| other.path == file.path));
     if let Some(file) = twice {
         let what = format!("{} is changed by blocks and written as a whole in one text.", file.path);

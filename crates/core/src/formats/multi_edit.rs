@@ -4,7 +4,7 @@ use super::replace::Replacement;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings};
+use crate::op::{FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings, TextNames};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 use schemars::JsonSchema;
@@ -54,9 +54,13 @@ struct MultiEditInput {
 ///
 /// Errors: every replacement that is invalid by itself, all at once; an empty list; more than [`EDITS_PER_CALL_MAX`].
 pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
+    to_ops_of(edits, &TextNames::FIELDS)
+}
+
+fn to_ops_of(edits: &[Replacement], names: &TextNames) -> Result<Vec<Op>> {
     if edits.is_empty() {
         return Err(Error::new(Code::CallInvalid, "No edits provided.")
-            .next("Put at least one {old_string, new_string} into edits."));
+            .next(format!("Put at least one {{{}, {}}} into edits.", names.old, names.new)));
     }
     if edits.len() > EDITS_PER_CALL_MAX {
         return Err(Error::new(
@@ -68,7 +72,7 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
     let mut ops = Vec::with_capacity(edits.len());
     let mut errors = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
-        match edit.to_op() {
+        match edit.to_op_of(names) {
             Ok(op) => ops.push(op),
             Err(error) if edits.len() == 1 => errors.push(error),
             Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
@@ -107,10 +111,17 @@ impl Format for MultiEdit {
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
-        let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
-        let ask = FileAction::Edit { ops: to_ops(&edits)?, order: order.into() };
-        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
+        parse_as(&TextNames::FIELDS, input)
     }
+}
+
+/// Parses a call in which the fields of a replacement have these names for the client.
+///
+/// Errors: those of [`MultiEdit`].
+pub fn parse_as(names: &TextNames, input: FormatInput) -> Result<Request> {
+    let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
+    let ask = FileAction::Edit { ops: to_ops_of(&edits, names)?, order: order.into() };
+    Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
 }
 
 const PROMPT: &str = "\

@@ -256,7 +256,7 @@ fn indented_markers(text: &str) -> Option<RepairHint> {
     let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
     (text.lines().any(is_marker) && divided).then_some(RepairHint {
         what: "It looks like SEARCH/REPLACE blocks whose markers are indented, quoted or too short.",
-        next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column, with at least five signs.",
+        next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column.",
         converted: None,
     })
 }

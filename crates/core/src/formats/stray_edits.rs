@@ -2,8 +2,11 @@
 
 use super::repair_hint::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::{Format, call_literal, hashline, search_replace};
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::op::{FileAction, Request};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -35,6 +38,42 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
             .next(next)
             .fact("line", at + 1),
     )
+}
+
+/// Refuses files whose whole text begins like an edit, which was most likely meant for the file and not as its text.
+///
+/// Errors: [`Code::EditUnparsable`].
+pub(super) fn check_whole_files(request: &Request) -> Result<()> {
+    for file in &request.files {
+        let FileAction::Write(text) = &file.action else { continue };
+        let Some(at) = edit_line(text, &file.path) else { continue };
+        let line = crate::line_format::clip(text.lines().nth(at).unwrap_or_default().trim());
+        let what = format!("The text for {} begins like an edit that could not be read, not like a file.", file.path);
+        let markers = "Write the edit as a block of <<<<<<< SEARCH, =======, >>>>>>> REPLACE";
+        return Err(Error::new(Code::EditUnparsable, what)
+            .evidence(format!("Line {} of the text: {line}", at + 1))
+            .next(
+                advice![format!("{markers}; if it is the text of the file, use "), Phrase::Tool("write"), "."]
+                    .or(format!("{markers}.")),
+            )
+            .fact("path", file.path.clone()));
+    }
+    Ok(())
+}
+
+/// Returns the zero-based first line with text, if the text begins like an edit.
+fn edit_line(text: &str, path: &str) -> Option<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| !line.trim().is_empty())?;
+    let is_first = |at: Option<usize>| at == Some(first);
+    let has_json = || !path.contains(".json") && lines[first].trim_start().starts_with(['{', '[']);
+    let is_edit = begins(lines[first])
+        || search_replace::loosely_opens(lines[first])
+            && lines[first + 1..].iter().any(|it| search_replace::divides(it))
+        || is_first(pair(&lines))
+        || is_first(hunk(&lines))
+        || has_json() && is_first(json(&lines));
+    is_edit.then_some(first)
 }
 
 /// Returns the lines of a text, with detected ones empty.
@@ -164,7 +203,7 @@ mod tests {
             "b.rs\n<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
             "b.rs\n<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
             "b.rs\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> main\n",
-            "b.rs\n<<<< SEARCH\nx\n====\ny\n>>>> REPLACE\n",
+            "b.rs\n<< SEARCH\nx\n====\ny\n>> REPLACE\n",
             "b.rs\nSEARCH:\nx\nREPLACE:\ny\n",
             "<edit file=\"b.rs\"><search>x</search><replace>y</replace></edit>\n",
             "  b.rs\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",
@@ -186,6 +225,31 @@ mod tests {
                 assert!(read(&format!("{DIFF}{part}")).is_err(), "{part}");
             }
         }
+    }
+
+    #[test]
+    fn a_file_that_begins_like_an_edit_is_none() {
+        for edit in [
+            "<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
+            "<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
+            "\n   <<<<<<< SEARCH\n   x\n   =======\n   y\n   >>>>>>> REPLACE\n",
+            "<< SEARCH\nx\n====\ny\n>> REPLACE\n",
+            "### SEARCH\nx\n=====\ny\n### REPLACE\n",
+            "&lt;&lt;&lt;&lt; SEARCH\nx\n====\ny\n&gt;&gt;&gt;&gt; REPLACE\n",
+            "SEARCH:\nx\nREPLACE:\ny\n",
+            "<search>\nx\n</search>\n<replace>\ny\n</replace>\n",
+            "{\"old_string\": \"x\", \"new_string\": \"y\"}\n",
+            "replace 3..4:\n+x\n",
+            "@@\n-x\n+y\n",
+        ] {
+            let text = format!("a.py\n```python\n{edit}```\n");
+            assert!(read(&text).is_err(), "{text}");
+            assert!(read(&format!("{BLOCK}\n{text}")).is_err(), "{text}");
+        }
+        for file in ["# SEARCH\n\nFinds text.\n", "{\"old\": 1}\n", "[a]\nb = 1\n", "<search>x</search>\n"] {
+            assert_eq!(read(&format!("a.txt\n```\n{file}```\n")), Ok(1), "{file}");
+        }
+        assert_eq!(read("a.json\n```\n{\"old_string\": \"x\", \"new_string\": \"y\"}\n```\n"), Ok(1));
     }
 
     #[test]

@@ -168,6 +168,22 @@ pub fn not_built(base: &Snapshot, rows: &LineEdit, line: usize, language: &str) 
     no_blocks(&VersionLines::new(base), rows, line, Some(language))
 }
 
+/// Returns the message about an operation on a block that cannot be found; the verb dialect has that of its document.
+pub fn unresolved_block(rows: &LineEdit, line: usize) -> String {
+    let op = &*rows.source_text;
+    let what = format!("{}`{op}` could not resolve a syntactic block beginning on line {line}.", rows.describe());
+    let is_verb = ["replace", "delete", "insert"].iter().any(|verb| op.trim_start().starts_with(verb));
+    if is_verb {
+        let range = format!("replace {line}..M:");
+        format!(
+            "{what} The language may be unsupported, the line may be blank or a closing delimiter, or the block may not \
+             parse. Use `{range}` with the block's explicit end line instead."
+        )
+    } else {
+        what
+    }
+}
+
 fn no_blocks(table: &VersionLines<'_>, rows: &LineEdit, line: usize, not_built: Option<&str>) -> Error {
     if line > table.count {
         return table.missing(rows, line);
@@ -179,12 +195,9 @@ fn no_blocks(table: &VersionLines<'_>, rows: &LineEdit, line: usize, not_built: 
         }
         None => (Code::SyntaxUnknown, "this engine does not read the syntax of this file".to_owned()),
     };
-    let what = format!(
-        "{}`{}` could not resolve a syntactic block beginning on line {line}: {why}.",
-        rows.describe(),
-        rows.source_text
-    );
+    let what = unresolved_block(rows, line);
     Error::new(code, what)
+        .evidence(format!("In this case: {why}."))
         .evidence(format!("By its indentation it is lines {line}..{to}:\n{}", rows_shown(table, line, to)))
         .next(match rows.target {
             LineTarget::AfterBlock(_) => {

@@ -159,6 +159,11 @@ const TASK_WORDS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
 /// Words without which a comment about a task is an ordinary one.
 const REMAINING_WORDS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
+/// True for a word that such phrases are made of.
+pub(super) fn is_known_word(word: &str) -> bool {
+    OMISSION_WORDS.contains(&word) || OMITTED_NOUNS.contains(&word) || FILLER_WORDS.contains(&word)
+}
+
 /// True for a line that is only a placeholder.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();
@@ -185,6 +190,10 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let is = |word: &str, list: &[&str]| list.contains(&word);
     let known =
         |word: &&str| number(word) || is(word, &OMISSION_WORDS) || is(word, &OMITTED_NOUNS) || is(word, &FILLER_WORDS);
+    // The end of a sentence from the line above.
+    if matches!(words.first(), Some(&("is" | "are" | "was" | "were" | "be"))) && !bare.dotted.0 && !bare.bracketed {
+        return false;
+    }
     let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
     if words.iter().all(known) && is_placeholder_phrase(&words, any_dots, bare.bracketed, bare.commented) {
         return true;
@@ -385,6 +394,7 @@ mod tests {
             "// todo: keep going",
             "# Todo: other cases",
             "// NOTE: existing tests",
+            "// are the same",
         ] {
             assert!(!is_placeholder(line), "{line}");
         }

@@ -14,6 +14,7 @@ use aliases::folded;
 use emendate_core::{Code, Error, Result};
 pub(crate) use fields::KnownFields;
 use reader::ArgumentReader;
+pub(crate) use reader::MISSING_FACT;
 use serde_json::Value;
 use std::path::Path;
 

@@ -23,6 +23,9 @@ pub(super) enum FieldLevel {
     Inner,
 }
 
+/// The fact of an error whose message consists of names of fields.
+pub(crate) const MISSING_FACT: &str = "fields_missing";
+
 /// The field that a name refers to.
 enum FieldRef {
     /// A field of the schema; false if the name is another spelling of it.
@@ -98,7 +101,8 @@ impl<'a> ArgumentReader<'a> {
                 let _ = write!(what, " {rest} more entries miss fields.");
             }
             return Err(Error::new(Code::CallInvalid, what)
-                .next("Send the whole call again with these fields; nothing was changed."));
+                .next("Send the whole call again with these fields; nothing was changed.")
+                .fact(MISSING_FACT, true));
         }
         Ok(Value::Object(out))
     }

@@ -109,10 +109,7 @@ impl Grammars<'_> {
 
     /// Creates the error for a line on which no block begins.
     fn none(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, (line, why): (usize, NoBlock)) -> Error {
-        let what = format!(
-            "line {}: `{}` could not resolve a syntactic block beginning on line {line}: {why}.",
-            rows.source_line, rows.source_text
-        );
+        let what = line_edits::unresolved_block(rows, line);
         let below = self.long(place, base, (line + 1..=line.saturating_add(NEARBY_LINES)).collect()).first().copied();
         let around = self.enclosing(place, base, line);
         let mut told = String::new();
@@ -121,6 +118,7 @@ impl Grammars<'_> {
             let _ = write!(told, " {which} is that of line {first}, lines {first}-{last}.");
         }
         Error::new(Code::SymbolMissing, what)
+            .evidence(format!("In this case: {why}."))
             .evidence(shown(base, line))
             .next(format!("Name the lines themselves, or the line where the block begins.{told}"))
             .fact("line", rows.source_line)

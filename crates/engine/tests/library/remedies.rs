@@ -52,6 +52,17 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
             {"old_string": "nothing like it", "new_string": "x"}, {"old_string": "twice", "new_string": "y"}]),
             ),
         ),
+        (
+            "multi_edit",
+            edits(
+                "a.txt",
+                json!([
+            {"old_string": "first line", "new_string": "x"}, {"old_string": "twice", "new_string": "twice"}]),
+            ),
+        ),
+        ("multi_edit", edits("a.txt", json!([{"old_string": "first line"}]))),
+        ("multi_edit", edits("a.txt", json!([{"new_string": "x"}, {"old_string": "", "new_string": ""}]))),
+        ("multi_edit", edits("a.txt", json!([]))),
         ("write", json!({"file_path": file("unread.txt"), "content": "x\n"})),
         ("write", json!({"file_path": file("a.json"), "content": "{"})),
         ("write", json!({"file_path": file("a.txt"), "content": "x\n"})),
@@ -133,9 +144,16 @@ fn notebook() -> String {
 /// Converts the input of a tool to the fields of a profile's tool; `None` if that lacks one.
 fn offered(offer: &ToolView, input: &Value) -> Option<Value> {
     let fields = input.as_object()?;
-    let known = |name: &String| offer.published(name);
-    let named = fields.iter().map(|(name, value)| Some((known(name)?, value.clone()))).collect::<Option<_>>();
-    named.map(Value::Object)
+    let named = fields.iter().map(|(name, value)| {
+        let value = match value {
+            Value::Array(entries) if name == "edits" && entries.iter().all(Value::is_object) => {
+                entries.iter().map(|entry| offered(offer, entry)).collect::<Option<Value>>()?
+            }
+            value => value.clone(),
+        };
+        Some((offer.published(name)?, value))
+    });
+    named.collect::<Option<_>>().map(Value::Object)
 }
 
 /// Collects the names of fields in a schema, at any depth.

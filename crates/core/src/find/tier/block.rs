@@ -2,8 +2,10 @@
 //!
 //! Models get the first and the last line of a block right and misremember lines in between. If the edit keeps none of
 //! these, they only identify the block: both edge lines exist, the block has about as many lines, the lines in between
-//! are at least half alike, and no other place comes near. The whole block is replaced. A line with another number does
-//! not count as alike, because it is about something else.
+//! are at least half alike, and no other place comes near. The whole block is replaced, so each statement of the file
+//! between the edges must be one that the old text has, too, possibly misremembered; else it would be lost unseen.
+
+mod remembered;
 
 use crate::find::failure::nearest;
 use crate::find::fold::{self, Normalization, is_blank};
@@ -14,7 +16,6 @@ use crate::find::search::{CandidateSites, MatchSearch, span_of};
 use crate::find::target_indent::{self, Depth, MatchedLine};
 use crate::find::tier::widths;
 use crate::find::transplant;
-use crate::find::typo;
 use crate::resolve;
 use crate::work;
 use core::ops::Range;
@@ -45,9 +46,19 @@ pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSite
     if !blocks.iter().any(|(_, like)| *like >= LIKENESS_MIN) {
         return Ok(CandidateSites::default());
     }
+    // A choice is offered among blocks that may be replaced, if there is one.
+    let mut blocks: Vec<_> =
+        blocks.into_iter().map(|(lines, like)| (unknown_line(search, &edges, &lines), lines, like)).collect();
+    if blocks.iter().all(|(unknown, ..)| unknown.is_some()) {
+        blocks.sort_by(|a, b| b.2.total_cmp(&a.2));
+        blocks.truncate(1);
+    }
     let mut trial = CandidateSites::default();
-    for (lines, _) in blocks {
-        let (plan, fitted) = plan(search, &edges, &lines);
+    for (unknown, lines, _) in blocks {
+        let (plan, fitted) = match unknown {
+            Some(at) => (SitePlan::Refused(unknown_refusal(search, at).at(lines.start, lines.end)), false),
+            None => plan(search, &edges, &lines),
+        };
         trial.fitted |= fitted;
         trial.places.push(MatchSite { span: span_of(search.lines(), lines.start, lines.end), plan });
     }
@@ -97,11 +108,20 @@ fn likeness(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>
     let filled = |lines: Vec<String>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>();
     let old = filled(search.pattern.old[edges.start + 1..edges.end - 1].iter().map(|line| trimmed(line)).collect());
     let file = filled((lines.start + 1..lines.end - 1).map(|at| trimmed(search.line(at))).collect());
-    let another = |(old, file): (&String, &String)| typo::has_another_number(old, file);
-    if old.len() == file.len() && old.iter().zip(&file).any(another) {
-        return 0.0;
-    }
     nearest::likeness(&old, &file).min(nearest::likeness(&file, &old))
+}
+
+/// Returns the zero-based line of the first statement between the edges that the old text does not have.
+fn unknown_line(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>) -> Option<usize> {
+    let old = &search.pattern.old[edges.start + 1..edges.end - 1];
+    let file: Vec<&str> = (lines.start + 1..lines.end - 1).map(|at| search.line(at)).collect();
+    remembered::first_unknown(old, &file).map(|at| lines.start + 1 + at)
+}
+
+fn unknown_refusal(search: &MatchSearch<'_>, at: usize) -> MatchRefusal {
+    let line = search.line(at).trim();
+    let why = format!("Line {} of the file would be lost, and the old text does not have it: `{line}`.", at + 1);
+    MatchRefusal::new(RefusalReason::Unlike, why)
 }
 
 /// Replaces the whole block by the new text; also tells whether that already has the file's indentation.
@@ -167,6 +187,10 @@ mod tests {
         assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2, "{error}");
         // A line in between that the edit keeps must exist.
         refuse(FILE, old, "fn load_config(path: &Path) -> Config {\n    // Read the file\n    Config::default()\n}\n");
+        // A statement that old does not have would be lost.
+        let other = old.replace("    let parsed = parse(text);\n", "    log(&text);\n");
+        let error = refuse(FILE, &other, NEW);
+        assert!(error.to_string().contains("Line 7 of the file would be lost"), "{error}");
         // Another number means something else.
         let file = "fn wait() {\n    start(10);\n    sleep(20);\n    stop();\n}\n";
         refuse(file, &file.replace("20", "30"), "fn wait() {\n    halt();\n}\n");

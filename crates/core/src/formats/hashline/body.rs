@@ -70,7 +70,7 @@ pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, cut_off
     if !cut_off {
         suspicious(dialect, &rows)?;
     }
-    minus_rows(&open.op, &mut rows, &mut out)?;
+    minus_rows(dialect, &open.op, &mut rows, &mut out)?;
     numbered_rows(open.op.place, &mut rows, &mut out.notes);
     if rows.iter().any(|row| row.sort == RowKind::Bare) && !out.notes.contains(&BULLETS_NOTE) {
         out.notes.push(PREFIXED_NOTE);
@@ -165,8 +165,8 @@ fn suspicious(dialect: &HashlineDialect, rows: &[BodyRow]) -> Result<()> {
         .next(format!("Write `{}` for a header, or `+{}` for a line.", dialect.form, row.text)))
 }
 
-/// Handles rows with `-`: removed lines if others have a `+`, bullets of a list if all have one.
-fn minus_rows(open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> Result<()> {
+/// Handles rows with `-`: removed lines if others have a `+`; in the newer dialect bullets of a list if all have one.
+fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> Result<()> {
     let is_minus = |row: &BodyRow| row.sort == RowKind::Bare && trimmed(&row.text).starts_with('-');
     let bullet = |text: &str| trimmed(text).starts_with("- ");
     let Some(first) = rows.iter().find(|row| is_minus(row)) else { return Ok(()) };
@@ -178,7 +178,8 @@ fn minus_rows(open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> 
             broken(first.at, what, &first.text).next("Leave the `-` rows out, or replace the lines with a range.")
         );
     }
-    let literal = bullets && rows.iter().all(|row| row.sort == RowKind::Blank || bullet(&row.text));
+    let newer = dialect.header == HeaderStyle::Brackets;
+    let literal = newer && bullets && rows.iter().all(|row| row.sort == RowKind::Blank || bullet(&row.text));
     if literal {
         out.notes.push(BULLETS_NOTE);
         return Ok(());

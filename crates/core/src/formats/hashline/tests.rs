@@ -125,8 +125,11 @@ fn bodies() {
     let body = |rows: &str| ops(&format!("¶a#1A2B\nreplace 2..3:\n{rows}\n"))[0].1.clone();
     assert_eq!(body("+a\n\n+b\n\n"), "a\n\nb\n");
     assert_eq!(body("a\n  \nb"), "a\n  \nb\n");
-    assert_eq!(body("- a\n- b"), "- a\n- b\n");
-    assert_eq!(body("- a\n+- b"), "- a\n- b\n");
+    for rows in ["- a\n- b", "- a\n+- b"] {
+        assert_eq!(ops(&format!("[a#1A2B]\nPUT 2.=3:\n{rows}\n"))[0].1, "- a\n- b\n");
+        assert!(refused(&format!("¶a#1A2B\nreplace 2..3:\n{rows}\n")).message().contains("`-` rows are not valid"));
+        assert!(refused(&format!("¶a#1A2B\ninsert after 2:\n{rows}\n")).message().contains("`-` rows are not valid"));
+    }
     assert_eq!(body("2:a\n\n3:b: c"), "a\n\nb: c\n");
     assert_eq!(body("2:3:a"), "3:a\n");
     assert_eq!(body("1: \"one\",\n2: \"two\","), "1: \"one\",\n2: \"two\",\n");

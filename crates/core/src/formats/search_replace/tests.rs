@@ -150,7 +150,7 @@ fn never_a_guess() {
         ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n<<<<<<< SEARCH\nx\n", "Line 6 of the request: a block begins"),
         ("<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n", "no file name"),
         ("a.rs\n>>>>>>> REPLACE\n", "none is open"),
-        ("a.rs\n<<<< SEARCH\nold\n", "not a marker"),
+        ("a.rs\n<< SEARCH\nold\n", "not a marker"),
     ];
     for (text, part) in cases {
         assert!(fails(text).contains(part), "{text}: {}", fails(text));

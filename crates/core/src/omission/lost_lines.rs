@@ -1,6 +1,9 @@
-//! Lines of only dots in a whole text: they are placeholders if lines of the old text would be lost in their place.
+//! Lines of only dots, and remarks about text that was left out: they are placeholders if lines of the old text would be
+//! lost in their place.
 
 use super::is_elision;
+use super::phrase;
+use super::remark::{self, RemarkKind};
 use std::collections::{HashMap, HashSet};
 
 /// Lines on either side of the dots that are searched for a line of the old text.
@@ -8,22 +11,40 @@ const CONTEXT_LINES: usize = 8;
 
 /// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
 /// common lines around them, more old lines disappear than new lines appear.
-pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
+pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
     let dots: Vec<usize> = (0..lines.len()).filter(|&at| is_elision(lines[at])).collect();
     if dots.is_empty() {
         return Vec::new();
     }
-    let before: Vec<&str> = old.lines().map(str::trim).collect();
-    let texts = ComparedTexts {
-        lines: &lines,
-        new: lines.iter().map(|line| line.trim()).collect(),
-        places: places(&before),
-        old: before,
-    };
+    let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
-    let stands = |at: &usize| !fenced[*at] && !texts.is_code(*at) && texts.stands_for_lines(*at);
+    let stands = |at: &usize| !fenced[*at] && !texts.is_code(*at) && texts.surplus_lost(*at) > 0;
     dots.into_iter().filter(stands).map(|at| (at, lines[at])).collect()
+}
+
+/// Returns the remarks in `new` that are not in `old` and replace lines of it, with their zero-based numbers. Lines that
+/// are placeholders in any place are not among them if the text has some (`omits`).
+pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
+    let lines: Vec<&str> = new.lines().collect();
+    let is_placeholder = |line: &str| omits && (is_elision(line) || phrase::is_placeholder(line));
+    let remark = |at: usize| Some((at, remark::kind(lines[at]).filter(|_| !is_placeholder(lines[at]))?));
+    let found: Vec<(usize, RemarkKind)> = (0..lines.len()).filter_map(remark).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let texts = ComparedTexts::new(old, &lines);
+    let fenced = fenced(&lines);
+    // A line of a longer comment is part of a sentence.
+    let is_alone = |at: usize| {
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
+        !remark::is_comment(lines[at]) || !beside.into_iter().any(|line| remark::is_comment(line))
+    };
+    let stands = |&(at, kind): &(usize, RemarkKind)| {
+        let least = if kind == RemarkKind::Omission { 1 } else { 2 };
+        !fenced[at] && is_alone(at) && !texts.places.contains_key(lines[at].trim()) && texts.surplus_lost(at) >= least
+    };
+    found.into_iter().filter(stands).map(|(at, _)| (at, lines[at])).collect()
 }
 
 /// Two texts, by lines.
@@ -33,6 +54,13 @@ struct ComparedTexts<'a> {
     new: HashSet<&'a str>,
     /// The positions of each line of the old text.
     places: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> ComparedTexts<'a> {
+    fn new(old: &'a str, lines: &'a [&'a str]) -> ComparedTexts<'a> {
+        let old: Vec<&str> = old.lines().map(str::trim).collect();
+        ComparedTexts { lines, new: lines.iter().map(|line| line.trim()).collect(), places: places(&old), old }
+    }
 }
 
 fn places<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
@@ -72,19 +100,20 @@ impl ComparedTexts<'_> {
         yaml || above.is_some_and(|above| example(above) || stub(above) && line.starts_with([' ', '\t']))
     }
 
-    fn stands_for_lines(&self, at: usize) -> bool {
+    /// Returns by how many lines more of the old text disappear at this line than new ones appear.
+    fn surplus_lost(&self, at: usize) -> usize {
         let (first, fresh_above) = match self.above(at) {
             Some((place, fresh)) => (place + 1, fresh),
             None if at <= CONTEXT_LINES => (0, at),
-            None => return false,
+            None => return 0,
         };
         let (last, fresh_below) = match self.below(at, first) {
             Some(found) => found,
             None if self.lines.len() - at <= CONTEXT_LINES => (self.old.len(), self.lines.len() - at - 1),
-            None => return false,
+            None => return 0,
         };
         let gone = self.old[first..last].iter().filter(|line| !line.is_empty() && !self.new.contains(*line)).count();
-        gone > fresh_above + fresh_below
+        gone.saturating_sub(fresh_above + fresh_below)
     }
 
     /// Returns the old position of the nearest common line above, and the number of new lines in between.
@@ -106,7 +135,7 @@ impl ComparedTexts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::placeholders;
+    use super::{dots, remarks};
 
     #[test]
     fn dots_with_a_meaning_of_their_own() {
@@ -121,11 +150,24 @@ mod tests {
             "a = [...rest]\nc = 3\n",
             "a = 1\nx = 2\n// ...\nc = 3\n",
         ] {
-            assert_eq!(placeholders(old, new), [], "{new}");
+            assert_eq!(dots(old, new), [], "{new}");
         }
-        assert_eq!(placeholders("a\n...\nb\n", "a\n...\n"), []);
-        assert_eq!(placeholders(old, "a = 1\n# ...\nc = 3\n"), [(1, "# ...")]);
-        assert_eq!(placeholders(old, "...\nc = 3\n"), [(0, "...")]);
-        assert_eq!(placeholders(old, "a = 1\n...\n"), [(1, "...")]);
+        assert_eq!(dots("a\n...\nb\n", "a\n...\n"), []);
+        assert_eq!(dots(old, "a = 1\n# ...\nc = 3\n"), [(1, "# ...")]);
+        assert_eq!(dots(old, "...\nc = 3\n"), [(0, "...")]);
+        assert_eq!(dots(old, "a = 1\n...\n"), [(1, "...")]);
+    }
+
+    #[test]
+    fn remarks_count_where_lines_are_lost() {
+        let old = "a = 1\nb = 2\nc = 3\nd = 4\n";
+        for line in ["# etc.", "pass  # unchanged", "\"\"\"the rest of the code\"\"\"", "// other settings"] {
+            assert_eq!(remarks(old, &format!("a = 1\n{line}\nd = 4\n"), true), [(1, line)]);
+            assert_eq!(remarks(old, &format!("{old}{line}\n"), true), []);
+            assert_eq!(remarks(&format!("{line}\nb = 2\nc = 3\n"), &format!("{line}\n"), true), []);
+            assert_eq!(remarks(old, &format!("```\n{line}\n```\n"), true), []);
+        }
+        // One line less, and the remark may be a heading.
+        assert_eq!(remarks(old, "a = 1\nb = 2\n# other settings\nd = 4\n", true), []);
     }
 }
