@@ -283,7 +283,7 @@ fn place(
         Locator::Whole => exactly(whole),
         Locator::Exactly(span) => exactly(*span),
         Locator::Blank if base.text().trim().is_empty() => exactly(whole),
-        Locator::Blank => return Err(not_blank(base)),
+        Locator::Blank => return Err(not_blank(base, &op.text)),
         Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
@@ -311,8 +311,14 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     Ok(PlacedOp { found, splices })
 }
 
-/// Creates the error for filling a file that has text (code 3 of the Edit tool).
-pub fn not_blank(base: &Snapshot) -> Error {
+/// Creates the error for filling a file that has text (code 3 of the Edit tool); a call that created it before is told
+/// that nothing is left to do.
+pub fn not_blank(base: &Snapshot, new: &str) -> Error {
+    if base.text() == new {
+        return Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
+            .fact("already_applied", true)
+            .next("Nothing is left to do.");
+    }
     let lines = base.lines().count(base.text());
     Error::new(Code::FileExists, "Cannot create new file - file already exists.")
         .evidence(format!(

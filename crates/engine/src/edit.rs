@@ -5,7 +5,7 @@ use crate::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::encoding;
 use crate::engine::{Engine, LoadedFile};
 use crate::large::LoadedSource;
-use crate::new_file::without_fence;
+use crate::new_file::{FENCE_NOTE, without_fence};
 use crate::notebook;
 use crate::options::CallOptions;
 use crate::patching::check_blanks;
@@ -91,7 +91,7 @@ impl Engine {
         };
         // Code 3 takes precedence over the checks of what was read.
         if fills && !now.snapshot.text().trim().is_empty() {
-            let error = not_blank(&now.snapshot);
+            let error = not_blank(&now.snapshot, &fresh);
             return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
         }
         self.plan_against(caller, place, now, (&mut |_| Ok(Cow::Borrowed(ops)), order), options)

@@ -21,6 +21,8 @@ const SEARCHED_FILE_BYTES_MAX: u64 = 4 << 20;
 /// Failed edits of a call that are searched for elsewhere, and places that are reported.
 const EXPLAINED_EDITS_MAX: usize = 5;
 const REPORTED_PLACES_MAX: usize = 3;
+/// Letters and digits of a text that identify it in another file.
+const IDENTIFYING_CHARS_MIN: usize = 12;
 /// Failures that are remembered for the next call.
 const REMEMBERED_FAILURES_MAX: usize = 512;
 
@@ -91,12 +93,16 @@ impl Engine {
     }
 }
 
-/// Returns the texts that were not found.
+/// Returns the texts that were not found and are long enough to be recognized elsewhere.
 fn missing(ops: &[Op], error: &Error) -> Vec<String> {
-    let find = |op: &Op| match &op.at {
-        Locator::Find(find) => Some(find.old.clone()),
-        Locator::Hunk(hunk) => Some(hunk.old_text()).filter(|old| !old.trim().is_empty()),
-        _ => None,
+    let find = |op: &Op| {
+        let old = match &op.at {
+            Locator::Find(find) => find.old.clone(),
+            Locator::Hunk(hunk) => hunk.old_text(),
+            _ => return None,
+        };
+        let letters = old.chars().filter(|ch| ch.is_alphanumeric()).take(IDENTIFYING_CHARS_MIN).count();
+        (letters == IDENTIFYING_CHARS_MIN).then_some(old)
     };
     if let [only] = ops {
         return if error.code() == Code::MatchNotFound { find(only).into_iter().collect() } else { Vec::new() };

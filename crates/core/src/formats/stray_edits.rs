@@ -94,7 +94,11 @@ fn begins(line: &str) -> bool {
             let marks = ["*** Update File:", "*** Add File:", "*** Delete File:", "*** Begin Patch"];
             marks.iter().any(|mark| text.starts_with(mark))
         }
-        Some(b'<') => search_replace::nearly_opens(line) || is_tag(&text[1..]),
+        Some(b'<') => {
+            let short = text.starts_with("<<") && search_replace::loosely_opens(line);
+            short || search_replace::nearly_opens(line) || is_tag(&text[1..])
+        }
+        Some(b'&') => text.starts_with("&lt;&lt;") && search_replace::loosely_opens(line),
         Some(b'-') => search_replace::nearly_opens(line),
         _ => call_literal::surely_begins(line),
     }
