@@ -311,8 +311,7 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     Ok(PlacedOp { found, splices })
 }
 
-/// Creates the error for filling a file that has text (code 3 of the Edit tool); a call that created it before is told
-/// that nothing is left to do.
+/// Creates the error for filling a file that has text (code 3 of the Edit tool), or for a call that did so before.
 pub fn not_blank(base: &Snapshot, new: &str) -> Error {
     if base.text() == new {
         return Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")

@@ -19,7 +19,7 @@ const COMPARISON_STEPS: usize = 50;
 /// Returns the index of the first line of `file` with a statement that `old` does not have in its place. Both are lines
 /// between the edges of a block. Comments, blank lines and lines of mere punctuation are no statements.
 pub(super) fn first_unknown(old: &[&str], file: &[&str]) -> Option<usize> {
-    let old = Tokenized::new(&statements(old));
+    let old = StatementTokens::new(&statements(old));
     let mut next = 0;
     for (at, line) in statements(file) {
         match old.end_of(line, next) {
@@ -72,15 +72,15 @@ fn comment_lines(lines: &[&str]) -> usize {
 }
 
 /// Lines as one run of tokens.
-struct Tokenized<'a> {
+struct StatementTokens<'a> {
     tokens: Vec<&'a str>,
     /// The lines, each with the index of its first token.
     lines: Vec<(usize, &'a str)>,
 }
 
-impl<'a> Tokenized<'a> {
-    fn new(statements: &[(usize, &'a str)]) -> Tokenized<'a> {
-        let mut out = Tokenized { tokens: Vec::new(), lines: Vec::new() };
+impl<'a> StatementTokens<'a> {
+    fn new(statements: &[(usize, &'a str)]) -> StatementTokens<'a> {
+        let mut out = StatementTokens { tokens: Vec::new(), lines: Vec::new() };
         for (_, line) in statements {
             out.lines.push((out.tokens.len(), line));
             out.tokens.extend(dense(line));
