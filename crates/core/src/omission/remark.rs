@@ -336,7 +336,7 @@ fn says(text: &str) -> Option<RemarkKind> {
     let referring = has("see") && any(&["above", "original"]) || has("end") && has("changes");
     let inserting = has("here") && (any(&["code", "logic", "implementation"]) || pair("goes", "here"));
     let going_on = pair("so", "on") || pair("as", "above") || pair("like", "before");
-    let alone = matches!(words, ["rest"] | ["the", "rest"] | ["rest", "here"] | ["more"] | ["others"]);
+    let alone = matches!(words, ["rest" | "more" | "others"] | ["the", "rest"] | ["rest", "here"]);
     let dotted = ["...", "…"].iter().any(|dots| text.starts_with(dots) || text.ends_with(dots));
     let is_omission = any(&OMISSION_WORDS)
         || dotted && words.iter().any(is_number)
