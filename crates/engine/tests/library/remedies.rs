@@ -52,17 +52,6 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
             {"old_string": "nothing like it", "new_string": "x"}, {"old_string": "twice", "new_string": "y"}]),
             ),
         ),
-        (
-            "multi_edit",
-            edits(
-                "a.txt",
-                json!([
-            {"old_string": "first line", "new_string": "x"}, {"old_string": "twice", "new_string": "twice"}]),
-            ),
-        ),
-        ("multi_edit", edits("a.txt", json!([{"old_string": "first line"}]))),
-        ("multi_edit", edits("a.txt", json!([{"new_string": "x"}, {"old_string": "", "new_string": ""}]))),
-        ("multi_edit", edits("a.txt", json!([]))),
         ("write", json!({"file_path": file("unread.txt"), "content": "x\n"})),
         ("write", json!({"file_path": file("a.json"), "content": "{"})),
         ("write", json!({"file_path": file("a.txt"), "content": "x\n"})),
@@ -88,7 +77,7 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ("undo", json!({"id": "99"})),
         ("read", json!({"file_path": file("a.txt"), "offset": 99})),
     ];
-    first.into_iter().chain(of_new_text(root)).chain(of_other_names(root)).collect()
+    first.into_iter().chain(of_entries(root)).chain(of_new_text(root)).chain(of_other_names(root)).collect()
 }
 
 /// Calls whose texts have other names than the fields of an edit.
@@ -133,6 +122,19 @@ fn of_new_text(root: &str) -> Vec<(&'static str, Value)> {
             json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first line of the file\n=======\n// ... existing code ...\n>>>>>>> REPLACE\n"}),
         ),
     ]
+}
+
+/// Lists of edits with equal texts or without them.
+fn of_entries(root: &str) -> Vec<(&'static str, Value)> {
+    [
+        json!([{"old_string": "first line", "new_string": "x"}, {"old_string": "twice", "new_string": "twice"}]),
+        json!([{"old_string": "first line"}]),
+        json!([{"new_string": "x"}, {"old_string": "", "new_string": ""}]),
+        json!([]),
+    ]
+    .into_iter()
+    .map(|edits| ("multi_edit", json!({"file_path": format!("{root}/a.txt"), "edits": edits})))
+    .collect()
 }
 
 fn notebook() -> String {
