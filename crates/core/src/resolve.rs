@@ -75,6 +75,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     if resolved.changes.is_empty() {
         return Err(no_change());
     }
+    lone_cr::check_line_ends(base, ops, &resolved.changes)?;
     Ok(resolved)
 }
 

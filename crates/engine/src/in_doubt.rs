@@ -2,7 +2,7 @@
 //! states that later operations found, show the outcome.
 
 use crate::engine::Engine;
-use emendate_core::{ContentId, Result};
+use emendate_core::{Code, ContentId, Result};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, wait_briefly};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -143,7 +143,12 @@ impl Engine {
     /// Returns the current state.
     fn found_now(&self, root: usize, id: OperationId, file: &FileChange) -> Result<ObservedState> {
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)));
-        let Ok(now) = place.and_then(|place| self.side(&place)) else { return Ok(ObservedState::Neither) };
+        let now = match place.and_then(|place| self.side(&place)) {
+            Ok(now) => now,
+            // A directory where a file was, or a file where its directory was.
+            Err(error) if matches!(error.code(), Code::PathNotRegular | Code::PathInvalid) => None,
+            Err(_) => return Ok(ObservedState::Neither),
+        };
         let bits = |side: Option<FileState>| side.map(|side| side.mode);
         if content(file.before) == content(file.after) {
             // They differ in the mode only.

@@ -31,6 +31,7 @@ mod compat;
 mod config;
 mod config_error;
 mod convert;
+mod decorated_names;
 mod describe;
 mod diagnose;
 mod disk_space;

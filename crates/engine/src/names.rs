@@ -16,6 +16,7 @@ impl Engine {
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
             self.read_windows_names(directory, file, &mut request.notes);
+            self.read_decorated_name(directory, file, &mut request.notes)?;
             stays_inside(directory, &file.path)?;
             let (path, note) = self.named(caller, directory, file, &made)?;
             file.path = path;

@@ -31,7 +31,7 @@ pub(crate) struct PatchFields {
     context: Option<usize>,
     /// Blanks at the ends of new lines, before tabs and empty lines at the end of a file: nowarn (default), warn, fix or error.
     whitespace: Option<String>,
-    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with `on_stale`.
+    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with `on_stale`. Only for callers that may edit files they have not read, and not over MCP.
     three_way: bool,
     /// Apply the hunks that can be applied and write the others to FILE.rej beside each file.
     reject: bool,

@@ -335,9 +335,9 @@ impl Store for MemoryStore {
             if !seen.insert(draft.path.relative()) {
                 return Err(error::duplicate_targets(draft.path.absolute()));
             }
-            state.still_expected(draft)?;
             state.new_content(draft)?;
         }
+        state.all_expected(drafts)?;
         Ok(Staged::new(MemoryTransaction { memory: self, drafts, durability }))
     }
 }

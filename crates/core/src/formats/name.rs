@@ -45,8 +45,8 @@ pub(super) fn in_info(info: &str) -> Option<String> {
     let word = info.split_whitespace().next_back()?;
     let word = word.rsplit(['=']).next().unwrap_or(word);
     let word = match word.split_once(':') {
-        // Not the drive of a Windows path.
-        Some((language, name)) if language.len() > 1 => name,
+        // Neither the drive of a Windows path nor the lines of a citation, `12:20:src/a.rs`.
+        Some((language, name)) if language.len() > 1 && !language.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => word,
     };
     let word = word.trim_matches(['"', '\'', '{', '}']);
@@ -219,6 +219,7 @@ mod tests {
         assert_eq!(of("```rust\nsrc/a.rs").as_deref(), Some("src/a.rs"));
         assert_eq!(of("```rust:src/a.rs").as_deref(), Some("src/a.rs"));
         assert_eq!(of("```src/a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(of("```12:20:src/a.rs").as_deref(), Some("12:20:src/a.rs"));
         assert_eq!(of("a.rs\n\n```rust\n<diff>").as_deref(), Some("a.rs"));
         assert_eq!(of("a.rs\n\nNow this:\n```rust"), None);
         assert_eq!(of("```rust"), None);

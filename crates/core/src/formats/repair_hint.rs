@@ -107,10 +107,8 @@ fn call(arguments: &Value) -> Option<Value> {
         }
         Value::Object(fields) => {
             let file = path(fields);
-            if let Some(Value::Array(edits)) =
-                ["edits", "replacements", "changes"].iter().find_map(|key| fields.get(*key))
-            {
-                let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
+            if let Some(list) = ["edits", "replacements", "changes"].iter().find_map(|key| fields.get(*key)) {
+                let edits = entries(list)?.iter().map(edit).collect::<Option<Vec<Value>>>();
                 return edits.filter(|edits| !edits.is_empty()).map(|edits| several(file, &edits));
             }
             if let Some(mut one) = edit(arguments) {
@@ -120,6 +118,18 @@ fn call(arguments: &Value) -> Option<Value> {
             }
             let content = text_at(fields, &["content", "contents", "file_text"])?;
             Some(json!({ "file_path": named(Some(file?)), "content": content }))
+        }
+        _ => None,
+    }
+}
+
+/// The entries of a list of edits, which may be JSON in a string, or a single entry.
+fn entries(list: &Value) -> Option<Vec<Value>> {
+    match list {
+        Value::Array(edits) => Some(edits.clone()),
+        Value::Object(_) => Some(vec![list.clone()]),
+        Value::String(text) => {
+            serde_json::from_str(text).ok().filter(|list: &Value| !list.is_string()).and_then(|it| entries(&it))
         }
         _ => None,
     }
@@ -324,6 +334,8 @@ mod tests {
                 "replace",
             ),
             (r#"{"path":"/a.rs","content":"text"}"#, "write"),
+            (r#"{"path":"/a.rs","edits":"[{\"oldText\":\"a\",\"newText\":\"b\"}]"}"#, "multi_edit"),
+            (r#"{"path":"/a.rs","edits":{"oldText":"a","newText":"b"}}"#, "multi_edit"),
         ] {
             let call = looks(text, "as JSON").unwrap();
             let format = FORMATS.iter().find(|format| format.spec().name == tool).unwrap();

@@ -40,6 +40,8 @@ struct RequestTree<'a> {
     broken: HashSet<PathBuf>,
     /// Files already taken from their path, by the index of the step that places them.
     moved_away: HashMap<usize, FilePlan>,
+    /// Paths that a step removes or moves away.
+    leaving: HashSet<PathBuf>,
     /// A step failed that others depend on.
     failed: bool,
     /// Edits that were left out, as text.
@@ -72,6 +74,7 @@ impl Engine {
             at: HashMap::new(),
             broken: HashSet::new(),
             moved_away: HashMap::new(),
+            leaving: targets.iter().filter(|it| it.leaves()).map(|it| it.place.absolute().to_owned()).collect(),
             failed: false,
             rejected: String::new(),
             bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
@@ -122,7 +125,9 @@ impl Engine {
 impl RequestTree<'_> {
     fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
         let ActionTarget { place, to, ask, mode, .. } = target;
-        for place in [Some(place), to.as_ref()].into_iter().flatten() {
+        // What leaves may be in a directory that becomes a file.
+        let entered = if target.leaves() { None } else { Some(place) };
+        for place in [entered, to.as_ref()].into_iter().flatten() {
             self.not_below_a_file(place)?;
         }
         match (ask, to) {
@@ -323,6 +328,11 @@ impl RequestTree<'_> {
         if removed && let Some(at) = known {
             return self.replace(at, file);
         }
+        if self.is_freed(place) {
+            let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
+            let at = self.add(plan);
+            return self.replace(at, file);
+        }
         if let NewFile::Text(text) = file {
             let there = if self.options.overwrite { None } else { self.opened(place)? };
             if let Some(now) = there {
@@ -337,6 +347,21 @@ impl RequestTree<'_> {
         let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
         let at = self.add(plan);
         self.replace(at, file)
+    }
+
+    /// True for a path below a file that the request removes, and for a directory from which it removes files: one becomes a
+    /// directory, the other a file. git sorts patches by name, so the removal may come later. The store checks that nothing
+    /// else is in the directory.
+    fn is_freed(&self, place: &SafePath) -> bool {
+        if self.leaving.is_empty() {
+            return false;
+        }
+        let path = place.absolute();
+        if path.ancestors().skip(1).any(|above| self.leaving.contains(above)) {
+            return true;
+        }
+        let is_directory = matches!(self.opened(place), Err(error) if error.code() == Code::PathNotRegular);
+        is_directory && self.leaving.iter().any(|other| *other != path && other.starts_with(path))
     }
 
     /// Replaces content that an earlier step removed.

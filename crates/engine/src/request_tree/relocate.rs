@@ -135,6 +135,9 @@ impl RequestTree<'_> {
             }
             return Ok(std::mem::replace(&mut self.plans[at].current, CurrentState::Nothing));
         }
+        if self.is_freed(to) {
+            return Ok(CurrentState::Nothing);
+        }
         match self.opened(to)? {
             None => Ok(CurrentState::Nothing),
             Some(now) if self.options.overwrite => match self.engine.base(self.caller, self.options, to, &now)? {

@@ -107,7 +107,12 @@ impl Engine {
 
     /// Resolves a path of the log.
     pub(crate) fn logged_place(&self, path: &[u8]) -> Result<SafePath> {
-        let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(path)))?;
+        let path = Path::new(OsStr::from_bytes(path));
+        let place = match self.store().resolve_no_follow(path) {
+            // Below a file that was a directory.
+            Err(error) if error.code() == Code::PathInvalid => self.resolve_below_file(path).ok_or(error)?,
+            other => other?,
+        };
         self.check_access(&place, Access::Write)?;
         Ok(place)
     }
@@ -194,10 +199,25 @@ pub(crate) fn is_same_content(now: &CurrentState, side: Option<FileState>) -> bo
 }
 
 impl Reversal<'_> {
+    /// Returns the entry at a path of the operation. A directory that holds files of the operation counts as nothing, and
+    /// so does everything below a file: that is what is left of a change between file and directory.
+    fn current(&self, place: &SafePath) -> Result<CurrentState> {
+        let error = match self.course.current(place) {
+            Err(error) => error,
+            found => return found,
+        };
+        let path = place.absolute();
+        let files = self.logged.operation.files.iter().map(|file| Path::new(OsStr::from_bytes(&file.path)));
+        let changed = files.clone().any(|other| other != path && other.starts_with(path));
+        let is_below = path.ancestors().skip(1).any(|above| files.clone().any(|other| other == above));
+        let gone = error.code() == Code::PathNotRegular && changed || is_below;
+        if gone { Ok(CurrentState::Nothing) } else { Err(error) }
+    }
+
     /// Reverses the change of a file that was not moved.
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
         let place = self.engine.logged_place(&file.path)?;
-        let now = self.course.current(&place)?;
+        let now = self.current(&place)?;
         let bits = match (file.before, file.after) {
             (Some(before), Some(after)) if before.mode != after.mode && before.kind == FileKind::Regular => {
                 Some(before.mode)
@@ -237,7 +257,7 @@ impl Reversal<'_> {
     /// turn, and another plan restores it.
     fn moved(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
         let (to, from) = (self.engine.logged_place(&file.path)?, self.engine.logged_place(&source.path)?);
-        let (there, here) = (self.course.current(&to)?, self.course.current(&from)?);
+        let (there, here) = (self.current(&to)?, self.current(&from)?);
         // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
         let as_left = is_same_content(&here, source.after) && is_same_content(&there, file.after);
         if !as_left && is_same_content(&here, source.before) && (emptied || is_same_content(&there, file.before)) {

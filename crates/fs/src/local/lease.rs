@@ -133,6 +133,9 @@ impl LocalTransaction<'_> {
     /// See the free function [`still_expected`].
     pub(super) fn still_expected(&self, index: usize, look: OpenMode) -> Result<Option<LeasedFile>> {
         let entry = &self.entries[index];
+        if entry.tree.is_some() {
+            return self.tree_expected(index, look);
+        }
         still_expected(self.local, &self.folders[entry.folder], entry, look)
     }
 }

@@ -12,6 +12,7 @@ use super::journal_frame::JournalFrame;
 use super::lease::{LeasedFile, OpenMode};
 use super::parent_dir;
 use super::read;
+use super::report::current_meta;
 use super::stage::{LocalTransaction, StagedFile, failed_write};
 use super::sys::{self, NameAt};
 use super::temp::{self, TempFile};
@@ -20,25 +21,7 @@ use crate::{CommitPreview, FileMeta, NewState, Precondition, Transaction, WriteM
 
 impl Transaction for LocalTransaction<'_> {
     fn preview(&self) -> CommitPreview {
-        let stamps = self.entries.iter().map(|entry| {
-            let before = entry.before.unwrap_or_default();
-            let Some(temp) = &entry.temp else {
-                let size = temp::length(entry.draft.new_state.chunks());
-                return FileMeta {
-                    mode: before.mode & !0o7777 | entry.draft.new_state.mode(before.mode),
-                    size,
-                    ..before
-                };
-            };
-            let now = temp.fd.as_ref().and_then(|fd| current_meta(fd).ok());
-            now.unwrap_or(temp.stamp)
-        });
-        let made = self.created_dirs.iter().map(|made| made.path.clone()).collect();
-        CommitPreview {
-            metadata: stamps.collect(),
-            created_dirs: made,
-            spliced_content: self.entries.first().and_then(|entry| entry.spliced),
-        }
+        self.preview_files()
     }
 
     fn commit(mut self: Box<Self>) -> Result<Vec<WriteReport>> {
@@ -98,6 +81,9 @@ impl LocalTransaction<'_> {
 
     fn publish(&mut self, index: usize) -> Result<WriteMethod> {
         let draft = self.entries[index].draft;
+        if self.entries[index].tree.is_some() {
+            return self.exchange_tree(index);
+        }
         if matches!(draft.precondition, Precondition::Missing) {
             if self.entries.len() == 1 {
                 self.still_expected(index, OpenMode::Compare)?;
@@ -285,9 +271,7 @@ impl LocalTransaction<'_> {
 
     /// Removes the temporary names, syncs the directories if requested, and collects the metadata.
     fn clean_up(&mut self) -> Result<Vec<WriteReport>> {
-        if !self.record.is_committed() {
-            self.finish_names();
-        }
+        let finished = self.record.is_committed() || self.finish_names();
         let synced = if self.durability.syncs() { self.sync_folders() } else { Ok(()) };
         self.created_dirs.clear();
         if let (Err(errno), Some(entry)) = (synced, self.entries.first()) {
@@ -299,7 +283,7 @@ impl LocalTransaction<'_> {
             ));
         }
         // Needed for recovery after a power cut, so removed only now.
-        if !self.finish_names() {
+        if !(self.finish_names() && finished) {
             // The record names what is left; recovery will remove it.
             self.record.keep_for_recovery();
         }
@@ -317,7 +301,7 @@ impl LocalTransaction<'_> {
         let from = touched.len().saturating_sub(dir_cache::REFRESHED_DIRS_MAX);
         touched.drain(..from);
         drop(touched);
-        (0..self.entries.len()).map(|index| self.report(index)).collect()
+        self.reports()
     }
 
     /// Keeps the record and its temporary files for recovery.
@@ -326,24 +310,6 @@ impl LocalTransaction<'_> {
             self.record.keep_for_recovery();
             self.entries.iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.exists = false);
         }
-    }
-
-    fn report(&mut self, index: usize) -> Result<WriteReport> {
-        let folder = self.folder_of(index);
-        let entry = &self.entries[index];
-        let ours = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
-        let known = if entry.published_by == Some(WriteMethod::Removed) { entry.before } else { entry.stamp };
-        let stamp = match (known, ours) {
-            (Some(stamp), _) => Ok(stamp),
-            (None, Some(fd)) => current_meta(fd),
-            (None, None) => sys::statat(folder, entry.name).map(|stat| read::file_meta(&stat)),
-        };
-        let stamp = stamp.map_err(|errno| {
-            error::partial(&error::os_error("look at", entry.path(), errno), "All is written and in place.")
-        })?;
-        let entry = &mut self.entries[index];
-        let method = entry.published_by.unwrap_or(WriteMethod::Renamed);
-        Ok(WriteReport { meta: stamp, method, notes: std::mem::take(&mut entry.notes) })
     }
 
     /// Removes the displaced files; false if one is left.
@@ -358,7 +324,11 @@ impl LocalTransaction<'_> {
         for entry in &mut self.entries {
             let Some(temp) = entry.temp.as_mut().filter(|temp| temp.exists) else { continue };
             temp.exists = false;
-            match removed.next() {
+            let gone = match removed.next() {
+                Some(Err(Errno::ISDIR)) => Some(temp::unlink_any(&self.folders[entry.folder].fd, &temp.name)),
+                other => other,
+            };
+            match gone {
                 Some(Ok(()) | Err(Errno::NOENT)) | None => {}
                 Some(Err(errno)) => {
                     all = false;
@@ -440,10 +410,6 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> ru
         }
         Err(errno) => Err(errno),
     }
-}
-
-fn current_meta(file: &OwnedFd) -> rustix::io::Result<FileMeta> {
-    sys::fstat(file).map(|stat| read::file_meta(&stat))
 }
 
 /// Makes `pieces` the whole content of an open file.

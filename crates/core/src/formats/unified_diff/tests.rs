@@ -206,6 +206,8 @@ fn counts_are_witnesses() {
         "@@ -1,9 +1,9 @@\n a\n-b\n+c\n\n",
         "@@ -1,9 +1,9 @@\n a\n-b\n+c",
         "@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -9,2 +9,3 @@\n a\n-b\n+c",
+        "@@ -1 +1 @@\n-b\n",
+        "@@ -1,2 +1,2 @@\n a\n-b\n",
     ] {
         unparsable(&format!("{HEAD}{cut}"), "cut off");
     }
