@@ -11,13 +11,12 @@ use rustix::io::Errno;
 use super::journal_frame::JournalFrame;
 use super::lease::{LeasedFile, OpenMode};
 use super::parent_dir;
-use super::read;
 use super::report::current_meta;
 use super::stage::{LocalTransaction, StagedFile, failed_write};
 use super::sys::{self, NameAt};
 use super::temp::{self, TempFile};
 use super::{dir_cache, kernel, publish_batch, rollback, splice};
-use crate::{CommitPreview, FileMeta, NewState, Precondition, Transaction, WriteMethod, WriteReport, error};
+use crate::{CommitPreview, NewState, Precondition, Transaction, WriteMethod, WriteReport, error};
 
 impl Transaction for LocalTransaction<'_> {
     fn preview(&self) -> CommitPreview {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use emendate_core::Result;
 
 use super::stage::LocalTransaction;
-use super::tree_swap::TreeSwap;
+use super::tree_swap::{self, TreeSwap};
 use super::{read, sys, temp};
 use crate::{CommitPreview, FileMeta, WriteMethod, WriteReport, error};
 
@@ -30,7 +30,7 @@ impl LocalTransaction<'_> {
         });
         let made = self.created_dirs.iter().map(|made| made.path.clone()).collect();
         CommitPreview {
-            metadata: self.in_order(stamps.collect(), |swap| swap.metadata().collect()),
+            metadata: self.in_order(stamps.collect(), tree_swap::metadata),
             created_dirs: made,
             spliced_content: self.entries.first().and_then(|entry| entry.spliced),
         }
@@ -39,7 +39,7 @@ impl LocalTransaction<'_> {
     /// Reports every file, in the order of the drafts.
     pub(super) fn reports(&mut self) -> Result<Vec<WriteReport>> {
         let reports = (0..self.entries.len()).map(|index| self.report(index)).collect::<Result<Vec<_>>>()?;
-        Ok(self.in_order(reports, |swap| swap.reports()))
+        Ok(self.in_order(reports, tree_swap::reports))
     }
 
     /// Puts what there is for each entry into the order of the drafts; `below` says it for the files of a tree.

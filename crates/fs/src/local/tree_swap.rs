@@ -302,18 +302,16 @@ impl LocalTransaction<'_> {
     }
 }
 
-impl TreeSwap<'_> {
-    /// Metadata of the files below the path, in the order of their drafts.
-    pub(super) fn metadata(&self) -> impl Iterator<Item = FileMeta> {
-        self.files.iter().map(|file| file.meta)
-    }
+/// Metadata of the files below the path, in the order of their drafts.
+pub(super) fn metadata(swap: &TreeSwap<'_>) -> Vec<FileMeta> {
+    swap.files.iter().map(|file| file.meta).collect()
+}
 
-    /// Reports of the files below the path, in the order of their drafts.
-    pub(super) fn reports(&self) -> Vec<WriteReport> {
-        let method = if self.to_directory { WriteMethod::Created } else { WriteMethod::Removed };
-        let report = |file: &TreeFile<'_>| WriteReport { meta: file.meta, method, notes: file.entry.notes.clone() };
-        self.files.iter().map(report).collect()
-    }
+/// Reports of the files below the path, in the order of their drafts.
+pub(super) fn reports(swap: &TreeSwap<'_>) -> Vec<WriteReport> {
+    let method = if swap.to_directory { WriteMethod::Created } else { WriteMethod::Removed };
+    let report = |file: &TreeFile<'_>| WriteReport { meta: file.meta, method, notes: file.entry.notes.clone() };
+    swap.files.iter().map(report).collect()
 }
 
 fn no_exchange(path: &Path) -> Error {

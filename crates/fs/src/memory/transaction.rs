@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use super::{DEFAULT_MODE, LINK_MODE, MemoryNode, MemoryState, MemoryStore, NodeContent};
 use crate::tree_change::{self, TreeChange};
 use crate::{
-    CommitPreview, Durability, FileMeta, FileSource, FileWrite, NewState, Precondition, SafePath, SpliceChunk,
-    Transaction, WriteMethod, WriteReport, error,
+    CommitPreview, Durability, FileMeta, FileSource, FileWrite, NewState, Precondition, SpliceChunk, Transaction,
+    WriteMethod, WriteReport, error,
 };
 
 impl MemoryState {
@@ -33,15 +33,11 @@ impl MemoryState {
             let removed = |path: &Path| change.below.iter().any(|&at| drafts[at].path.relative() == path);
             let other = self.nodes.keys().find(|path| path.starts_with(top.relative()) && !removed(path));
             if let Some(other) = other {
-                return Err(error::holds_more(top.absolute(), &[self.shown(top, other)]));
+                let inside = other.strip_prefix(top.relative()).unwrap_or(other);
+                return Err(error::holds_more(top.absolute(), &[error::show(top.absolute().join(inside))]));
             }
         }
         Ok(changes)
-    }
-
-    fn shown(&self, top: &SafePath, other: &Path) -> String {
-        let inside = other.strip_prefix(top.relative()).unwrap_or(other);
-        error::show(top.absolute().join(inside))
     }
 
     pub(super) fn still_expected(&self, draft: &FileWrite<'_>) -> Result<()> {
