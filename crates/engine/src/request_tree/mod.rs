@@ -357,7 +357,12 @@ impl RequestTree<'_> {
             return false;
         }
         let path = place.absolute();
-        if path.ancestors().skip(1).any(|above| self.leaving.contains(above)) {
+        // With `partial` a later removal may be left out, so it has to be planned already.
+        let removed = |above: &Path| {
+            let planned = self.at.get(above).is_some_and(|&at| self.plans[at].target == TargetState::Nothing);
+            self.leaving.contains(above) && (planned || !self.options.partial)
+        };
+        if path.ancestors().skip(1).any(removed) {
             return true;
         }
         let is_directory = matches!(self.opened(place), Err(error) if error.code() == Code::PathNotRegular);

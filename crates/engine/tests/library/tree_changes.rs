@@ -180,6 +180,16 @@ fn what_the_patch_does_not_name_stays() {
 }
 
 #[test]
+fn a_part_without_the_removal_is_left_out() {
+    let bench = Bench::new(&tree_of(&[("a", "one\n"), ("e", "e\n")]));
+    let removal = "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-another\n";
+    let rest = "--- /dev/null\n+++ b/a/b\n@@ -0,0 +1 @@\n+new\n--- a/e\n+++ b/e\n@@ -1 +1 @@\n-e\n+f\n";
+    let input = |patch: String| json!({ "input": patch, "directory": bench.root, "partial": true });
+    assert_eq!(bench.call("apply", input(format!("{removal}{rest}"))), Ok(()));
+    assert_eq!(read(&bench.root), tree_of(&[("a", "one\n"), ("e", "f\n")]));
+}
+
+#[test]
 fn names_above_are_no_way_out() {
     let outside = tempfile::tempdir().unwrap();
     let bench = Bench::new(&tree_of(&[("a", "one\n")]));
