@@ -126,7 +126,7 @@ impl Engine {
     ) -> Result<(ApplyInput, CallOptions, Selection)> {
         let mut options = CallOptions::take(&mut input, caller, self.config(), tool)?;
         let selection = PatchFields::take(&mut input, &mut options)?;
-        three_way::check_allowed(caller, &options)?;
+        three_way::check_allowed(caller, options.patch)?;
         let args: ApplyInput = formats::from_json(FormatInput::Json(input))?;
         options.overwrite = args.overwrite;
         Ok((args, options, selection))

@@ -3,6 +3,7 @@
 use crate::call_context::{CallContext, UnreadPolicy};
 use crate::engine::{Engine, LoadedFile};
 use crate::options::CallOptions;
+use crate::patching::PatchOptions;
 use crate::plan::FilePlan;
 use crate::stale;
 use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, LineEnd, Op, OpOrder, Result, Snapshot, is_object};
@@ -21,9 +22,9 @@ const CAT_FILE: &[&str] = &["env", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0
 /// that are trusted with any file, and never for MCP, where a model chooses the arguments.
 ///
 /// Errors: `call.invalid` for any other caller that asks for a merge by git's objects.
-pub(crate) fn check_allowed(caller: &CallContext, options: &CallOptions) -> Result<()> {
+pub(crate) fn check_allowed(caller: &CallContext, patch: PatchOptions) -> Result<()> {
     let is_model = caller.client.as_ref().is_some_and(|client| client.transport == "mcp");
-    if !options.patch.three_way || (caller.unread == UnreadPolicy::Allow && !is_model) {
+    if !patch.three_way || (caller.unread == UnreadPolicy::Allow && !is_model) {
         return Ok(());
     }
     Err(Error::new(Code::CallInvalid, "three_way reads objects of git past the rules about files, so this caller cannot use it.")
@@ -114,15 +115,11 @@ impl Engine {
 mod tests {
     use super::{CallContext, UnreadPolicy, check_allowed};
     use crate::events::ClientInfo;
-    use crate::options::CallOptions;
     use crate::patching::PatchOptions;
 
     #[test]
     fn only_trusted_callers_have_objects_of_git_read() {
-        let asks = |three_way| CallOptions {
-            patch: PatchOptions { three_way, ..PatchOptions::default() },
-            ..CallOptions::default()
-        };
+        let asks = |three_way| PatchOptions { three_way, ..PatchOptions::default() };
         for (unread, transport, allowed) in [
             (UnreadPolicy::Allow, Some("cli"), true),
             (UnreadPolicy::Allow, Some("serve"), true),
@@ -134,8 +131,8 @@ mod tests {
         ] {
             let client = transport.map(|transport| ClientInfo::new(transport, None));
             let caller = CallContext { unread, client, ..CallContext::default() };
-            assert_eq!(check_allowed(&caller, &asks(true)).is_ok(), allowed, "{unread:?} {transport:?}");
-            assert!(check_allowed(&caller, &asks(false)).is_ok(), "{unread:?} {transport:?}");
+            assert_eq!(check_allowed(&caller, asks(true)).is_ok(), allowed, "{unread:?} {transport:?}");
+            assert!(check_allowed(&caller, asks(false)).is_ok(), "{unread:?} {transport:?}");
         }
     }
 }

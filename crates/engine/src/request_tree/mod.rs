@@ -349,26 +349,6 @@ impl RequestTree<'_> {
         self.replace(at, file)
     }
 
-    /// True for a path below a file that the request removes, and for a directory from which it removes files: one becomes a
-    /// directory, the other a file. git sorts patches by name, so the removal may come later. The store checks that nothing
-    /// else is in the directory.
-    fn is_freed(&self, place: &SafePath) -> bool {
-        if self.leaving.is_empty() {
-            return false;
-        }
-        let path = place.absolute();
-        // With `partial` a later removal may be left out, so it has to be planned already.
-        let removed = |above: &Path| {
-            let planned = self.at.get(above).is_some_and(|&at| self.plans[at].target == TargetState::Nothing);
-            self.leaving.contains(above) && (planned || !self.options.partial)
-        };
-        if path.ancestors().skip(1).any(removed) {
-            return true;
-        }
-        let is_directory = matches!(self.opened(place), Err(error) if error.code() == Code::PathNotRegular);
-        is_directory && self.leaving.iter().any(|other| *other != path && other.starts_with(path))
-    }
-
     /// Replaces content that an earlier step removed.
     fn replace(&mut self, at: usize, file: &NewFile) -> Result<usize> {
         let plan = &mut self.plans[at];
