@@ -77,20 +77,18 @@ fn converse<W: Write>(
     let mut approval = Approval::granted(question["seal"].as_str().unwrap_or_default());
     let rules: Option<Vec<String>> = files.iter().map(|file| rule_for(file)).collect();
     let editable = files.iter().all(|file| file.get("proposed").is_some());
-    let failed = |error: io::Error| io_error("the terminal", &error);
     for file in &files {
-        shown(out, file).map_err(failed)?;
+        shown(out, file).map_err(|error| terminal_failure(&error))?;
     }
-    match answer(input, out, editable, rules.is_some()).map_err(failed)? {
+    match answer(input, out, editable, rules.is_some()).map_err(|error| terminal_failure(&error))? {
         ApprovalAnswer::No => approval.agreed = false,
         ApprovalAnswer::Yes => {}
         ApprovalAnswer::Always => always(&rules.unwrap_or_default())?,
         ApprovalAnswer::Edit => {
             for file in &files {
-                let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
-                let path = PathBuf::from(text("filePath"));
-                let changed = edit(&path, text("proposed"))?;
-                if changed != text("proposed") {
+                let path = PathBuf::from(text_field(file, "filePath"));
+                let changed = edit(&path, text_field(file, "proposed"))?;
+                if changed != text_field(file, "proposed") {
                     approval.texts.push((path, changed));
                 }
             }
@@ -99,10 +97,23 @@ fn converse<W: Write>(
     Ok(approval)
 }
 
+/// Returns a text of a file's entry, empty if there is none.
+fn text_field<'a>(file: &'a Map<String, Value>, key: &str) -> &'a str {
+    file.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the error of a terminal that cannot be used.
+fn terminal_failure(error: &io::Error) -> Error {
+    io_error("the terminal", error)
+}
+
 fn shown<W: Write>(out: &mut StyledWriter<W>, file: &Map<String, Value>) -> io::Result<()> {
-    let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
-    out.line(BOLD, text("summary"))?;
-    out.plain(&format!("You are asked because of the rule `{}` of {}.", text("rule"), text("origin")))?;
+    out.line(BOLD, text_field(file, "summary"))?;
+    out.plain(&format!(
+        "You are asked because of the rule `{}` of {}.",
+        text_field(file, "rule"),
+        text_field(file, "origin")
+    ))?;
     out.notes(file)?;
     out.diff("", file)
 }
@@ -138,9 +149,8 @@ fn answer<W: Write>(
 /// Returns the rule that would answer the question permanently; `None` if a configured rule asks, because it takes
 /// precedence over allow rules.
 fn rule_for(file: &Map<String, Value>) -> Option<String> {
-    let text = |key: &str| file.get(key).and_then(Value::as_str);
-    text("rule").filter(|rule| rule.starts_with("policy."))?;
-    let path = text("filePath").filter(|path| !path.contains('\n'))?;
+    file.get("rule").and_then(Value::as_str).filter(|rule| rule.starts_with("policy."))?;
+    let path = file.get("filePath").and_then(Value::as_str).filter(|path| !path.contains('\n'))?;
     Some(rule_about(path))
 }
 
@@ -156,19 +166,24 @@ pub(crate) fn rule_about(path: &str) -> String {
 /// Errors: `call.invalid` if the editor does not start or reports a failure.
 fn edited(path: &Path, text: &str) -> Result<String> {
     let name = path.extension().map_or(String::new(), |it| format!(".{}", it.to_string_lossy()));
-    let failed = |error: io::Error| io_error("the file for the editor", &error);
     // Readable by nobody else, and deleted at the end of this function.
-    let mut file = tempfile::Builder::new().prefix("emend-").suffix(&name).tempfile().map_err(failed)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+    let mut file =
+        tempfile::Builder::new().prefix("emend-").suffix(&name).tempfile().map_err(|error| editor_failure(&error))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(|error| editor_failure(&error))?;
     let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
     let editor = named.unwrap_or_else(|| "vi".to_owned());
     // The variable may contain arguments, as `code --wait` does: a shell splits it.
     let status = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status();
-    if !status.map_err(failed)?.success() {
+    if !status.map_err(|error| editor_failure(&error))?.success() {
         return Err(Error::new(Code::CallInvalid, format!("The editor `{editor}` failed; nothing was changed."))
             .next("Set EDITOR to an editor that waits until the file is closed."));
     }
-    std::fs::read_to_string(file.path()).map_err(failed)
+    std::fs::read_to_string(file.path()).map_err(|error| editor_failure(&error))
+}
+
+/// Returns the error of a file for the editor that cannot be used.
+fn editor_failure(error: &io::Error) -> Error {
+    io_error("the file for the editor", error)
 }
 
 #[cfg(test)]
@@ -190,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_undone_is_done_only_after_a_yes() {
+    fn irreversible_change_needs_a_yes() {
         for (typed, yes) in [("y\n", true), ("n\n", false), ("what\nyes\n", true), ("", false)] {
             let mut out = Vec::new();
             let error = Error::new(Code::OperationIrreversible, "This cannot be undone: it is too large.");
@@ -216,28 +231,28 @@ mod tests {
     }
 
     #[test]
-    fn the_diff_and_the_rule_are_shown() {
+    fn diff_and_rule_are_shown() {
         let (answered, shown, _) = say("Edit(*.txt)", "y\n");
         assert_eq!(answered.unwrap(), Approval::granted("s"));
         assert!(shown.contains("rule `Edit(*.txt)` of test") && shown.contains("-old\n+new\n"), "{shown}");
-        assert!(!shown.contains("[a]lways"), "a rule that asks goes before any that allows: {shown}");
+        assert!(!shown.contains("[a]lways"), "ask rules precede allow rules: {shown}");
     }
 
     #[test]
-    fn no_and_the_end_are_no() {
+    fn no_and_end_of_input_refuse() {
         for typed in ["n\n", "", "what?\nno\n", "a\nn\n"] {
             assert_eq!(say("Edit(*.txt)", typed).0.unwrap(), Approval::denied("s"), "{typed:?}");
         }
     }
 
     #[test]
-    fn the_person_may_change_the_text() {
+    fn person_may_change_the_text() {
         let texts = vec![(PathBuf::from("/r/a [1].txt"), "new\nmore\n".to_owned())];
         assert_eq!(say("x", "e\n").0.unwrap(), Approval { texts, ..Approval::granted("s") });
     }
 
     #[test]
-    fn always_is_a_rule_for_the_file() {
+    fn always_adds_a_rule_for_the_file() {
         let (answered, _, rules) = say("policy.default", "a\n");
         assert_eq!(answered.unwrap(), Approval::granted("s"));
         assert_eq!(rules, ["Edit(//r/a \\[1\\].txt)"]);

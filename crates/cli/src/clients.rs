@@ -81,8 +81,9 @@ impl ConfigLocation {
         let store = LocalStore::open(std::slice::from_ref(&self.root))?;
         let place = store.resolve_path(&self.path)?;
         let Some(version) = store.read(&place, CLIENT_FILE_BYTES_MAX, Vec::new())? else { return Ok(None) };
-        let told = |error: Error| error.prefixed(&format!("{}: ", shown(&self.path)));
-        Snapshot::open(version.bytes, None).map(Some).map_err(told)
+        Snapshot::open(version.bytes, None)
+            .map(Some)
+            .map_err(|error| error.prefixed(&format!("{}: ", shown(&self.path))))
     }
 }
 

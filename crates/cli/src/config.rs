@@ -5,7 +5,6 @@ use crate::{help, output};
 use clap::Subcommand;
 use emendate::core::Result;
 use emendate::{Config, FORMATTERS, LANGUAGE_SERVERS};
-use serde_json::Value;
 
 /// The part of the configuration to show.
 #[derive(Subcommand)]
@@ -41,12 +40,18 @@ pub(crate) fn run(desk: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> 
             if desk.global.json {
                 output::value(&rows)?;
             } else {
-                let line = |row: &Value| {
-                    let value = format!("{} = {}", row["key"].as_str().unwrap_or_default(), row["value"]);
-                    let from = row["origin"].as_str().unwrap_or_default();
-                    if *origin { format!("{value:<48}  # {from}\n") } else { format!("{value}\n") }
-                };
-                output::page(&rows.as_array().into_iter().flatten().map(line).collect::<String>())?;
+                output::page(
+                    &rows
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(|row| {
+                            let value = format!("{} = {}", row["key"].as_str().unwrap_or_default(), row["value"]);
+                            let from = row["origin"].as_str().unwrap_or_default();
+                            if *origin { format!("{value:<48}  # {from}\n") } else { format!("{value}\n") }
+                        })
+                        .collect::<String>(),
+                )?;
             }
             output::notices(&engine);
         }
@@ -56,11 +61,13 @@ pub(crate) fn run(desk: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> 
 
 /// Lists programs by name, each with a mark if it is installed.
 fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> String {
-    let row = |(name, words): (&str, &[&str])| {
-        let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
-        (format!("{mark} {name}"), words.join(" "))
-    };
-    output::columns("", programs.map(row))
+    output::columns(
+        "",
+        programs.map(|(name, words)| {
+            let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
+            (format!("{mark} {name}"), words.join(" "))
+        }),
+    )
 }
 
 /// True when the search path has a program of that name.

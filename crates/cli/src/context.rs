@@ -89,8 +89,9 @@ impl CliContext<'_> {
             names_from: None,
             handle: None,
             person_reads: transport == "cli" && !self.global.json,
-            // A person is asked or warned first, a program has to state it explicitly.
-            irreversible: Some(false),
+            // A person is asked or warned first, a program has to state it explicitly. Without a history a person gets a
+            // note and is not asked at every change.
+            irreversible: Some(transport == "cli" && self.state() == StateLocation::Nowhere),
             texts: None,
             client: Some(Arc::new(ClientInfo { transport, profile, model, traceparent, client: String::new() })),
         }
@@ -214,12 +215,16 @@ impl CliContext<'_> {
 ///
 /// Errors: the reason, as part of a sentence.
 fn own_file(path: &Path) -> Result<String, String> {
-    let told = |error: std::io::Error| format!("it cannot be read: {error}");
-    let size = std::fs::metadata(path).map_err(told)?;
+    let size = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
     if !size.is_file() || size.len() > USER_SCHEMA_BYTES_MAX {
         return Err("it is not a file, or larger than 4 MiB".to_owned());
     }
-    std::fs::read_to_string(path).map_err(told)
+    std::fs::read_to_string(path).map_err(|error| unreadable(&error))
+}
+
+/// Describes a file that cannot be read.
+fn unreadable(error: &std::io::Error) -> String {
+    format!("it cannot be read: {error}")
 }
 
 /// A function that adds a rule to a configuration.

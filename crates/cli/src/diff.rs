@@ -32,8 +32,9 @@ impl DiffLayout {
         if !side_by_side {
             return DiffLayout::Unified;
         }
-        let said = || std::env::var("COLUMNS").ok()?.parse().ok();
-        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)).or_else(said);
+        let width = terminal_size::terminal_size()
+            .map(|(width, _)| usize::from(width.0))
+            .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
         DiffLayout::Beside(width.unwrap_or(COLUMNS_DEFAULT).max(COLUMNS_MIN))
     }
 }
@@ -48,31 +49,41 @@ struct StructuredHunk<'a> {
 
 impl<'a> StructuredHunk<'a> {
     fn read(hunk: &'a Value) -> StructuredHunk<'a> {
-        let number = |key: &str| hunk.get(key).and_then(Value::as_u64).unwrap_or(0);
         let lines = hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        StructuredHunk { at: ["oldStart", "oldLines", "newStart", "newLines"].map(number), lines: lines.collect() }
+        StructuredHunk {
+            at: ["oldStart", "oldLines", "newStart", "newLines"]
+                .map(|key| hunk.get(key).and_then(Value::as_u64).unwrap_or(0)),
+            lines: lines.collect(),
+        }
     }
 
     fn header(&self) -> String {
-        let range = |start: u64, lines: u64| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
         let [old, old_lines, new, new_lines] = self.at;
-        format!("@@ -{} +{} @@", range(old, old_lines), range(new, new_lines))
+        format!("@@ -{} +{} @@", line_range(old, old_lines), line_range(new, new_lines))
     }
 
     /// The lines with their kind and segments; `None` for a remark on a line (that it has no line end).
     fn pieces(&self) -> Vec<Option<(LineKind, Vec<LineSegment<'a>>)>> {
-        let kind = |line: &str| match line.as_bytes().first() {
-            Some(b'-') => Some(LineKind::Removed),
-            Some(b'+') => Some(LineKind::Added),
-            Some(b'\\') => None,
-            _ => Some(LineKind::Kept),
-        };
-        let text = |line: &'a str| line.get(1..).unwrap_or_default();
         let real: Vec<(LineKind, &str)> =
-            self.lines.iter().filter_map(|line| Some((kind(line)?, text(line)))).collect();
+            self.lines.iter().filter_map(|line| Some((line_kind(line)?, line.get(1..).unwrap_or_default()))).collect();
         let mut pieces = inline(&real).into_iter();
-        self.lines.iter().map(|line| Some((kind(line)?, pieces.next()?))).collect()
+        self.lines.iter().map(|line| Some((line_kind(line)?, pieces.next()?))).collect()
     }
+}
+
+/// Returns the kind of a hunk's line; none for a note about the end of the file.
+fn line_kind(line: &str) -> Option<LineKind> {
+    match line.as_bytes().first() {
+        Some(b'-') => Some(LineKind::Removed),
+        Some(b'+') => Some(LineKind::Added),
+        Some(b'\\') => None,
+        _ => Some(LineKind::Kept),
+    }
+}
+
+/// Formats the lines of a hunk header.
+fn line_range(start: u64, lines: u64) -> String {
+    if lines == 1 { start.to_string() } else { format!("{start},{lines}") }
 }
 
 /// Returns the style of a side, and that of changed parts inside a line.
@@ -112,14 +123,14 @@ impl<W: Write> StyledWriter<W> {
             };
             let (style, changed) = styles(kind);
             self.put(style, kind.sign().encode_utf8(&mut [0; 4]))?;
-            self.runs(&pieces, (style, changed))?;
+            self.runs(&pieces, style, changed)?;
             self.put(PLAIN, "\n")?;
         }
         Ok(())
     }
 
     /// Prints segments in their styles, adjacent ones of one style together.
-    fn runs(&mut self, pieces: &[LineSegment<'_>], (style, changed): (Style, Style)) -> io::Result<()> {
+    fn runs(&mut self, pieces: &[LineSegment<'_>], style: Style, changed: Style) -> io::Result<()> {
         pieces.chunk_by(|a, b| a.changed == b.changed).try_for_each(|run| {
             let text: String = run.iter().map(|piece| piece.text).collect();
             self.put(if run[0].changed { changed } else { style }, &text)
@@ -151,7 +162,7 @@ impl<W: Write> StyledWriter<W> {
             used = GUTTER_COLUMNS + fitted.1;
             let pieces: Vec<LineSegment<'_>> =
                 fitted.0.iter().map(|(changed, text)| LineSegment { changed: *changed, text }).collect();
-            self.runs(&pieces, (style, changed))?;
+            self.runs(&pieces, style, changed)?;
         }
         let rest = if fill { column.saturating_sub(used) } else { 0 };
         self.put(PLAIN, &" ".repeat(rest))
@@ -247,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn unified_is_what_patch_reads() {
+    fn unified_layout_can_be_applied_by_patch() {
         let want =
             "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n same\n-let x = 1;\n-gone\n+let x = 2;\n\\ No newline at end of file\n";
         assert_eq!(shown(DiffLayout::Unified, false), want);
@@ -256,13 +267,13 @@ mod tests {
     }
 
     #[test]
-    fn beside_each_other() {
+    fn sides_are_shown_side_by_side() {
         let want = "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n    7 same           │     7 same\n    8 let x = 1;     │     8 let x = 2;\n    9 gone           │\n";
         assert_eq!(shown(DiffLayout::Beside(43), false), want);
     }
 
     #[test]
-    fn rows_hold_what_belongs_together() {
+    fn rows_pair_corresponding_lines() {
         let hunk = json!({ "lines": ["-a", "+A", "+B", " k", "+c", "-d", "-e", "+D"] });
         let rows = pairs(StructuredHunk::read(&hunk).pieces().into_iter().flatten().collect());
         let text = |side: &Option<super::SideLine<'_>>| {
@@ -273,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_to_the_column() {
+    fn lines_are_truncated_to_the_column_width() {
         let text = |text: &str, most| {
             let (pieces, used) = fitted(&[LineSegment { changed: false, text }], most);
             (pieces.into_iter().map(|piece| piece.1).collect::<String>(), used)

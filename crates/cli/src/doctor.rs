@@ -106,8 +106,10 @@ impl Findings {
                 self.notices.extend(database.notices());
                 match gaps {
                     Ok(gaps) => {
-                        let told = |gap| format!("{}: {gap}, because it was damaged.", database.path().display());
-                        self.notices.extend(gaps.into_iter().map(told));
+                        self.notices.extend(
+                            gaps.into_iter()
+                                .map(|gap| format!("{}: {gap}, because it was damaged.", database.path().display())),
+                        );
                     }
                     Err(error) => self.problems.push(error.to_string()),
                 }
@@ -152,36 +154,41 @@ fn state_name(desk: &CliContext<'_>) -> Option<PathBuf> {
 }
 
 fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
-    let text = |path: &Path| path.display().to_string();
-    let root = |(path, probe): &(PathBuf, Option<Probe>)| {
-        let mut out = json!({ "path": text(path) });
-        if let Some(probe) = probe {
-            out["fileSystem"] = probe.file_system.clone().into();
-            for (name, value, _) in abilities(probe) {
-                out[name] = value.into();
-            }
-        }
-        out
-    };
     let config: Vec<Value> =
-        found.config.iter().map(|(path, owner)| json!({ "path": text(path), "owner": owner })).collect();
+        found.config.iter().map(|(path, owner)| json!({ "path": path_text(path), "owner": owner })).collect();
     let databases: Vec<Value> =
-        found.databases.iter().map(|(path, opens)| json!({ "path": text(path), "opens": opens })).collect();
-    let server = |(name, program, there, origin): &(String, String, bool, String)| json!({ "name": name, "program": program, "installed": there, "origin": origin });
+        found.databases.iter().map(|(path, opens)| json!({ "path": path_text(path), "opens": opens })).collect();
     json!({
         "ok": found.problems.is_empty(),
         "version": env!("CARGO_PKG_VERSION"),
         "target": target(),
-        "roots": found.roots.iter().map(root).collect::<Vec<Value>>(),
+        "roots": found.roots.iter().map(|(path, probe)| root_data(path, probe.as_ref())).collect::<Vec<Value>>(),
         "config": config,
         "session": desk.global.session,
-        "state": { "directory": state_name(desk).map(|path| text(&path)), "databases": databases },
+        "state": { "directory": state_name(desk).map(|path| path_text(&path)), "databases": databases },
         "clients": found.clients.iter().map(Registration::json).collect::<Vec<Value>>(),
-        "languageServers": found.servers.iter().map(server).collect::<Vec<Value>>(),
+        "languageServers": found.servers.iter().map(|(name, program, there, origin)| json!({ "name": name, "program": program, "installed": there, "origin": origin })).collect::<Vec<Value>>(),
         "notices": found.notices,
         "problems": found.problems,
         "telemetry": false,
     })
+}
+
+/// Returns what the report says about a root as JSON.
+fn root_data(path: &Path, probe: Option<&Probe>) -> Value {
+    let mut out = json!({ "path": path_text(path) });
+    if let Some(probe) = probe {
+        out["fileSystem"] = probe.file_system.clone().into();
+        for (name, value, _) in abilities(probe) {
+            out[name] = value.into();
+        }
+    }
+    out
+}
+
+/// Returns a path as text.
+fn path_text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// Lists the capabilities found by a probe: name for programs, value, name for people.

@@ -59,14 +59,13 @@ impl ToolCall {
 /// Calls the tool and shows the reply; returns the exit status.
 pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
-    let failed = |error| Reply::refusal(error, seed);
     let opened = ask.and_then(|mut ask| {
         let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, desk.absolute(&path)?));
         Ok((path.transpose()?, ask, desk.open()?))
     });
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
-        Err(error) => return output::reply(desk, &failed(error), false),
+        Err(error) => return output::reply(desk, &Reply::refusal(error, seed), false),
     };
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
@@ -92,8 +91,12 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
 
 /// True when the reply reports a problem, or an unknown result.
 fn finds(reply: &Reply) -> bool {
-    let counts = |key: &str| reply.result.as_ref().is_ok_and(|answer| answer.data.get(key).is_some_and(|it| *it != 0));
-    counts("problems") || counts("unknown")
+    has_count(reply, "problems") || has_count(reply, "unknown")
+}
+
+/// True for a reply whose count under `key` is not zero.
+fn has_count(reply: &Reply, key: &str) -> bool {
+    reply.result.as_ref().is_ok_and(|answer| answer.data.get(key).is_some_and(|it| *it != 0))
 }
 
 /// True where edits could not be applied.
@@ -183,12 +186,16 @@ pub(crate) fn outline(path: PathBuf) -> ToolCall {
 ///
 /// Errors: relative paths if the current directory was removed, and paths that are not UTF-8.
 pub(crate) fn check(desk: &CliContext<'_>, args: &CheckArgs) -> Result<ToolCall> {
-    let text = |path: &PathBuf| {
-        let path = desk.absolute(path)?;
-        let none = || usage(&format!("{} is not UTF-8.", shown(&path)), "Name the file by a link to it.");
-        path.to_str().map(str::to_owned).ok_or_else(none)
-    };
-    let paths: Vec<String> = args.paths.iter().map(text).collect::<Result<_>>()?;
+    let paths: Vec<String> = args
+        .paths
+        .iter()
+        .map(|path| {
+            let path = desk.absolute(path)?;
+            path.to_str()
+                .map(str::to_owned)
+                .ok_or_else(|| usage(&format!("{} is not UTF-8.", shown(&path)), "Name the file by a link to it."))
+        })
+        .collect::<Result<_>>()?;
     let fields =
         InputFields::default().put("paths", Some(paths)).put("timeout_ms", Some(u64::from(args.timeout) * 1000));
     Ok(ToolCall { finds: true, ..ToolCall::of("check", None, fields) })
@@ -196,12 +203,11 @@ pub(crate) fn check(desk: &CliContext<'_>, args: &CheckArgs) -> Result<ToolCall>
 
 /// Builds the input of `search`.
 pub(crate) fn search(args: &SearchArgs) -> ToolCall {
-    let set = |flag: bool| flag.then_some(true);
     let fields = InputFields(Map::new())
         .put("pattern", Some(args.pattern.clone()))
-        .put("literal", set(args.literal))
-        .put("ignore_case", set(args.ignore_case))
-        .put("multiline", set(args.multiline))
+        .put("literal", args.literal.then_some(true))
+        .put("ignore_case", args.ignore_case.then_some(true))
+        .put("multiline", args.multiline.then_some(true))
         .scope(&args.scope)
         .put("context", args.context)
         .put("limit", args.limit)
@@ -211,13 +217,12 @@ pub(crate) fn search(args: &SearchArgs) -> ToolCall {
 
 /// Builds the input of `replace_in_files`.
 pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> ToolCall {
-    let set = |flag: bool| flag.then_some(true);
     let fields = InputFields(Map::new())
         .put(if args.regex { "pattern" } else { "old_string" }, Some(args.old.clone()))
         .put("new_string", Some(args.new.clone()))
-        .put("regex", set(args.regex))
-        .put("ignore_case", set(args.ignore_case))
-        .put("multiline", set(args.multiline))
+        .put("regex", args.regex.then_some(true))
+        .put("ignore_case", args.ignore_case.then_some(true))
+        .put("multiline", args.multiline.then_some(true))
         .scope(&args.scope)
         .put("expected", args.expect)
         .put("expected_files", args.expect_files)
@@ -231,24 +236,40 @@ type LineSlice = (u64, Option<u64>);
 /// Splits `PATH:A-B` into the path, the first line and the number of lines. An existing file with exactly that name
 /// takes precedence.
 fn range(path: &Path) -> Result<(PathBuf, Option<LineSlice>)> {
-    let whole = || Ok((path.to_owned(), None));
-    let Some((name, lines)) = path.to_str().and_then(|path| path.rsplit_once(':')) else { return whole() };
+    let Some((name, lines)) = path.to_str().and_then(|path| path.rsplit_once(':')) else {
+        return Ok((path.to_owned(), None));
+    };
     let (from, to) = lines.split_once('-').map_or((lines, None), |(from, to)| (from, Some(to)));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if name.is_empty() || from.is_empty() || !digits(from) || !to.is_none_or(digits) || path.exists() {
-        return whole();
+    if name.is_empty() || from.is_empty() || !is_number(from) || !to.is_none_or(is_number) || path.exists() {
+        return Ok((path.to_owned(), None));
     }
-    let number = |text: &str| text.parse::<u64>().ok().filter(|&line| line > 0);
-    let wrong = || usage(&format!("`{lines}` is not a range of lines."), "Write PATH:A-B with 1 ≤ A ≤ B.");
-    let from = number(from).ok_or_else(wrong)?;
+    let from = line_number(from).ok_or_else(|| range_refusal(lines))?;
     let lines = match to {
         None => Some(1),
         Some("") => None,
-        Some(to) => {
-            Some(number(to).and_then(|to| (to + 1).checked_sub(from)).filter(|&lines| lines > 0).ok_or_else(wrong)?)
-        }
+        Some(to) => Some(
+            line_number(to)
+                .and_then(|to| (to + 1).checked_sub(from))
+                .filter(|&lines| lines > 0)
+                .ok_or_else(|| range_refusal(lines))?,
+        ),
     };
     Ok((name.into(), Some((from, lines))))
+}
+
+/// Refuses a range of lines.
+fn range_refusal(lines: &str) -> Error {
+    usage(&format!("`{lines}` is not a range of lines."), "Write PATH:A-B with 1 ≤ A ≤ B.")
+}
+
+/// Reads a line number, which is counted from 1.
+fn line_number(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|&line| line > 0)
+}
+
+/// True for a text of digits only.
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Builds the input of `edit`.

@@ -84,8 +84,7 @@ fn with_value(tool: &str, field: &str, value: &Value) -> Option<String> {
 
 /// A text as a shell takes it.
 fn quoted(text: &str) -> String {
-    let is_plain = |ch: char| ch.is_ascii_alphanumeric() || "_-./@:,+=".contains(ch);
-    if !text.is_empty() && text.chars().all(is_plain) {
+    if !text.is_empty() && text.chars().all(|ch| ch.is_ascii_alphanumeric() || "_-./@:,+=".contains(ch)) {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -93,12 +92,16 @@ fn quoted(text: &str) -> String {
 
 /// The bytes of a path that is not UTF-8, as bash and zsh take them: `$'caf\xe9'`.
 fn quoted_bytes(path: &[u8]) -> String {
-    let escape = |byte: &u8| match byte {
-        b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
-        b' '..=b'~' => char::from(*byte).to_string(),
-        byte => format!("\\x{byte:02x}"),
-    };
-    format!("$'{}'", path.iter().map(escape).collect::<String>())
+    format!(
+        "$'{}'",
+        path.iter()
+            .map(|byte| match byte {
+                b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+                b' '..=b'~' => char::from(*byte).to_string(),
+                byte => format!("\\x{byte:02x}"),
+            })
+            .collect::<String>()
+    )
 }
 
 /// The path of a call's fields, followed by `suffix`, as a word of the shell.
@@ -150,8 +153,9 @@ impl Vocabulary for Flags {
             (_, None) => words.extend(path_word(fields, "")),
             _ => return None,
         }
-        let is_named = |name: &str| PATHS.contains(&name) || matches!(name, RAW_PATH | "id");
-        let rest = fields.iter().filter(|(name, _)| !is_named(name));
+        let rest = fields
+            .iter()
+            .filter(|(name, _)| !PATHS.contains(&name.as_str()) && !matches!(name.as_str(), RAW_PATH | "id"));
         for (name, value) in rest {
             words.push(with_value(tool, name, value)?);
         }

@@ -30,15 +30,17 @@ fn described(spec: &emendate::core::formats::FormatSpec) -> Value {
 /// Prints the grammar of a text format, or the JSON schema of another.
 pub(crate) fn schema(args: &SchemaArgs) -> Result<u8> {
     let name = &args.format;
-    let none = || {
-        Error::new(Code::CallInvalid, format!("{name} has no grammar."))
-            .next(format!("`emend prompt {name}` prints the instructions for a model."))
-    };
-    let spec = format_by_name(name).ok_or_else(none)?.spec();
+    let spec = format_by_name(name).ok_or_else(|| no_grammar(name))?.spec();
     match (spec.grammar, spec.schema) {
         (Some(grammar), _) => output::page(grammar)?,
         (None, Some(schema)) => output::page(&serde_json::to_string_pretty(&schema()).unwrap_or_default())?,
-        (None, None) => return Err(none()),
+        (None, None) => return Err(no_grammar(name)),
     }
     Ok(0)
+}
+
+/// Refuses a format without a grammar.
+fn no_grammar(name: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("{name} has no grammar."))
+        .next(format!("`emend prompt {name}` prints the instructions for a model."))
 }

@@ -6,7 +6,7 @@ use crate::{input, output};
 use clap::Subcommand;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::{CallContext, Engine, ToolView, UnreadPolicy, client_tool};
+use emendate::{CallContext, Engine, REWRITTEN_TEXT_NOTES, ToolView, UnreadPolicy, client_tool};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -56,9 +56,8 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase) -> Result<u8> {
 fn call(event: &Value) -> Option<(&'static ToolView, Map<String, Value>)> {
     let offer = client_tool(event["tool_name"].as_str()?)?;
     let schema = offer.schema();
-    let known = |name: &str| schema.get("properties").is_some_and(|it| it.get(name).is_some());
     let mut fields = event["tool_input"].as_object()?.clone();
-    fields.retain(|name, value| known(name) && !value.is_null());
+    fields.retain(|name, value| schema.get("properties").is_some_and(|it| it.get(name).is_some()) && !value.is_null());
     if let (Some(cwd), Some(path)) = (event["cwd"].as_str(), fields.get("file_path").and_then(Value::as_str)) {
         let absolute = shown(Path::new(cwd).join(path));
         fields.insert("file_path".to_owned(), absolute.into());
@@ -78,11 +77,27 @@ fn decision(
     let path = path.map(str::to_owned);
     let caller = CallContext { dry_run: true, ..caller };
     match offer.call(engine, &caller, Value::Object(fields)).result {
-        Ok(answer) => Some(("ask", answer.data.get("asks")?.as_str()?.to_owned())),
+        Ok(answer) => match rewritten_text(&answer.data, offer) {
+            Some(reason) => Some(("deny", reason)),
+            None => Some(("ask", answer.data.get("asks")?.as_str()?.to_owned())),
+        },
         Err(error) if is_ours(&error) => Some(("deny", error.to_string())),
         // The new text is unknown, but rules about the path apply nevertheless.
         Err(_) => Some(("ask", engine.approval_rule_for(Path::new(&path?)).ok().flatten()?)),
     }
+}
+
+/// Returns the reason against an edit of which the engine would not write the new text as it was sent: the client's own
+/// tool makes the edit, and would write the placeholder, the numbers or the fence into the file.
+fn rewritten_text(data: &Map<String, Value>, offer: &ToolView) -> Option<String> {
+    let notes = data.get("notes")?.as_array()?;
+    let is_rewriting = |note: &&str| REWRITTEN_TEXT_NOTES.iter().any(|end| note.ends_with(end));
+    let note = notes.iter().filter_map(Value::as_str).find(is_rewriting)?;
+    Some(format!(
+        "{} would write this text as it is, with what is not part of the file. The text that was meant is known:\n{note}\n\
+         Next: Send the text exactly as it should be in the file: whole, without placeholders, line numbers or a fence.",
+        offer.name
+    ))
 }
 
 fn is_ours(error: &Error) -> bool {

@@ -180,13 +180,17 @@ fn uninstall(desk: &CliContext<'_>, args: &ClientArgs) -> Result<u8> {
 ///
 /// Errors: it is unknown, or cannot be written into such a file.
 fn program() -> Result<String> {
-    let wrong = |what: String| Error::new(Code::PathInvalid, what).next("Start emend by the path it is installed at.");
     let path = std::env::current_exe()
-        .map_err(|error| wrong(format!("The path of this program cannot be determined: {error}.")))?;
+        .map_err(|error| path_refusal(format!("The path of this program cannot be determined: {error}.")))?;
     if !path.exists() {
-        return Err(wrong(format!("This program is no longer at {}.", shown(&path))));
+        return Err(path_refusal(format!("This program is no longer at {}.", shown(&path))));
     }
-    path.into_os_string().into_string().map_err(|path| wrong(format!("{} is no text.", shown(Path::new(&path)))))
+    path.into_os_string().into_string().map_err(|path| path_refusal(format!("{} is no text.", shown(Path::new(&path)))))
+}
+
+/// Refuses a path that clients could not start.
+fn path_refusal(what: String) -> Error {
+    Error::new(Code::PathInvalid, what).next("Start emend by the path it is installed at.")
 }
 
 /// Returns the arguments of the server.
@@ -327,17 +331,14 @@ fn finish(
         (false, false) => format!("{}: done. Restart {0} for the change to take effect.", client.title),
     };
     if desk.global.json {
-        let file = |(answer, backup, root): &(Answer, Option<PathBuf>, PathBuf)| {
-            let mut data = answer.data.clone();
-            data.insert("backup".to_owned(), backup.as_ref().map(shown).into());
-            data.insert("root".to_owned(), shown(root).into());
-            Value::Object(data)
-        };
         let mut data = Map::new();
         data.insert("client".to_owned(), client.name.into());
         data.insert("scope".to_owned(), clients::word(scope).into());
         data.insert("project".to_owned(), shown(project).into());
-        data.insert("files".to_owned(), done.iter().map(file).collect());
+        data.insert(
+            "files".to_owned(),
+            done.iter().map(|(answer, backup, root)| answer_data(answer, backup.as_deref(), root)).collect(),
+        );
         data.insert("notes".to_owned(), told.into());
         return Ok(output::json(&Reply::new(
             Ok(Answer { text: head, data }),
@@ -364,4 +365,12 @@ fn finish(
     let rest = listed.and_then(|()| told.iter().try_for_each(|line| out.plain(line)));
     output::ignore_broken_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
     Ok(0)
+}
+
+/// Returns the data of one changed configuration.
+fn answer_data(answer: &Answer, backup: Option<&Path>, root: &Path) -> Value {
+    let mut data = answer.data.clone();
+    data.insert("backup".to_owned(), backup.map(shown).into());
+    data.insert("root".to_owned(), shown(root).into());
+    Value::Object(data)
 }

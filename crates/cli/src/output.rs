@@ -24,22 +24,26 @@ pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Iterator<Item = (N, T)>) -> String {
     let rows: Vec<(N, T)> = rows.collect();
     let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
-    let line = |(name, text): &(N, T)| format!("{margin}{:width$}  {}\n", name.as_ref(), text.as_ref());
-    rows.iter().map(line).collect()
+    rows.iter().map(|(name, text)| format!("{margin}{:width$}  {}\n", name.as_ref(), text.as_ref())).collect()
 }
 
 /// Decides about colours for both streams.
 pub(crate) fn choose_color(when: ColorMode) {
-    let forced = || std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0");
     // https://no-color.org takes precedence; anstream handles the other variables.
-    let barred = || std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     match when {
         ColorMode::Always => ColorChoice::Always,
         ColorMode::Never => ColorChoice::Never,
-        ColorMode::Auto if !barred() && forced() => ColorChoice::Always,
+        ColorMode::Auto if std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()) && is_colour_forced() => {
+            ColorChoice::Always
+        }
         ColorMode::Auto => ColorChoice::Auto,
     }
     .write_global();
+}
+
+/// True if the environment asks for colour everywhere.
+fn is_colour_forced() -> bool {
+    std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0")
 }
 
 /// A stream with or without colours. Text is passed through unchanged: a file's own escape sequences are content.
@@ -170,10 +174,9 @@ impl<W: Write> StyledWriter<W> {
 
     /// Writes the change of one file.
     fn changed(&mut self, data: &Map<String, Value>) -> io::Result<()> {
-        let list = |key: &str| data.get(key).and_then(Value::as_array).into_iter().flatten();
         self.plain(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
         self.notes(data)?;
-        for failed in list("failed") {
+        for failed in data.get("failed").and_then(Value::as_array).into_iter().flatten() {
             self.put(BAD, "not applied")?;
             self.plain(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
         }
@@ -212,16 +215,24 @@ impl<W: Write> StyledWriter<W> {
 
 /// Replaces control characters by pictures, except for line ends and tabs.
 fn harmless(text: &str) -> Cow<'_, str> {
-    let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
-    if !text.contains(harmful) {
+    if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
-    let picture = |char: char| match u32::from(char) {
+    Cow::Owned(text.chars().map(|char| if is_harmful(char) { picture_of(char) } else { char }).collect())
+}
+
+/// Returns the visible sign for a control character.
+fn picture_of(char: char) -> char {
+    match u32::from(char) {
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
         0x7F => '␡',
         _ => char::REPLACEMENT_CHARACTER,
-    };
-    Cow::Owned(text.chars().map(|char| if harmful(char) { picture(char) } else { char }).collect())
+    }
+}
+
+/// True for a control character that a terminal would obey.
+fn is_harmful(char: char) -> bool {
+    char.is_control() && char != '\n' && char != '\t'
 }
 
 /// Shows a reply according to the flags, with `brief` without diffs; returns the exit status.

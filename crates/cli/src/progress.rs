@@ -63,7 +63,7 @@ mod tests {
     use super::{CallPhase, Progress, line};
 
     #[test]
-    fn the_bar_says_how_far_it_is() {
+    fn bar_shows_the_progress() {
         let at = |step, done, of| line(Progress { step, done, of, before: 0 });
         assert_eq!(at(CallPhase::Listing, 7, 0), "listing: 7 files");
         assert_eq!(at(CallPhase::Reading, 15, 30), format!("reading [{}{}] 15/30", "#".repeat(15), " ".repeat(15)));

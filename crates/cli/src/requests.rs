@@ -129,8 +129,11 @@ impl RequestQueue {
 
     /// Waits until another line may be read.
     fn wait_for_room(&self) {
-        let full = |queue: &mut Queue| queue.bytes >= AHEAD_BYTES_MAX;
-        drop(self.shorter.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner));
+        drop(
+            self.shorter
+                .wait_while(self.lock(), |queue| queue.bytes >= AHEAD_BYTES_MAX)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
     }
 
     fn push(&self, request: &NdjsonRequest, bytes: usize) {
@@ -281,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cancels_the_calls_of_its_id_that_came_before_it() {
+    fn cancel_line_cancels_earlier_calls_with_its_id() {
         let lines = [
             json!({ "id": 1, "tool": "read" }),
             json!({ "id": "1", "tool": "read" }),
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_call_is_not_cancelled() {
+    fn answered_call_is_not_cancelled() {
         let requests =
             Requests::read(Cursor::new("{\"id\":1,\"tool\":\"read\"}\n{\"id\":1,\"tool\":\"read\"}\n")).unwrap();
         let (first, second) = (next(&requests).unwrap(), next(&requests).unwrap());
@@ -309,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_cancels_has_nothing_else() {
+    fn cancel_line_has_no_other_fields() {
         for line in [json!({ "cancel": null }), json!({ "cancel": 1, "tool": "read" }), json!({ "cancel": 1, "id": 2 })]
         {
             let Line::Request(request) = parsed(line.to_string().as_bytes()) else { panic!("{line}") };
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_bounded_number_of_bytes_is_read_ahead() {
+    fn read_ahead_is_bounded() {
         let count = Arc::new(AtomicUsize::new(0));
         let requests = Requests::read(Endless(Arc::clone(&count))).unwrap();
         let ahead = AHEAD_BYTES_MAX.div_ceil(REQUEST_BYTES + 22);

@@ -19,7 +19,6 @@ pub(crate) fn call(desk: &CliContext<'_>, args: &CallArgs) -> u8 {
     match text.and_then(|text| Ok((text, desk.open()?))) {
         Ok((text, engine)) => {
             signals::end_programs_on_signal(&engine, true);
-            desk.note_missing_history(&args.tool);
             let status = output::json(&engine.call_json(&desk.caller_for_client("call", ""), &args.tool, &text));
             output::notices(&engine);
             status

@@ -31,11 +31,11 @@ pub(crate) struct StatsArgs {
 const TRANSPORT_BEFORE: &str = "door";
 
 fn by_parser() -> impl TypedValueParser<Value = TallyKey> {
-    let value = |by: TallyKey| {
+    PossibleValuesParser::new(TallyKey::ALL.map(|by| {
         let value = PossibleValue::new(by.name());
         if by == TallyKey::Transport { value.alias(TRANSPORT_BEFORE) } else { value }
-    };
-    PossibleValuesParser::new(TallyKey::ALL.map(value)).try_map(|word| by_named(&word))
+    }))
+    .try_map(|word| by_named(&word))
 }
 
 fn by_named(word: &str) -> std::result::Result<TallyKey, &'static str> {
@@ -59,10 +59,11 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &StatsArgs) -> Result<u8> {
     let tally = CallTally::since(&path, since).map_err(|error| io_error(&shown(&path), &error))?;
     let tables = if args.by.is_empty() { &TallyKey::ALL[..] } else { &args.by };
     if desk.global.json {
-        let table = |table: &TallyKey| (table.name().to_owned(), tally.by(*table).iter().map(row_json).collect());
         let mut data =
             Map::from_iter([("hours".to_owned(), Value::from(hours)), ("total".to_owned(), row_json(&tally.total()))]);
-        data.extend(tables.iter().map(table));
+        data.extend(
+            tables.iter().map(|table| (table.name().to_owned(), tally.by(*table).iter().map(row_json).collect())),
+        );
         if let Some(rows) = data.get(TallyKey::Transport.name()).cloned() {
             data.insert(TRANSPORT_BEFORE.to_owned(), rows);
         }

@@ -16,18 +16,11 @@ struct ToolRow {
 
 /// Lists the tools, or shows one.
 pub(crate) fn run(args: &ToolsArgs, json: bool) -> Result<u8> {
-    let own = |tool: &'static Tool| ToolRow { name: tool.name, tool, prompt: tool.prompt, schema: tool.schema() };
-    let offered = |offer: &'static ToolView| ToolRow {
-        name: offer.name,
-        tool: offer.tool_row(),
-        prompt: offer.prompt(),
-        schema: offer.schema(),
-    };
     let rows: Vec<ToolRow> = match (args.profile, &args.name) {
-        (None, None) => TOOLS.iter().map(own).collect(),
-        (None, Some(name)) => tool(name).map(own).into_iter().collect(),
-        (Some(profile), None) => profile.views.iter().map(offered).collect(),
-        (Some(profile), Some(name)) => profile.view(name).map(offered).into_iter().collect(),
+        (None, None) => TOOLS.iter().map(tool_row).collect(),
+        (None, Some(name)) => tool(name).map(tool_row).into_iter().collect(),
+        (Some(profile), None) => profile.views.iter().map(view_row).collect(),
+        (Some(profile), Some(name)) => profile.view(name).map(view_row).into_iter().collect(),
     };
     if let (Some(name), []) = (&args.name, &*rows) {
         let names: Vec<&str> = match args.profile {
@@ -44,6 +37,16 @@ pub(crate) fn run(args: &ToolsArgs, json: bool) -> Result<u8> {
         (false, Some(_)) => output::page(&rows.iter().map(page).collect::<String>())?,
     }
     Ok(0)
+}
+
+/// Returns the row of a tool as a profile offers it.
+fn view_row(offer: &'static ToolView) -> ToolRow {
+    ToolRow { name: offer.name, tool: offer.tool_row(), prompt: offer.prompt(), schema: offer.schema() }
+}
+
+/// Returns the row of a tool under its own name.
+fn tool_row(tool: &'static Tool) -> ToolRow {
+    ToolRow { name: tool.name, tool, prompt: tool.prompt, schema: tool.schema() }
 }
 
 /// Describes a tool under its offered name.

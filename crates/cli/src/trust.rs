@@ -58,12 +58,16 @@ fn append(desk: &CliContext<'_>, name: &str, fresh: &[String]) -> Result<()> {
         Error::new(Code::CallInvalid, "There is no state directory, so this cannot be remembered.")
             .next("Name one with --state, or answer yes each time.")
     })?;
-    let failed = |error: std::io::Error| io_error(&path.display().to_string(), &error);
-    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).map_err(failed)?;
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).map_err(|error| trust_failure(&path, &error))?;
     let known = lines(&path)?;
     let text: String = fresh.iter().filter(|line| !known.contains(line)).map(|line| format!("{line}\n")).collect();
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| trust_failure(&path, &error))
+}
+
+/// Returns the error of a list that cannot be written.
+fn trust_failure(path: &Path, error: &std::io::Error) -> Error {
+    io_error(&path.display().to_string(), error)
 }
 
 /// Remembers allow rules.
@@ -78,10 +82,9 @@ pub(crate) fn remember_rules(desk: &CliContext<'_>, rules: &[String]) -> Result<
 /// Errors: no project file; as [`append`].
 pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
     let roots = desk.roots()?;
-    let canonical = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
     let found = roots
         .iter()
-        .map(canonical)
+        .map(|root| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone()))
         .filter_map(|root| PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.is_file()));
     let files: Vec<PathBuf> = found.collect();
     if files.is_empty() {

@@ -168,20 +168,20 @@ impl<'t> JsonFile<'t> {
     /// Inserts a member (with a key) or an item after the others.
     fn insert(&self, held: &JsonContainer, key: Option<&str>, value: &Value) -> String {
         let (text, layout) = (self.text, self.layout());
-        let shown = |indent: &str, lines: bool| match key {
-            Some(key) => layout.member(key, value, indent, lines),
-            None => layout.value(value, indent, false),
-        };
         let outer = indent(text, held.open.saturating_sub(1));
         let Some(&(first, _)) = held.items.first() else {
             let end = text[..held.close].trim_end().len().max(held.open);
             // A new list stays on its line.
             if !layout.is_multi_line() || key.is_none() {
-                return spliced(text, end..end, &shown(outer, false));
+                return spliced(text, end..end, &entry_text(key, layout, value, outer, false));
             }
             let inner = layout.deeper(outer);
             let close = if text[end..held.close].contains('\n') { String::new() } else { format!("\n{outer}") };
-            return spliced(text, end..end, &format!("\n{inner}{}{close}", shown(&inner, true)));
+            return spliced(
+                text,
+                end..end,
+                &format!("\n{inner}{}{close}", entry_text(key, layout, value, &inner, true)),
+            );
         };
         let last = held.items.last().map_or(held.open, |(_, end)| *end);
         let comma = skip_blanks(text, last);
@@ -190,10 +190,14 @@ impl<'t> JsonFile<'t> {
         let lines = text[held.open..first].contains('\n');
         let fresh = if lines {
             let inner = indent(text, first);
-            format!("\n{inner}{}{}", shown(inner, layout.is_multi_line()), if trails { "," } else { "" })
+            format!(
+                "\n{inner}{}{}",
+                entry_text(key, layout, value, inner, layout.is_multi_line()),
+                if trails { "," } else { "" }
+            )
         } else {
             let apart = if trails { layout.comma().trim_start_matches(',') } else { layout.comma() };
-            return spliced(text, behind..behind, &format!("{apart}{}", shown(outer, false)));
+            return spliced(text, behind..behind, &format!("{apart}{}", entry_text(key, layout, value, outer, false)));
         };
         let with = spliced(text, behind..behind, &fresh);
         if trails { with } else { spliced(&with, last..last, ",") }
@@ -235,6 +239,14 @@ impl<'t> JsonFile<'t> {
     }
 }
 
+/// Returns a member, or a value of a list, as text.
+fn entry_text(key: Option<&str>, layout: JsonLayout<'_>, value: &Value, indent: &str, lines: bool) -> String {
+    match key {
+        Some(key) => layout.member(key, value, indent, lines),
+        None => layout.value(value, indent, false),
+    }
+}
+
 fn members(object: &ast::Object<'_>) -> JsonContainer {
     let items = object.properties.iter().map(|member| (member.range.start, member.range.end)).collect();
     JsonContainer { open: object.range.start + 1, close: object.range.end - 1, items }
@@ -258,8 +270,7 @@ fn data(value: &ast::Value<'_>) -> Value {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::Array(list) => list.elements.iter().map(data).collect(),
         ast::Value::Object(object) => {
-            let member = |it: &ast::ObjectProp<'_>| (it.name.as_str().to_owned(), data(&it.value));
-            Value::Object(object.properties.iter().map(member).collect())
+            Value::Object(object.properties.iter().map(|it| (it.name.as_str().to_owned(), data(&it.value))).collect())
         }
     }
 }

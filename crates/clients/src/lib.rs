@@ -93,8 +93,7 @@ impl Client {
             ConfigFormat::Toml => toml::set(text, self.key, &fields, name)?,
         };
         // Verified before it is returned.
-        let same = |kept: ServerEntry| kept.command == entry.command && kept.args == entry.args;
-        if self.entry(&out, name)?.is_some_and(same) {
+        if self.entry(&out, name)?.is_some_and(|kept| kept.command == entry.command && kept.args == entry.args) {
             return Ok(out);
         }
         Err(Error::new(Code::InternalBug, format!("{name}: the entry could not be read back correctly after writing."))

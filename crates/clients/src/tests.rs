@@ -19,10 +19,10 @@ fn of(name: &str) -> &'static Client {
 fn round(client: &Client, text: &str) -> (String, String) {
     let with = client.install(text, &entry(), "f").unwrap();
     assert_eq!(client.entry(&with, "f").unwrap(), Some(entry()), "{with}");
-    assert_eq!(client.install(&with, &entry(), "f").unwrap(), with, "twice is once");
+    assert_eq!(client.install(&with, &entry(), "f").unwrap(), with, "not idempotent");
     let without = client.uninstall(&with, "f").unwrap();
     assert_eq!(client.entry(&without, "f").unwrap(), None);
-    assert_eq!(client.uninstall(&without, "f").unwrap(), without, "twice is once");
+    assert_eq!(client.uninstall(&without, "f").unwrap(), without, "not idempotent");
     (with, without)
 }
 
@@ -182,7 +182,7 @@ fn entry_keeps_fields_of_its_owner() {
     let with = of("cursor").install(text, &marked, "f").unwrap();
     assert!(with.contains("\"env\": {\"A\": \"1\", \"EMEND_REPLACES\": \"Edit,Write\"}"), "{with}");
     assert_eq!(of("cursor").entry(&with, "f").unwrap().unwrap().replaced_tools().unwrap(), ["Edit", "Write"]);
-    assert_eq!(of("cursor").install(&with, &entry(), "f").unwrap(), with, "who installs again takes nothing back");
+    assert_eq!(of("cursor").install(&with, &entry(), "f").unwrap(), with, "installing again changes nothing");
 
     let text = "# mine\n[mcp_servers.emend]\ncommand = \"/old\" # old\nargs = []\nenv = { A = \"1\" }\nenabled = true\n\n# next\n[tui]\n";
     let with = of("codex").install(text, &entry(), "f").unwrap();
@@ -326,7 +326,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(text in "[\\[\\]{}\",:/* \\n\\tae1#=.'mcpServers]{0,60}") {
+    fn no_text_panics(text in "[\\[\\]{}\",:/* \\n\\tae1#=.'mcpServers]{0,60}") {
         for client in [of("cursor"), of("codex")] {
             let _ = client.install(&text, &entry(), "f").and_then(|it| client.uninstall(&it, "f"));
         }

@@ -106,9 +106,11 @@ impl Advice {
     #[must_use]
     pub fn and(self, other: &Advice) -> Advice {
         let count = self.forms.len().max(other.forms.len());
-        let at = |forms: &[Vec<Phrase>], nth: usize| forms.get(nth).or(forms.last()).cloned().unwrap_or_default();
-        let both = |nth| [at(&self.forms, nth), vec![" ".into()], at(&other.forms, nth)].concat();
-        Advice { forms: (0..count).map(both).collect() }
+        Advice {
+            forms: (0..count)
+                .map(|nth| [form_at(&self.forms, nth), vec![" ".into()], form_at(&other.forms, nth)].concat())
+                .collect(),
+        }
     }
 
     /// True when no part depends on the client.
@@ -128,6 +130,11 @@ impl Advice {
         }
         self.forms.iter().find_map(|form| written(form, names)).unwrap_or_else(|| NO_TOOLS_ADVICE.to_owned())
     }
+}
+
+/// Returns the nth form, or the last one.
+fn form_at(forms: &[Vec<Phrase>], nth: usize) -> Vec<Phrase> {
+    forms.get(nth).or(forms.last()).cloned().unwrap_or_default()
 }
 
 /// A call of a tool with arguments in JSON.
@@ -182,9 +189,15 @@ impl From<String> for Advice {
 
 /// Returns advice to fill an empty file; `otherwise` is for clients without a tool that writes.
 pub fn fill_empty_file(otherwise: &str) -> Advice {
-    let write = || [Phrase::from("Fill it with "), Phrase::Tool("write")];
     let edit = [", or with an edit whose ".into(), Phrase::Field("old_string"), " is empty.".into()];
-    Advice::new([&write()[..], &edit].concat()).or(Advice::new([&write()[..], &[".".into()]].concat())).or(otherwise)
+    Advice::new([&write_call()[..], &edit].concat())
+        .or(Advice::new([&write_call()[..], &[".".into()]].concat()))
+        .or(otherwise)
+}
+
+/// Returns the advice to fill the file.
+fn write_call() -> [Phrase; 2] {
+    [Phrase::from("Fill it with "), Phrase::Tool("write")]
 }
 
 /// Creates an advice of parts: texts, and [`Phrase`]s that name tools and fields.
@@ -222,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_cannot_be_followed_gives_way() {
+    fn inapplicable_form_of_advice_is_replaced() {
         let read = advice!["Call ", Phrase::Call("read", json!({"file_path": "/a"})), "."];
         let both = advice!["Set ", Phrase::Set("at", json!("x")), "."].or(read.clone());
         assert_eq!(both.text(), "Set \"at\": \"x\".");

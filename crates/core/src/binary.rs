@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_both_kinds_and_shortened_ones() {
+    fn full_and_shortened_ids_of_both_kinds_match() {
         let literal = || BinaryPayload::Literal(b"hello\n".to_vec());
         let sha256 = "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4";
         for after in [Some("ce013625030ba8dba906f756967f9e9ca394464a"), Some("ce01362"), Some(sha256), None] {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_copy_and_insert_and_never_run_over() {
+    fn deltas_copy_and_insert_within_bounds() {
         let apply = |delta: &[u8]| apply_binary(b"abcdef", &change(None, None, BinaryPayload::Delta(delta.to_vec())));
         assert_eq!(apply(&[6, 5, 0x91, 2, 3, 2, b'X', b'Y']).unwrap(), b"cdeXY");
         assert_eq!(apply(&[6, 0]).unwrap(), b"");

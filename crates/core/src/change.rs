@@ -80,14 +80,16 @@ fn common_ends(base: &Snapshot, span: Span, text: &[u8]) -> (usize, usize) {
     }
     let (old, new) = (&old[head..], &text[head..]);
     let mut tail = diff::common_suffix(old, new);
-    let borders = |tail: usize| {
-        let at = new.len() - tail;
-        base.is_border(span.end() - tail) && !cuts_crlf(new, at, unit) && begins_char(base, new, at)
-    };
-    while tail > 0 && !borders(tail) {
+    while tail > 0 && !is_tail_border(new, base, span, unit, tail) {
         tail -= 1;
     }
     (head, tail)
+}
+
+/// True if a common tail of this length begins at a border on both sides.
+fn is_tail_border(new: &[u8], base: &Snapshot, span: Span, unit: usize, tail: usize) -> bool {
+    let at = new.len() - tail;
+    base.is_border(span.end() - tail) && !cuts_crlf(new, at, unit) && begins_char(base, new, at)
 }
 
 /// True between the CR and the LF of a CRLF.
@@ -96,8 +98,12 @@ fn cuts_crlf(text: &[u8], at: usize, unit: usize) -> bool {
         return at > 0 && text[at - 1] == b'\r' && text.get(at) == Some(&b'\n');
     }
     // In UTF-16 of either byte order the CR precedes and the LF follows.
-    let is = |pair: Option<&[u8]>, byte| pair.is_some_and(|pair| pair == [byte, 0] || pair == [0, byte]);
-    at >= 2 && is(text.get(at - 2..at), b'\r') && is(text.get(at..at + 2), b'\n')
+    at >= 2 && is_pair(text.get(at - 2..at), b'\r') && is_pair(text.get(at..at + 2), b'\n')
+}
+
+/// True for a UTF-16 unit of either byte order.
+fn is_pair(pair: Option<&[u8]>, byte: u8) -> bool {
+    pair.is_some_and(|pair| pair == [byte, 0] || pair == [0, byte])
 }
 
 /// True when `at` is certainly a character boundary of `text`, which is in the base's encoding. Multi-byte legacy
@@ -389,13 +395,13 @@ struct TouchingSplices<'a> {
 
 impl<'a> TouchingSplices<'a> {
     fn take(first: &mut &'a [Splice], second: &mut &'a [Splice], shift: isize) -> Option<TouchingSplices<'a>> {
-        let on_middle = |splice: &Splice, shift: isize| splice.span.start().saturating_add_signed(shift);
-        let starts = [first.first().map(|splice| on_middle(splice, shift)), second.first().map(|it| it.span.start())];
+        let starts =
+            [first.first().map(|splice| shifted_start(splice, shift)), second.first().map(|it| it.span.start())];
         let start = starts.into_iter().flatten().min()?;
         let (mut end, mut shift, mut a, mut b) = (start, shift, 0, 0);
         loop {
-            if let Some(splice) = first.get(a).filter(|splice| on_middle(splice, shift) <= end) {
-                end = end.max(on_middle(splice, shift) + splice.text.len());
+            if let Some(splice) = first.get(a).filter(|splice| shifted_start(splice, shift) <= end) {
+                end = end.max(shifted_start(splice, shift) + splice.text.len());
                 shift += splice.growth();
                 a += 1;
             } else if let Some(splice) = second.get(b).filter(|splice| splice.span.start() <= end) {
@@ -434,6 +440,11 @@ impl<'a> TouchingSplices<'a> {
         let ops = self.first.iter().chain(self.second).map(|splice| splice.op);
         Splice { span, read_span: claim, text: text.into(), op: ops.min().unwrap_or(0) }
     }
+}
+
+/// Returns where a splice begins in the text between the two changes.
+fn shifted_start(splice: &Splice, shift: isize) -> usize {
+    splice.span.start().saturating_add_signed(shift)
 }
 
 /// Shifts of offsets under a change set, with logarithmic look-ups.

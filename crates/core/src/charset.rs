@@ -60,11 +60,10 @@ impl Charset {
 
     /// Encodes `text`; on failure returns the characters that cannot be represented, each once, in order.
     pub fn encode(self, text: &str) -> core::result::Result<Vec<u8>, Vec<char>> {
-        let units = |to: fn(u16) -> [u8; 2]| Ok(text.encode_utf16().flat_map(to).collect());
         match self {
             Charset::Utf8 => Ok(text.as_bytes().to_vec()),
-            Charset::Utf16Le => units(u16::to_le_bytes),
-            Charset::Utf16Be => units(u16::to_be_bytes),
+            Charset::Utf16Le => Ok(utf16_bytes(text, u16::to_le_bytes)),
+            Charset::Utf16Be => Ok(utf16_bytes(text, u16::to_be_bytes)),
             Charset::Latin1 => {
                 let bytes: Option<Vec<u8>> = text.chars().map(|ch| u8::try_from(u32::from(ch)).ok()).collect();
                 bytes.ok_or_else(|| distinct(text, |ch| u32::from(ch) < 256))
@@ -96,6 +95,11 @@ impl Charset {
             Charset::Utf8 | Charset::Latin1 | Charset::Legacy(_) => 1,
         }
     }
+}
+
+/// Encodes a text as UTF-16.
+fn utf16_bytes(text: &str, to: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(to).collect()
 }
 
 fn distinct(text: &str, mut known: impl FnMut(char) -> bool) -> Vec<char> {
@@ -156,17 +160,16 @@ impl Codec {
         if let Some(codec) = by_mark(raw)? {
             return Ok(codec);
         }
-        let with = |charset, settled| Codec { charset, mark: 0, settled };
         if let Some(kind) = signature(raw) {
             return Err(binary(&format!("it begins like {kind}")));
         }
         if let Some(declared) = declared.filter(|declared| declared.by_call) {
-            return Ok(with(declared.charset, EncodingEvidence::Declared));
+            return Ok(codec_without_mark(declared.charset, EncodingEvidence::Declared));
         }
         let declared_wide = declared.filter(|declared| declared.charset.unit() == 2);
         if let Some(at) = memchr::memchr(0, &raw[..raw.len().min(8192)]) {
             return match declared_wide {
-                Some(declared) => Ok(with(declared.charset, EncodingEvidence::Declared)),
+                Some(declared) => Ok(codec_without_mark(declared.charset, EncodingEvidence::Declared)),
                 None => Err(binary(&format!("it has a NUL byte at offset {at}"))),
             };
         }
@@ -174,14 +177,16 @@ impl Codec {
             // Pure ASCII in a project that declares an encoding will be in that encoding as soon as it is not ASCII.
             return Ok(match declared {
                 Some(declared) if declared_wide.is_none() && raw.is_ascii() => {
-                    with(declared.charset, EncodingEvidence::Declared)
+                    codec_without_mark(declared.charset, EncodingEvidence::Declared)
                 }
                 _ => Codec::UTF8,
             });
         }
         Ok(match declared {
-            Some(declared) if declared.charset != Charset::Utf8 => with(declared.charset, EncodingEvidence::Declared),
-            _ => with(guess(raw), EncodingEvidence::Guessed),
+            Some(declared) if declared.charset != Charset::Utf8 => {
+                codec_without_mark(declared.charset, EncodingEvidence::Declared)
+            }
+            _ => codec_without_mark(guess(raw), EncodingEvidence::Guessed),
         })
     }
 
@@ -190,15 +195,8 @@ impl Codec {
     /// Errors: [`Code::ContentUnencodable`] with the characters, if they cannot be represented or the encoding was only
     /// guessed.
     pub fn encode(self, text: &str) -> Result<Vec<u8>> {
-        let refuse = |chars: Vec<char>, why: String, next: Advice| {
-            let shown: Vec<String> = chars.iter().map(|ch| format!("{ch:?} (U+{:04X})", u32::from(*ch))).collect();
-            Error::new(Code::ContentUnencodable, why)
-                .evidence(format!("Characters: {}", shown.join(", ")))
-                .next(next)
-                .fact("characters", chars.into_iter().collect::<String>())
-        };
         if self.charset.unit() == 1 && text.contains('\0') {
-            return Err(refuse(
+            return Err(unencodable(
                 vec!['\0'],
                 "The new text has a NUL character, which would make the file binary.".to_owned(),
                 "Leave it out, or write it as an escape of the language.".into(),
@@ -206,7 +204,7 @@ impl Codec {
         }
         if self.settled == EncodingEvidence::Guessed && !text.is_ascii() {
             let name = self.charset.name();
-            return Err(refuse(
+            return Err(unencodable(
                 distinct(text, |ch| ch.is_ascii()),
                 format!(
                     "The file is not UTF-8 and its encoding was not declared (it reads like {name}), so new non-ASCII text cannot be written safely."
@@ -221,13 +219,27 @@ impl Codec {
         }
         self.charset.encode(text).map_err(|chars| {
             let name = self.charset.name();
-            refuse(
+            unencodable(
                 chars,
                 format!("The file is in {name}, which has no place for some of the new characters."),
                 format!("Use characters that {name} has, or convert the file to UTF-8 first.").into(),
             )
         })
     }
+}
+
+/// Refuses characters that the encoding lacks.
+fn unencodable(chars: Vec<char>, why: String, next: Advice) -> Error {
+    let shown: Vec<String> = chars.iter().map(|ch| format!("{ch:?} (U+{:04X})", u32::from(*ch))).collect();
+    Error::new(Code::ContentUnencodable, why)
+        .evidence(format!("Characters: {}", shown.join(", ")))
+        .next(next)
+        .fact("characters", chars.into_iter().collect::<String>())
+}
+
+/// Returns a codec for a text without a byte order mark.
+fn codec_without_mark(charset: Charset, settled: EncodingEvidence) -> Codec {
+    Codec { charset, mark: 0, settled }
 }
 
 impl Codec {
@@ -247,25 +259,31 @@ impl Codec {
             [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::BIG5, encoding_rs::EUC_KR];
         // No byte below 0x30 is ever part of a longer character, so decoding can start after one.
         let from = raw[..at].iter().rposition(|&byte| byte < 0x30).map_or(0, |before| before + 1);
-        let reads = |encoding: &'static Encoding, part: &[u8]| {
-            encoding.decode_without_bom_handling_and_without_replacement(part).is_some()
-        };
-        AMBIGUOUS_ENCODINGS.iter().any(|encoding| !reads(encoding, &raw[from..at]) && reads(encoding, raw))
+        AMBIGUOUS_ENCODINGS.iter().any(|encoding| !decodes(encoding, &raw[from..at]) && decodes(encoding, raw))
     }
 }
 
+/// True if a part is valid in an encoding.
+fn decodes(encoding: &'static Encoding, part: &[u8]) -> bool {
+    encoding.decode_without_bom_handling_and_without_replacement(part).is_some()
+}
+
 fn by_mark(raw: &[u8]) -> Result<Option<Codec>> {
-    let with = |charset, mark| Ok(Some(Codec { charset, mark, settled: EncodingEvidence::Mark }));
     match raw {
         [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => {
             Err(Error::new(Code::ContentUndecodable, "The file is in UTF-32, which is not supported.")
                 .next("Convert the file to UTF-8 first, e.g. with iconv."))
         }
-        [0xEF, 0xBB, 0xBF, ..] => with(Charset::Utf8, 3),
-        [0xFF, 0xFE, ..] => with(Charset::Utf16Le, 2),
-        [0xFE, 0xFF, ..] => with(Charset::Utf16Be, 2),
+        [0xEF, 0xBB, 0xBF, ..] => Ok(Some(codec_with_mark(Charset::Utf8, 3))),
+        [0xFF, 0xFE, ..] => Ok(Some(codec_with_mark(Charset::Utf16Le, 2))),
+        [0xFE, 0xFF, ..] => Ok(Some(codec_with_mark(Charset::Utf16Be, 2))),
         _ => Ok(None),
     }
+}
+
+/// Returns a codec for a text with a byte order mark.
+fn codec_with_mark(charset: Charset, mark: usize) -> Codec {
+    Codec { charset, mark, settled: EncodingEvidence::Mark }
 }
 
 fn binary(why: &str) -> Error {
@@ -333,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_win_and_binary_is_refused() {
+    fn byte_order_marks_win_and_binary_is_refused() {
         assert_eq!(settle(b"\xEF\xBB\xBFa", None).unwrap().mark, 3);
         assert_eq!(settle(b"\xFF\xFEa\0", None).unwrap().charset, Charset::Utf16Le);
         assert_eq!(settle(b"\xFF\xFE\0\0a\0\0\0", None), Err(Code::ContentUndecodable));
@@ -343,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_yields_to_valid_utf8_but_a_call_does_not() {
+    fn valid_utf8_overrides_a_configured_encoding_but_not_a_requested_one() {
         let latin = |by_call| Some(DeclaredEncoding { charset: Charset::Latin1, by_call });
         assert_eq!(settle("é".as_bytes(), latin(false)).unwrap(), Codec::UTF8);
         assert_eq!(settle("é".as_bytes(), latin(true)).unwrap().charset, Charset::Latin1);
@@ -352,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_named() {
+    fn unencodable_characters_are_named() {
         let codec = Codec { charset: Charset::Latin1, mark: 0, settled: EncodingEvidence::Declared };
         assert_eq!(codec.encode("né").unwrap(), b"n\xE9");
         let error = codec.encode("a→b→c€").unwrap_err();
@@ -366,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn labels() {
+    fn labels_are_recognized() {
         assert_eq!(Charset::for_label("UTF-8"), Some(Charset::Utf8));
         assert_eq!(Charset::for_label("latin1"), Some(Charset::Latin1));
         assert_eq!(Charset::for_label("shift_jis").map(Charset::name).as_deref(), Some("shift_jis"));

@@ -233,7 +233,7 @@ mod tests {
     use super::CODES;
 
     #[test]
-    fn names_are_dotted_and_unique_and_rows_find_themselves() {
+    fn names_are_dotted_and_unique_and_lookups_return_their_row() {
         let mut names: Vec<_> = CODES.iter().map(|row| row.name).collect();
         names.sort_unstable();
         names.dedup();

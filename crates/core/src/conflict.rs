@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
 use crate::find;
-use crate::multi_search::{NeedleMatch, Needles};
+use crate::multi_search::Needles;
 use crate::op::{Hunk, Locator, Op, TextQuery};
 use crate::resolve::PlacedOp;
 use crate::snapshot::Snapshot;
@@ -98,11 +98,10 @@ pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
     for (index, op) in ops.iter().enumerate() {
         if let Locator::Find(find) = &op.at {
             let key = xxh3_64(find.old.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);
-            let same = |other: usize| {
+            let known = first.of(key, index, |other| {
                 let other = &ops[other];
                 matches!(&other.at, Locator::Find(it) if target(it) == target(find)) && other.text == op.text
-            };
-            let known = first.of(key, index, same);
+            });
             repeated[index] = Some(known).filter(|&known| known < index);
         }
     }
@@ -162,9 +161,8 @@ fn hunks(ops: &[Op]) -> Option<Vec<&Hunk>> {
 fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let (kind, ..) = clashes.first()?;
     let mut error = Error::new(kind.code(), "Hunks of the patch are in each other's way; nothing was written.");
-    let name = |at: usize| format!("hunk {} (line {} of the patch)", at + 1, hunks[at].source_line);
     for &(_, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
-        let (one, two) = (name(first), name(second));
+        let (one, two) = (hunk_name(hunks, first), hunk_name(hunks, second));
         let same = hunks[first].lines == hunks[second].lines;
         error = error.evidence(if same {
             format!("- {two} says the same as {one}, and its place is there once")
@@ -174,6 +172,11 @@ fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     }
     let next = "Make one hunk of those that meet, from the lines of the file as they are now; leave out repetitions.";
     Some(error.next(next).fact("conflicts", listed(clashes)))
+}
+
+/// Names a hunk with its line in the patch.
+fn hunk_name(hunks: &[&Hunk], at: usize) -> String {
+    format!("hunk {} (line {} of the patch)", at + 1, hunks[at].source_line)
 }
 
 /// Creates the error for overlaps found while joining splices (of the occurrences of one `replace_all`, for example).
@@ -201,8 +204,11 @@ fn report(clashes: &[Clash]) -> Option<Error> {
 }
 
 fn listed(clashes: &[Clash]) -> Vec<Value> {
-    let one = |(kind, first, second): &Clash| json!({ "kind": kind.name(), "edits": [first, second] });
-    clashes.iter().take(LISTED_CONFLICTS_MAX).map(one).collect()
+    clashes
+        .iter()
+        .take(LISTED_CONFLICTS_MAX)
+        .map(|(kind, first, second)| json!({ "kind": kind.name(), "edits": [first, second] }))
+        .collect()
 }
 
 /// Finds edits with the same target and different text.
@@ -211,8 +217,11 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
     let mut out = Vec::new();
     for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
         let Locator::Find(find) = &op.at else { continue };
-        let same = |other: usize| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find));
-        let earlier = first.of(xxh3_64(find.old.as_bytes()), index, same);
+        let earlier = first.of(
+            xxh3_64(find.old.as_bytes()),
+            index,
+            |other| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find)),
+        );
         if earlier < index {
             out.push((ConflictKind::Contradiction, earlier, index));
         }
@@ -223,20 +232,13 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
 /// Finds edits that write into text that another one matched. A sweep over the read spans: every open span of another
 /// operation is a conflict, so the list of open spans stays short or the search ends.
 fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<Clash> {
-    let live: Vec<(usize, &PlacedOp)> = placed
+    let live: Vec<LiveOp<'_>> = placed
         .iter()
         .enumerate()
         .filter(|(index, _)| repeated[*index].is_none())
-        .filter_map(|(op, placed)| Some((op, placed.as_ref().ok()?)))
+        .filter_map(|(op, placed)| Some(LiveOp { op, placed: placed.as_ref().ok()? }))
         .collect();
-    let spans = |of: fn(&Splice) -> Span| {
-        let all = live.iter().flat_map(|(op, placed)| placed.splices.iter().map(move |splice| (of(splice), *op)));
-        let mut all: Vec<(Span, usize)> = all.collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    let (claims, writes) = (spans(|splice| splice.read_span), spans(|splice| splice.span));
+    let (claims, writes) = (sorted_spans(&live, |splice| splice.read_span), sorted_spans(&live, |splice| splice.span));
     let mut open: Vec<(Span, usize)> = Vec::new();
     let mut next = 0;
     let mut out = HashSet::new();
@@ -258,6 +260,21 @@ fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<C
     out.into_iter().collect()
 }
 
+/// An operation with a place, by its index.
+struct LiveOp<'a> {
+    op: usize,
+    placed: &'a PlacedOp,
+}
+
+/// Returns the spans of all splices with their operations, sorted.
+fn sorted_spans(live: &[LiveOp<'_>], of: fn(&Splice) -> Span) -> Vec<(Span, usize)> {
+    let all = live.iter().flat_map(|it| it.placed.splices.iter().map(move |splice| (of(splice), it.op)));
+    let mut all: Vec<(Span, usize)> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// Finds edits whose target is not in the file but in, or around, text that an earlier edit writes.
 fn unmet(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Clash> {
     let missing = (0..ops.len()).filter(|&at| matches!(&placed[at], Err(error) if error.code() == Code::MatchNotFound));
@@ -265,12 +282,11 @@ fn unmet(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Clash> {
     for later in missing.take(LISTED_CONFLICTS_MAX) {
         let Locator::Find(find) = &ops[later].at else { continue };
         let target = find.old.trim_end_matches('\n');
-        let makes = |op: &Op| {
+        if let Some(earlier) = ops[..later].iter().position(|op| {
             !work::spend_or_end(1 + op.text.len() / STEP_BYTES)
                 && !op.text.trim().is_empty()
                 && (op.text.contains(target) || target.contains(op.text.trim_end_matches('\n')))
-        };
-        if let Some(earlier) = ops[..later].iter().position(makes) {
+        }) {
             out.push((ConflictKind::Dependency, earlier, later));
         }
     }
@@ -303,7 +319,6 @@ fn created(
     let way = SearchMethod::Needles(needles, 2 * total + text.len() / 4);
     let mut search = TargetSearch { patterns: &patterns, total, way, window: String::new() };
     let mut out = HashSet::new();
-    let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
         let Ok(placed) = placed else { continue };
         for edit in placed.found.matches.iter().flat_map(|hit| &hit.edits) {
@@ -313,9 +328,9 @@ fn created(
             let (head, tail) = diff::common_text_ends(&text[edit.span.range()], &edit.text);
             let (start, end) = (edit.span.start() + head, edit.span.end() - tail);
             let fresh = &edit.text[head..edit.text.len() - tail];
-            let from = whole(start.saturating_sub(longest));
+            let from = char_border(text, start.saturating_sub(longest));
             let written = Span::new(start - from, start - from + fresh.len());
-            let parts = [&text[from..start], fresh, &text[end..whole(end + longest)]];
+            let parts = [&text[from..start], fresh, &text[end..char_border(text, end + longest)]];
             for needle in search.clashing(parts, written) {
                 // Operations that were not tried are irrelevant.
                 if needle > op && needle < patterns.len() && out.len() < LISTED_CONFLICTS_MAX {
@@ -325,6 +340,11 @@ fn created(
         }
     }
     out.into_iter().collect()
+}
+
+/// Returns the last border of a character that is not behind an offset.
+fn char_border(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// A search for the targets of all edits, in many small texts.
@@ -368,9 +388,17 @@ impl TargetSearch<'_> {
                 }
                 SearchMethod::Needles(needles, budget) => {
                     if let Some(seen) = needles.find_all(&self.window, budget) {
-                        let length = |needle: usize| self.patterns.get(needle).map_or(0, |pattern| pattern.len());
-                        let clashes = |it: &NeedleMatch| Span::new(it.at, it.at + length(it.needle)).clashes(written);
-                        return seen.iter().filter(|it| clashes(it)).map(|it| it.needle).collect();
+                        return seen
+                            .iter()
+                            .filter(|it| {
+                                Span::new(
+                                    it.at,
+                                    it.at + self.patterns.get(it.needle).map_or(0, |pattern| pattern.len()),
+                                )
+                                .clashes(written)
+                            })
+                            .map(|it| it.needle)
+                            .collect();
                     }
                     self.way = steady(self.patterns, self.total);
                 }
@@ -382,10 +410,13 @@ impl TargetSearch<'_> {
 /// Selects the method for repetitive texts: the cheaper one of a search per target and an automaton.
 fn steady<'p>(patterns: &[&'p str], total: usize) -> SearchMethod<'p> {
     let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
-    let automaton = || Needles::without_grams(patterns).map(|needles| SearchMethod::Needles(needles, usize::MAX));
     let each = || SearchMethod::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
     let few = patterns.len().saturating_mul(total) < AUTOMATON_COST_FACTOR * bytes;
-    if few || bytes > find::AUTOMATON_NEEDLE_BYTES_MAX { each() } else { automaton().unwrap_or_else(each) }
+    if few || bytes > find::AUTOMATON_NEEDLE_BYTES_MAX {
+        each()
+    } else {
+        Needles::without_grams(patterns).map_or_else(each, |needles| SearchMethod::Needles(needles, usize::MAX))
+    }
 }
 
 /// True when a target occurs in a text and overlaps the written span.
@@ -415,7 +446,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_way_tells_the_same(
+        fn all_search_methods_agree(
             text in "[ab]{0,60}|[a-c\n]{0,200}",
             (start, len) in (0usize..200, 0usize..40),
             cuts in prop::collection::vec((0usize..200, 0usize..50), 1..6),
@@ -447,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn the_better_way_is_taken() {
+    fn cheaper_search_method_is_selected() {
         let long = "a".repeat(2000);
         assert!(matches!(steady(&[&long, &long], 8000), SearchMethod::Each(_)));
         assert!(matches!(steady(&["ab", "cd"], 1 << 20), SearchMethod::Needles(..)));

@@ -226,9 +226,14 @@ fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
 /// True when a blank precedes a line end. Written so that the compiler vectorizes it.
 fn has_loose_end(bytes: &[u8]) -> bool {
     let next = bytes.get(1..).unwrap_or_default();
-    let is = |byte: u8, what: u8| u8::from(byte == what);
-    let pair = |byte: u8, next: u8| (is(byte, b' ') | is(byte, b'\t') | is(byte, b'\r')) & is(next, b'\n');
-    bytes.iter().zip(next).fold(0, |found, (&byte, &next)| found | pair(byte, next)) > 0
+    bytes.iter().zip(next).fold(0, |found, (&byte, &next)| {
+        found | ((is_byte(byte, b' ') | is_byte(byte, b'\t') | is_byte(byte, b'\r')) & is_byte(next, b'\n'))
+    }) > 0
+}
+
+/// Returns 1 for the byte, 0 for others.
+fn is_byte(byte: u8, what: u8) -> u8 {
+    u8::from(byte == what)
 }
 
 /// Syntax of the header that hashline prints above lines.
@@ -266,7 +271,7 @@ mod tests {
     use super::{ContentId, ShortTag, Tag};
 
     #[test]
-    fn short_tags_are_those_of_the_reference() {
+    fn short_tags_equal_those_of_the_reference() {
         for (text, tag) in [
             ("", "5D05"),
             ("a", "7456"),
@@ -296,7 +301,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn short_tags_follow_the_rule_however_the_text_comes(
+        fn short_tags_follow_the_rule_for_any_chunking(
             pieces in proptest::collection::vec("[ \t\r\n\naé]{0,9}", 0..40),
             long in 0..3_usize,
         ) {
@@ -309,14 +314,14 @@ mod tests {
     }
 
     #[test]
-    fn pieces_hash_like_the_whole() {
+    fn chunks_hash_like_the_whole() {
         let whole = ContentId::of(b"alpha beta");
         assert_eq!(ContentId::of_pieces([&b"alpha"[..], b"", b" beta"]), whole);
         assert_eq!(ContentId::from_bytes(whole.to_bytes()), whole);
     }
 
     #[test]
-    fn a_tag_reads_back_and_nothing_else_does() {
+    fn only_valid_tags_parse_and_they_round_trip() {
         let tag = ContentId::of(b"x").tag();
         assert_eq!(tag.to_string().parse(), Ok(tag));
         assert_eq!(format!("#{tag}").parse(), Ok(tag));

@@ -78,14 +78,18 @@ pub(crate) fn text_hunks(old: &str, new: &str) -> Vec<(Span, Span)> {
         (old_end, new_end) = (line_stop(old, old_end), line_stop(new, new_end));
     }
     let (old_span, new_span) = (Span::new(start, old_end.max(start)), Span::new(start, new_end.max(start)));
-    let few = |text: &str| memchr::memchr(b'\n', text.as_bytes()).is_none_or(|end| end + 1 == text.len());
     let (before, after) = (&old[old_span.range()], &new[new_span.range()]);
-    if few(before) && few(after) {
+    if is_one_line(before) && is_one_line(after) {
         // At most one line on either side: the usual edit.
         return if before == after { Vec::new() } else { vec![(old_span, new_span)] };
     }
     let (a, b) = (TextLines::new(old, old_span), TextLines::new(new, new_span));
     line_hunks(&a.lines, &b.lines).into_iter().map(|(from, to)| (a.span(&from), b.span(&to))).collect()
+}
+
+/// True for a text of at most one line.
+fn is_one_line(text: &str) -> bool {
+    memchr::memchr(b'\n', text.as_bytes()).is_none_or(|end| end + 1 == text.len())
 }
 
 /// The lines of a part of a text.
@@ -128,9 +132,12 @@ fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize
     let start = line_start(a_text, floor(before, head).0.min(floor(after, head).0));
     let raw_start = before.to_raw(start).min(head);
     let unit = before.codec().charset.unit();
-    let whole = |tail: &usize| (a.len() - tail).is_multiple_of(unit) && (b.len() - tail).is_multiple_of(unit);
     let tail = common_suffix(&a[raw_start..], &b[raw_start..]);
-    let tail = (0..=tail).rev().take(unit).find(whole).unwrap_or(0);
+    let tail = (0..=tail)
+        .rev()
+        .take(unit)
+        .find(|tail| (a.len() - tail).is_multiple_of(unit) && (b.len() - tail).is_multiple_of(unit))
+        .unwrap_or(0);
     let ((mut a_end, a_exact), (mut b_end, b_exact)) = (floor(before, a.len() - tail), floor(after, b.len() - tail));
     if !(a_exact && b_exact && starts_line(a_text, a_end) && starts_line(b_text, b_end)) {
         (a_end, b_end) = (line_stop(a_text, a_end), line_stop(b_text, b_end));
@@ -191,12 +198,12 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     }
     let mut hunks = DiffRanges::default();
     if a.len().saturating_mul(b.len()) <= GAP_CELLS_MAX / 4 {
-        hunks.compare(a, b, (0, 0));
+        hunks.compare(a, b, 0, 0);
         return hunks.0;
     }
     let (a, b, count) = numbered(a, b);
     let mut work = LineComparison { budget: COMPARISON_CELLS_MAX, counts: vec![(0, 0); count], hunks };
-    work.compare(&a, &b, (0, 0), 0);
+    work.compare(&a, &b, 0, 0, 0);
     work.hunks.0
 }
 
@@ -231,16 +238,16 @@ impl DiffRanges {
         }
     }
 
-    /// Compares every line with every line; `at` is the start of both ranges. If the budget runs out, all of them count
-    /// as different.
-    fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
+    /// Compares every line with every line of two ranges, given where they begin. If the budget runs out, all of them
+    /// count as different.
+    fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], a_at: usize, b_at: usize) {
         if work::spend_or_end(a.len() + b.len() + a.len().saturating_mul(b.len()) / 8) {
-            return self.push(at.0..at.0 + a.len(), at.1..at.1 + b.len());
+            return self.push(a_at..a_at + a.len(), b_at..b_at + b.len());
         }
         for op in capture_diff_slices(Algorithm::Myers, a, b) {
             if !matches!(op, DiffOp::Equal { .. }) {
                 let (old, new) = (op.old_range(), op.new_range());
-                self.push(at.0 + old.start..at.0 + old.end, at.1 + new.start..at.1 + new.end);
+                self.push(a_at + old.start..a_at + old.end, b_at + new.start..b_at + new.end);
             }
         }
     }
@@ -256,21 +263,21 @@ struct LineComparison {
 }
 
 impl LineComparison {
-    /// Compares two ranges, which begin at `at`: recursively between anchors, until they are small enough to be
+    /// Compares two ranges, given where they begin: recursively between anchors, until they are small enough to be
     /// compared line by line, or have no anchors.
-    fn compare(&mut self, a: &[u32], b: &[u32], at: (usize, usize), depth: usize) {
+    fn compare(&mut self, a: &[u32], b: &[u32], a_at: usize, b_at: usize, depth: usize) {
         let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-        let (a, b, at) = (&a[head..], &b[head..], (at.0 + head, at.1 + head));
+        let (a, b, a_at, b_at) = (&a[head..], &b[head..], a_at + head, b_at + head);
         let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
         let (a, b) = (&a[..a.len() - tail], &b[..b.len() - tail]);
-        let whole = (at.0..at.0 + a.len(), at.1..at.1 + b.len());
+        let whole = (a_at..a_at + a.len(), b_at..b_at + b.len());
         let cells = a.len().saturating_mul(b.len());
         if cells == 0 {
             return self.hunks.push(whole.0, whole.1);
         }
         if cells <= GAP_CELLS_MAX / 4 && cells <= self.budget {
             self.budget -= cells;
-            return self.hunks.compare(a, b, at);
+            return self.hunks.compare(a, b, a_at, b_at);
         }
         let anchors = if depth < ANCHOR_DEPTH_MAX && !work::spend_or_end(a.len() + b.len()) {
             self.anchors(a, b)
@@ -282,12 +289,12 @@ impl LineComparison {
                 return self.hunks.push(whole.0, whole.1);
             }
             self.budget -= cells;
-            return self.hunks.compare(a, b, at);
+            return self.hunks.compare(a, b, a_at, b_at);
         }
         let mut from = (0, 0);
         for anchor in anchors.into_iter().chain([(a.len(), b.len())]) {
             let gap = (&a[from.0..anchor.0], &b[from.1..anchor.1]);
-            self.compare(gap.0, gap.1, (at.0 + from.0, at.1 + from.1), depth + 1);
+            self.compare(gap.0, gap.1, a_at + from.0, b_at + from.1, depth + 1);
             from = (anchor.0 + 1, anchor.1 + 1);
         }
     }
@@ -301,19 +308,14 @@ impl LineComparison {
         for &line in b {
             self.counts[line as usize].1 += 1;
         }
-        let alike = |&line: &u32| {
-            let (old, new) = self.counts[line as usize];
-            (old == new).then_some(old)
-        };
-        let rarest = a.iter().filter_map(alike).min().filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
-        let places = |lines: &[u32]| -> Vec<(u32, usize)> {
-            let rare = lines.iter().enumerate().filter(|(_, line)| alike(line) == rarest);
-            let mut places: Vec<(u32, usize)> = rare.map(|(at, &line)| (line, at)).collect();
-            places.sort_unstable();
-            places
-        };
+        let rarest =
+            a.iter().filter_map(|&line| self.even_count(line)).min().filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
         let pairs = rarest.map(|_| {
-            let pairs = places(a).into_iter().zip(places(b)).map(|((_, old), (_, new))| (old, new));
+            let pairs = self
+                .places_of(rarest, a)
+                .into_iter()
+                .zip(self.places_of(rarest, b))
+                .map(|((_, old), (_, new))| (old, new));
             let mut pairs: Vec<(usize, usize)> = pairs.collect();
             pairs.sort_unstable();
             pairs
@@ -322,6 +324,20 @@ impl LineComparison {
             self.counts[line as usize] = (0, 0);
         }
         pairs.map_or_else(Vec::new, |pairs| longest_increasing(&pairs))
+    }
+
+    /// Returns the lines that occur as often as the rarest, with their positions, in the order of the lines.
+    fn places_of(&self, rarest: Option<u32>, lines: &[u32]) -> Vec<(u32, usize)> {
+        let rare = lines.iter().enumerate().filter(|(_, line)| self.even_count(**line) == rarest);
+        let mut places: Vec<(u32, usize)> = rare.map(|(at, &line)| (line, at)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// Returns how often a line occurs if it does so equally on both sides.
+    fn even_count(&self, line: u32) -> Option<u32> {
+        let (old, new) = self.counts[line as usize];
+        (old == new).then_some(old)
     }
 }
 
@@ -385,7 +401,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn common_ends_are_as_long_as_they_can_be(
+        fn common_ends_are_maximal(
             same in "[ab]{0,200}", at in 0usize..200, before in "[ab]{0,20}", after in "[ab]{0,20}",
         ) {
             let at = at.min(same.len());
@@ -431,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_repeats_itself_is_told_apart() {
+    fn repetitive_text_has_a_small_diff() {
         // The same thousand lines three times, every tenth of them changed.
         let a = lines(9_000, |nth| format!("line {}", nth % 3_000));
         let b = lines(9_000, |nth| if nth % 10 == 3 { format!("other {nth}") } else { a[nth].clone() });
@@ -444,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_one_hunk() {
+    fn indistinguishable_lines_are_one_hunk() {
         let (a, b) = (lines(30_000, |nth| format!("old {nth}")), lines(30_000, |nth| format!("new {nth}")));
         assert_eq!(line_hunks(&a, &b), [(0..30_000, 0..30_000)]);
         let two = |seed: u64| lines(30_000, |nth| ((nth as u64 + 1).wrapping_mul(seed) >> 40 & 1).to_string());

@@ -132,8 +132,8 @@ impl Error {
         let shown = 20;
         // Advice common to all is at the end; otherwise each failure has its own.
         let same = errors.iter().all(|error| error.0.next == first.0.next);
-        let correct = || Advice::from("Correct each of these, then send the whole call again.");
-        let next = if same { first.advice() } else { correct() };
+        let next =
+            if same { first.advice() } else { Advice::from("Correct each of these, then send the whole call again.") };
         let mut all =
             Error::new(first.code(), format!("{} of {of} edits cannot be applied; nothing was written.", errors.len()))
                 .next(next);
@@ -158,11 +158,14 @@ impl Error {
             all = all.evidence(format!("… and {} more", errors.len() - shown));
         }
         // Programs can see which edits failed, and the reason for those that the text shows.
-        let one = |(nth, error): (usize, &Error)| match error.0.op {
-            _ if nth < shown => error.to_json(),
-            op => json!({ "code": error.code().as_str(), "op": op }),
-        };
-        let list: Vec<Value> = errors.iter().enumerate().map(one).collect();
+        let list: Vec<Value> = errors
+            .iter()
+            .enumerate()
+            .map(|(nth, error)| match error.0.op {
+                _ if nth < shown => error.to_json(),
+                op => json!({ "code": error.code().as_str(), "op": op }),
+            })
+            .collect();
         Some(all.fact("errors", list))
     }
 
@@ -257,7 +260,7 @@ mod tests {
     use super::{Code, Error};
 
     #[test]
-    fn a_batch_tells_every_failure() {
+    fn batch_error_reports_every_failure() {
         let one = Error::new(Code::MatchNotFound, "edits[0]: not found").evidence("a").op(0).next("read");
         let two = Error::new(Code::MatchAmbiguous, "edits[2]: twice").evidence("b").op(2).next("widen");
         let all = Error::combine(vec![one.clone(), two], 3).unwrap();

@@ -88,12 +88,11 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<DiffHu
 fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut LineBudget) -> Vec<DiffHunk> {
     let text = base.text();
     let blocks = blocks(base, changes);
-    let near = |a: &ChangedBlock, b: &ChangedBlock| forth(text, a.old.end(), 2 * context) >= b.old.start();
     let mut out = Vec::new();
     let mut gained = 0isize;
     // Without an index, lines are counted from hunk to hunk, and nothing after the last change is read.
     let (mut counted, mut line) = (0, 1);
-    for group in blocks.chunk_by(near) {
+    for group in blocks.chunk_by(|a, b| forth(text, a.old.end(), 2 * context) >= b.old.start()) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
         line = match base.known_lines() {
@@ -177,22 +176,24 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<ChangedBlock> {
             _ => groups.push((lines, vec![splice])),
         }
     }
-    let block = |(lines, splices): (Span, Vec<&Splice>)| {
-        // The work is counted but never stopped here: a completed change is always reported.
-        let _ = work::spend_or_end(4 + splices.len() + lines.len() / STEP_BYTES);
-        let raw = base.raw_span(lines);
-        let mut out = Vec::new();
-        let mut at = raw.start();
-        for splice in splices {
-            // A change of the encoding begins before the first line, with the byte order mark.
-            out.extend_from_slice(&base.raw()[at..splice.span.start().max(at)]);
-            out.extend_from_slice(&splice.text);
-            at = splice.span.end();
-        }
-        out.extend_from_slice(&base.raw()[at..raw.end().max(at)]);
-        without_equal_ends(text, lines, base.decode_chunk(&out))
-    };
-    groups.into_iter().map(block).collect()
+    groups.into_iter().map(|(lines, splices)| changed_block(base, text, lines, splices)).collect()
+}
+
+/// Builds the block of some lines from their splices.
+fn changed_block(base: &Snapshot, text: &str, lines: Span, splices: Vec<&Splice>) -> ChangedBlock {
+    // The work is counted but never stopped here: a completed change is always reported.
+    let _ = work::spend_or_end(4 + splices.len() + lines.len() / STEP_BYTES);
+    let raw = base.raw_span(lines);
+    let mut out = Vec::new();
+    let mut at = raw.start();
+    for splice in splices {
+        // A change of the encoding begins before the first line, with the byte order mark.
+        out.extend_from_slice(&base.raw()[at..splice.span.start().max(at)]);
+        out.extend_from_slice(&splice.text);
+        at = splice.span.end();
+    }
+    out.extend_from_slice(&base.raw()[at..raw.end().max(at)]);
+    without_equal_ends(text, lines, base.decode_chunk(&out))
 }
 
 /// Returns the lines that a change of `span` touches; none for whole lines inserted between two others. `ended`: no
@@ -259,12 +260,16 @@ fn cut_mark(hunks: &[DiffHunk], shown: usize) -> String {
 
 /// Counts added and removed lines from the change alone.
 pub fn count_changes(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
-    let lines = |text: &str| text.split_inclusive('\n').count();
     let text = base.text();
     blocks(base, changes).iter().fold(DiffStat::default(), |stat, block| DiffStat {
-        added: stat.added + lines(&block.new),
-        removed: stat.removed + lines(&text[block.old.range()]),
+        added: stat.added + count_lines(&block.new),
+        removed: stat.removed + count_lines(&text[block.old.range()]),
     })
+}
+
+/// Counts the lines of a text.
+fn count_lines(text: &str) -> usize {
+    text.split_inclusive('\n').count()
 }
 
 /// A change as text, cut to a limit.
@@ -336,33 +341,37 @@ pub(crate) fn marked_lines(hunks: &[DiffHunk], limit: usize, out: &mut DiffText)
 /// Formats the hunks like the Edit tool's `structuredPatch` (seed 001). A hunk with omitted lines has their number as
 /// `omittedLines`; hunks without any line left are omitted.
 pub fn structured(hunks: &[DiffHunk]) -> Value {
-    let lines = |hunk: &DiffHunk| {
-        let mut out: Vec<Value> = Vec::with_capacity(hunk.lines.len());
-        for line in &hunk.lines {
-            let mut marked = String::with_capacity(line.text.len() + 1);
-            marked.push(line.kind.sign());
-            marked.push_str(&line.shown(usize::MAX));
-            out.push(marked.into());
-            if !line.ended {
-                out.push("\\ No newline at end of file".into());
-            }
+    Value::Array(hunks.iter().filter(|hunk| !hunk.lines.is_empty()).map(hunk_data).collect())
+}
+
+/// Returns a hunk as JSON.
+fn hunk_data(hunk: &DiffHunk) -> Value {
+    // Not by the `json!` macro, which copies its arguments.
+    let mut out = Map::with_capacity(5);
+    out.insert("oldStart".to_owned(), hunk.old_start.into());
+    out.insert("oldLines".to_owned(), hunk.old_lines.into());
+    out.insert("newStart".to_owned(), hunk.new_start.into());
+    out.insert("newLines".to_owned(), hunk.new_lines.into());
+    out.insert("lines".to_owned(), lines_data(hunk).into());
+    if hunk.omitted.lines() > 0 {
+        out.insert("omittedLines".to_owned(), hunk.omitted.lines().into());
+    }
+    Value::Object(out)
+}
+
+/// Returns the lines of a hunk with their signs.
+fn lines_data(hunk: &DiffHunk) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::with_capacity(hunk.lines.len());
+    for line in &hunk.lines {
+        let mut marked = String::with_capacity(line.text.len() + 1);
+        marked.push(line.kind.sign());
+        marked.push_str(&line.shown(usize::MAX));
+        out.push(marked.into());
+        if !line.ended {
+            out.push("\\ No newline at end of file".into());
         }
-        out
-    };
-    let hunk = |hunk: &DiffHunk| {
-        // Not by the `json!` macro, which copies its arguments.
-        let mut out = Map::with_capacity(5);
-        out.insert("oldStart".to_owned(), hunk.old_start.into());
-        out.insert("oldLines".to_owned(), hunk.old_lines.into());
-        out.insert("newStart".to_owned(), hunk.new_start.into());
-        out.insert("newLines".to_owned(), hunk.new_lines.into());
-        out.insert("lines".to_owned(), lines(hunk).into());
-        if hunk.omitted.lines() > 0 {
-            out.insert("omittedLines".to_owned(), hunk.omitted.lines().into());
-        }
-        Value::Object(out)
-    };
-    Value::Array(hunks.iter().filter(|hunk| !hunk.lines.is_empty()).map(hunk).collect())
+    }
+    out
 }
 
 #[cfg(test)]
@@ -382,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes() {
+    fn diffs_have_the_expected_form() {
         assert_eq!(diff("a\nb\nc\nd\n", vec![(2, 3, "B")]), "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
         assert_eq!(diff("a\nb\n", vec![(2, 2, "x\n")]), "--- f\n+++ f\n@@ -1,2 +1,3 @@\n a\n+x\n b\n");
         assert_eq!(diff("", vec![(0, 0, "x\n")]), "--- f\n+++ f\n@@ -0,0 +1 @@\n+x\n");
@@ -401,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_goes_or_comes() {
+    fn added_or_removed_byte_order_mark_is_a_change() {
         let (plain, marked) = (b"a\nb\n".to_vec(), "\u{FEFF}a\nc\n".as_bytes().to_vec());
         let open = |raw: &Vec<u8>| Snapshot::open(raw.clone(), None).unwrap();
         for (from, to) in [(&plain, &marked), (&marked, &plain)] {
@@ -439,7 +448,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hunks_say_what_the_change_does(
+        fn hunks_describe_the_change(
             base in "[ab\n]{0,40}", seeds in prop::collection::vec((0usize..41, 0usize..41, "[xa\0\n]{0,4}"), 0..4), context in 0usize..3
         ) {
             let base = Snapshot::from_text(&base);

@@ -29,8 +29,8 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
     if fresh.is_empty() {
         return None;
     }
-    let one = |(line, char): &(usize, char)| format!("line {line}: U+{:04X} {}", u32::from(*char), name(*char));
-    let mut places: Vec<String> = fresh.iter().map(one).collect();
+    let mut places: Vec<String> =
+        fresh.iter().map(|(line, char)| format!("line {line}: U+{:04X} {}", u32::from(*char), name(*char))).collect();
     places.dedup();
     let more = places.len().saturating_sub(LISTED_PLACES_MAX);
     places.truncate(LISTED_PLACES_MAX);
@@ -45,8 +45,9 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
 /// Returns a sentence about curly quotes that an edit adds to a pure ASCII file.
 pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
     let added = hunks.iter().flat_map(numbered).filter(|(_, line)| line.kind == LineKind::Added);
-    let quote = |line: &DiffLine| line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”'));
-    let (line, char) = added.into_iter().find_map(|(number, line)| Some((number, quote(line)?)))?;
+    let (line, char) = added.into_iter().find_map(|(number, line)| {
+        Some((number, line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”'))?))
+    })?;
     (!before.is_empty() && before.is_ascii()).then(|| {
         format!(
             "The new text brings curly quotes into a file of plain ASCII (first line {line}: {char}); write straight ones \
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_edit_brings_in_is_told() {
+    fn invisible_characters_added_by_an_edit_are_reported() {
         let note = told("a\nb\n", "a\nb\u{202E} c\u{200B}\n").unwrap();
         assert!(
             note.contains("line 2: U+202E changes the direction of text, line 2: U+200B zero width space"),
@@ -148,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_is_not() {
+    fn existing_invisible_characters_are_not_reported() {
         assert_eq!(told("a\u{202E}\n", "b\u{202E}\n"), None);
         assert_eq!(told("one\n", "zwei – “drei” é\tx\n"), None);
     }
 
     #[test]
-    fn writing_systems_and_emoji_are_left_alone() {
+    fn writing_systems_and_emoji_are_not_reported() {
         for line in ["می‌خواهم", "👨‍👩‍👧", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "क्‍ष", "a\r"]
         {
             assert_eq!(found(line).next(), None, "{line}");

@@ -183,7 +183,7 @@ mod tests {
     use super::numbered;
 
     #[test]
-    fn numbers_look_like_cat() {
+    fn numbers_are_printed_like_cat_n() {
         for number in [1, 9, 10, 999_999, 1_000_000, usize::MAX] {
             let mut out = String::new();
             numbered(&mut out, number, "x");

@@ -106,7 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_what_both_changed_is_marked() {
+    fn only_ranges_changed_by_both_sides_are_marked() {
         let merged = merge_with_markers("a\nb\nc\nd\ne\n", "A\nb\nC1\nd\ne\n", "a\nb\nC2\nd\nE\n");
         let marked = "<<<<<<< your edit\nC1\n||||||| as read\nc\n=======\nC2\n>>>>>>> on disk\n";
         assert_eq!(merged, format!("A\nb\n{marked}d\nE\n"));
@@ -117,7 +117,7 @@ mod tests {
     proptest! {
         /// If one side changed nothing, the result is the other one; without markers there is no conflict.
         #[test]
-        fn one_side_alone_is_taken_whole(base in "([abc]\n){0,12}", ours in "([abcd]\n){0,12}") {
+        fn change_of_one_side_is_taken_completely(base in "([abc]\n){0,12}", ours in "([abcd]\n){0,12}") {
             prop_assert_eq!(&merge_with_markers(&base, &ours, &base), &ours);
             prop_assert_eq!(&merge_with_markers(&base, &base, &ours), &ours);
             prop_assert_eq!(&merge_with_markers(&base, &ours, &ours), &ours);
@@ -125,7 +125,7 @@ mod tests {
 
         /// Both sides are between the markers; taking one of them everywhere leaves its lines in order.
         #[test]
-        fn nothing_is_lost(base in "([abc]\n){0,9}", ours in "([abd]\n){0,9}", theirs in "([ace]\n){0,9}") {
+        fn no_line_is_lost(base in "([abc]\n){0,9}", ours in "([abd]\n){0,9}", theirs in "([ace]\n){0,9}") {
             let merged = merge_with_markers(&base, &ours, &theirs);
             let count = |text: &str, ch: char| text.chars().filter(|it| *it == ch).count();
             let plain: String = merged.lines().filter(|line| line.len() == 1).collect();

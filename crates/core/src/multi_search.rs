@@ -114,8 +114,10 @@ impl<'p> GramIndex<'p> {
         let (count, least) = (long().count(), long().map(|needle| needle.len()).min()?);
         // A longer stride means fewer looks at the text, but more grams.
         let wish = (total / (5 * count)).isqrt().clamp(1, STRIDE_BYTES_MAX);
-        let fits = |&&(width, stride): &&(usize, usize)| least + 1 >= width + wish.min(stride);
-        let width = GRAM_WIDTHS.iter().find(fits).map_or(NARROW_GRAM_BYTES, |it| it.0);
+        let width = GRAM_WIDTHS
+            .iter()
+            .find(|&&(width, stride)| least + 1 >= width + wish.min(stride))
+            .map_or(NARROW_GRAM_BYTES, |it| it.0);
         let stride = wish.min(least + 1 - width);
         let kept = count * stride;
         let bits = (kept * FILTER_BITS_PER_GRAM.1)
@@ -156,10 +158,9 @@ impl<'p> GramIndex<'p> {
     fn keep(&mut self, needle: usize, offset: usize, hash: u64) {
         let (bit, chain) = (slot(hash, self.shifts.0), slot(hash, self.shifts.1));
         self.bits[bit / 64] |= 1 << (bit % 64);
-        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let piece = Gram { hash, needle: narrow(needle), offset: narrow(offset), next: self.heads[chain] };
+        let piece = Gram { hash, needle: to_u32(needle), offset: to_u32(offset), next: self.heads[chain] };
         self.grams.push(piece);
-        self.heads[chain] = narrow(self.grams.len());
+        self.heads[chain] = to_u32(self.grams.len());
     }
 
     fn seen(&self, text: &[u8], budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
@@ -178,7 +179,7 @@ impl<'p> GramIndex<'p> {
             let hash = hash_of(piece);
             let bit = slot(hash, shift);
             if bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1) {
-                self.look(text, (at, hash), budget, out)?;
+                self.look(text, at, hash, budget, out)?;
             }
             at += stride;
         }
@@ -186,13 +187,7 @@ impl<'p> GramIndex<'p> {
     }
 
     /// Compares all needles that have this gram with the text.
-    fn look(
-        &self,
-        text: &[u8],
-        (at, hash): (usize, u64),
-        budget: &mut usize,
-        out: &mut Vec<NeedleMatch>,
-    ) -> Option<()> {
+    fn look(&self, text: &[u8], at: usize, hash: u64, budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
         let mut next = self.heads[slot(hash, self.shifts.1)];
         while let Some(piece) = (next as usize).checked_sub(1).and_then(|index| self.grams.get(index)) {
             next = piece.next;
@@ -214,6 +209,11 @@ impl<'p> GramIndex<'p> {
         }
         Some(())
     }
+}
+
+/// Converts a number; what does not fit becomes the largest.
+fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Sampled frequency of grams in the searched text and in the needles.
@@ -322,7 +322,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_places_and_no_others(
+        fn exactly_all_matches_are_found(
             text in prop_oneof!["[ab]{0,400}", "([a-d]{1,9}\n){0,60}", "(    |\\}\n|x = \"é\";\n|fn f\\(\\) \\{\n){0,80}"],
             cuts in prop::collection::vec((0usize..600, 0usize..120), 0..12),
             foreign in prop::collection::vec("[ab ]{0,40}", 0..4),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_is_given_up() {
+    fn repetitive_needles_are_rejected() {
         let text = "a".repeat(100_000);
         let needle = "a".repeat(5000);
         let needles = Needles::new(&[&needle, &needle[1..]], &text, text.len()).unwrap();

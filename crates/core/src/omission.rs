@@ -2,8 +2,9 @@
 //!
 //! A placeholder line in the new text that is not a line of the old text would replace the omitted text.
 
-mod dots;
+mod lost_lines;
 mod phrase;
+mod remark;
 
 use crate::advice;
 use crate::advice::{Advice, Phrase};
@@ -16,8 +17,12 @@ use std::sync::LazyLock;
 
 /// Refuses new text with a placeholder that the old text does not have, unless the call declares it literal.
 pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> Result<()> {
-    let line = new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new));
-    let Some(line) = line.filter(|_| !settings.omissions) else { return Ok(()) };
+    if settings.omissions {
+        return Ok(());
+    }
+    let remark = || lost_lines::remarks(&find.old, new, may_omit(new)).first().map(|(_, line)| *line);
+    let line = new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new)).or_else(remark);
+    let Some(line) = line else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "The new text has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
         .next(
@@ -50,7 +55,7 @@ fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     if !may_omit(new) {
         return None;
     }
-    dots::placeholders(old, new).into_iter().map(|(_, line)| line).find(|line| line.trim() != "...")
+    lost_lines::dots(old, new).into_iter().map(|(_, line)| line).find(|line| line.trim() != "...")
 }
 
 /// Marks and words, one of which every placeholder has.
@@ -93,10 +98,14 @@ fn may_omit(text: &str) -> bool {
 
 /// Returns the zero-based lines of `new` that are placeholders and not lines of `old`, in order.
 pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
-    let dots = |line: &str| is_elision(line) && !matches!(line.trim(), "..." | "…");
     let mut found: Vec<usize> =
         if may_omit(new) { placeholders(new).iter().map(|it| it.0).collect() } else { Vec::new() };
-    found.extend(new.lines().enumerate().filter(|(_, line)| dots(line)).map(|it| it.0));
+    found.extend(
+        new.lines()
+            .enumerate()
+            .filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"))
+            .map(|it| it.0),
+    );
     found.sort_unstable();
     found.dedup();
     if found.is_empty() {
@@ -137,13 +146,15 @@ pub enum OmissionVerdict {
     Fine,
     /// It may be written, with this warning.
     Warn(String),
-    /// It has placeholders for omitted text.
+    /// It has placeholders for omitted text: to be refused unless their placement is proven.
+    Elided(Error),
+    /// It has remarks in place of lines that would be lost.
     Refuse(Error),
 }
 
 /// Compares a file's whole new text with the current one. Refuses a placeholder that the current text does not contain
-/// ([`Code::EditOmission`]) unless it is `meant`, and a line of only dots in place of lines that would be lost. Warns
-/// about a file that loses more than half of its lines.
+/// ([`Code::EditOmission`]) unless it is `meant`, and a line of only dots, or a remark such as `# etc.`, in place of
+/// lines that would be lost. Warns about a file that loses more than half of its lines.
 pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     let (before, after) = (old.lines().count(), new.lines().count());
     let omits = may_omit(new);
@@ -153,27 +164,32 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
         fresh.retain(|(_, line)| !known.contains(line.trim()));
     }
     if omits && before > 0 {
-        fresh.extend(dots::placeholders(old, new));
+        fresh.extend(lost_lines::dots(old, new));
         fresh.sort_unstable_by_key(|(at, _)| *at);
     }
+    let remarks = if before > 0 { lost_lines::remarks(old, new, omits) } else { Vec::new() };
+    if !meant && !remarks.is_empty() {
+        let next = advice![
+            "Write the whole text out, change the part with ",
+            Phrase::Tool("edit"),
+            ", or put `... existing code ...` in a comment on a line of its own where code stays, which ",
+            Phrase::Tool("apply"),
+            " and ",
+            Phrase::Tool("write"),
+            " understand."
+        ]
+        .or("Write the whole text out, or change only the part that differs.");
+        let error = refusal(&remarks, before, after).next(next.and(&advice_if_intended()));
+        return OmissionVerdict::Refuse(error);
+    }
     match fresh.first() {
-        Some((first, _)) if !meant && before > 0 => {
-            let shown =
-                fresh.iter().take(SHOWN_PLACEHOLDERS_MAX).map(|(at, line)| format!("Line {}: {}", at + 1, line.trim()));
-            let what = "The new text has a placeholder for text that was left out; the file would lose it.";
-            OmissionVerdict::Refuse(
-                Error::new(Code::EditOmission, what)
-                    .evidence(shown.collect::<Vec<String>>().join("\n"))
-                    .evidence(format!("The file has {before} lines, the new text {after}."))
-                    .next(
-                        advice!["Write the whole text out, or change the part with ", Phrase::Tool("edit"), "."]
-                            .or("Write the whole text out, or change only the part that differs.")
-                            .and(&advice_if_intended()),
-                    )
-                    .fact("reason", "omission")
-                    .fact("line", first + 1),
-            )
-        }
+        Some(_) if !meant && before > 0 => OmissionVerdict::Elided(
+            refusal(&fresh, before, after).next(
+                advice!["Write the whole text out, or change the part with ", Phrase::Tool("edit"), "."]
+                    .or("Write the whole text out, or change only the part that differs.")
+                    .and(&advice_if_intended()),
+            ),
+        ),
         Some((first, line)) => OmissionVerdict::Warn(format!(
             "Line {} looks like a placeholder for text left out: {}",
             first + 1,
@@ -184,6 +200,18 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
         }
         None => OmissionVerdict::Fine,
     }
+}
+
+/// Creates the error for a whole text with placeholders, given with their zero-based lines.
+fn refusal(found: &[(usize, &str)], before: usize, after: usize) -> Error {
+    let shown = found.iter().take(SHOWN_PLACEHOLDERS_MAX);
+    let shown: Vec<String> = shown.map(|(at, line)| format!("Line {}: {}", at + 1, line.trim())).collect();
+    let what = "The new text has a placeholder for text that was left out; the file would lose it.";
+    Error::new(Code::EditOmission, what)
+        .evidence(shown.join("\n"))
+        .evidence(format!("The file has {before} lines, the new text {after}."))
+        .fact("reason", "omission")
+        .fact("line", found.first().map_or(0, |(at, _)| at + 1))
 }
 
 /// True for a line of only dots, possibly in a comment: it represents lines that are kept.
@@ -201,7 +229,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_text_that_shrinks() {
+    fn placeholder_in_a_shorter_text_is_recognized() {
         let old: String = (1..=40).map(|number| format!("line {number}\n")).collect();
         for line in [
             "// ... rest of the code unchanged",
@@ -217,7 +245,7 @@ mod tests {
             "... (same as original)",
         ] {
             for new in [format!("line 1\n{line}\n"), format!("{old}{line}\n")] {
-                let OmissionVerdict::Refuse(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
+                let OmissionVerdict::Elided(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
                 assert!(error.evidence_text().contains(line), "{error}");
                 assert!(matches!(check_whole_text(&old, &new, true), OmissionVerdict::Warn(_)), "{line}");
             }
@@ -237,7 +265,7 @@ mod tests {
             for new in
                 [format!("line 1\n{line}\n"), format!("line 1\nline 2\n{line}\nline 40\n{}", "more\n".repeat(50))]
             {
-                let OmissionVerdict::Refuse(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
+                let OmissionVerdict::Elided(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
                 assert!(error.evidence_text().contains(line.trim()), "{error}");
             }
             assert_eq!(check_whole_text(&old, &format!("{old}{line}\n"), false), OmissionVerdict::Fine, "{line}");
@@ -250,7 +278,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_words_are_found_in_one_pass(parts in prop::collection::vec("[a-zR.… ]{0,40}", 1..4), word in 0..PLACEHOLDER_WORDS.len()) {
+        fn placeholder_words_are_found_in_one_pass(parts in prop::collection::vec("[a-zR.… ]{0,40}", 1..4), word in 0..PLACEHOLDER_WORDS.len()) {
             let text = parts.concat();
             prop_assert_eq!(may_omit(&text), PLACEHOLDER_WORDS.iter().any(|word| text.contains(word)), "{}", text);
             prop_assert!(may_omit(&parts.join(PLACEHOLDER_WORDS[word])) || parts.len() == 1);
@@ -258,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_old_lacks_counts() {
+    fn only_new_placeholders_count() {
         assert_eq!(new_placeholder("a\n", "b\n// ... existing code ...\n"), Some("// ... existing code ..."));
         assert_eq!(new_placeholder("// ... existing code ...\n", "b\n// ... other code unchanged\n"), None);
         assert_eq!(new_placeholder("a\n", "b\n"), None);
     }
 
     #[test]
-    fn a_comment_of_dots_for_lines_is_a_placeholder_in_an_edit() {
+    fn comment_of_dots_is_a_placeholder_in_an_edit() {
         let old = "def one():\n    return 1\n\ndef two():\n    return 2\n";
         for dots in ["# ...", "/* ... */", "…"] {
             let new = format!("def one():\n    return 11\n{dots}\n");

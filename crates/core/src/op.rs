@@ -50,8 +50,7 @@ impl TextNames {
 
     /// The names that a client has for the fields of a replacement; `None` where its tool has no such fields.
     pub fn of(names: &dyn Vocabulary) -> Option<TextNames> {
-        let field = |name: &str| names.field(name).map(Cow::Owned);
-        let (old, new) = (field("old_string")?, field("new_string")?);
+        let (old, new) = (field_name(names, "old_string")?, field_name(names, "new_string")?);
         let have_ids = names.field("at").is_some();
         Some(TextNames { old, new, not_all: names.not_all().into(), are_fields: true, have_ids })
     }
@@ -75,6 +74,11 @@ impl TextNames {
             have_ids,
         }
     }
+}
+
+/// Returns the name of a field in the vocabulary.
+fn field_name(names: &dyn Vocabulary, name: &str) -> Option<Cow<'static, str>> {
+    names.field(name).map(Cow::Owned)
 }
 
 /// Text to search for, with `\n` line ends and without a byte order mark (see [`TextQuery::new`]).

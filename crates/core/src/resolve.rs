@@ -75,6 +75,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     if resolved.changes.is_empty() {
         return Err(no_change());
     }
+    lone_cr::check_line_ends(base, ops, &resolved.changes)?;
     Ok(resolved)
 }
 
@@ -117,11 +118,15 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
         ops => place_all(base, ops, settings),
     };
     work::check()?;
-    let each = |placed: &PlacedOp| {
-        placed.found.matches.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
-    };
     let several = placed.iter().flatten().filter(|placed| placed.found.matches.len() > 1);
-    find::check_amount(0, several.map(each).sum())?;
+    find::check_amount(
+        0,
+        several
+            .map(|placed| {
+                placed.found.matches.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
+            })
+            .sum(),
+    )?;
     // If the rest was not tried after many failures, only the tried ones are reported.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
@@ -137,14 +142,14 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
                 if repeated[index].is_none() {
                     splices.extend(placed.splices.iter().cloned());
                 }
-                let mut outcome = outcome(base, (index, &ops[index]), placed);
+                let mut outcome = outcome(base, index, &ops[index], placed);
                 if let Some(first) = repeated[index] {
                     outcome.places = 0;
                     outcome.notes = vec![format!("says the same as edits[{first}], which was applied once.")];
                 }
                 outcomes.push(outcome);
             }
-            Err(error) => failed.push(named(error, (index, &ops[index]), ops.len())),
+            Err(error) => failed.push(named(error, index, &ops[index], ops.len())),
         }
     }
     let failed = tolerated(failed, ops.len(), settings)?;
@@ -174,7 +179,7 @@ fn place_all<'o>(
                 .next()
                 .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
                 .and_then(|found| lowered(base, found, number(nth))),
-            _ => place(&shared, (op, literal.places[nth].as_deref()), number(nth), settings),
+            _ => place(&shared, op, literal.places[nth].as_deref(), number(nth), settings),
         };
         failures += usize::from(one.is_err());
         placed.push(one);
@@ -233,7 +238,7 @@ fn number(index: usize) -> u32 {
 }
 
 /// Adds which of several edits failed.
-fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
+fn named(error: Error, index: usize, op: &Op, of: usize) -> Error {
     if of <= 1 {
         return error;
     }
@@ -246,7 +251,7 @@ fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
     error.prefixed(&name).op(number(index))
 }
 
-fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: PlacedOp) -> OpOutcome {
+fn outcome(base: &Snapshot, index: usize, op: &Op, placed: PlacedOp) -> OpOutcome {
     let hit = placed.found.matches.first().map(|hit| hit.span);
     let old = match &op.at {
         // The decoded source, not its JSON form.
@@ -268,22 +273,18 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: PlacedOp) -> OpOu
 /// Places an operation; `literal` has its literal occurrences, if they are known.
 fn place(
     index: &SearchIndex<'_>,
-    (op, literal): (&Op, Option<&[Span]>),
+    op: &Op,
+    literal: Option<&[Span]>,
     nth: u32,
     settings: ResolveSettings,
 ) -> Result<PlacedOp> {
     let base = index.base();
     let whole = Span::new(0, base.text().len());
-    let exactly = |span: Span| TextMatches {
-        tier: Tier::Exact,
-        matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
-        notes: Vec::new(),
-    };
     let found = match &op.at {
-        Locator::Whole => exactly(whole),
-        Locator::Exactly(span) => exactly(*span),
-        Locator::Blank if base.text().trim().is_empty() => exactly(whole),
-        Locator::Blank => return Err(not_blank(base)),
+        Locator::Whole => exact_match(base, op, whole),
+        Locator::Exactly(span) => exact_match(base, op, *span),
+        Locator::Blank if base.text().trim().is_empty() => exact_match(base, op, whole),
+        Locator::Blank => return Err(not_blank(base, &op.text)),
         Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
@@ -299,6 +300,15 @@ fn place(
     lowered(base, found, nth)
 }
 
+/// Returns a match of the tier `exact`.
+fn exact_match(base: &Snapshot, op: &Op, span: Span) -> TextMatches {
+    TextMatches {
+        tier: Tier::Exact,
+        matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
+        notes: Vec::new(),
+    }
+}
+
 /// Converts matches to splices.
 fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     let mut splices = Vec::new();
@@ -311,8 +321,13 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     Ok(PlacedOp { found, splices })
 }
 
-/// Creates the error for filling a file that has text (code 3 of the Edit tool).
-pub fn not_blank(base: &Snapshot) -> Error {
+/// Creates the error for filling a file that has text (code 3 of the Edit tool), or for a call that did so before.
+pub fn not_blank(base: &Snapshot, new: &str) -> Error {
+    if base.text() == new {
+        return Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
+            .fact("already_applied", true)
+            .next("Nothing is left to do.");
+    }
     let lines = base.lines().count(base.text());
     Error::new(Code::FileExists, "Cannot create new file - file already exists.")
         .evidence(format!(
@@ -335,8 +350,13 @@ pub fn not_blank(base: &Snapshot) -> Error {
 /// Returns the lines that differ between a part of the decoded text and its new text.
 pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
     let hunks = diff::text_hunks(&text[span.range()], new);
-    let at = |old: Span| Span::new(span.start() + old.start(), span.start() + old.end());
-    hunks.into_iter().map(|(old, fresh)| TextEdit { span: at(old), text: new[fresh.range()].to_owned() }).collect()
+    hunks
+        .into_iter()
+        .map(|(old, fresh)| TextEdit {
+            span: Span::new(span.start() + old.start(), span.start() + old.end()),
+            text: new[fresh.range()].to_owned(),
+        })
+        .collect()
 }
 
 /// Converts an edit of the decoded text to a raw splice: trimmed to what differs before it is encoded, so that

@@ -79,11 +79,12 @@ fn undone(file: FileRequest) -> Result<FileRequest> {
 }
 
 fn undone_ops(path: &str, ops: Vec<Op>) -> Result<Vec<Op>> {
-    let undone = |op: Op| match op.at {
-        Locator::Hunk(hunk) => Ok(hunk.reverse().into_op()),
-        _ => Err(silent(path, "one of its edits is not a hunk")),
-    };
-    ops.into_iter().map(undone).collect()
+    ops.into_iter()
+        .map(|op| match op.at {
+            Locator::Hunk(hunk) => Ok(hunk.reverse().into_op()),
+            _ => Err(silent(path, "one of its edits is not a hunk")),
+        })
+        .collect()
 }
 
 fn silent(path: &str, why: &str) -> Error {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn files_turn_round_where_the_request_says_enough() {
+    fn files_are_reversed_if_the_request_has_enough_information() {
         let text = || NewFile::Text("x\n".to_owned());
         let edit = FileAction::Edit { ops: vec![hunk(&["-a", "+b"], 1).into_op()], order: OpOrder::AsNeeded };
         let move_ = FileAction::Move { to: "n".to_owned(), ops: vec![] };

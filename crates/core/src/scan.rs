@@ -357,11 +357,8 @@ impl<'n> Scan<'n> {
         let (mut at, mut line) = (0, self.carry_ends + 1);
         let start = self.read - kept;
         for (here, needle) in found {
-            let part = |bytes: &[u8], from: usize, to: usize| {
-                let (from, to) = (from.min(bytes.len()), to.min(bytes.len()));
-                memchr::memchr_iter(b'\n', &bytes[from..to]).count()
-            };
-            line += part(&self.carry, at, here) + part(piece, at.saturating_sub(kept), here.saturating_sub(kept));
+            line += count_breaks(&self.carry, at, here)
+                + count_breaks(piece, at.saturating_sub(kept), here.saturating_sub(kept));
             at = here;
             let (from, to) = (self.raw_at(start + here), self.raw_at(start + here + self.needles[needle].len()));
             self.places.push(Occurrence { at: from, end: to, needle, line });
@@ -420,6 +417,12 @@ impl<'n> Scan<'n> {
         self.crlfs.drain(..gone);
         self.crlfs_before += gone;
     }
+}
+
+/// Counts the line ends in a part.
+fn count_breaks(bytes: &[u8], from: usize, to: usize) -> usize {
+    let (from, to) = (from.min(bytes.len()), to.min(bytes.len()));
+    memchr::memchr_iter(b'\n', &bytes[from..to]).count()
 }
 
 /// Incremental check for UTF-8.

@@ -81,7 +81,7 @@ mod tests {
     use super::Span;
 
     #[test]
-    fn an_insertion_clashes_only_strictly_inside() {
+    fn insertion_clashes_only_strictly_inside() {
         let word = Span::new(2, 5);
         assert!(!Span::at(2).clashes(word) && !Span::at(5).clashes(word));
         assert!(Span::at(3).clashes(word) && word.clashes(Span::at(3)));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_given_backwards_are_put_right() {
+    fn reversed_ends_are_swapped() {
         assert_eq!(Span::new(5, 2), Span::new(2, 5));
         assert_eq!(Span::new(3, 4).shifted(-10), Span::at(0));
     }

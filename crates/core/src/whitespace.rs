@@ -98,7 +98,7 @@ mod tests {
     use crate::snapshot::Snapshot;
 
     #[test]
-    fn only_added_lines_are_looked_at() {
+    fn only_added_lines_are_checked() {
         let before = Snapshot::from_text("a  \nb\n\n");
         let after = Snapshot::from_text("a  \n  \tnew \nb\n\n\n \n");
         let changes = ChangeSet::diff(&before, &after);

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_that_is_spent_stays_so() {
+    fn exhausted_meter_stays_exhausted() {
         let meter = meter(10);
         let _entered = meter.enter();
         assert!(spend(10).is_ok() && spend(1).is_err() && spend(1).is_err() && check().is_err());
@@ -306,18 +306,18 @@ mod tests {
     }
 
     #[test]
-    fn an_explanation_ends_and_the_call_goes_on() {
+    fn exhausted_explanation_does_not_end_the_call() {
         let meter = meter(1000);
         let _entered = meter.enter();
         let rounds = || (0..10_000).take_while(|_| !spend_or_end(1)).count();
         assert_eq!(with_budget(100, rounds), (100, true));
         assert!(spend(800).is_ok());
-        assert_eq!(with_budget(500, rounds), (100, true), "no more than the call has left");
+        assert_eq!(with_budget(500, rounds), (100, true), "at most the rest of the call's budget");
         assert!(check().is_ok() && spend(1).is_err());
     }
 
     #[test]
-    fn nothing_ends_what_writes() {
+    fn writing_is_never_stopped() {
         let stop = Arc::new(AtomicBool::new(false));
         let meter = Meter::new(10, Arc::clone(&stop));
         let _entered = meter.enter();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_meter_grants_no_steps() {
+    fn stopped_meter_grants_no_steps() {
         let stop = Arc::new(AtomicBool::new(false));
         let meter = Meter::new(1_000_000, Arc::clone(&stop));
         let _entered = meter.enter();
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_meter_nothing_ends() {
+    fn work_without_a_meter_is_unlimited() {
         assert!(spend(usize::MAX).is_ok());
         assert_eq!(with_budget(7, || (0..10_000).take_while(|_| !spend_or_end(1)).count()), (7, true));
         assert!(spend(usize::MAX).is_ok());

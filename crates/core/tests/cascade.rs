@@ -1,4 +1,4 @@
-//! The matching cascade from outside: the shared cases, and the laws of section 3.2 of the format page.
+//! Tests the matching cascade from outside: the shared cases, and the laws of section 3.2 of the format page.
 
 #![allow(clippy::unwrap_used, clippy::format_collect, reason = "tests")]
 
@@ -37,7 +37,7 @@ fn edit(file: &str, old: &str, new: &str, all: bool) -> Result<String, Error> {
 }
 
 #[test]
-fn the_shared_cases() {
+fn shared_cases_pass() {
     let cases: Vec<Case> = serde_json::from_str(include_str!("cases/search_replace.json")).unwrap();
     let mut wrong = Vec::new();
     for case in &cases {
@@ -53,7 +53,7 @@ fn the_shared_cases() {
     assert!(wrong.is_empty(), "{} of {} wrong\n{}", wrong.len(), cases.len(), wrong.join("\n\n"));
 }
 
-/// A made-up program: distinctive lines at various depths, blank lines in between, and a block of it that changes.
+/// A generated program: distinctive lines at various depths, blank lines in between, and a block that the edit changes.
 #[derive(Clone, Debug)]
 struct Program {
     lines: Vec<String>,
@@ -96,7 +96,7 @@ impl Program {
         self.lines[self.block.clone()].to_vec()
     }
 
-    /// The block with another word on the target line, and a line after it.
+    /// Returns the block with another word on the target line, and with `more` another line after it.
     fn changed(&self, more: bool) -> Vec<String> {
         let mut new = self.old();
         let at = self.target - self.block.start;
@@ -123,7 +123,7 @@ impl Program {
     }
 }
 
-/// Ways to write a text a little differently.
+/// Ways to write a text slightly differently.
 const SLIPS: [fn(&str) -> String; 7] = [
     str::to_owned,
     |text| text.replace(['“', '”'], "\"").replace('’', "'").replace('—', "-"),
@@ -135,19 +135,19 @@ const SLIPS: [fn(&str) -> String; 7] = [
 ];
 
 proptest! {
-    /// A tolerant edit is the exact edit with the file's own text: nothing outside the change moves by a byte.
+    /// A tolerant edit equals the exact edit with the file's own text: no byte outside the change moves.
     #[test]
-    fn tolerance_never_shows(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
+    fn tolerant_edit_equals_exact_edit(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let (old, new) = (it.old().join("\n"), it.changed(more));
         let got = edit(&it.file(), &SLIPS[slip](&old), &SLIPS[slip](&new.join("\n")), false);
         match got {
             Ok(text) => prop_assert_eq!(text, it.wanted(&new)),
-            // Tabs for blanks is the only slip that may be refused here: a lone depth says nothing about the step.
+            // Tabs for blanks is the only mistake that may be refused here: a single depth does not determine the step.
             Err(error) => prop_assert!(slip == 3, "{slip}: {error}"),
         }
     }
 
-    /// A second copy of the place makes it ambiguous, another word on the line to be changed makes it unknown.
+    /// A second copy of the block makes it ambiguous; another word on the target line makes it absent.
     #[test]
     fn evidence_decides(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len()) {
         let (old, new) = (it.old().join("\n"), it.changed(true).join("\n"));
@@ -156,7 +156,7 @@ proptest! {
             return Ok(());
         }
         let twice = it.file() + &it.old().join("\n") + "\n";
-        // A copied line number is evidence of its own, and blank edges may tell one copy from the other.
+        // A copied line number is additional evidence, and blank edges may distinguish the copies.
         if ![4, 5].contains(&slip) {
             let code = edit(&twice, &old, &new, false).unwrap_err().code();
             prop_assert_eq!(code, Code::MatchAmbiguous);
@@ -166,7 +166,7 @@ proptest! {
         prop_assert!(edit(&other.file(), &old, &new, false).is_err());
     }
 
-    /// Line ends of the file and of the arguments commute with editing.
+    /// Converting line ends of file and arguments commutes with editing.
     #[test]
     fn line_ends_commute(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let crlf = |text: &str| text.replace('\n', "\r\n");
@@ -178,9 +178,9 @@ proptest! {
         }
     }
 
-    /// The same call once more finds nothing, and says that it is done.
+    /// The same call again finds nothing and reports that the edit is already made.
     #[test]
-    fn once_is_enough(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
+    fn repeat_is_noop(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let (old, new) = (SLIPS[slip](&it.old().join("\n")), SLIPS[slip](&it.changed(more).join("\n")));
         let Ok(once) = edit(&it.file(), &old, &new, false) else { return Ok(()) };
         let again = edit(&once, &old, &new, false).unwrap_err();
@@ -189,9 +189,9 @@ proptest! {
         }
     }
 
-    /// All places: the length follows from their number, and the output is never searched again.
+    /// Replacing all matches terminates: the length follows from their number, and the output is not searched again.
     #[test]
-    fn all_places_end(text in "[ab\n]{0,60}", old in "[ab]{1,3}", new in "[ab\n]{0,5}") {
+    fn replacing_all_matches_terminates(text in "[ab\n]{0,60}", old in "[ab]{1,3}", new in "[ab\n]{0,5}") {
         prop_assume!(old != new && !new.is_empty());
         if let Ok(out) = edit(&text, &old, &new, true) {
             let count = text.matches(&old).count();
@@ -200,9 +200,9 @@ proptest! {
         }
     }
 
-    /// No input panics, and what is written lies where the report says.
+    /// No input causes a panic, and the new text is where the report says.
     #[test]
-    fn any_text_is_answered(
+    fn any_text_gets_an_answer(
         text in "([ab“\"—…\\\\n.1|\t é\u{301}]{0,8}\n){0,12}",
         old in "([ab“\"—…\\\\n.1|\t é\u{301}]{0,8}\n?){0,5}",
         new in "([ab“\"—…\\\\n.1|\t é\u{301}]{0,8}\n?){0,5}",

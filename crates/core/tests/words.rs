@@ -1,12 +1,13 @@
-//! Random sequences of edits, moves, duplicates and undos, some by this program and some by others: each line that survives
-//! keeps its word, and no word comes to name another line. `EMEND_SEQUENCES=100000` plays more than the suite does.
+//! Applies random sequences of edits, moves, duplicates and undos, by this program and by others: each surviving line
+//! keeps its anchor word, and no word comes to name another line. `EMEND_SEQUENCES=100000` plays more than the suite
+//! does.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
-use emendate_core::anchor_map::{AnchorMap, AnchorWord, TOMBSTONES_MIN};
+use emendate_core::anchor_map::{AnchorMap, AnchorWord, ReplacedRange, TOMBSTONES_MIN};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A linear congruential generator: the same steps on every machine.
+/// A linear congruential generator, with the same sequence on every machine.
 struct Luck(u64);
 
 impl Luck {
@@ -16,14 +17,14 @@ impl Luck {
     }
 }
 
-/// A line, and who it is.
+/// A line with its identity.
 #[derive(Clone, PartialEq, Debug)]
 struct Line {
     id: u64,
     text: String,
 }
 
-/// One random change of some lines.
+/// Makes one random change of some lines.
 fn step(lines: &mut Vec<Line>, luck: &mut Luck, ids: &mut u64) {
     const POOL: &[&str] = &["}", "", "    }", "end", "    return x;", "});"];
     let mut line = |luck: &mut Luck, text: Option<String>| {
@@ -65,26 +66,27 @@ fn counts(lines: &[Line]) -> HashMap<&str, usize> {
     counts
 }
 
-/// Lines that two states have in common at the start and at the end.
+/// Counts the lines that two states have in common at the start and at the end.
 fn common(old: &[Line], new: &[Line]) -> (usize, usize) {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - head;
     (head, old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count())
 }
 
-/// A file that changes, and what is known of it.
+/// A file that changes, and the state of its anchor words.
 struct File {
     luck: Luck,
     ids: u64,
     lines: Vec<Line>,
     words: AnchorMap,
-    /// What each word named, and how many were retired then: it may be given away again when many others were.
+    /// The line that each word named, and the number of retired words then. A word may be reused after many others
+    /// retired.
     named: HashMap<AnchorWord, (Line, usize)>,
     retired: usize,
-    /// States to which an undo may lead.
+    /// States that an undo can restore.
     past: VecDeque<(Vec<Line>, Vec<AnchorWord>)>,
     texts: VecDeque<String>,
-    /// Equal lines that stayed in a change by others, and those of them that kept their word.
+    /// Number of equal lines that survived a change by others, and of those that kept their word.
     twins: usize,
     kept: usize,
 }
@@ -115,14 +117,14 @@ impl File {
         }
         let text = text_of(&self.lines);
         if text == text_of(&was) {
-            // Equal lines changed places: nobody can see that.
+            // Equal lines changed places, which is not observable.
             self.lines = was;
             return Ok(());
         }
         let again = undone.is_some() || self.texts.contains(&text);
         let ours = self.luck.below(2) == 0;
         let (head, tail) = common(&was, &self.lines);
-        let changed = (head..was.len() - tail, head..self.lines.len() - tail);
+        let changed = ReplacedRange { old: head..was.len() - tail, new: head..self.lines.len() - tail };
         let known = if ours { self.words.follow_edit(&text, &[changed]) } else { self.words.follow(&text) };
         known.unwrap();
         self.texts.push_back(text);
@@ -149,7 +151,7 @@ impl File {
         Ok(())
     }
 
-    /// Lines that occur once before and after keep their words.
+    /// Checks that lines which are unique before and after keep their words.
     fn survivors(&mut self, (was, had): (&[Line], &[AnchorWord]), again: bool, ours: bool) -> Result<(), String> {
         let words = self.words.words();
         let now: HashSet<&AnchorWord> = words.iter().collect();
@@ -169,13 +171,13 @@ impl File {
         Ok(())
     }
 
-    /// No word names another line than it did.
+    /// Checks that no word names another line than before.
     fn names(&mut self, again: bool) -> Result<(), String> {
         let after = counts(&self.lines);
         for (line, word) in self.lines.iter().zip(self.words.words()) {
             let known = self.named.insert(*word, (line.clone(), self.retired));
             let Some((known, _)) = known.filter(|(_, last)| self.retired - last < TOMBSTONES_MIN) else { continue };
-            // The same text that was gone for a while counts as the same line.
+            // A text that was absent for a while counts as the same line when it returns.
             let alone = after[&*line.text] == 1;
             if known.text != line.text || !(known.id == line.id || alone || again) {
                 return Err(format!("{word} named {known:?} and names {line:?}"));
@@ -186,11 +188,11 @@ impl File {
 }
 
 #[test]
-fn no_sequence_of_changes_lets_a_word_name_another_line() {
+fn word_never_comes_to_name_another_line() {
     let sequences = std::env::var("EMEND_SEQUENCES").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let (mut kept, mut twins) = (0, 0);
     for seed in 0..sequences {
-        // Most are short, so that they begin anew; some go on until words are given away again.
+        // Most sequences are short, so that they start from scratch; some continue until words are reused.
         let steps = if seed % 500 == 0 { 5000 } else { 20 };
         let mut file = File::new(seed);
         for at in 0..steps {

@@ -11,8 +11,8 @@ use crate::plan::FilePlan;
 use crate::policy;
 use crate::raw_path;
 use crate::stale;
-use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError};
-use emendate_core::explain::{self, DiffHunk, LineKind};
+use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
+use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_format::{self, LineFormat, LineMark};
 use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot, line_edits, resolve};
 use emendate_core::{Phrase, advice};
@@ -20,6 +20,7 @@ use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::json;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Retries if other processes update the anchors at the same time; one of them always succeeds.
 const ANCHOR_RETRIES_MAX: usize = 64;
@@ -62,14 +63,13 @@ impl Engine {
 
     /// Returns the anchors after a plan: it is known which lines it changes, even among equal lines.
     pub(crate) fn anchor_map_after(&self, plan: &FilePlan, after: &Snapshot) -> Result<AnchorMap> {
-        let range = |start: usize, len: usize| {
-            let from = if len == 0 { start } else { start.saturating_sub(1) };
-            from..from + len
-        };
         let hunks = explain::hunks(&plan.before, &plan.changes, 0);
         let changed: Vec<_> = hunks
             .iter()
-            .map(|hunk| (range(hunk.old_start, hunk.old_lines), range(hunk.new_start, hunk.new_lines)))
+            .map(|hunk| ReplacedRange {
+                old: line_range(hunk.old_start, hunk.old_lines),
+                new: line_range(hunk.new_start, hunk.new_lines),
+            })
             .collect();
         self.words_of(&plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
     }
@@ -127,7 +127,7 @@ impl Engine {
         }
         let words = self.anchor_map(&place, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
-        let (shown, before) = self.shown_words(caller, options, (&place, &now), (&words, &page))?;
+        let (shown, before) = self.shown_words(caller, options, &place, &now, &words, &page)?;
         if before.is_some() && options.on_stale == StalePolicy::Reject {
             return Err(stale::version_unavailable(self, caller, &place, &now));
         }
@@ -153,8 +153,10 @@ impl Engine {
         &self,
         caller: &CallContext,
         options: &CallOptions,
-        (place, now): (&SafePath, &LoadedFile),
-        (words, page): (&AnchorMap, &AnchorPage<'_>),
+        place: &SafePath,
+        now: &LoadedFile,
+        words: &AnchorMap,
+        page: &AnchorPage<'_>,
     ) -> Result<(LineSet, Option<EarlierAnchors>)> {
         let sessions = self.sessions(place);
         let records = sessions.versions(&caller.session, key(place))?;
@@ -249,6 +251,12 @@ impl Engine {
     }
 }
 
+/// Returns the lines from a start on; of no lines, those around it.
+fn line_range(start: usize, len: usize) -> Range<usize> {
+    let from = if len == 0 { start } else { start.saturating_sub(1) };
+    from..from + len
+}
+
 /// A file with the anchors of its lines, and the lines that were shown.
 pub(crate) struct AnchoredView<'a> {
     pub(crate) caller: &'a CallContext,
@@ -269,32 +277,38 @@ impl AnchorEditContext<'_> {
     fn admit(&self, op: Op) -> Result<Op, PlacementError> {
         let Some(rows) = line_edits::of(&op) else { return Ok(op) };
         let Some((from, to)) = rows.named() else { return Ok(op) };
-        let refused = |code: Code, what: &str| {
-            let error = Error::new(code, format!("{}: {what}", rows.source_text))
-                .next("The lines are shown now: send the same edit again if these are the lines you mean.");
-            PlacementError { error, show: Some((from, to)) }
-        };
         if !self.shown.covers(from as u64, to as u64) {
-            return Err(refused(
+            return Err(shown_refusal(
+                rows,
+                from,
+                to,
                 Code::ReadPartial,
                 "it names lines that were never shown, or that are new since then.",
             ));
         }
         // Lines that others removed from a range must not come back unnoticed.
         let (first, last) = (self.page.words(from, from), self.page.words(to, to));
-        if let (Some(before), [first], [last]) = (&self.before, first, last) {
-            let place = |word: &AnchorWord| before.places.get(word).copied();
-            if let (Some(start), Some(end)) = (place(first), place(last))
-                && before.words.get(start..=end) != Some(self.page.words(from, to))
-            {
-                return Err(refused(
-                    Code::StaleChanged,
-                    "lines between its ends were removed or moved since they were shown.",
-                ));
-            }
+        if let (Some(before), [first], [last]) = (&self.before, first, last)
+            && let (Some(start), Some(end)) = (before.places.get(first), before.places.get(last))
+            && before.words.get(*start..=*end) != Some(self.page.words(from, to))
+        {
+            return Err(shown_refusal(
+                rows,
+                from,
+                to,
+                Code::StaleChanged,
+                "lines between its ends were removed or moved since they were shown.",
+            ));
         }
         Ok(op)
     }
+}
+
+/// Refuses an edit and shows its lines.
+fn shown_refusal(rows: &line_edits::LineEdit, from: usize, to: usize, code: Code, what: &str) -> PlacementError {
+    let error = Error::new(code, format!("{}: {what}", rows.source_text))
+        .next("The lines are shown now: send the same edit again if these are the lines you mean.");
+    PlacementError { error, show: Some((from, to)) }
 }
 
 /// Refuses edits by anchors of a file that an earlier part of the call changes under another name.
@@ -312,9 +326,14 @@ fn default_marks() -> &'static LineFormat {
 
 /// True when [`preview`] shows all lines of these hunks.
 pub(crate) fn fits(hunks: &[DiffHunk], most: usize) -> bool {
-    let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
     // The mark of a line is its anchor, at most two words long.
-    lines().count() <= SHOWN_ROWS_MAX && lines().map(|line| line.text.len() + ANCHOR_BYTES_MAX).sum::<usize>() <= most
+    all_lines(hunks).count() <= SHOWN_ROWS_MAX
+        && all_lines(hunks).map(|line| line.text.len() + ANCHOR_BYTES_MAX).sum::<usize>() <= most
+}
+
+/// Returns the lines of all hunks.
+fn all_lines(hunks: &[DiffHunk]) -> impl Iterator<Item = &DiffLine> {
+    hunks.iter().flat_map(|hunk| &hunk.lines)
 }
 
 /// Formats the current lines that an edit changed, with their anchors, in at most about `most` bytes.

@@ -7,6 +7,7 @@ use crate::options::{CallOptions, OPTION_FIELDS};
 use crate::patching::{PatchFields, Selection};
 use crate::receipt::{Receipt, render_notes};
 use crate::reply::Answer;
+use crate::three_way;
 use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::detect::{self, ParsedText};
 use emendate_core::formats::stream::ParseOptions;
@@ -79,7 +80,7 @@ impl Engine {
     /// The tool `apply`.
     pub(crate) fn apply_text(&self, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
         if let Some(edits) = self.by_words(caller, &input) {
-            return edit_files(self, caller, (tool, &[&WordAnchors]), edits);
+            return edit_files(self, caller, tool, &[&WordAnchors], edits);
         }
         let (args, options, selection) = self.parse_input(caller, tool, input)?;
         let ParsedEdits { format, request, options, directory } =
@@ -118,6 +119,7 @@ impl Engine {
     ) -> Result<(ApplyInput, CallOptions, Selection)> {
         let mut options = CallOptions::take(&mut input, caller, self.config(), tool)?;
         let selection = PatchFields::take(&mut input, &mut options)?;
+        three_way::check_allowed(caller, options.patch)?;
         let args: ApplyInput = formats::from_json(FormatInput::Json(input))?;
         options.overwrite = args.overwrite;
         Ok((args, options, selection))

@@ -77,9 +77,10 @@ impl Engine {
                 .next("Do not send it again. Ask the person what they want instead."));
         }
         for (path, text) in &approval.texts {
-            let shown = |plan: &&mut FilePlan| plan.place.absolute() == path && plan.target == TargetState::File;
-            if let Some(plan) =
-                plans.iter_mut().find(shown).filter(|plan| !plan.before.is_binary() && plan.source.is_none())
+            if let Some(plan) = plans
+                .iter_mut()
+                .find(|plan| plan.place.absolute() == path && plan.target == TargetState::File)
+                .filter(|plan| !plan.before.is_binary() && plan.source.is_none())
             {
                 plan.changes = whole(&plan.before, text)?;
                 plan.corrected = std::mem::take(&mut plan.ops);

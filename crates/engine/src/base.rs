@@ -52,7 +52,7 @@ impl Engine {
     ) -> Result<Base> {
         let sessions = self.sessions(place);
         let record = match options.tag {
-            Some(Handle::Lines(_, tag)) => return self.base_of_lines(caller, options, (place, tag), now),
+            Some(Handle::Lines(_, tag)) => return self.base_of_lines(caller, options, place, tag, now),
             Some(Handle::Tag(tag) | Handle::Headed(_, tag)) if tag == now.snapshot.id().tag() => {
                 match sessions.by_tag(key(place), tag)? {
                     Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
@@ -105,7 +105,8 @@ impl Engine {
         &self,
         caller: &CallContext,
         options: &CallOptions,
-        (place, tag): (&SafePath, ShortTag),
+        place: &SafePath,
+        tag: ShortTag,
         now: &LoadedFile,
     ) -> Result<Base> {
         let sessions = self.sessions(place);

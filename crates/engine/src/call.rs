@@ -16,7 +16,8 @@ use std::path::PathBuf;
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.
     fn answer(&'static self, engine: &Engine, caller: &CallContext, input: Value) -> Result<Answer> {
-        let Arguments { mut value, mut notes } = Arguments::read(self, engine.start(caller).as_deref(), input)?;
+        let Arguments { mut value, mut notes } = Arguments::read(self, engine.start(caller).as_deref(), input)
+            .map_err(|error| in_names(error, caller.texts.as_ref()))?;
         engine.read_windows_fields(&mut value, &mut notes);
         if notes.is_empty() {
             return self.run(engine, caller, value);
@@ -37,6 +38,17 @@ impl Tool {
             Err(error) => Err(error.evidence(render_notes(&notes)).fact("arguments", notes)),
         }
     }
+}
+
+/// Names missing fields as the client knows them.
+fn in_names(mut error: Error, names: Option<&TextNames>) -> Error {
+    if let Some(names) = names
+        && error.data().contains_key(arguments::MISSING_FACT)
+    {
+        let message = error.parts().message;
+        *message = message.replace("old_string", &names.old).replace("new_string", &names.new);
+    }
+    error
 }
 
 impl Engine {
@@ -73,7 +85,7 @@ impl Engine {
     }
 
     /// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
-    fn metered(&self, caller: &CallContext, run: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
+    pub(crate) fn metered<T>(&self, caller: &CallContext, run: impl FnOnce() -> Result<T>) -> Result<T> {
         let meter = Meter::with_flag(
             self.config().max_work,
             caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
@@ -94,11 +106,10 @@ impl Engine {
 
     /// Returns the base directory of relative paths in arguments: the caller's, or the only root.
     fn start(&self, caller: &CallContext) -> Option<PathBuf> {
-        let only = || match &*self.roots() {
+        caller.names_from.clone().or_else(|| match &*self.roots() {
             [root] => Some(root.to_path_buf()),
             _ => None,
-        };
-        caller.names_from.clone().or_else(only)
+        })
     }
 
     /// Calls a tool with JSON text, as `emend call` and NDJSON do.

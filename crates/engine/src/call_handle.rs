@@ -105,8 +105,7 @@ impl CallHandle {
             1 => CallPhase::Reading,
             _ => CallPhase::Writing,
         };
-        let number = |of: &AtomicUsize| of.load(Ordering::Relaxed);
-        Progress { step, done: number(&self.0.done), of: number(&self.0.of), before: number(&self.0.before) }
+        Progress { step, done: load(&self.0.done), of: load(&self.0.of), before: load(&self.0.before) }
     }
 
     /// Work steps that the call took, once it has ended.
@@ -146,6 +145,11 @@ impl CallHandle {
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_stopped() { Err(cancelled()) } else { Ok(()) }
     }
+}
+
+/// Reads a counter.
+fn load(of: &AtomicUsize) -> usize {
+    of.load(Ordering::Relaxed)
 }
 
 /// A flag that is never set, for calls without a handle.

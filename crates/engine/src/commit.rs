@@ -151,8 +151,9 @@ impl Engine {
             rejected.push_str(receipt.rejected());
             if !receipt.is_move_source() {
                 let (one, own) = receipt.answer_and_warnings(false, self.config().shows);
-                let named = |it| if several { format!("{}: {it}", receipt.plan().name) } else { it };
-                warnings.extend(own.into_iter().map(named));
+                warnings.extend(
+                    own.into_iter().map(|it| if several { format!("{}: {it}", receipt.plan().name) } else { it }),
+                );
                 if receipt.plan().header.is_some() && !text.is_empty() {
                     text.push('\n');
                 }
@@ -205,7 +206,7 @@ impl Engine {
             .zip(&previews)
             .map(|(plan, preview)| {
                 let stamp = if plan.writes() { stamps.next() } else { None }?;
-                Some((stamp, plan.known(stamp, ahead.spliced_content, (preview.as_ref(), shows), room)))
+                Some((stamp, plan.known(stamp, ahead.spliced_content, preview.as_ref(), shows, room)))
             })
             .collect();
         let announced = self.log_intent(caller, cause, plans, &known, &ahead.created_dirs);
@@ -228,8 +229,7 @@ impl Engine {
         };
         let (written, (operation, trouble)) = written;
         let mut written = written.into_iter();
-        let content = |record: Option<Record>| record.map_or_else(|| ContentId::of(b""), |record| record.content);
-        let files = known.into_iter().map(|known| Some((content(known?.1), written.next()?))).collect();
+        let files = known.into_iter().map(|known| Some((recorded_content(known?.1), written.next()?))).collect();
         Ok(CommitResult { files, previews, operation, trouble })
     }
 
@@ -279,6 +279,11 @@ impl Engine {
     }
 }
 
+/// Returns the content that a record names, or the empty one.
+fn recorded_content(record: Option<Record>) -> ContentId {
+    record.map_or_else(|| ContentId::of(b""), |record| record.content)
+}
+
 /// The result of a commit.
 #[derive(Default)]
 struct CommitResult {
@@ -297,7 +302,8 @@ impl FilePlan {
         &self,
         stamp: FileMeta,
         spliced: Option<ContentId>,
-        (preview, shows): (Option<&Preview>, ChangeDisplay),
+        preview: Option<&Preview>,
+        shows: ChangeDisplay,
         room: FileBudget,
     ) -> Option<Record> {
         if self.target != TargetState::File {

@@ -91,10 +91,6 @@ fn target(name: &str) -> Result<&'static PrintFormat> {
 }
 
 fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
-    let name = |place: &SafePath| {
-        let path = place.absolute();
-        path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
-    };
     let is_link = matches!(plan.current, CurrentState::Link(_)) || matches!(plan.target, TargetState::Link(_));
     if is_link || plan.before.is_binary() {
         return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")
@@ -108,12 +104,18 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
         _ => None,
     };
     Ok(ConvertedFile {
-        path: name(&plan.place),
-        from: moved.map(|origin| name(&origin.place)),
+        path: relative_name(directory, &plan.place),
+        from: moved.map(|origin| relative_name(directory, &origin.place)),
         before: (matches!(plan.current, CurrentState::File(_)) || moved.is_some()).then(|| plan.before.clone()),
         after: if gone { None } else { Some(plan.after()?) },
         modes: (was, plan.executable.map(mode)),
     })
+}
+
+/// Returns a path relative to the directory.
+fn relative_name(directory: &Path, place: &SafePath) -> String {
+    let path = place.absolute();
+    path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
 }
 
 fn mode(executable: bool) -> FileMode {

@@ -11,19 +11,21 @@ pub fn format_specs() -> Vec<&'static FormatSpec> {
 
 /// Describes all tools, as `emend tools --json` prints it.
 pub fn describe() -> Value {
-    let one = |tool: &Tool| {
-        json!({
-            "name": tool.name,
-            "title": tool.title,
-            "description": tool.prompt,
-            "inputSchema": tool.schema(),
-            "annotations": {
-                "readOnlyHint": tool.annotations.read_only,
-                "destructiveHint": tool.annotations.destructive,
-                "idempotentHint": tool.annotations.idempotent,
-                "openWorldHint": false,
-            },
-        })
-    };
-    TOOLS.iter().map(one).collect()
+    TOOLS.iter().map(tool_data).collect()
+}
+
+/// Describes a tool as JSON.
+fn tool_data(tool: &Tool) -> Value {
+    json!({
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.prompt,
+        "inputSchema": tool.schema(),
+        "annotations": {
+            "readOnlyHint": tool.annotations.read_only,
+            "destructiveHint": tool.annotations.destructive,
+            "idempotentHint": tool.annotations.idempotent,
+            "openWorldHint": false,
+        },
+    })
 }

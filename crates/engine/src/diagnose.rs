@@ -64,9 +64,6 @@ impl Engine {
             return;
         }
         let written = receipts.iter().filter(|receipt| receipt.is_written() && !receipt.is_move_source()).count();
-        let asks = |server: &LanguageServerConfig| {
-            server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1)
-        };
         let of_receipts: Vec<(usize, Snapshot)> = receipts
             .iter()
             .enumerate()
@@ -78,7 +75,11 @@ impl Engine {
             .collect();
         let subjects: Vec<DiagnosisTarget<'_>> =
             of_receipts.iter().filter_map(|(nth, after)| Some(subject(receipts.get(*nth)?.plan(), after))).collect();
-        let (said, mut elsewhere) = self.ask_servers(&subjects, asks, None);
+        let (said, mut elsewhere) = self.ask_servers(
+            &subjects,
+            |server| server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1),
+            None,
+        );
         let gone: Vec<bool> = subjects.iter().map(|subject| subject.after.is_none()).collect();
         drop(subjects);
         let files = said.iter().filter(|said| !said.is_empty()).count().max(1);
@@ -173,12 +174,18 @@ impl DiagnosisTarget<'_> {
 }
 
 fn over_limit(files: usize, length: usize) -> Option<DiagnosticsFailure> {
-    let why = |why: String| Some(DiagnosticsFailure::new(UnknownReason::Limit, why));
     match (files, length) {
-        (ASKED_FILES_MAX.., _) => why(format!("it is asked about {ASKED_FILES_MAX} files of a call")),
-        (_, length) if length > TEXT_BYTES_MAX => why(format!("the text has more than {} MiB", TEXT_BYTES_MAX >> 20)),
+        (ASKED_FILES_MAX.., _) => Some(limit_failure(format!("it is asked about {ASKED_FILES_MAX} files of a call"))),
+        (_, length) if length > TEXT_BYTES_MAX => {
+            Some(limit_failure(format!("the text has more than {} MiB", TEXT_BYTES_MAX >> 20)))
+        }
         _ => None,
     }
+}
+
+/// Returns the failure of a check that is too expensive.
+fn limit_failure(why: String) -> DiagnosticsFailure {
+    DiagnosticsFailure::new(UnknownReason::Limit, why)
 }
 
 /// Describes the change of a plan for consumers of texts.
@@ -208,29 +215,41 @@ fn utf8(snapshot: &Snapshot) -> Option<&str> {
 
 /// Returns the change in bytes of the exact texts.
 fn edits(plan: &FilePlan, after: &Snapshot) -> Vec<SpanEdit> {
-    let of = |changes: &ChangeSet, mark: usize| {
-        let one = |splice: &emendate_core::Splice| {
-            let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
-            Some(SpanEdit { span, len: splice.text.len() })
-        };
-        changes.splices().iter().map(one).collect::<Option<Vec<SpanEdit>>>()
-    };
     let mark = plan.before.codec().mark;
     let same = utf8(&plan.before).is_some() && utf8(after).is_some() && after.codec().mark == mark;
-    let own = if same { of(&plan.changes, mark) } else { None };
+    let own = if same { span_edits(&plan.changes, mark) } else { None };
     own.unwrap_or_else(|| {
         let (before, after) = (Snapshot::from_text(&exact(&plan.before)), Snapshot::from_text(&exact(after)));
-        of(&ChangeSet::diff(&before, &after), 0).unwrap_or_default()
+        span_edits(&ChangeSet::diff(&before, &after), 0).unwrap_or_default()
     })
+}
+
+/// Returns the edits of a change without its byte order mark.
+fn span_edits(changes: &ChangeSet, mark: usize) -> Option<Vec<SpanEdit>> {
+    changes
+        .splices()
+        .iter()
+        .map(|splice| {
+            let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
+            Some(SpanEdit { span, len: splice.text.len() })
+        })
+        .collect::<Option<Vec<SpanEdit>>>()
+}
+
+/// A problem, and the server that reports it.
+pub(crate) struct ServerProblem<'a> {
+    server: &'a str,
+    problem: &'a Diagnostic,
 }
 
 impl Diagnosis {
     /// The new problems, the worst first, each with its server.
-    pub(crate) fn new_problems(&self) -> Vec<(&str, &Diagnostic)> {
+    pub(crate) fn new_problems(&self) -> Vec<ServerProblem<'_>> {
         let found = self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().ok()?)));
-        let mut all: Vec<(&str, &Diagnostic)> =
-            found.flat_map(|(server, found)| found.new.iter().map(move |problem| (server, problem))).collect();
-        all.sort_by_key(|(_, problem)| (problem.severity, problem.span));
+        let mut all: Vec<ServerProblem<'_>> = found
+            .flat_map(|(server, found)| found.new.iter().map(move |problem| ServerProblem { server, problem }))
+            .collect();
+        all.sort_by_key(|it| (it.problem.severity, it.problem.span));
         all
     }
 
@@ -272,7 +291,8 @@ impl Diagnosis {
         for (server, path, problems) in self.brought().filter(|(.., problems)| !problems.is_empty()) {
             let noun = if problems.len() == 1 { "problem" } else { "problems" };
             let _ = writeln!(out, "{}: {} new {noun} by this edit ({server}):", shown(path), problems.len());
-            let problems: Vec<(&str, &Diagnostic)> = problems.iter().map(|problem| (server, problem)).collect();
+            let problems: Vec<ServerProblem<'_>> =
+                problems.iter().map(|problem| ServerProblem { server, problem }).collect();
             out.push_str(&problem_list(&problems, LISTED_PROBLEMS_ELSEWHERE_MAX));
         }
         out
@@ -293,47 +313,55 @@ impl Diagnosis {
             (0, None, 1..) => "existing",
             (0, None, 0) => "clean",
         };
-        let problem = |(server, problem): &(&str, &Diagnostic)| {
-            let mut out = problem.to_json();
-            out["server"] = (*server).into();
-            out
-        };
-        let server = |said: &ServerReport| match &said.answer {
-            Ok(found) => json!({
-                "name": said.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
-                "existing": found.existing,
-            }),
-            Err(unknown) => json!({
-                "name": said.server, "known": false, "reason": unknown.reason.name(), "detail": unknown.detail,
-            }),
-        };
-        let other = |(server, it): &(String, OtherFileReport)| {
-            let mut out = json!({ "filePath": shown(&it.path), "server": server, "known": it.new.is_ok() });
-            match &it.new {
-                Ok(new) => {
-                    out["newCount"] = new.len().into();
-                    out["new"] = new.iter().take(DATA_PROBLEMS_MAX).map(Diagnostic::to_json).collect();
-                }
-                Err(unknown) => out["reason"] = unknown.reason.name().into(),
-            }
-            out
-        };
         json!({
-            "elsewhere": self.elsewhere.iter().map(other).collect::<Vec<Value>>(),
+            "elsewhere": self.elsewhere.iter().map(|(server, it)| other_file_data(server, it)).collect::<Vec<Value>>(),
             "state": state,
-            "new": new.iter().take(DATA_PROBLEMS_MAX).map(problem).collect::<Vec<Value>>(),
+            "new": new.iter().take(DATA_PROBLEMS_MAX).map(problem_data).collect::<Vec<Value>>(),
             "newCount": new.len(),
             "existing": existing,
             "text": self.text(),
-            "servers": self.said.iter().map(server).collect::<Vec<Value>>(),
+            "servers": self.said.iter().map(server_data).collect::<Vec<Value>>(),
         })
     }
 }
 
+/// Returns what a server reports about another file as JSON.
+fn other_file_data(server: &str, it: &OtherFileReport) -> Value {
+    let mut out = json!({ "filePath": shown(&it.path), "server": server, "known": it.new.is_ok() });
+    match &it.new {
+        Ok(new) => {
+            out["newCount"] = new.len().into();
+            out["new"] = new.iter().take(DATA_PROBLEMS_MAX).map(Diagnostic::to_json).collect();
+        }
+        Err(unknown) => out["reason"] = unknown.reason.name().into(),
+    }
+    out
+}
+
+/// Returns the answer of a server as JSON.
+fn server_data(said: &ServerReport) -> Value {
+    match &said.answer {
+        Ok(found) => json!({
+            "name": said.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
+            "existing": found.existing,
+        }),
+        Err(unknown) => json!({
+            "name": said.server, "known": false, "reason": unknown.reason.name(), "detail": unknown.detail,
+        }),
+    }
+}
+
+/// Returns a problem as JSON.
+fn problem_data(it: &ServerProblem<'_>) -> Value {
+    let mut out = it.problem.to_json();
+    out["server"] = it.server.into();
+    out
+}
+
 /// Formats problems, one per line.
-pub(crate) fn problem_list(problems: &[(&str, &Diagnostic)], most: usize) -> String {
+pub(crate) fn problem_list(problems: &[ServerProblem<'_>], most: usize) -> String {
     let mut out = String::new();
-    for (server, problem) in problems.iter().take(most) {
+    for ServerProblem { server, problem } in problems.iter().take(most) {
         let (line, column) = problem.start;
         let code = problem.code.as_ref().map_or(String::new(), |code| format!(" {code}"));
         let severity = problem.severity.name();

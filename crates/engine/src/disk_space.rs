@@ -40,12 +40,11 @@ pub(crate) fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> E
     if holders.is_empty() {
         return error;
     }
-    let row = |it: &SpaceConsumer| format!("{} ({}, {})", shown(&it.path), it.kind, readable_size(it.bytes));
-    let rows: Vec<String> = holders.iter().map(row).collect();
-    let data = |it: &SpaceConsumer| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": it.kind });
+    let rows: Vec<String> =
+        holders.iter().map(|it| format!("{} ({}, {})", shown(&it.path), it.kind, readable_size(it.bytes))).collect();
     error
         .evidence(format!("Large files and directories that tools can recreate, nearby:\n{}", rows.join("\n")))
-        .fact("could_be_freed", holders.iter().map(data).collect::<Vec<Value>>())
+        .fact("could_be_freed", holders.iter().map(|it| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": it.kind })).collect::<Vec<Value>>())
 }
 
 impl Engine {

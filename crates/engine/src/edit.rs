@@ -5,7 +5,7 @@ use crate::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::encoding;
 use crate::engine::{Engine, LoadedFile};
 use crate::large::LoadedSource;
-use crate::new_file::without_fence;
+use crate::new_file::{FENCE_NOTE, without_fence};
 use crate::notebook;
 use crate::options::CallOptions;
 use crate::patching::check_blanks;
@@ -25,6 +25,19 @@ use std::cell::Cell;
 
 /// A function that returns the operations for the version the caller saw.
 type OpsBuilder<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
+
+/// Operations, and the order in which they apply.
+#[derive(Clone, Copy)]
+pub(crate) struct OrderedOps<'a> {
+    pub(crate) ops: &'a [Op],
+    pub(crate) order: OpOrder,
+}
+
+/// A version that the caller saw, with the lines that were shown.
+pub(crate) struct SeenVersion<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) lines: LineSet,
+}
 
 impl Engine {
     /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
@@ -76,7 +89,7 @@ impl Engine {
         let fresh: String = ops.iter().map(|op| &*op.text).collect();
         let now = match self.load_sized(&place)? {
             LoadedSource::Whole(version) => version,
-            LoadedSource::Big(source) => match self.plan_big(caller, &place, source, (ops, order), options)? {
+            LoadedSource::Big(source) => match self.plan_big(caller, &place, source, ops, order, options)? {
                 Some(plan) => return Ok(plan),
                 None => self.version(&place)?,
             },
@@ -91,10 +104,10 @@ impl Engine {
         };
         // Code 3 takes precedence over the checks of what was read.
         if fills && !now.snapshot.text().trim().is_empty() {
-            let error = not_blank(&now.snapshot);
+            let error = not_blank(&now.snapshot, &fresh);
             return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
         }
-        self.plan_against(caller, place, now, (&mut |_| Ok(Cow::Borrowed(ops)), order), options)
+        self.plan_against(caller, place, now, &mut |_| Ok(Cow::Borrowed(ops)), order, options)
     }
 
     /// Finds the version that the caller saw, resolves the edit in it, and rebases the change to the
@@ -104,7 +117,8 @@ impl Engine {
         caller: &CallContext,
         place: SafePath,
         now: LoadedFile,
-        (ops, order): (OpsBuilder<'_, '_>, OpOrder),
+        ops: OpsBuilder<'_, '_>,
+        order: OpOrder,
         options: &CallOptions,
     ) -> Result<FilePlan> {
         // Only a notebook is opened before it is known what was read.
@@ -124,7 +138,8 @@ impl Engine {
                 Err(stale::version_unavailable(self, caller, &place, &now))
             }
             Base::Stale { seen, lines_seen: lines } => {
-                self.plan_stale(caller, place, now, (&seen, lines), (&ops(&seen)?, order), options)
+                let base = SeenVersion { snapshot: &seen, lines };
+                self.plan_stale(caller, place, now, base, OrderedOps { ops: &ops(&seen)?, order }, options)
             }
         }
     }
@@ -135,10 +150,11 @@ impl Engine {
         caller: &CallContext,
         place: SafePath,
         now: LoadedFile,
-        (seen, lines): (&Snapshot, LineSet),
-        (ops, order): (&[Op], OpOrder),
+        base: SeenVersion<'_>,
+        OrderedOps { ops, order }: OrderedOps<'_>,
         options: &CallOptions,
     ) -> Result<FilePlan> {
+        let SeenVersion { snapshot: seen, lines } = base;
         let theirs = ChangeSet::diff(seen, &now.snapshot);
         let mine = match resolve(seen, ops, order, settings(options, true)) {
             Ok(mine) => mine,
@@ -147,7 +163,7 @@ impl Engine {
                 let resolved = resolve(&now.snapshot, ops, order, settings(options, true))?;
                 return Ok(FilePlan::edit(place, now, resolved, LineSet::all()));
             }
-            Err(error) => return Err(stale::unresolved(self, caller, &place, &now, (seen, &theirs), &error)),
+            Err(error) => return Err(stale::unresolved(self, caller, &place, &now, seen, &theirs, &error)),
         };
         let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
         let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
@@ -173,7 +189,10 @@ impl Engine {
                 plan.notes.push(stale::MARKED_NOTE.to_owned());
                 Ok(plan)
             }
-            Err(conflicts) => Err(stale::conflict(self, caller, &place, &now, (seen, &theirs), &conflicts, options)),
+            Err(conflicts) => {
+                let base = stale::ForeignChange { seen, theirs: &theirs };
+                Err(stale::conflict(self, caller, &place, &now, base, &conflicts, options))
+            }
         }
     }
 
@@ -193,7 +212,7 @@ impl Engine {
         if plan.before.text().trim_start().starts_with(['`', '~']) {
             return self.plan_whole(caller, place, content, options);
         }
-        plan.notes.push("The fence around the whole content was left out.".to_owned());
+        plan.notes.push(FENCE_NOTE.to_owned());
         Ok(plan)
     }
 
@@ -226,26 +245,22 @@ impl Engine {
         let copied = bare.as_ref().map(|_| COPIED_NUMBERS_NOTE.to_owned());
         let content = bare.as_deref().unwrap_or(content);
         let warning = match check_whole_text(now.snapshot.text(), content, options.cause.allows_invalid) {
-            OmissionVerdict::Refuse(error) => {
+            OmissionVerdict::Refuse(error) => return Err(error),
+            OmissionVerdict::Elided(error) => {
                 let content = content.to_owned();
                 return self.plan_elided(caller, place, now, &content, error, options);
             }
             OmissionVerdict::Warn(warning) => Some(warning),
             OmissionVerdict::Fine => None,
         };
-        let told = |mut plan: FilePlan| {
-            plan.notes.extend(copied);
-            plan.notes.extend(warning);
-            plan
-        };
         match base {
             Base::Fresh { lines_seen: lines, .. } => {
                 let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
                 if !missing.is_empty() && caller.unread == UnreadPolicy::Deny {
-                    return Err(stale::partly_read(&place, &now.snapshot, &missing));
+                    return Err(stale::partly_read(&place, &now.snapshot, &lines));
                 }
                 let changes = whole(&now.snapshot, content)?;
-                Ok(told(FilePlan::edit(place, now, without_ops(changes), LineSet::all())))
+                Ok(with_notes(copied, warning, FilePlan::edit(place, now, without_ops(changes), LineSet::all())))
             }
             Base::Lost => Err(stale::version_unavailable(self, caller, &place, &now)),
             // A whole text is about every line, so it is merged only at the caller's request.
@@ -253,20 +268,22 @@ impl Engine {
             Base::Stale { seen, lines_seen: lines } => {
                 let missing = lines.missing(seen.lines().count(seen.text()) as u64);
                 if !missing.is_empty() {
-                    return Err(stale::partly_read(&place, &seen, &missing));
+                    return Err(stale::partly_read(&place, &seen, &lines));
                 }
                 let op = Op { at: Locator::Whole, text: normalize_text(content) };
-                self.plan_stale(caller, place, now, (&seen, lines), (&[op], OpOrder::Together), options).map(told)
+                let base = SeenVersion { snapshot: &seen, lines };
+                self.plan_stale(caller, place, now, base, OrderedOps { ops: &[op], order: OpOrder::Together }, options)
+                    .map(|plan| with_notes(copied, warning, plan))
             }
         }
     }
 
     /// Creates the empty text of a file to be created, in the encoding declared for it.
     pub(crate) fn empty_file_text(&self, place: &SafePath, options: &CallOptions) -> Result<Snapshot> {
-        let configured = || encoding::configured_encoding(self.config(), self.store(), place);
         let (declared, marked) = match options.declared {
             Some(declared) => (Some(declared), declared.charset.unit() == 2),
-            None => configured().map_or((None, false), |it| (Some(it.declared), it.mark)),
+            None => encoding::configured_encoding(self.config(), self.store(), place)
+                .map_or((None, false), |it| (Some(it.declared), it.mark)),
         };
         let mark: &[u8] = match declared.filter(|_| marked).map(|it| it.charset) {
             Some(Charset::Utf8) => b"\xEF\xBB\xBF",
@@ -276,6 +293,13 @@ impl Engine {
         };
         Snapshot::open(mark.to_vec(), declared)
     }
+}
+
+/// Adds notes to a plan.
+fn with_notes(copied: Option<String>, warning: Option<String>, mut plan: FilePlan) -> FilePlan {
+    plan.notes.extend(copied);
+    plan.notes.extend(warning);
+    plan
 }
 
 pub(crate) fn settings(options: &CallOptions, stale: bool) -> ResolveSettings {

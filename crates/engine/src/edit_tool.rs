@@ -7,7 +7,7 @@ use crate::raw_path;
 use crate::receipt::{Receipt, render_notes};
 use crate::reply::Answer;
 use emendate_core::formats::replace::same_texts;
-use emendate_core::formats::{Format, FormatInput};
+use emendate_core::formats::{Format, FormatInput, multi_edit};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use std::os::unix::ffi::OsStringExt as _;
@@ -16,7 +16,8 @@ use std::os::unix::ffi::OsStringExt as _;
 pub(crate) fn edit_files(
     engine: &Engine,
     caller: &CallContext,
-    (tool, formats): (&'static str, &[&'static dyn Format]),
+    tool: &'static str,
+    formats: &[&'static dyn Format],
     mut input: Value,
 ) -> Result<Answer> {
     let mut options = CallOptions::take(&mut input, caller, engine.config(), tool)?;
@@ -25,10 +26,15 @@ pub(crate) fn edit_files(
     options.cause.format = format.spec().name;
     caller.note_format(options.cause.format);
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-    let mut request = format.parse(FormatInput::Json(input)).map_err(|error| match &caller.texts {
-        Some(names) if error.code() == Code::EditNoChange && options.cause.format == "replace" => same_texts(names),
-        _ => error,
-    })?;
+    let input = FormatInput::Json(input);
+    let mut request = match (&caller.texts, format.spec().name) {
+        (Some(names), "multi_edit") => multi_edit::parse_as(names, input)?,
+        (Some(names), "replace") => format.parse(input).map_err(|error| match error.code() {
+            Code::EditNoChange => same_texts(names),
+            _ => error,
+        })?,
+        _ => format.parse(input)?,
+    };
     if let Some(names) = &caller.texts {
         request.name_fields(names);
     }

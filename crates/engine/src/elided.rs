@@ -10,6 +10,10 @@ use emendate_fs::SafePath;
 use emendate_syntax::Symbol;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
+
+/// The end of the note of a lazy edit.
+pub(crate) const KEPT_CODE_NOTE: &str = "for code that was kept as it is.";
 
 impl Engine {
     /// Plans the edit that a text with placeholders expresses. `refusal` is the error for ambiguous placeholders.
@@ -39,30 +43,44 @@ impl Engine {
                 }
             }
         };
-        let mut plan = self.plan_against(caller, place, now, (&mut ops, OpOrder::Together), options)?;
+        let mut plan = self.plan_against(caller, place, now, &mut ops, OpOrder::Together, options)?;
         let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
-        plan.notes.push(format!("{gaps} {what} in the new text {stand} for code that was kept as it is."));
+        plan.notes.push(format!("{gaps} {what} in the new text {stand} {KEPT_CODE_NOTE}"));
         Ok(plan)
     }
 
     /// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.
     fn extents(&self, caller: &CallContext, place: &SafePath, old: &str, new: &str) -> Vec<Extent> {
         let grammars = self.grammars(caller);
-        let outline = |text: &str| grammars.symbols(place, text).unwrap_or_default();
-        let (old, new) = (outline(old), outline(&elided::without_gaps(old, new)));
+        let (old, new) =
+            (symbols_of(grammars, place, old), symbols_of(grammars, place, &elided::without_gaps(old, new)));
         let (by_path, by_name) = (only(&old, |it| &it.path), only(&old, |it| &it.name));
         let (paths, names) = (only(&new, |it| &it.path), only(&new, |it| &it.name));
-        let lines = |it: &Symbol| it.first.saturating_sub(1)..it.last;
         let same = |it: &Symbol| {
-            let by = |known: &HashMap<String, Symbol>, mine: &HashMap<String, Symbol>, key: &str| {
-                mine.get(key).and_then(|_| known.get(key)).map(lines)
-            };
             // A method shown without its class has another path there.
-            by(&by_path, &paths, &it.path).or_else(|| if it.depth == 0 { by(&by_name, &names, &it.name) } else { None })
+            lines_by_key(&by_path, &paths, &it.path)
+                .or_else(|| if it.depth == 0 { lines_by_key(&by_name, &names, &it.name) } else { None })
         };
-        let extent = |it: &Symbol| Some(Extent { old: same(it)?, new: lines(it) });
-        new.iter().filter_map(extent).filter(|it| !it.old.is_empty() && !it.new.is_empty()).collect()
+        new.iter()
+            .filter_map(|it| Some(Extent { old: same(it)?, new: symbol_lines(it) }))
+            .filter(|it| !it.old.is_empty() && !it.new.is_empty())
+            .collect()
     }
+}
+
+/// Returns the lines of the symbol that both sides have under a key.
+fn lines_by_key(known: &HashMap<String, Symbol>, mine: &HashMap<String, Symbol>, key: &str) -> Option<Range<usize>> {
+    mine.get(key).and_then(|_| known.get(key)).map(symbol_lines)
+}
+
+/// Returns the lines of a symbol.
+fn symbol_lines(it: &Symbol) -> Range<usize> {
+    it.first.saturating_sub(1)..it.last
+}
+
+/// Returns the symbols of a text, none if it does not parse.
+fn symbols_of(grammars: crate::syntax::Grammars<'_>, place: &SafePath, text: &str) -> Vec<Symbol> {
+    grammars.symbols(place, text).unwrap_or_default()
 }
 
 /// Maps symbols by a key that is unique to one of them.

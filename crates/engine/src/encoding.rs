@@ -1,6 +1,6 @@
 //! The declared encoding of a file: by the call, the configuration, or `.editorconfig`.
 
-use crate::config::{Config, PathRule};
+use crate::config::Config;
 use ec4rs::{ConfigParser, Properties, PropertiesSource as _};
 use emendate_core::{Charset, Code, DeclaredEncoding, Error, Result};
 use emendate_fs::{SafePath, Store};
@@ -28,8 +28,11 @@ pub(crate) struct ConfiguredEncoding {
 /// Looks up the configuration, then the `.editorconfig` files from the root down to the file; the nearest takes
 /// precedence.
 pub(crate) fn configured_encoding(config: &Config, store: &dyn Store, place: &SafePath) -> Option<ConfiguredEncoding> {
-    let covers = |rule: &PathRule| rule.matches(place.relative(), place.absolute());
-    let ruled = config.encodings.iter().find(|(rule, _)| covers(rule)).map(|(_, charset)| *charset);
+    let ruled = config
+        .encodings
+        .iter()
+        .find(|(rule, _)| rule.matches(place.relative(), place.absolute()))
+        .map(|(_, charset)| *charset);
     if let Some(charset) = ruled {
         let mark = charset.unit() == 2;
         return Some(ConfiguredEncoding { declared: DeclaredEncoding { charset, by_call: false }, mark });

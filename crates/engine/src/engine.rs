@@ -77,12 +77,8 @@ fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Re
     };
     match store.recover() {
         Ok(done) => {
-            let told = |files: &[PathBuf], what: &str| {
-                let names: Vec<String> = files.iter().map(shown).collect();
-                (!files.is_empty()).then(|| format!("A process died while it wrote; {what}: {}.", names.join(", ")))
-            };
-            notices.extend(told(&done.rolled_forward, "its change was finished in"));
-            notices.extend(told(&done.rolled_back, "its change was undone in"));
+            notices.extend(recovery_notice(&done.rolled_forward, "its change was finished in"));
+            notices.extend(recovery_notice(&done.rolled_back, "its change was undone in"));
             notices.extend(done.notes);
         }
         Err(error) => notices.push(error.message().to_owned()),
@@ -90,16 +86,17 @@ fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Re
     Ok(store)
 }
 
+/// Describes files that a dead process left.
+fn recovery_notice(files: &[PathBuf], what: &str) -> Option<String> {
+    let names: Vec<String> = files.iter().map(shown).collect();
+    (!files.is_empty()).then(|| format!("A process died while it wrote; {what}: {}.", names.join(", ")))
+}
+
 /// Adds the configuration file of a root. The rules of Claude Code there come last, because the project may ask for
 /// them.
 fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Result<Config> {
-    let read = |name: &str| -> Result<Option<(PathBuf, Vec<u8>)>> {
-        let path = root.join(name);
-        let Ok(place) = store.resolve_path(&path) else { return Ok(None) };
-        Ok(store.read(&place, CONFIG_BYTES_MAX, Vec::new())?.map(|version| (path, version.bytes)))
-    };
     for name in PROJECT_FILES {
-        let Some((path, bytes)) = read(name)? else { continue };
+        let Some((path, bytes)) = read_config(root, store, name)? else { continue };
         let text = String::from_utf8_lossy(&bytes);
         let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
         let source = RuleSource { base: Some(root), ..RuleSource::new(&origin, trusted) };
@@ -111,7 +108,7 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
     }
     if config.imports_claude() {
         for name in [".claude/settings.json", ".claude/settings.local.json"] {
-            let Some((path, bytes)) = read(name)? else { continue };
+            let Some((path, bytes)) = read_config(root, store, name)? else { continue };
             let text = String::from_utf8_lossy(&bytes);
             config = match config.clone().with_claude_settings(&text, &shown(&path), root, false) {
                 Ok(config) => config,
@@ -120,6 +117,13 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
         }
     }
     Ok(config)
+}
+
+/// Reads a file of the configuration; `None` if there is none.
+fn read_config(root: &Path, store: &dyn Store, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>> {
+    let path = root.join(name);
+    let Ok(place) = store.resolve_path(&path) else { return Ok(None) };
+    Ok(store.read(&place, CONFIG_BYTES_MAX, Vec::new())?.map(|version| (path, version.bytes)))
 }
 
 /// A file in its current version.
@@ -404,17 +408,18 @@ impl Engine {
         fresh_text: &str,
     ) -> Result<Snapshot> {
         work::spend_bytes(bytes.len())?;
-        let told = |error: Error| error.prefixed(&format!("{}: ", place.shown()));
         let configured = || encoding::configured_encoding(&self.config, self.store(), place).map(|it| it.declared);
         let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();
         let declared = declared.or_else(|| if nul { configured() } else { None });
-        let snapshot = Snapshot::open(bytes, declared).map_err(told)?;
+        let snapshot = Snapshot::open(bytes, declared).map_err(|error| named_error(place, error))?;
         let guessed = snapshot.codec().settled == EncodingEvidence::Guessed;
         if declared.is_some() || !(guessed || (!fresh_text.is_ascii() && snapshot.raw().is_ascii())) {
             return Ok(snapshot);
         }
         match configured() {
-            Some(declared) => Snapshot::open(snapshot.raw().to_vec(), Some(declared)).map_err(told),
+            Some(declared) => {
+                Snapshot::open(snapshot.raw().to_vec(), Some(declared)).map_err(|error| named_error(place, error))
+            }
             None => Ok(snapshot),
         }
     }
@@ -464,4 +469,9 @@ impl Engine {
             }
         }
     }
+}
+
+/// Adds the name of a file to an error.
+fn named_error(place: &SafePath, error: Error) -> Error {
+    error.prefixed(&format!("{}: ", place.shown()))
 }

@@ -79,7 +79,7 @@ impl Engine {
         let own = caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..caller.clone() });
         let caller = own.as_ref().unwrap_or(caller);
         let reply = self.call_caught(caller, name, input, names);
-        self.events().push(event(caller, name, asked, &reply, (begun, watch.format())));
+        self.events().push(event(caller, name, asked, &reply, begun, watch.format()));
         reply
     }
 
@@ -99,10 +99,15 @@ struct InputSummary {
 
 impl InputSummary {
     fn of(input: &Value, paths: bool) -> InputSummary {
-        let named = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
-        let named = ["file_path", "path", "notebook_path", "directory"].into_iter().filter_map(named);
+        let named =
+            ["file_path", "path", "notebook_path", "directory"].into_iter().filter_map(|key| text_field(input, key));
         InputSummary { bytes: text_bytes(input), paths: if paths { named.collect() } else { Vec::new() } }
     }
+}
+
+/// Returns a field that is a text.
+fn text_field(input: &Value, key: &str) -> Option<String> {
+    input.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Total bytes of all texts in a value.
@@ -120,7 +125,8 @@ fn event(
     name: &str,
     asked: InputSummary,
     reply: &Reply,
-    (begun, format): (CallTimer, &'static str),
+    begun: CallTimer,
+    format: &'static str,
 ) -> Event {
     let front = caller.client.as_deref();
     let (at, micros) = begun.end();
@@ -160,23 +166,32 @@ fn event(
 
 /// Adds the data of a reply about one file.
 fn done(event: &mut Event, data: &Map<String, Value>) {
-    let number = |key: &str| data.get(key).and_then(Value::as_u64);
     let edits = data.get("edits").and_then(Value::as_array).into_iter().flatten();
-    let tiers = edits.filter_map(|edit| edit.get("tier")?.as_u64()).chain(number("tier"));
+    let tiers = edits.filter_map(|edit| edit.get("tier")?.as_u64()).chain(number_of(data, "tier"));
     event.tier = tiers.chain(event.tier).max();
-    event.lines.0 += number("linesAdded").unwrap_or(0);
-    event.lines.1 += number("linesRemoved").unwrap_or(0);
+    event.lines.0 += number_of(data, "linesAdded").unwrap_or(0);
+    event.lines.1 += number_of(data, "linesRemoved").unwrap_or(0);
     event.dry_run |= data.get("dryRun").and_then(Value::as_bool).unwrap_or(false);
     if data.contains_key("writtenBy") {
         event.files += 1;
-        let text = |key: &str| data.get(key).and_then(Value::as_str);
-        let moved = text("from").filter(|_| text("type") == Some("move"));
-        event.instructions |= text("filePath").into_iter().chain(moved).map(Path::new).any(policy::is_instructions);
+        let moved = text_of(data, "from").filter(|_| text_of(data, "type") == Some("move"));
+        event.instructions |=
+            text_of(data, "filePath").into_iter().chain(moved).map(Path::new).any(policy::is_instructions);
         // More than the input named.
-        if let Some(path) =
-            text("filePath").filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
+        if let Some(path) = text_of(data, "filePath")
+            .filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
         {
             event.paths.push(path.to_owned());
         }
     }
+}
+
+/// Returns a field that is a text.
+fn text_of<'a>(data: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    data.get(key).and_then(Value::as_str)
+}
+
+/// Returns a field that is a number.
+fn number_of(data: &Map<String, Value>, key: &str) -> Option<u64> {
+    data.get(key).and_then(Value::as_u64)
 }

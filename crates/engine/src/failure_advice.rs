@@ -5,8 +5,8 @@ use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::policy::Access;
 use crate::raw_path;
+use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{Code, Error, Locator, Op, Snapshot};
-use emendate_core::{Phrase, advice};
 use emendate_fs::{SafePath, shown};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -21,6 +21,8 @@ const SEARCHED_FILE_BYTES_MAX: u64 = 4 << 20;
 /// Failed edits of a call that are searched for elsewhere, and places that are reported.
 const EXPLAINED_EDITS_MAX: usize = 5;
 const REPORTED_PLACES_MAX: usize = 3;
+/// Letters and digits of a text that identify it in another file.
+const IDENTIFYING_CHARS_MIN: usize = 8;
 /// Failures that are remembered for the next call.
 const REMEMBERED_FAILURES_MAX: usize = 512;
 
@@ -91,35 +93,43 @@ impl Engine {
     }
 }
 
-/// Returns the texts that were not found.
+/// Returns the texts that were not found and are long enough to be recognized elsewhere.
 fn missing(ops: &[Op], error: &Error) -> Vec<String> {
-    let find = |op: &Op| match &op.at {
-        Locator::Find(find) => Some(find.old.clone()),
-        Locator::Hunk(hunk) => Some(hunk.old_text()).filter(|old| !old.trim().is_empty()),
-        _ => None,
-    };
     if let [only] = ops {
-        return if error.code() == Code::MatchNotFound { find(only).into_iter().collect() } else { Vec::new() };
+        return if error.code() == Code::MatchNotFound { sought_text(only).into_iter().collect() } else { Vec::new() };
     }
     let failed = error.data().get("errors").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![error.to_json()]);
     let lost = failed.iter().filter(|it| it["code"] == Code::MatchNotFound.as_str());
-    let index = |it: &Value| it["op"].as_u64().and_then(|op| usize::try_from(op).ok());
-    lost.filter_map(index).filter_map(|op| ops.get(op)).filter_map(find).take(EXPLAINED_EDITS_MAX).collect()
+    lost.filter_map(|it| it["op"].as_u64().and_then(|op| usize::try_from(op).ok()))
+        .filter_map(|op| ops.get(op))
+        .filter_map(sought_text)
+        .take(EXPLAINED_EDITS_MAX)
+        .collect()
+}
+
+/// Returns the text that an operation seeks, if it is long enough to be recognized elsewhere.
+fn sought_text(op: &Op) -> Option<String> {
+    let old = match &op.at {
+        Locator::Find(find) => find.old.clone(),
+        Locator::Hunk(hunk) => hunk.old_text(),
+        _ => return None,
+    };
+    let letters = old.chars().filter(|ch| ch.is_alphanumeric()).take(IDENTIFYING_CHARS_MIN).count();
+    (letters == IDENTIFYING_CHARS_MIN).then_some(old)
 }
 
 fn shortened(place: &SafePath, error: &Error) -> Error {
     let mut short = Error::new(error.code(), error.message())
         .evidence("The same call failed in the same way before, and the file has not changed.");
-    let line = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
-    let nearest = error.data().get("nearest").and_then(|it| Some((line(it, "from")?, line(it, "to")?)));
+    let nearest = error.data().get("nearest").and_then(|it| Some((number_at(it, "from")?, number_at(it, "to")?)));
     let next = match nearest {
         Some((from, to)) => {
             let lines = json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from });
-            let form = |copied: Phrase| {
-                let call = raw_path::read(place, lines.clone());
-                advice!["Call ", call, " and copy ", copied, " from the reply; do not send this call again."]
-            };
-            form(Phrase::Field("old_string")).or(form("the text".into()))
+            read_and_copy(place, &lines, Phrase::Field("old_string")).or(read_and_copy(
+                place,
+                &lines,
+                "the text".into(),
+            ))
         }
         None if error.code() == Code::MatchNotFound => {
             advice![
@@ -134,4 +144,15 @@ fn shortened(place: &SafePath, error: &Error) -> Error {
         short = short.fact(key, value.clone());
     }
     short.fact("repeated", true).next(next)
+}
+
+/// Returns the advice to read some lines and to copy them.
+fn read_and_copy(place: &SafePath, lines: &Value, copied: Phrase) -> Advice {
+    let call = raw_path::read(place, lines.clone());
+    advice!["Call ", call, " and copy ", copied, " from the reply; do not send this call again."]
+}
+
+/// Returns a field that is a number.
+fn number_at(value: &Value, key: &str) -> Option<u64> {
+    value.get(key).and_then(Value::as_u64)
 }

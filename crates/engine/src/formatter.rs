@@ -27,8 +27,12 @@ impl Engine {
             |plan: &&mut FilePlan| plan.target == TargetState::File && !plan.before.is_binary() && plan.writes();
         for plan in plans.iter_mut().filter(shaped).take(FORMATTED_FILES_MAX) {
             caller.check_cancelled()?;
-            let covers = |it: &&Formatter| it.files.matches(plan.place.relative(), plan.place.absolute());
-            if let Some(formatter) = self.config().formatters.iter().find(covers) {
+            if let Some(formatter) = self
+                .config()
+                .formatters
+                .iter()
+                .find(|it| it.files.matches(plan.place.relative(), plan.place.absolute()))
+            {
                 let root = self.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
                 // The directory of a new file may not exist yet.
                 let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
@@ -43,7 +47,7 @@ impl Engine {
 fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
     let name = formatter.words.first().cloned().unwrap_or_default();
     let Ok(after) = plan.after() else { return };
-    let formatted = |text: &str| formatted(formatter, (plan.place.absolute(), folder), text, stop);
+    let formatted = |text: &str| formatted(formatter, plan.place.absolute(), folder, text, stop);
     let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
     if edits
         && formatter.when == FormatterTrigger::Formatted
@@ -66,7 +70,8 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
 /// Errors: the reason for having none, as a sentence.
 fn formatted(
     formatter: &Formatter,
-    (path, folder): (&Path, &Path),
+    path: &Path,
+    folder: &Path,
     text: &str,
     stop: &AtomicBool,
 ) -> std::result::Result<String, String> {

@@ -1,12 +1,13 @@
 //! The history as documents for programs and people: pages of operations, and the content of a file before and after
 //! each. Documents shown in this way do not count as read by any session.
 
+use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::history_tool;
 use crate::policy::Access;
 use crate::undo::OperationRef;
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, OperationFilter};
+use emendate_history::{KnownContent, LogEntry, OperationFilter};
 use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
 use std::os::unix::ffi::OsStrExt as _;
@@ -114,30 +115,38 @@ impl Engine {
     /// then, or its content was not kept; `read.too_large`; those of the policy.
     pub fn content_at(
         &self,
+        caller: &CallContext,
+        id: &str,
+        path: &Path,
+        moment: OperationSide,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Vec<u8>> {
+        self.metered(caller, || self.stored_content(id, path, moment, lines))
+    }
+
+    fn stored_content(
+        &self,
         id: &str,
         path: &Path,
         moment: OperationSide,
         lines: Option<(usize, usize)>,
     ) -> Result<Vec<u8>> {
         let (root, logged) = self.operation(OperationRef::read(id)?.name)?;
-        let missing = |what: &str| {
-            Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path)))
-                .next("Read the operation itself for the files it has.")
-        };
         let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
-        let touched = touched.ok_or_else(|| missing("was not touched by that operation"))?;
+        let touched = touched.ok_or_else(|| no_such_side(path, "was not touched by that operation"))?;
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&touched.path)))?;
         self.check_access(&place, Access::Read)?;
         let side = match moment {
             OperationSide::Before => touched.before,
             OperationSide::After => touched.after,
         };
-        let side = side.ok_or_else(|| missing("was not there at that moment"))?;
+        let side = side.ok_or_else(|| no_such_side(path, "was not there at that moment"))?;
         let now = self.load_binary(&place).ok().flatten();
-        let hand: Vec<_> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
+        let hand: Vec<_> =
+            now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
         let bytes = self.history(root).content(side.content, &hand)?;
-        let bytes = bytes.ok_or_else(|| missing("is not kept in that version"))?;
-        let part = lines.map(|lines| lines_of(&bytes, lines));
+        let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
+        let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
         let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
         let most = self.config().reply.data;
         if part.len() > most {
@@ -150,8 +159,14 @@ impl Engine {
     }
 }
 
+/// Refuses a file or side that the operation lacks.
+fn no_such_side(path: &Path, what: &str) -> Error {
+    Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path)))
+        .next("Read the operation itself for the files it has.")
+}
+
 /// Returns the byte range of some lines, given the first one and their number.
-fn lines_of(bytes: &[u8], (offset, limit): (usize, usize)) -> Range<usize> {
+fn lines_of(bytes: &[u8], offset: usize, limit: usize) -> Range<usize> {
     let mut ends = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
     let start = match offset {
         0 | 1 => 0,
@@ -162,8 +177,10 @@ fn lines_of(bytes: &[u8], (offset, limit): (usize, usize)) -> Range<usize> {
 }
 
 fn cursor(text: &str, roots: usize) -> Option<Vec<Option<u64>>> {
-    let number = |part: &str| if part.is_empty() { Some(None) } else { part.parse().ok().map(Some) };
-    let below: Vec<Option<u64>> = text.split(',').map(number).collect::<Option<_>>()?;
+    let below: Vec<Option<u64>> = text
+        .split(',')
+        .map(|part| if part.is_empty() { Some(None) } else { part.parse().ok().map(Some) })
+        .collect::<Option<_>>()?;
     (below.len() == roots).then_some(below)
 }
 

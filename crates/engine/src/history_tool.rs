@@ -15,7 +15,8 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{
-    FileChange, FileKind, FileState, GcStats, HistoryGap, LogEntry, OperationFilter, OperationOutcome, Retention, Role,
+    FileChange, FileKind, FileState, GcStats, HistoryGap, KnownContent, LogEntry, OperationFilter, OperationOutcome,
+    Retention, Role,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -77,9 +78,12 @@ impl Engine {
             (None, None) => self.listed(&args, place.as_ref(), limits),
             (Some(id), None) if id == NEWEST_NAME => {
                 let Some(last) = self.fitting(&args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-                self.render(last, place.as_ref(), limits)
+                self.render(last.0, &last.1, place.as_ref(), limits)
             }
-            (Some(id), None) => self.render(self.operation(OperationRef::read(id)?.name)?, place.as_ref(), limits),
+            (Some(id), None) => {
+                let (root, logged) = self.operation(OperationRef::read(id)?.name)?;
+                self.render(root, &logged, place.as_ref(), limits)
+            }
             (Some(from), Some(to)) => self.compared(from, to, place.as_ref(), limits),
             (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
                 .next("Give id and to, or id alone for one operation.")),
@@ -132,8 +136,10 @@ impl Engine {
             let _ = writeln!(text, "The history was damaged: {gap}.");
         }
         if !gaps.is_empty() {
-            let row = |gap: &HistoryGap| json!({ "after": gap.after, "until": gap.until });
-            data.insert("missing".to_owned(), gaps.iter().map(row).collect());
+            data.insert(
+                "missing".to_owned(),
+                gaps.iter().map(|gap| json!({ "after": gap.after, "until": gap.until })).collect(),
+            );
         }
         data.insert("operations".to_owned(), rows.into());
         Ok(Answer { text, data })
@@ -178,23 +184,17 @@ impl Engine {
         Ok(None)
     }
 
-    fn render(
-        &self,
-        (root, logged): (usize, LogEntry),
-        place: Option<&SafePath>,
-        limits: ReplyLimits,
-    ) -> Result<Answer> {
-        let mut text = one_line(&logged, self.why_not(root, &logged)?);
-        let only = |file: &FileChange| place.is_none_or(|place| key(place) == file.path);
-        let room = limits.file_budget(visible_files(&logged).filter(|file| only(file)).count());
+    fn render(&self, root: usize, logged: &LogEntry, place: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+        let mut text = one_line(logged, self.why_not(root, logged)?);
+        let room = limits.file_budget(visible_files(logged).filter(|file| is_wanted(place, file)).count());
         let most = limits.text.saturating_sub(LAST_LINE_CHARS);
-        let files: Vec<Value> = visible_files(&logged)
-            .filter(|file| only(file))
-            .map(|file| self.difference(root, &from_its_source(file, &logged), &mut text, (most, room)))
+        let files: Vec<Value> = visible_files(logged)
+            .filter(|file| is_wanted(place, file))
+            .map(|file| self.difference(root, &from_its_source(file, logged), &mut text, most, room))
             .collect::<Result<_>>()?;
         let mut data = data(files, false);
         data.insert("summary".to_owned(), text.lines().next().into());
-        data.insert("shown".to_owned(), row(&logged, None));
+        data.insert("shown".to_owned(), row(logged, None));
         Ok(Answer { text, data })
     }
 
@@ -223,7 +223,7 @@ impl Engine {
         let mut text = String::new();
         let changed: Vec<&FileChange> = paths.values().filter(|file| file.before != file.after).collect();
         let (most, room) = (limits.text.saturating_sub(LAST_LINE_CHARS), limits.file_budget(changed.len()));
-        let files = changed.into_iter().map(|file| self.difference(root, file, &mut text, (most, room)));
+        let files = changed.into_iter().map(|file| self.difference(root, file, &mut text, most, room));
         let files: Vec<Value> = files.collect::<Result<_>>()?;
         if files.is_empty() {
             text.push_str("No file differs between the two.\n");
@@ -237,7 +237,8 @@ impl Engine {
         root: usize,
         file: &FileChange,
         text: &mut String,
-        (most, room): (usize, FileBudget),
+        most: usize,
+        room: FileBudget,
     ) -> Result<Value> {
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
         self.check_access(&place, Access::Read)?;
@@ -258,7 +259,8 @@ impl Engine {
         out.insert("summary".to_owned(), summary.into());
         let held = hunks.as_deref().unwrap_or_default();
         out.insert("structuredPatch".to_owned(), explain::structured(held));
-        note_part(&mut out, "structuredPatch", "lines", explain::held_lines(held));
+        let (shown, all) = explain::held_lines(held);
+        note_part(&mut out, "structuredPatch", "lines", shown, all);
         out.insert("linesAdded".to_owned(), stat.added.into());
         out.insert("linesRemoved".to_owned(), stat.removed.into());
         out.insert("known".to_owned(), hunks.is_some().into());
@@ -269,7 +271,8 @@ impl Engine {
     fn hunks(&self, root: usize, place: &SafePath, file: &FileChange, room: usize) -> Result<Option<Vec<DiffHunk>>> {
         let history = self.history(root);
         let now = self.load_binary(place).ok().flatten();
-        let hand: Vec<(ContentId, &[u8])> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
+        let hand: Vec<KnownContent<'_>> =
+            now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
         let bytes = |side: Option<FileState>| match side {
             Some(side) => history.content(side.content, &hand),
             None => Ok(Some(Vec::new())),
@@ -296,17 +299,23 @@ impl Engine {
     }
 }
 
+/// True for a file that was asked for.
+fn is_wanted(place: Option<&SafePath>, file: &FileChange) -> bool {
+    place.is_none_or(|place| key(place) == file.path)
+}
+
 /// Merges the lists of several roots, each with its newest item first, and adds the root to each item. Within a root
 /// the order is preserved, because operations are numbered and a clock may have been set back; between roots only the
 /// clock decides.
 pub(crate) fn newest_first<T>(roots: Vec<Vec<T>>, at: impl Fn(&T) -> i64, most: usize) -> Vec<(usize, T)> {
     let mut heads: Vec<_> = roots.into_iter().map(|all| all.into_iter().peekable()).collect();
-    let next = move || {
+    std::iter::from_fn(move || {
         let moments = heads.iter_mut().map(|head| head.peek().map(&at));
         let (root, _) = moments.enumerate().filter(|(_, at)| at.is_some()).max_by_key(|(_, at)| *at)?;
         Some((root, heads.get_mut(root)?.next()?))
-    };
-    std::iter::from_fn(next).take(most).collect()
+    })
+    .take(most)
+    .collect()
 }
 
 /// Returns the files of an operation except for the sources of moves.
@@ -369,19 +378,27 @@ fn summary(file: &FileChange, path: &str) -> String {
 fn file_data(file: &FileChange, path: &str) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("filePath".to_owned(), path.into());
-    let raw = |path: &[u8]| raw_path::base64_if_needed(Path::new(OsStr::from_bytes(path)));
-    out.extend(raw(&file.path).map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())));
+    out.extend(raw_text(&file.path).map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())));
     out.insert("type".to_owned(), kind(file).into());
     if let Some(from) = &file.moved_from {
         out.insert("from".to_owned(), shown(from).into());
-        out.extend(raw(from).map(|bytes| ("from_b64".to_owned(), bytes.into())));
+        out.extend(raw_text(from).map(|bytes| ("from_b64".to_owned(), bytes.into())));
     }
     out.insert("linesAdded".to_owned(), file.added.into());
     out.insert("linesRemoved".to_owned(), file.removed.into());
-    let tag = |side: Option<FileState>| side.map(|side| side.content.tag().to_string());
-    out.insert("before".to_owned(), tag(file.before).into());
-    out.insert("after".to_owned(), tag(file.after).into());
+    out.insert("before".to_owned(), tag_of(file.before).into());
+    out.insert("after".to_owned(), tag_of(file.after).into());
     out
+}
+
+/// Returns the tag of a side.
+fn tag_of(side: Option<FileState>) -> Option<String> {
+    side.map(|side| side.content.tag().to_string())
+}
+
+/// Returns a path in Base64 if it is not UTF-8.
+fn raw_text(path: &[u8]) -> Option<String> {
+    raw_path::base64_if_needed(Path::new(OsStr::from_bytes(path)))
 }
 
 /// Describes the state of an operation in a few words.
@@ -430,7 +447,6 @@ fn row(logged: &LogEntry, why_not: Option<&str>) -> Value {
         Role::Undo(_) => "undo",
         Role::Redo(_) => "redo",
     };
-    let name = |id: Option<emendate_history::OperationId>| id.map(|id| id.to_string());
     json!({
         "id": id.to_string(),
         "time": moment(*at),
@@ -440,9 +456,9 @@ fn row(logged: &LogEntry, why_not: Option<&str>) -> Value {
         "digest": operation.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
         "note": operation.note,
         "role": role,
-        "takesBack": name(operation.role.undoes()),
+        "takesBack": operation.role.undoes().map(|id| id.to_string()),
         "takesBackAlso": operation.also_undoes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "undoneBy": name(*undone_by),
+        "undoneBy": undone_by.map(|id| id.to_string()),
         "undoable": undone_by.is_none() && why_not.is_none(),
         "whyNot": why_not,
         "partial": operation.outcome == OperationOutcome::Partial,
@@ -457,7 +473,7 @@ mod tests {
     use super::newest_first;
 
     #[test]
-    fn a_clock_that_was_set_back_changes_no_order_within_a_root() {
+    fn clock_set_back_does_not_reorder_operations_of_a_root() {
         let roots = vec![vec![10, 90, 20], vec![], vec![50, 40]];
         let all = |most| newest_first(roots.clone(), |at| *at, most);
         assert_eq!(all(9), [(2, 50), (2, 40), (0, 10), (0, 90), (0, 20)]);

@@ -60,7 +60,7 @@ impl Engine {
         for hook in self.hooks(HookEvent::BeforeRead, place) {
             let event =
                 raw_path::file_json(place.absolute(), json!({ "event": "before_read", "file_path": place.shown() }));
-            let answer = self.consult(hook, place, (&event, &NEVER_STOPPED), &mut Vec::new())?.unwrap_or_default();
+            let answer = self.consult(hook, place, &event, &NEVER_STOPPED, &mut Vec::new())?.unwrap_or_default();
             if matches!(answer.decision, Some(HookDecision::Deny | HookDecision::Ask)) {
                 return Err(refused(hook, place, answer.reason.as_deref()));
             }
@@ -86,7 +86,7 @@ impl Engine {
             for hook in self.hooks(HookEvent::BeforeEdit, &plan.place) {
                 let event = edit_event("before_edit", caller, cause, plan, dry_run);
                 let mut notes = Vec::new();
-                let answer = self.consult(hook, &plan.place, (&event, caller.stop_flag()), &mut notes);
+                let answer = self.consult(hook, &plan.place, &event, caller.stop_flag(), &mut notes);
                 plan.notes.append(&mut notes);
                 let Some(answer) = answer? else { continue };
                 plan.notes.extend(said(hook, answer.message.as_deref()));
@@ -119,7 +119,7 @@ impl Engine {
             let mut notes = Vec::new();
             for hook in self.hooks(HookEvent::AfterEdit, &receipt.plan().place) {
                 let event = edit_event("after_edit", caller, cause, receipt.plan(), false);
-                match self.consult(hook, &receipt.plan().place, (&event, &NEVER_STOPPED), &mut notes) {
+                match self.consult(hook, &receipt.plan().place, &event, &NEVER_STOPPED, &mut notes) {
                     Ok(answer) => {
                         let answer = answer.unwrap_or_default();
                         notes.extend(said(hook, answer.reason.as_deref()));
@@ -144,7 +144,8 @@ impl Engine {
         &self,
         hook: &Hook,
         place: &SafePath,
-        (event, stop): (&Value, &AtomicBool),
+        event: &Value,
+        stop: &AtomicBool,
         notes: &mut Vec<String>,
     ) -> Result<Option<HookAnswer>> {
         let root = self.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);

@@ -2,7 +2,7 @@
 //! states that later operations found, show the outcome.
 
 use crate::engine::Engine;
-use emendate_core::{ContentId, Result};
+use emendate_core::{Code, ContentId, Result};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, wait_briefly};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -143,14 +143,18 @@ impl Engine {
     /// Returns the current state.
     fn found_now(&self, root: usize, id: OperationId, file: &FileChange) -> Result<ObservedState> {
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)));
-        let Ok(now) = place.and_then(|place| self.side(&place)) else { return Ok(ObservedState::Neither) };
-        let bits = |side: Option<FileState>| side.map(|side| side.mode);
+        let now = match place.and_then(|place| self.side(&place)) {
+            Ok(now) => now,
+            // A directory where a file was, or a file where its directory was.
+            Err(error) if matches!(error.code(), Code::PathNotRegular | Code::PathInvalid) => None,
+            Err(_) => return Ok(ObservedState::Neither),
+        };
         if content(file.before) == content(file.after) {
             // They differ in the mode only.
-            let mode = bits(now.filter(|now| now.kind == FileKind::Regular));
+            let mode = mode_of(now.filter(|now| now.kind == FileKind::Regular));
             return Ok(match mode {
-                _ if mode == bits(file.after) => ObservedState::After,
-                _ if mode == bits(file.before) => ObservedState::Before,
+                _ if mode == mode_of(file.after) => ObservedState::After,
+                _ if mode == mode_of(file.before) => ObservedState::Before,
                 _ => ObservedState::Neither,
             });
         }
@@ -162,6 +166,11 @@ impl Engine {
             ObservedState::Neither
         })
     }
+}
+
+/// Returns the mode of a side.
+fn mode_of(side: Option<FileState>) -> Option<u32> {
+    side.map(|side| side.mode)
 }
 
 /// Content and kind of the entry at a path; `None` if there is none.

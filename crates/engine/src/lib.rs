@@ -30,6 +30,7 @@ mod commit;
 mod config;
 mod config_error;
 mod convert;
+mod decorated_names;
 mod describe;
 mod diagnose;
 mod disk_space;
@@ -114,3 +115,7 @@ pub use reply::{Answer, Reply, SeedCodes};
 pub use reply_limits::{REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, ReplyLimits};
 pub use syntax::{ParserIsolation, answer_questions};
 pub use tools::{Annotations, INPUT_BYTES_MAX, TOOLS, Tool, tool};
+
+/// Ends of the notes that report new text which is not written as it was sent.
+pub const REWRITTEN_TEXT_NOTES: [&str; 3] =
+    [emendate_core::COPIED_NUMBERS_NOTE, new_file::FENCE_NOTE, elided::KEPT_CODE_NOTE];

@@ -21,6 +21,7 @@ use emendate_core::{
     CHANGED_PLACES_MAX, Code, Error, FileAction, INSERTED_BYTES_MAX, OCCURRENCES_MAX, Request, Result,
 };
 use emendate_fs::{LINKS_MAX, NAME_MAX_BYTES, PATH_MAX_BYTES};
+use emendate_history::CONTENT_BYTES_MAX;
 use emendate_media::PDF_BYTES_MAX;
 use emendate_schema::TEXT_BYTES_MAX;
 use emendate_syntax::ParseLimits;
@@ -169,9 +170,9 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "together",
         most: TOGETHER_BYTES_MAX as u64,
-        unit: "bytes of all files that one call changes, if they are several; of each the larger of its sizes before and after",
+        unit: "bytes of all files that one call changes or takes back, if they are several; of each the larger of its sizes before and after",
         code: Some(Code::CallTooLarge),
-        next: "Send several calls.",
+        next: "Send several calls; undo fewer operations in one call, or restore each file by itself.",
     },
     Limit {
         name: "pattern",
@@ -214,6 +215,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "bytes, compressed, of a file's earlier content that the history stores for `undo`, unless it can be derived from other versions",
         code: Some(Code::OperationIrreversible),
         next: "A program repeats the call with `irreversible: true`; a person is asked or warned before the change. The limit is half of `[history] megabytes` in the configuration.",
+    },
+    Limit {
+        name: "taken back",
+        most: CONTENT_BYTES_MAX,
+        unit: "bytes of a file that `undo` or `restore` loads: one that the history has as a whole, or that others changed since. For 300 MB that takes several seconds and four times their memory",
+        code: Some(Code::FileTooLarge),
+        next: "Copy the file from elsewhere. An edit of a large file is taken back in parts and has no such limit.",
     },
     Limit {
         name: "reply",
@@ -333,13 +341,17 @@ pub static LIMITS: &[Limit] = &[
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_request(request: &Request) -> Result<()> {
-    let ops = |ask: &FileAction| match ask {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
-        _ => 0,
-    };
-    let edits: usize = request.files.iter().map(|file| ops(&file.action)).sum();
+    let edits: usize = request.files.iter().map(|file| op_count(&file.action)).sum();
     check(request.files.len(), FILES_PER_CALL_MAX, "files")?;
     check(edits, EDITS_PER_CALL_MAX, "edits")
+}
+
+/// Returns the number of operations of an action.
+fn op_count(ask: &FileAction) -> usize {
+    match ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
+        _ => 0,
+    }
 }
 
 /// The limit on the bytes of all files that a call changes.

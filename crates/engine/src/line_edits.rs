@@ -57,6 +57,12 @@ enum Misfit<'a> {
     Blocked(&'a Snapshot, &'a ChangeSet, CarryConflict),
 }
 
+/// Operations, and the registers that they fill and paste.
+pub(crate) struct RegisterOps<'a> {
+    pub(crate) ops: &'a [Op],
+    pub(crate) registers: &'a mut Registers,
+}
+
 impl Engine {
     /// Hops 4 and 5 for edits by line number.
     pub(crate) fn plan_rows(
@@ -80,7 +86,7 @@ impl Engine {
         };
         self.refuse_text_edit(caller, &place, &now.snapshot, ops)?;
         let base = self.base(caller, options, &place, &now);
-        self.plan_rows_in(caller, place, (now, base), (ops, registers), options)
+        self.plan_rows_in(caller, place, now, base, RegisterOps { ops, registers }, options)
     }
 
     /// Plans the edit for a file, or a sparse snapshot with its lines, given the version that the caller saw.
@@ -88,8 +94,9 @@ impl Engine {
         &self,
         caller: &CallContext,
         place: SafePath,
-        (now, base): (LoadedFile, Result<Base>),
-        (ops, registers): (&[Op], &mut Registers),
+        now: LoadedFile,
+        base: Result<Base>,
+        RegisterOps { ops, registers }: RegisterOps<'_>,
         options: &CallOptions,
     ) -> Result<FilePlan> {
         let header = match options.tag {
@@ -128,7 +135,7 @@ impl Engine {
                 let ops = line_edits::fill_registers(&seen, ops, registers, &mut notes)?;
                 let theirs = ChangeSet::diff(&seen, &now.snapshot);
                 let carried = line_edits::carry(&seen, &now.snapshot, &theirs, &ops)
-                    .map_err(|blocked| self.blocked(&subject, (&seen, &theirs), &ops, blocked))?;
+                    .map_err(|blocked| self.blocked(&subject, &seen, &theirs, &ops, blocked))?;
                 notes.push(self.carry_note(&subject, &ops)?.to_owned());
                 notes.extend(carried.notes);
                 (carried.ops.into(), base::carry_lines(&lines, &seen, &theirs), true)
@@ -165,7 +172,7 @@ impl Engine {
             .map_err(|error| self.without_effect(subject, &ops, error))
             .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
         // Parsing needs the whole text.
-        let mended = || self.repair_edits(place, &now.snapshot, (&ops, &resolved), options);
+        let mended = || self.repair_edits(place, &now.snapshot, &ops, &resolved, options);
         let Some(mended) = (!now.snapshot.is_sparse()).then(mended).flatten() else {
             return Ok((ops, resolved));
         };
@@ -221,7 +228,8 @@ impl Engine {
     fn blocked(
         &self,
         subject: &LineEditContext<'_>,
-        (seen, theirs): (&Snapshot, &ChangeSet),
+        seen: &Snapshot,
+        theirs: &ChangeSet,
         ops: &[Op],
         blocked: CarryConflict,
     ) -> Error {
@@ -278,8 +286,7 @@ impl Engine {
         let named = ops.iter().filter_map(|op| line_edits::of(op)?.named()).filter(|(from, _)| *from > 0);
         let (lines, which): (Vec<(usize, usize)>, _) = match misfit {
             Misfit::Blocked(seen, theirs, _) => {
-                let moved = |(from, to)| now_at(seen, &now.snapshot, theirs, (from, to));
-                (named.map(moved).collect(), "The lines you named")
+                (named.map(|(from, to)| now_at(seen, &now.snapshot, theirs, from, to)).collect(), "The lines you named")
             }
             Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
         };
@@ -357,21 +364,27 @@ const CARRIED_OVER_OWN_NOTE: &str = "Your own edits changed the file since the v
 const CARRIED_OVER_BOTH_NOTE: &str = "Your own edits and others changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Read the file again.";
 
 /// Returns the position of lines of one version, or of their replacement, in a later one.
-fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usize, usize)) -> (usize, usize) {
+fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, from: usize, to: usize) -> (usize, usize) {
     let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
-    let line = |raw: usize| now.lines().line_of(now.text(), now.to_text(raw));
-    let start = line(theirs.map(span.start(), false));
+    let start = line_now(now, theirs.map(span.start(), false));
     let end = theirs.map(span.end(), true);
     // The end of a line is the start of the next one.
-    (start, line(end.saturating_sub(1)).max(start))
+    (start, line_now(now, end.saturating_sub(1)).max(start))
+}
+
+/// Returns the line of an offset in the current version.
+fn line_now(now: &Snapshot, raw: usize) -> usize {
+    now.lines().line_of(now.text(), now.to_text(raw))
 }
 
 impl Receipt {
     /// Renders the answer in the line format of a header: the new header and the changed rows.
     pub(crate) fn in_rows(&self, header: HeaderStyle) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
-        let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
-        let tag = plan.short_tag.or_else(|| plan.before.short_tag_with(&plan.changes)).unwrap_or_else(after);
+        let tag = plan
+            .short_tag
+            .or_else(|| plan.before.short_tag_with(&plan.changes))
+            .unwrap_or_else(|| ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text()));
         let line = header.line(&plan.name, tag);
         let shown = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
         let mut text = format!("{line}\n{}", line_edits::preview(header, &shown, self.room().diff).text);
@@ -384,8 +397,6 @@ impl Receipt {
             let how = if origin.copied { "Copied" } else { "Moved" };
             let _ = writeln!(text, "{how} from {}.", origin.place.shown());
         }
-        let echo = |it: &line_edits::ReplacedLines| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last });
-        let moved = |it: line_edits::LineShift| json!({ "from": it.from, "delta": it.delta });
         let data = json!({
             "header": line,
             "diff": explain::unified(&path, &shown, DIFF_BYTES_MAX).text,
@@ -393,8 +404,8 @@ impl Receipt {
             "op": if plan.creates() { "create" } else { "update" },
             "diagnostics": Value::Null,
             "meta": {},
-            "replacementEchoes": plan.replaced.iter().map(echo).collect::<Vec<Value>>(),
-            "renumbers": line_edits::line_shifts(&shown).into_iter().map(moved).collect::<Vec<Value>>(),
+            "replacementEchoes": plan.replaced.iter().map(|it| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last })).collect::<Vec<Value>>(),
+            "renumbers": line_edits::line_shifts(&shown).into_iter().map(|it| json!({ "from": it.from, "delta": it.delta })).collect::<Vec<Value>>(),
         });
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         Answer { text, data }
@@ -436,8 +447,8 @@ fn shifts(before: &Snapshot, hunks: &[DiffHunk]) -> String {
     if moved.is_empty() {
         return String::new();
     }
-    let one = |it: &line_edits::LineShift| format!("from {} on {:+}", it.from, it.delta);
-    let list: Vec<String> = moved.iter().take(QUOTED_RANGES_MAX).map(one).collect();
+    let list: Vec<String> =
+        moved.iter().take(QUOTED_RANGES_MAX).map(|it| format!("from {} on {:+}", it.from, it.delta)).collect();
     let more = if moved.len() > QUOTED_RANGES_MAX { ", and so on" } else { "" };
     format!("Old line numbers: {}{more}.\n", list.join(", "))
 }

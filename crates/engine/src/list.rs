@@ -118,7 +118,6 @@ fn folded(below: &Path, depth: usize) -> String {
 }
 
 fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &WalkStats) -> Answer {
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
     let mut text = format!("{files} file{} below {place}\n", plural(files));
     for ListEntry { name, files } in entries {
         text.push_str(name);
@@ -149,4 +148,9 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
         json!({ "directory": place, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
     let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
     Answer { text, data }
+}
+
+/// Returns the ending of a plural.
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }

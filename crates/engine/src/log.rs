@@ -12,7 +12,7 @@ use emendate_core::{Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
-    OperationId, OperationOutcome, Record, Role, SessionUpdate, VersionBody,
+    OperationId, OperationOutcome, OwnedContent, Record, Role, SessionUpdate, VersionBody,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -133,8 +133,11 @@ impl<'a> LoggedChange<'a> {
             FileChange { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();
-        let at = |span| plan.before.to_file_offset(span).unwrap_or_default();
-        let swaps = splices.map(|it| ByteReplacement { at: at(it.span), old: &raw[it.span.range()], new: &it.text });
+        let swaps = splices.map(|it| ByteReplacement {
+            at: plan.before.to_file_offset(it.span).unwrap_or_default(),
+            old: &raw[it.span.range()],
+            new: &it.text,
+        });
         // A new file may begin with a byte order mark.
         let mark = (base(plan).is_none() && !raw.is_empty()).then_some(ByteReplacement { at: 0, old: b"", new: raw });
         let swaps = mark.into_iter().chain(swaps).collect();
@@ -230,7 +233,7 @@ impl Engine {
             })
             .collect();
         let root = done.first()?.plan.place.root();
-        let operation = operation(caller, cause, (plans, &done), made);
+        let operation = operation(caller, cause, plans, &done, made);
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
         // A person sees the file; a model may have to be told what changed since its last edit.
         let wanted = caller.unread == UnreadPolicy::Deny;
@@ -266,7 +269,7 @@ impl Engine {
         }
         if let Ok(entered) = &entered {
             for FileChange { path, after, .. } in done.iter().map(|done| &done.change) {
-                self.remember_change(caller, cause, entered.id, (path, after.map(|side| side.content)));
+                self.remember_change(caller, cause, entered.id, path, after.map(|side| side.content));
             }
             self.unconfirmed().push((root, entered.id));
         }
@@ -312,6 +315,7 @@ impl Engine {
             || self.config().irreversible == PolicyMode::Allow;
         let why = match &announced.appended {
             _ if lets => return Ok(()),
+            _ if !self.keeps_history() => return Err(without_history()),
             Ok(entered) => match self.undoable(entered, &announced.changes) {
                 Some(why) => why,
                 None => return Ok(()),
@@ -334,14 +338,13 @@ impl Engine {
         if let Some(why) = self.history_ends_with_process(root) {
             return Some(format!("This cannot be undone: {why}"));
         }
-        let shown = |done: &LoggedChange<'_>| done.plan.place.shown();
         let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
         let lost = entered.lost.first().and_then(|nth| done.get(*nth));
         let large = done.iter().find(|done| done.is_beyond_undo());
         let why = match (secret, lost, large) {
-            (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown(done)),
-            (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown(done)),
-            (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown(done)),
+            (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown_path(done)),
+            (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown_path(done)),
+            (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown_path(done)),
             _ => return None,
         };
         Some(format!("This cannot be undone: {why}."))
@@ -381,22 +384,42 @@ impl Engine {
         let Some(root) = some.first().map(|it| it.root) else { return };
         let contents: Vec<ContentId> = some.iter().map(|it| it.content).collect();
         let Ok(lacking) = self.history(root).not_stored(&contents) else { return };
-        let read = |it: &UnstoredVersion| {
-            // Skip a file that changed since, or cannot be read.
-            let version = self.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
-            (ContentId::of(&version.bytes) == it.content).then_some((it.content, version.bytes))
-        };
-        let found: Vec<_> = some.iter().filter(|it| lacking.contains(&it.content)).filter_map(read).collect();
+        let found: Vec<_> = some
+            .iter()
+            .filter(|it| lacking.contains(&it.content))
+            .filter_map(|it| {
+                // Skip a file that changed since, or cannot be read.
+                let version = self.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
+                (ContentId::of(&version.bytes) == it.content)
+                    .then_some(OwnedContent { id: it.content, bytes: version.bytes })
+            })
+            .collect();
         if !found.is_empty() {
             let _ = self.history(root).store_versions(&found);
         }
     }
 }
 
+/// Returns the path of a change.
+fn shown_path(done: &LoggedChange<'_>) -> String {
+    done.plan.place.shown()
+}
+
+/// Creates the error for a change that nothing records.
+fn without_history() -> Error {
+    Error::new(Code::OperationIrreversible, "This cannot be undone: without a state directory no history is kept.")
+        .evidence("Nothing was written.")
+        .next(
+            "Name a state directory (--state), so that changes can be undone; or, if it is meant nevertheless, send the \
+             same call with \"irreversible\": true.",
+        )
+}
+
 fn operation(
     caller: &CallContext,
     cause: CallOrigin<'_>,
-    (plans, done): (&[FilePlan], &[LoggedChange<'_>]),
+    plans: &[FilePlan],
+    done: &[LoggedChange<'_>],
     made: &[PathBuf],
 ) -> Operation {
     let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
@@ -428,7 +451,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn inputs_that_differ_have_other_digests() {
+    fn different_inputs_have_different_digests() {
         let inputs = [
             json!({}),
             json!([]),

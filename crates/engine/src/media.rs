@@ -79,7 +79,7 @@ fn pdf(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
         data.insert(ATTACHMENTS.to_owned(), list_to_json(&[attachment]));
     }
     if !whole || args.pages.is_some() {
-        pages(place, bytes, args, (&mut text, &mut data)).map_err(|error| error.evidence(place.shown()))?;
+        pages(place, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(place.shown()))?;
     }
     Ok(Answer { text, data })
 }
@@ -88,7 +88,8 @@ fn pages(
     place: &SafePath,
     bytes: &[u8],
     args: &ReadInput,
-    (text, data): (&mut String, &mut Map<String, Value>),
+    text: &mut String,
+    data: &mut Map<String, Value>,
 ) -> Result<()> {
     let pdf = Pdf::open(bytes)?;
     let total = pdf.pages();
@@ -143,11 +144,10 @@ fn pages(
 /// Parses the requested pages: `3`, `1-3`, `5-`; by default the first ones.
 fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
     let Some(said) = said.map(str::trim) else { return Ok(1..=total.min(PDF_PAGES_MAX)) };
-    let number = |text: &str| text.trim().parse::<usize>().ok();
     let (from, to) = match said.split_once('-') {
-        None => (number(said), number(said)),
-        Some((from, to)) if to.trim().is_empty() => (number(from), Some(total)),
-        Some((from, to)) => (number(from), number(to)),
+        None => (page_number(said), page_number(said)),
+        Some((from, to)) if to.trim().is_empty() => (page_number(from), Some(total)),
+        Some((from, to)) => (page_number(from), page_number(to)),
     };
     let example = format!("Give pages from 1 to {total}, such as \"1-{}\".", total.min(3));
     let (Some(from), Some(to)) = (from, to) else {
@@ -164,4 +164,9 @@ fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
             .next(format!("Begin with \"pages\": \"{from}-{}\".", from + PDF_PAGES_MAX - 1)));
     }
     Ok(from..=to)
+}
+
+/// Reads the number of a page.
+fn page_number(text: &str) -> Option<usize> {
+    text.trim().parse::<usize>().ok()
 }

@@ -16,6 +16,7 @@ impl Engine {
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
             self.read_windows_names(directory, file, &mut request.notes);
+            self.read_decorated_name(directory, file, &mut request.notes)?;
             stays_inside(directory, &file.path)?;
             let (path, note) = self.named(caller, directory, file, &made)?;
             file.path = path;
@@ -35,10 +36,10 @@ impl Engine {
     /// Uses the file that the call names, if nothing exists under the name in the text.
     pub(crate) fn prefer_named_file(&self, directory: &Path, named: &str, request: &mut Request) {
         let [file] = &mut *request.files else { return };
-        let there = |name: &str| self.exists(directory, name);
-        let names = || std::iter::once(&file.path).chain(&file.alternatives);
-        let meant = matches!(file.action, FileAction::Edit { .. }) && !creates(&file.action) && there(named);
-        if meant && !names().any(|name| there(name)) {
+        let meant = matches!(file.action, FileAction::Edit { .. })
+            && !creates(&file.action)
+            && self.exists_in(directory, named);
+        if meant && !std::iter::once(&file.path).chain(&file.alternatives).any(|name| self.exists_in(directory, name)) {
             request.notes.push(format!(
                 "{} is not there; the file of the call, {}, was taken.",
                 shown(&file.path),
@@ -46,6 +47,11 @@ impl Engine {
             ));
             named.clone_into(&mut file.path);
         }
+    }
+
+    /// True if a path exists.
+    fn exists_in(&self, directory: &Path, name: &str) -> bool {
+        self.exists(directory, name)
     }
 
     /// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back
@@ -153,7 +159,6 @@ fn text(path: &Path) -> String {
 
 /// True when the file need not exist.
 pub(crate) fn creates(ask: &FileAction) -> bool {
-    let fills = |ops: &[Op]| matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
     matches!(ask, FileAction::Write(_) | FileAction::Create(_))
-        || matches!(ask, FileAction::Edit { ops, .. } if fills(ops))
+        || matches!(ask, FileAction::Edit { ops, .. } if (matches!(ops.first(), Some(Op { at: Locator::Blank, .. }))))
 }

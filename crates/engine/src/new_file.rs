@@ -10,6 +10,9 @@ use ignore::gitignore::GitignoreBuilder;
 use std::path::Path;
 
 /// New files of one call whose neighbours are examined.
+/// The note of a write whose content came in a fence.
+pub(crate) const FENCE_NOTE: &str = "The fence around the whole content was left out.";
+
 const EXAMINED_NEW_FILES_MAX: usize = 8;
 /// Neighbours of a file that are examined, and bytes of each.
 const NEIGHBOURS_MAX: usize = 8;
@@ -36,10 +39,16 @@ impl Engine {
     ///
     /// Errors: as [`FilePlan::after`].
     pub(crate) fn end_lines_of_new_files(&self, plans: &mut [FilePlan]) -> Result<()> {
-        let made = |plan: &&mut FilePlan| {
-            plan.creates() && plan.target == TargetState::File && plan.source_file.is_none() && !plan.before.is_binary()
-        };
-        for (nth, plan) in plans.iter_mut().filter(made).enumerate() {
+        for (nth, plan) in plans
+            .iter_mut()
+            .filter(|plan| {
+                plan.creates()
+                    && plan.target == TargetState::File
+                    && plan.source_file.is_none()
+                    && !plan.before.is_binary()
+            })
+            .enumerate()
+        {
             let after = plan.after()?;
             let ends = after.line_ends();
             if ends == LineEnds::default() {
@@ -167,12 +176,13 @@ fn by_attributes(store: &dyn Store, place: &SafePath) -> Option<LineEnd> {
 impl GitAttributes {
     /// Applies the lines of one file to the path below its directory.
     fn read(&mut self, text: &str, path: &Path) {
-        let tells = |attribute: &str| {
-            let name = attribute.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default();
-            ["eol", "text", "binary"].contains(&name)
-        };
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '[', '!']));
-        let split = lines.filter_map(pattern).filter(|(_, rest)| rest.split_ascii_whitespace().any(tells));
+        let split = lines.filter_map(pattern).filter(|(_, rest)| {
+            rest.split_ascii_whitespace().any(|attribute| {
+                let name = attribute.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default();
+                ["eol", "text", "binary"].contains(&name)
+            })
+        });
         for (pattern, rest) in split.take(GITATTRIBUTES_LINES_MAX) {
             if covers(pattern, path) {
                 rest.split_ascii_whitespace().for_each(|attribute| self.set(attribute));
@@ -221,7 +231,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn attributes_of_git() {
+    fn gitattributes_are_applied() {
         let end = |text: &str, path: &str| {
             let mut attributes = GitAttributes::default();
             attributes.read(text, Path::new(path));

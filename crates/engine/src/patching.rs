@@ -3,9 +3,12 @@
 
 use crate::options::CallOptions;
 use crate::plan::{FilePlan, TargetState};
+use crate::search::check_globs;
 use data_encoding::BASE64;
 use emendate_core::formats::{FormatInput, from_json};
-use emendate_core::{Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, blank_faults};
+use emendate_core::{
+    Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, blank_faults, work,
+};
 use emendate_fs::shown;
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
@@ -31,7 +34,7 @@ pub(crate) struct PatchFields {
     context: Option<usize>,
     /// Blanks at the ends of new lines, before tabs and empty lines at the end of a file: nowarn (default), warn, fix or error.
     whitespace: Option<String>,
-    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with `on_stale`.
+    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with `on_stale`. Only for callers that may edit files they have not read, and not over MCP.
     three_way: bool,
     /// Apply the hunks that can be applied and write the others to FILE.rej beside each file.
     reject: bool,
@@ -98,6 +101,8 @@ impl PatchFields {
         options.partial |= fields.reject;
         // The whole text is looked at, or compared.
         options.whole |= options.patch.three_way || options.patch.whitespace != Whitespace::Ignore;
+        // The library panics at a pattern that is too large.
+        check_globs(fields.only.as_deref().unwrap_or_default())?;
         let patterns = fields.only.iter().flatten().map(|text| pattern(text)).collect::<Result<_>>()?;
         Ok(Selection { patterns, bytes })
     }
@@ -204,7 +209,10 @@ impl Selection {
                 _ => &file.path,
             };
             let name = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
-            let decides = self.patterns.iter().find(|pattern| pattern.matcher.is_match(name));
+            let bytes = path.len();
+            let matches =
+                |it: &&Pattern| !work::spend_or_end(1 + bytes / work::STEP_BYTES) && it.matcher.is_match(name);
+            let decides = self.patterns.iter().find(matches);
             let keeps = decides.map_or(default, |pattern| pattern.keeps);
             if !keeps {
                 left_out.push(shown(name));
@@ -267,10 +275,31 @@ fn listed(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::pattern;
+    use super::{PatchFields, pattern};
+    use crate::call_context::CallContext;
+    use crate::config::Config;
+    use crate::options::CallOptions;
+    use crate::search::GLOB_BYTES_MAX;
+    use emendate_core::Code;
+    use serde_json::{Value, json};
 
     #[test]
-    fn a_star_stands_for_slashes_too() {
+    fn patterns_have_a_size_that_can_be_compiled() {
+        let options = || {
+            let caller = CallContext::default();
+            CallOptions::take(&mut Value::Null, &caller, &Config::default(), "apply").unwrap()
+        };
+        let taken = |only: &[String]| PatchFields::take(&mut json!({ "only": only }), &mut options()).map(|_| ());
+        for unit in ["?", "*a", "[a-z]", "{a,b}", "é"] {
+            let glob = unit.repeat(GLOB_BYTES_MAX / unit.len());
+            assert_eq!(taken(std::slice::from_ref(&glob)), Ok(()));
+            let error = taken(&[glob.clone(), glob]).unwrap_err();
+            assert_eq!(error.code(), Code::CallTooLarge);
+        }
+    }
+
+    #[test]
+    fn star_matches_slashes_too() {
         let matches = |glob: &str, name: &str| pattern(glob).unwrap().matcher.is_match(name);
         assert!(matches("src/*", "src/a/b.rs") && matches("*.rs", "src/a/b.rs") && matches("!a?", "ab"));
         assert!(!matches("src", "src/a") && !matches("*.rs", "a.rs2"));

@@ -218,6 +218,11 @@ impl FilePlan {
         Ok(())
     }
 
+    /// The larger of the sizes of the file before and after, of a large one as well.
+    pub(crate) fn size_max(&self) -> usize {
+        self.before.size().max(self.changes.len_after(&self.before))
+    }
+
     /// True when nothing exists at the path now.
     pub(crate) fn creates(&self) -> bool {
         matches!(self.current, CurrentState::Nothing)

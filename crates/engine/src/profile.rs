@@ -355,8 +355,7 @@ impl Profile {
     /// Returns the tool of that name, or the one that another client's name refers to.
     pub fn find_view(&self, name: &str) -> Option<&'static ToolView> {
         let offers: &'static [ToolView] = self.views;
-        let meant = || offers.iter().find(|offer| Some(offer.tool) == tool_named(name));
-        self.view(name).or_else(meant)
+        self.view(name).or_else(|| offers.iter().find(|offer| Some(offer.tool) == tool_named(name)))
     }
 }
 
@@ -415,15 +414,22 @@ impl ToolView {
         schema
     }
 
+    /// Gives fields the names that the tool has for them.
+    fn rename_fields(&self, fields: &mut Map<String, Value>) {
+        for (name, field) in self.renamed_fields {
+            if let Some(value) = fields.shift_remove(*name) {
+                fields.insert((*field).to_owned(), value);
+            }
+        }
+    }
+
     /// Calls the underlying tool. Every field of the tool is accepted, whether offered or not, because an error may
     /// advise one.
     pub fn call(&'static self, engine: &Engine, caller: &CallContext, mut input: Value) -> Reply {
         if let Value::Object(fields) = &mut input {
-            for (name, field) in self.renamed_fields {
-                if let Some(value) = fields.shift_remove(*name) {
-                    fields.insert((*field).to_owned(), value);
-                }
-            }
+            self.rename_fields(fields);
+            let entries = fields.get_mut("edits").and_then(Value::as_array_mut);
+            entries.into_iter().flatten().filter_map(Value::as_object_mut).for_each(|entry| self.rename_fields(entry));
         }
         if let Value::Object(fields) = &mut input
             && self.cells
@@ -447,7 +453,7 @@ mod tests {
     use crate::tools::tool;
 
     #[test]
-    fn every_offer_names_a_tool_and_known_fields() {
+    fn every_view_names_a_tool_and_known_fields() {
         for profile in PROFILES {
             for offer in profile.views {
                 let row = tool(offer.tool).unwrap();
@@ -461,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_renames_fields_of_entries_too() {
+    fn profile_renames_fields_of_entries_too() {
         let profile = super::profile("opencode").unwrap();
         let schema = |name: &str| profile.view(name).unwrap().schema();
         let edit = schema("edit");
@@ -476,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_is_told_once_is_short() {
+    fn instructions_for_models_are_short() {
         for profile in PROFILES {
             assert!(profile.instructions.len() <= 512, "{}: {}", profile.name, profile.instructions.len());
         }

@@ -103,10 +103,13 @@ impl Engine {
             LoadedSource::Big(source) => {
                 let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(READ_LINES_DEFAULT));
                 let size = source.meta().size;
-                let opened =
-                    if in_parts { self.open_lines(&place, source, lines, marks.header.is_some())? } else { None };
+                let opened = if in_parts {
+                    self.open_lines(&place, source, lines.0, lines.1, marks.header.is_some())?
+                } else {
+                    None
+                };
                 if let Some(opened) = opened {
-                    return self.show(caller, &place, opened, &args, (marks, None));
+                    return self.show(caller, &place, opened, &args, marks, None);
                 }
                 self.check_whole_allowed(&place, size, SHOWN_AS_WHOLE)?;
                 self.version(&place)?
@@ -116,7 +119,7 @@ impl Engine {
         // A call that names an encoding is about text.
         if let Some(kind) = MediaKind::of(&version.bytes).filter(|_| declared.is_none()) {
             let answer = with_stamp(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
-            let record = record(ContentId::of(&version.bytes), (version.meta, version.racy), LineSet::all(), &args);
+            let record = record(ContentId::of(&version.bytes), version.meta, version.racy, LineSet::all(), &args);
             let unkept = self.remember(caller, &place, &record, &VersionBody::None);
             return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
         }
@@ -134,7 +137,7 @@ impl Engine {
             let (offset, limit) = self.grammars(caller).lines_of(&place, opened.snapshot.text(), symbol)?;
             (args.offset, args.limit) = (Some(offset), Some(limit));
         }
-        self.show(caller, &place, opened, &args, (marks, not_a_notebook))
+        self.show(caller, &place, opened, &args, marks, not_a_notebook)
     }
 
     /// Shows the requested lines of a file, or of a sparse snapshot that has them.
@@ -144,18 +147,20 @@ impl Engine {
         place: &SafePath,
         opened: LoadedFile,
         args: &ReadInput,
-        (marks, not_a_notebook): (&'static LineFormat, Option<String>),
+        marks: &'static LineFormat,
+        not_a_notebook: Option<String>,
     ) -> Result<Answer> {
         let words = marks.anchors.then(|| self.anchor_map(place, &opened.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);
         let most = self.reply_limits(caller).read;
-        let mut page = page(&opened.snapshot, args, (marks, words), most)?;
+        let mut page = page(&opened.snapshot, args, marks, words, most)?;
         let LoadedFile { snapshot, stamp, racy } = opened;
-        let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), args);
+        let record = record(snapshot.id(), stamp, racy, page.lines.clone(), args);
         let body = log::stored_body(place, &snapshot);
         let unkept = self.remember(caller, place, &record, &body);
-        let name = || self.name_in_header(caller, place);
-        let header = marks.header.and_then(|header| Some(header.line(&name(), snapshot.short_tag()?)));
+        let header = marks
+            .header
+            .and_then(|header| Some(header.line(&self.name_in_header(caller, place), snapshot.short_tag()?)));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }
@@ -189,7 +194,7 @@ impl Engine {
             }
             Err(error) => Err(error.evidence(place.shown())),
             Ok(page) => {
-                let record = record(opened.snapshot.id(), (opened.stamp, opened.racy), page.lines, args);
+                let record = record(opened.snapshot.id(), opened.stamp, opened.racy, page.lines, args);
                 let body = log::stored_body(place, &opened.snapshot);
                 let unkept = self.remember(caller, place, &record, &body);
                 let answer = with_stamp(page.answer, opened.stamp, false);
@@ -244,7 +249,7 @@ enum NotebookView {
 }
 
 /// Creates a session's record of a read.
-fn record(content: ContentId, (stamp, racy): (FileMeta, bool), lines: LineSet, args: &ReadInput) -> Record {
+fn record(content: ContentId, stamp: FileMeta, racy: bool, lines: LineSet, args: &ReadInput) -> Record {
     let (offset, limit) = (args.offset.map(|it| it as u64), args.limit.map(|it| it as u64));
     Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset, limit }
 }
@@ -264,7 +269,8 @@ pub(crate) fn line_format_named(name: &str) -> Result<&'static LineFormat> {
 fn page(
     snapshot: &Snapshot,
     args: &ReadInput,
-    (marks, words): (&LineFormat, &[AnchorWord]),
+    marks: &LineFormat,
+    words: &[AnchorWord],
     most: usize,
 ) -> Result<TextPage> {
     let text = snapshot.text();
@@ -306,7 +312,7 @@ fn page(
         page.shown += 1;
         if chars > most {
             let lines = (from, limit.min(total - from + 1));
-            return Err(too_large(snapshot, lines, total, most));
+            return Err(too_large(snapshot, lines.0, lines.1, total, most));
         }
     }
     if from == 1 && page.shown == total && page.cut.is_empty() {
@@ -318,7 +324,7 @@ fn page(
 /// Appends a line in a line format. Returns the number of omitted characters if it is too long to be shown completely.
 pub(crate) fn shown_line(out: &mut String, marks: &LineFormat, mark: LineMark, line: &str) -> Option<usize> {
     let cut = clip_line(line);
-    push_line(out, marks, mark, cut);
+    push_line(out, marks, mark, cut.0, cut.1);
     cut.1
 }
 
@@ -328,7 +334,7 @@ pub(crate) fn clip_line(line: &str) -> (&str, Option<usize>) {
 }
 
 /// Appends a line that was cut in this way.
-pub(crate) fn push_line(out: &mut String, marks: &LineFormat, mark: LineMark, (line, left): (&str, Option<usize>)) {
+pub(crate) fn push_line(out: &mut String, marks: &LineFormat, mark: LineMark, line: &str, left: Option<usize>) {
     match left {
         None => (marks.push_line)(out, mark, line),
         Some(left) => {
@@ -347,7 +353,7 @@ fn cut_at(line: &str) -> Option<(usize, usize)> {
     Some((at, line[at..].chars().count()))
 }
 
-fn too_large(snapshot: &Snapshot, (from, lines): (usize, usize), total: usize, most: usize) -> Error {
+fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize, most: usize) -> Error {
     let text = snapshot.text();
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     let (mut start, mut size) = (from, 0);

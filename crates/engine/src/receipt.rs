@@ -152,7 +152,7 @@ impl Receipt {
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes(&hunks);
         let warnings = if self.header().is_some() { notes.clone() } else { Vec::new() };
-        let (mut text, mut data) = self.words(&headline, (&hunks, &snippet.text), &notes, shows);
+        let (mut text, mut data) = self.words(&headline, &hunks, &snippet.text, &notes, shows);
         self.add_diagnosis(&mut text, &mut data);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
@@ -202,8 +202,9 @@ impl Receipt {
             None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
-        note_part(&mut data, "structuredPatch", "lines", explain::held_lines(&hunks));
-        note_part(&mut data, "edits.structuredPatch", "edits", own_patches);
+        let (held, all) = explain::held_lines(&hunks);
+        note_part(&mut data, "structuredPatch", "lines", held, all);
+        note_part(&mut data, "edits.structuredPatch", "edits", own_patches.0, own_patches.1);
         (Answer { text, data }, warnings)
     }
 
@@ -221,7 +222,8 @@ impl Receipt {
     fn words(
         &self,
         headline: &str,
-        (hunks, snippet): (&[DiffHunk], &str),
+        hunks: &[DiffHunk],
+        snippet: &str,
         notes: &[String],
         shows: ChangeDisplay,
     ) -> (String, Map<String, Value>) {

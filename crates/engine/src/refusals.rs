@@ -7,11 +7,15 @@ use std::ffi::OsStr;
 
 /// Checks that a file to be removed has the text that the patch removes, apart from trailing blanks.
 pub(crate) fn check_removed_text(file: &Snapshot, text: &str) -> Result<()> {
-    let lines = |text: &'_ str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>();
-    if !file.is_binary() && lines(file.text()) == lines(text) {
+    if !file.is_binary() && trimmed_lines(file.text()) == trimmed_lines(text) {
         return Ok(());
     }
     Err(other_text(file, text))
+}
+
+/// Returns the lines of a text without blanks behind them.
+fn trimmed_lines(text: &'_ str) -> Vec<String> {
+    text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>()
 }
 
 pub(crate) fn other_text(file: &Snapshot, text: &str) -> Error {
@@ -24,11 +28,19 @@ pub(crate) fn other_text(file: &Snapshot, text: &str) -> Error {
             pair => break pair,
         }
     };
-    let shown = |line: Option<&str>| line.map_or("(no more lines)".to_owned(), |line| format!("`{line}`"));
     Error::new(Code::MatchNotFound, "The file to be removed has other text than the patch removes; it was kept.")
-        .evidence(format!("First difference, line {number}: the file has {}, the patch {}.", shown(now), shown(said)))
+        .evidence(format!(
+            "First difference, line {number}: the file has {}, the patch {}.",
+            quoted_line(now),
+            quoted_line(said)
+        ))
         .fact("reason", "not_found")
         .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
+}
+
+/// Quotes a line, or says that there is none.
+fn quoted_line(line: Option<&str>) -> String {
+    line.map_or("(no more lines)".to_owned(), |line| format!("`{line}`"))
 }
 
 /// Creates the error for a link with another target than the patch removes.

@@ -41,13 +41,7 @@ impl Engine {
     ///
     /// Errors: those of the session store.
     pub(crate) fn load_registers(&self, caller: &CallContext, targets: &[ActionTarget]) -> Result<CallRegisters> {
-        let uses = |target: &ActionTarget| match &target.ask {
-            FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
-                use_registers(ops)
-            }
-            _ => false,
-        };
-        if !targets.iter().any(uses) {
+        if !targets.iter().any(target_uses_registers) {
             return Ok(CallRegisters { initial: None, secret: false });
         }
         let stored = self.history(0).registers(&caller.session)?;
@@ -93,5 +87,15 @@ impl Engine {
     fn secrets(&self, caller: &CallContext) -> RegisterMap {
         let drawers = self.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
         drawers.get(&caller.session).cloned().unwrap_or_default()
+    }
+}
+
+/// True for a target whose edits use registers.
+fn target_uses_registers(target: &ActionTarget) -> bool {
+    match &target.ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
+            use_registers(ops)
+        }
+        _ => false,
     }
 }

@@ -20,14 +20,19 @@ pub(crate) fn text<'a>(path: &str, ops: impl Iterator<Item = &'a Op>) -> String 
 }
 
 fn push_hunk(out: &mut String, hunk: &Hunk) {
-    let count = |without: HunkLineKind| hunk.lines.iter().filter(|line| line.kind != without).count();
     let name = hunk.section.as_deref().or(hunk.scopes.last().map(String::as_str)).unwrap_or_default();
     let head = hunk.first.map_or("@@".to_owned(), |first| {
-        format!("@@ -{first},{} +{first},{} @@", count(HunkLineKind::Added), count(HunkLineKind::Removed))
+        format!(
+            "@@ -{first},{} +{first},{} @@",
+            count_but(hunk, HunkLineKind::Added),
+            count_but(hunk, HunkLineKind::Removed)
+        )
     });
     let _ = writeln!(out, "{}", format!("{head} {name}").trim_end());
-    let last = |without: HunkLineKind| hunk.lines.iter().rposition(|line| line.kind != without);
-    let ends = [last(HunkLineKind::Added).filter(|_| hunk.open.0), last(HunkLineKind::Removed).filter(|_| hunk.open.1)];
+    let ends = [
+        last_but(hunk, HunkLineKind::Added).filter(|_| hunk.open.0),
+        last_but(hunk, HunkLineKind::Removed).filter(|_| hunk.open.1),
+    ];
     for (at, line) in hunk.lines.iter().enumerate() {
         let mark = match line.kind {
             HunkLineKind::Context | HunkLineKind::Bare => ' ',
@@ -41,13 +46,28 @@ fn push_hunk(out: &mut String, hunk: &Hunk) {
     }
 }
 
+/// Returns the last line of the hunk that is of another kind.
+fn last_but(hunk: &Hunk, without: HunkLineKind) -> Option<usize> {
+    hunk.lines.iter().rposition(|line| line.kind != without)
+}
+
+/// Counts the lines of the hunk that are of another kind.
+fn count_but(hunk: &Hunk, without: HunkLineKind) -> usize {
+    hunk.lines.iter().filter(|line| line.kind != without).count()
+}
+
 fn push_block(out: &mut String, path: &str, old: &str, new: &str) {
     // Markers longer than any in the text.
-    let longest = |sign: char| {
-        let runs = old.lines().chain(new.lines()).map(|line| line.chars().take_while(|&ch| ch == sign).count());
-        runs.max().unwrap_or(0)
-    };
-    let run = ['<', '=', '>'].into_iter().map(longest).max().unwrap_or(0).max(6) + 1;
+    let run = ['<', '=', '>']
+        .into_iter()
+        .map(|sign| {
+            let runs = old.lines().chain(new.lines()).map(|line| line.chars().take_while(|&ch| ch == sign).count());
+            runs.max().unwrap_or(0)
+        })
+        .max()
+        .unwrap_or(0)
+        .max(6)
+        + 1;
     let ended =
         |text: &str| if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
     let sign = |sign: &str| sign.repeat(run);

@@ -76,14 +76,13 @@ impl Engine {
                 break;
             }
         }
-        let shown = |error: Error| writing.iter().fold(error, |error, plan| error.evidence(plan.place.shown()));
         if let Some(id) = same {
             let what = format!("This call was done already, as operation {id}, and its result is in place.");
-            return Err(shown(done_already(&what)).fact("operation", id.to_string()));
+            return Err(with_paths(&writing, done_already(&what)).fact("operation", id.to_string()));
         }
         if writing.iter().all(|plan| is_in_place(plan)) {
             let what = "The result is in place already: the new text is around the matched text.";
-            return Err(shown(done_already(what)));
+            return Err(with_paths(&writing, done_already(what)));
         }
         Ok(())
     }
@@ -94,7 +93,8 @@ impl Engine {
         caller: &CallContext,
         cause: CallOrigin<'_>,
         id: OperationId,
-        (path, after): (&[u8], Option<ContentId>),
+        path: &[u8],
+        after: Option<ContentId>,
     ) {
         let edit = cause.is_an_edit().then_some((id, cause.digest));
         self.last_changes().put(&caller.session, path, LastChange { edit, after });
@@ -122,6 +122,11 @@ impl Engine {
         self.last_changes().put(&caller.session, path, found);
         Ok(found)
     }
+}
+
+/// Adds the paths that are written to an error.
+fn with_paths(writing: &[&FilePlan], error: Error) -> Error {
+    writing.iter().fold(error, |error, plan| error.evidence(plan.place.shown()))
 }
 
 fn done_already(what: &str) -> Error {

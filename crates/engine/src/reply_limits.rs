@@ -104,16 +104,20 @@ impl Omission {
 
     /// The reverse; `path` leads to the object that the field is in.
     fn from_json(value: &Value, path: &str) -> Option<Omission> {
-        let number = |key: &str| value[key].as_u64().and_then(|number| usize::try_from(number).ok());
         let field = format!("{path}{}", value["field"].as_str()?);
         let unit = Cow::Owned(value["unit"].as_str()?.to_owned());
-        Some(Omission { field, unit, shown: number("shown")?, of: number("of")? })
+        Some(Omission { field, unit, shown: number_field(value, "shown")?, of: number_field(value, "of")? })
     }
+}
+
+/// Returns a field that is a number.
+fn number_field(value: &Value, key: &str) -> Option<usize> {
+    value[key].as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
 /// Notes in the data of a reply, or of one of its files, that only a part of a field was built. The reply lists it with what
 /// its limits leave out.
-pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'static str, (shown, of): (usize, usize)) {
+pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'static str, shown: usize, of: usize) {
     if shown >= of {
         return;
     }
@@ -234,8 +238,7 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     }
     let room = most.saturating_sub(rest.chars().count() + 100);
     let (head, tail) = (room - room / 8, room / 8);
-    let byte = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (mut start, mut end) = (byte(head), byte(of - tail));
+    let (mut start, mut end) = (byte_of_char(text, head), byte_of_char(text, of - tail));
     // Whole lines are worth more than the last characters of the room.
     if let Some(at) = text[..start].rfind('\n').filter(|at| *at + 1 >= start / 2) {
         start = at + 1;
@@ -248,6 +251,11 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     let mark = format!("⟪{left} characters are not shown here.{rest}⟫\n");
     text.replace_range(start..end, &mark);
     Some(Omission { field: field.to_owned(), unit: Cow::Borrowed("characters"), shown: of - left, of })
+}
+
+/// Returns the offset of a character, or the end.
+fn byte_of_char(text: &str, chars: usize) -> usize {
+    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
 }
 
 /// The limits on every string and list.
@@ -263,11 +271,13 @@ impl Caps {
     }
 
     fn bytes_of_fields(self, fields: &Map<String, Value>) -> usize {
-        let field = |(key, value): (&String, &Value)| {
-            let left = matches!(value, Value::String(text) if self.drops(key, text));
-            if left { 0 } else { string_bytes(key) + 2 + self.bytes(value) }
-        };
-        2 + fields.iter().map(field).sum::<usize>()
+        2 + fields
+            .iter()
+            .map(|(key, value)| {
+                let left = matches!(value, Value::String(text) if self.drops(key, text));
+                if left { 0 } else { string_bytes(key) + 2 + self.bytes(value) }
+            })
+            .sum::<usize>()
     }
 
     fn drops(self, key: &str, text: &str) -> bool {
@@ -293,11 +303,14 @@ impl Caps {
     }
 
     fn cut_fields(self, fields: &mut Map<String, Value>, path: &str, omissions: &mut Vec<Omission>) {
-        let whole = |(key, value): (&String, &Value)| match value {
-            Value::String(text) if self.drops(key, text) => Some((key.clone(), text.chars().count())),
-            _ => None,
-        };
-        for (key, of) in fields.iter().filter_map(whole).collect::<Vec<_>>() {
+        for (key, of) in fields
+            .iter()
+            .filter_map(|(key, value)| match value {
+                Value::String(text) if self.drops(key, text) => Some((key.clone(), text.chars().count())),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+        {
             fields.shift_remove(&key);
             omissions.push(Omission { field: format!("{path}{key}"), unit: Cow::Borrowed("characters"), shown: 0, of });
         }
@@ -436,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays() {
+    fn small_reply_stays_unchanged() {
         let (mut text, mut data) = ("x".repeat(CONFIGURED_TEXT_CHARS_MIN), fields(json!({ "a": "b".repeat(4000) })));
         let (old_text, old_data) = (text.clone(), data.clone());
         LIMITS.fit(&mut text, &mut data, "Read on.");
@@ -444,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn omitted_parts_are_counted() {
         let mut text: String = (0..1000).map(|nth| format!("line {nth}\n")).collect();
         let mut data = fields(json!({
             "filePath": "/a", "originalFile": "o".repeat(9000), "list": vec!["entry"; 5000], "long": "é".repeat(9000),
@@ -464,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_keeps_its_head_and_its_advice() {
+    fn error_keeps_its_message_and_advice() {
         let mut error = Error::new(Code::MatchNotFound, "It is not there.")
             .evidence("e\n".repeat(10_000))
             .next("Do this.")
@@ -495,7 +508,7 @@ mod tests {
     proptest! {
         /// The limit holds whatever a tool answers.
         #[test]
-        fn no_reply_is_larger(values in prop::collection::vec(any_value(), 1..6), text in "[ab\né]{0,3000}") {
+        fn no_reply_exceeds_the_limits(values in prop::collection::vec(any_value(), 1..6), text in "[ab\né]{0,3000}") {
             let mut data: Map<String, Value> = (0..).map(|nth: u32| nth.to_string()).zip(values).collect();
             prop_assert!(most_bytes(&data) >= json_bytes(&data));
             let mut text = text;

@@ -15,6 +15,7 @@ use emendate_core::{
     ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
 };
 use emendate_fs::{FileMeta, SafePath};
+use emendate_history::LineSet;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -41,7 +42,7 @@ pub(crate) fn version_unavailable(engine: &Engine, caller: &CallContext, place: 
     match seen {
         Some(seen) => {
             let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            with_diff(engine, caller, place, now, (&seen, &theirs), changed(place))
+            with_diff(engine, caller, place, now, &seen, &theirs, changed(place))
         }
         None => changed_again(place),
     }
@@ -68,15 +69,17 @@ pub(crate) fn shown_above(place: &SafePath, what: &str) -> Advice {
 
 /// Adds the times of the version that the caller saw and of the current file (seed 003).
 fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
-    let time = |stamp: FileMeta| {
-        let time = DateTime::from_timestamp_micros(stamp.mtime_ns / 1000).unwrap_or_default();
-        Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
-    };
-    let error = error.fact("currentTime", time(now));
+    let error = error.fact("currentTime", time_data(now));
     match seen {
-        Some(seen) => error.fact("cachedTime", time(seen)),
+        Some(seen) => error.fact("cachedTime", time_data(seen)),
         None => error,
     }
+}
+
+/// Returns the time of the last change as text.
+fn time_data(stamp: FileMeta) -> Value {
+    let time = DateTime::from_timestamp_micros(stamp.mtime_ns / 1000).unwrap_or_default();
+    Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
 /// Adds the changes since the read, and marks the lines it shows as known.
@@ -85,7 +88,8 @@ fn with_diff(
     caller: &CallContext,
     place: &SafePath,
     now: &LoadedFile,
-    (seen, theirs): (&Snapshot, &ChangeSet),
+    seen: &Snapshot,
+    theirs: &ChangeSet,
     error: Error,
 ) -> Error {
     let record = engine.sessions(place).latest(&caller.session, crate::history_stores::key(place)).ok().flatten();
@@ -101,7 +105,8 @@ fn with_diff(
     let mut error = error
         .evidence(format!("What changed since you read it:\n{}", diff.text))
         .fact("diff", explain::structured(&hunks));
-    note_part(error.parts().data, "diff", "lines", explain::held_lines(&hunks));
+    let (held, all) = explain::held_lines(&hunks);
+    note_part(error.parts().data, "diff", "lines", held, all);
     if diff.cut {
         return error.next(read_again(place));
     }
@@ -122,14 +127,15 @@ pub(crate) fn unresolved(
     caller: &CallContext,
     place: &SafePath,
     now: &LoadedFile,
-    base: (&Snapshot, &ChangeSet),
+    seen: &Snapshot,
+    theirs: &ChangeSet,
     error: &Error,
 ) -> Error {
     if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
         return error.clone();
     }
     let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
-    with_diff(engine, caller, place, now, base, told)
+    with_diff(engine, caller, place, now, seen, theirs, told)
 }
 
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
@@ -138,31 +144,25 @@ pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &C
     const ISOLATED_LINES_MAX: usize = 3;
     let text = seen.text();
     let count = seen.lines().count(text);
-    let by_text = |op: u32| {
-        usize::try_from(op).ok().and_then(|op| ops.get(op)).is_some_and(|op| matches!(op.at, Locator::Find(_)))
-    };
     let mut out = Vec::new();
-    for splice in mine.splices().iter().filter(|it| by_text(it.op)) {
+    for splice in mine.splices().iter().filter(|it| is_by_text(ops, it.op)) {
         let claim = seen.text_span(splice.read_span);
         let line = |at: usize| seen.lines().line_of(text, at);
         let (first, last) = (line(claim.start()), line(claim.end().max(claim.start() + 1) - 1));
         if last - first >= ISOLATED_LINES_MAX {
             continue;
         }
-        let start = |line: usize| match line {
-            0 => 0,
-            line if line > count => seen.raw().len(),
-            line => seen.to_raw(seen.lines().span_of(text, line, line).start()),
-        };
-        let (above, begin, end, below) = (start(first - 1), start(first), start(last + 1), start(last + 2));
-        let in_front = |it: &&Splice| it.span.start() <= begin && (it.span.end() > above || it.span == Span::at(begin));
-        let behind = |it: &&Splice| it.span.end() >= end && (it.span.start() < below || it.span == Span::at(end));
+        let (above, begin, end, below) = (
+            line_start(count, seen, text, first - 1),
+            line_start(count, seen, text, first),
+            line_start(count, seen, text, last + 1),
+            line_start(count, seen, text, last + 2),
+        );
         let theirs = || theirs.splices().iter();
-        let moves = |it: &Splice| {
-            newlines(seen.raw().get(it.span.start()..it.span.end()).unwrap_or_default()) != newlines(&it.text)
-        };
-        if let (Some(front), Some(back)) = (theirs().find(in_front), theirs().find(behind))
-            && (moves(front) || moves(back))
+        if let (Some(front), Some(back)) = (
+            theirs().find(|it| it.span.start() <= begin && (it.span.end() > above || it.span == Span::at(begin))),
+            theirs().find(|it| it.span.end() >= end && (it.span.start() < below || it.span == Span::at(end))),
+        ) && (moves_lines(seen, front) || moves_lines(seen, back))
         {
             out.push(Conflict { op: splice.op, mine: splice.span, theirs: front.span });
         }
@@ -170,8 +170,34 @@ pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &C
     out
 }
 
+/// True for a splice that changes the number of lines.
+fn moves_lines(seen: &Snapshot, it: &Splice) -> bool {
+    newlines(seen.raw().get(it.span.start()..it.span.end()).unwrap_or_default()) != newlines(&it.text)
+}
+
+/// Returns where a line begins in the file.
+fn line_start(count: usize, seen: &Snapshot, text: &str, line: usize) -> usize {
+    match line {
+        0 => 0,
+        line if line > count => seen.raw().len(),
+        line => seen.to_raw(seen.lines().span_of(text, line, line).start()),
+    }
+}
+
+/// True for an operation that seeks a text.
+fn is_by_text(ops: &[Op], op: u32) -> bool {
+    usize::try_from(op).ok().and_then(|op| ops.get(op)).is_some_and(|op| matches!(op.at, Locator::Find(_)))
+}
+
 fn newlines(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes).count()
+}
+
+/// The version that the caller saw, and the change that others made to it since.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignChange<'a> {
+    pub(crate) seen: &'a Snapshot,
+    pub(crate) theirs: &'a ChangeSet,
 }
 
 /// Creates the error for changes of the same lines on both sides.
@@ -180,32 +206,41 @@ pub(crate) fn conflict(
     caller: &CallContext,
     place: &SafePath,
     now: &LoadedFile,
-    (seen, theirs): (&Snapshot, &ChangeSet),
+    base: ForeignChange<'_>,
     conflicts: &[Conflict],
     options: &CallOptions,
 ) -> Error {
+    let ForeignChange { seen, theirs } = base;
     let mut error = changed(place);
     let text = now.snapshot.text();
     for conflict in conflicts.iter().take(5) {
         let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
-        let line = |raw: usize| now.snapshot.lines().line_of(text, now.snapshot.to_text(raw));
         if text.is_empty() {
             break;
         }
-        let excerpt = line_format::excerpt(&now.snapshot, line(from).saturating_sub(2), line(to) + 2);
+        let excerpt = line_format::excerpt(
+            &now.snapshot,
+            line_now(now, text, from).saturating_sub(2),
+            line_now(now, text, to) + 2,
+        );
         error = error.evidence(format!("Your edit and the other change meet here; the lines are now:\n{excerpt}"));
     }
     let list: Vec<Value> = conflicts
         .iter()
         .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
         .collect();
-    let error = with_diff(engine, caller, place, now, (seen, theirs), error.fact("conflicts", list));
+    let error = with_diff(engine, caller, place, now, seen, theirs, error.fact("conflicts", list));
     if options.on_stale != StalePolicy::Ask {
         return error;
     }
     let overwrite = format!("Overwrite external changes: write the whole file with tag {}", now.snapshot.id().tag());
     let choices = [&*overwrite, "Abort edit", "Read file again"];
     error.evidence(format!("Choices: {}.", choices.join("; "))).fact("options", choices.map(Value::from).to_vec())
+}
+
+/// Returns the line of an offset in the current version.
+fn line_now(now: &LoadedFile, text: &str, raw: usize) -> usize {
+    now.snapshot.lines().line_of(text, now.snapshot.to_text(raw))
 }
 
 /// Creates the error for an edit whose changes were all made by others already.
@@ -238,7 +273,8 @@ pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) ->
 }
 
 /// Creates the error for a whole-file write over lines that were never shown.
-pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, missing: &[(u64, u64)]) -> Error {
+pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, shown: &LineSet) -> Error {
+    let missing = shown.missing(now.lines().count(now.text()) as u64);
     let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
     let (from, to) = missing.first().copied().unwrap_or((1, 1));
     if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {

@@ -57,16 +57,18 @@ impl Engine {
     fn alike(&self, place: &SafePath, caller: &CallContext) -> Option<PathBuf> {
         let mut names = self.store().siblings(place).unwrap_or_default();
         // Only files are suggested.
-        let is_file = |name: &OsString| {
-            let beside = self.store().resolve_path(&place.absolute().with_file_name(name));
-            beside.and_then(|beside| self.store().metadata(&beside)).is_ok_and(|stamp| stamp.is_some())
-        };
         if let Some(folder) = best_candidate(place.absolute(), &names)
-            .filter(|it| it.file_name().is_some_and(|name| !is_file(&name.to_owned())))
+            .filter(|it| it.file_name().is_some_and(|name| !self.is_file_beside(place, &name.to_owned())))
         {
-            names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file(name));
+            names.retain(|name| Some(name.as_os_str()) != folder.file_name() && self.is_file_beside(place, name));
         }
         best_candidate(place.absolute(), &names).or_else(|| self.known_by_name(place, caller))
+    }
+
+    /// True for a name of a file beside the path.
+    fn is_file_beside(&self, place: &SafePath, name: &OsString) -> bool {
+        let beside = self.store().resolve_path(&place.absolute().with_file_name(name));
+        beside.and_then(|beside| self.store().metadata(&beside)).is_ok_and(|stamp| stamp.is_some())
     }
 
     /// Returns the only file with the same name that this session was shown, if it still exists.
@@ -83,20 +85,24 @@ impl Engine {
 pub(crate) fn best_candidate(path: &Path, names: &[OsString]) -> Option<PathBuf> {
     let wanted = path.file_name()?.to_str()?;
     let lower = plain(wanted);
-    let score = |name: &str| {
-        if name == wanted {
-            return None;
-        }
-        let other = plain(name);
-        if other == lower {
-            return Some(0);
-        }
-        likeness(NameParts::of(&lower), NameParts::of(&other))
-    };
     // A name that is not UTF-8 is compared by its displayed form.
-    let scored = |name: &OsString| Some((score(&name.to_string_lossy())?, name.clone()));
-    let best = names.iter().filter_map(scored).min()?;
+    let best = names
+        .iter()
+        .filter_map(|name| Some((name_distance(wanted, &lower, &name.to_string_lossy())?, name.clone())))
+        .min()?;
     Some(path.with_file_name(best.1))
+}
+
+/// Returns how unlike a name is; `None` for the name itself.
+fn name_distance(wanted: &str, lower: &str, name: &str) -> Option<usize> {
+    if name == wanted {
+        return None;
+    }
+    let other = plain(name);
+    if other == lower {
+        return Some(0);
+    }
+    likeness(NameParts::of(lower), NameParts::of(&other))
 }
 
 /// Normalizes a name to lower case, without decomposed accents.
@@ -126,7 +132,6 @@ fn likeness(wanted: NameParts<'_>, other: NameParts<'_>) -> Option<usize> {
     if wanted.stem == other.stem {
         return Some(1);
     }
-    let digits = |stem: &str| stem.chars().filter(char::is_ascii_digit).collect::<String>();
     let most = match wanted.stem.chars().count() {
         0..=3 => 0,
         4..=7 => 1,
@@ -136,11 +141,16 @@ fn likeness(wanted: NameParts<'_>, other: NameParts<'_>) -> Option<usize> {
     // Long names are not worth the quadratic comparison.
     if wanted.extension != other.extension
         || wanted.stem.len().max(other.stem.len()) > 255
-        || digits(wanted.stem) != digits(other.stem)
+        || digits_of(wanted.stem) != digits_of(other.stem)
     {
         return None;
     }
     Some(strsim::osa_distance(wanted.stem, other.stem)).filter(|&far| far <= most).map(|far| far + 1)
+}
+
+/// Returns the digits of a name.
+fn digits_of(stem: &str) -> String {
+    stem.chars().filter(char::is_ascii_digit).collect::<String>()
 }
 
 #[cfg(test)]
@@ -149,7 +159,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn other_case_other_extension_near_spelling() {
+    fn similar_names_are_suggested() {
         let names: Vec<_> = ["file.ts", "README.md", "main.rs", "mainframe.rs"].iter().map(Into::into).collect();
         let meant = |path: &str| best_candidate(Path::new(path), &names).map(|it| it.display().to_string());
         assert_eq!(meant("/a/file.js").as_deref(), Some("/a/file.ts"));

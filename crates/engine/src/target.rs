@@ -32,6 +32,11 @@ impl ActionTarget {
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(SafePath::absolute)
     }
+
+    /// True if it removes the entry at its path, or moves it away.
+    pub(crate) fn leaves(&self) -> bool {
+        matches!(self.ask, FileAction::Delete { .. } | FileAction::Move { .. })
+    }
 }
 
 impl Engine {
@@ -44,8 +49,9 @@ impl Engine {
         let mut last: HashMap<PathBuf, usize> = HashMap::new();
         // A file removed by an earlier step differs from one created by a later step.
         let mut gone: HashSet<PathBuf> = HashSet::new();
+        let leaving = leaving(&request.files);
         for file in request.files {
-            let target = match self.target(file, &gone) {
+            let target = match self.target(file, &gone, &leaving) {
                 Ok(target) => target,
                 Err(error) => {
                     errors.push(error);
@@ -99,23 +105,58 @@ impl Engine {
         Ok(())
     }
 
-    fn target(&self, file: FileRequest, gone: &HashSet<PathBuf>) -> Result<ActionTarget> {
+    fn target(&self, file: FileRequest, gone: &HashSet<PathBuf>, leaving: &HashSet<PathBuf>) -> Result<ActionTarget> {
         let FileRequest { path, raw, mode, base, preimage, action: ask, .. } = file;
         let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
         // Edits follow links; entries that are removed, moved or created are the links themselves.
         let place = match &ask {
             FileAction::Create(_) if gone.contains(&path) => self.resolve_no_follow(&path, Access::Write)?,
-            FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) | FileAction::Create(_) => {
+            FileAction::Create(_) => self.resolve_new(&path, leaving)?,
+            FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) => {
                 self.resolve_path(&path, Access::Write)?
             }
             _ => self.resolve_no_follow(&path, Access::Write)?,
         };
         let to = match &ask {
-            FileAction::Move { to, .. } | FileAction::Copy { to, .. } => Some(self.resolve_path(to, Access::Write)?),
+            FileAction::Move { to, .. } | FileAction::Copy { to, .. } => {
+                Some(self.resolve_new(Path::new(to), leaving)?)
+            }
             _ => None,
         };
         Ok(ActionTarget { place, to, ask, mode, base, preimage, rejects: None })
     }
+}
+
+impl Engine {
+    /// Resolves the path of a new file; a file above it may become a directory, if this call removes it.
+    fn resolve_new(&self, path: &Path, leaving: &HashSet<PathBuf>) -> Result<SafePath> {
+        let error = match self.resolve_path(path, Access::Write) {
+            Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => error,
+            other => return other,
+        };
+        if !path.ancestors().skip(1).any(|above| leaving.contains(above)) {
+            return Err(error);
+        }
+        let place = self.resolve_below_file(path).ok_or(error)?;
+        self.check_access(&place, Access::Write)?;
+        Ok(place)
+    }
+
+    /// Resolves a path below a file that is to become a directory; the policy is not checked.
+    pub(crate) fn resolve_below_file(&self, path: &Path) -> Option<SafePath> {
+        let resolved = |above| Some((above, self.store().resolve_no_follow(above).ok()?));
+        let (above, file) = path.ancestors().skip(1).find_map(resolved)?;
+        self.store().resolve_below(&file, path.strip_prefix(above).ok()?).ok()
+    }
+}
+
+/// The paths that a request removes or moves away.
+fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
+    let leaves = |file: &&FileRequest| matches!(file.action, FileAction::Delete { .. } | FileAction::Move { .. });
+    let path = |file: &FileRequest| {
+        file.raw.clone().map_or_else(|| PathBuf::from(&file.path), |raw| OsString::from_vec(raw).into())
+    };
+    files.iter().filter(leaves).map(path).collect()
 }
 
 fn twice(place: &SafePath) -> Error {

@@ -48,7 +48,7 @@ impl Engine {
             EditorCommand::View => self.view(caller, &args),
             EditorCommand::UndoEdit => self.undo(caller, tool, json!({ "file_path": args.path })),
             EditorCommand::Create | EditorCommand::StrReplace | EditorCommand::Insert => {
-                edit_files(self, caller, (tool, &[&TextEditor]), input).map(|answer| told(answer, &args))
+                edit_files(self, caller, tool, &[&TextEditor], input).map(|answer| told(answer, &args))
             }
         };
         answer.map_err(|error| taught(error, &args))
@@ -211,10 +211,14 @@ fn taught(error: Error, args: &TextEditorInput) -> Error {
 
 /// Formats the call that views the place most similar to the text if there is one, else the whole file.
 fn nearest(error: &Error, mut view: Value) -> String {
-    let line = |key: &str| error.data().get("nearest")?.get(key)?.as_u64();
-    if let (Some(from), Some(to)) = (line("from"), line("to")) {
+    if let (Some(from), Some(to)) = (nearest_field(error, "from"), nearest_field(error, "to")) {
         view["view_range"] = json!([from.saturating_sub(3).max(1), to + 3]);
         return format!("the lines with {view}");
     }
     format!("the file again with {view}")
+}
+
+/// Returns a number of the nearest text.
+fn nearest_field(error: &Error, key: &str) -> Option<u64> {
+    error.data().get("nearest")?.get(key)?.as_u64()
 }

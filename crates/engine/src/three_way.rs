@@ -1,12 +1,13 @@
 //! Patches merged with the version that they were made for: git's index lines name it, and a git repository holds it.
 
-use crate::base::Base;
 use crate::call_context::{CallContext, UnreadPolicy};
+use crate::edit::{OrderedOps, SeenVersion};
 use crate::engine::{Engine, LoadedFile};
 use crate::options::CallOptions;
+use crate::patching::PatchOptions;
 use crate::plan::FilePlan;
 use crate::stale;
-use emendate_core::{BINARY_RESULT_BYTES_MAX, LineEnd, Op, OpOrder, Result, Snapshot, is_object};
+use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, LineEnd, Result, Snapshot, is_object};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use emendate_run::{CommandJob, run_until};
@@ -17,6 +18,20 @@ const GIT_TIME: Duration = Duration::from_secs(20);
 
 /// The words that read an object: no other repository is asked for one that is missing, and nothing asks for a password.
 const CAT_FILE: &[&str] = &["env", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "git", "cat-file", "blob"];
+
+/// Objects of git have no path, so the rules about what may be read cannot hold for them: they are read only for callers
+/// that are trusted with any file, and never for MCP, where a model chooses the arguments.
+///
+/// Errors: `call.invalid` for any other caller that asks for a merge by git's objects.
+pub(crate) fn check_allowed(caller: &CallContext, patch: PatchOptions) -> Result<()> {
+    let is_model = caller.client.as_ref().is_some_and(|client| client.transport == "mcp");
+    if !patch.three_way || (caller.unread == UnreadPolicy::Allow && !is_model) {
+        return Ok(());
+    }
+    Err(Error::new(Code::CallInvalid, "three_way reads objects of git past the rules about files, so this caller cannot use it.")
+        .evidence("It is open to the command line and to programs that may edit files they have not read (`--unread allow`).")
+        .next("Leave three_way out: the patch is then placed in the file as it is. If that fails, read the file and send an edit of it."))
+}
 
 /// The version of a file that a patch was made for.
 pub(crate) enum Preimage {
@@ -76,20 +91,18 @@ pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile,
 impl Engine {
     /// Plans the edits of a patch in the version that it was made for, and carries them over to the file as it is.
     ///
-    /// Errors: `stale.changed` for a conflict; that of the session for a file that it has to have read.
+    /// Errors: `stale.changed` for a conflict.
     pub(crate) fn plan_three_way(
         &self,
         caller: &CallContext,
-        (place, now, seen): (SafePath, LoadedFile, &Snapshot),
-        (ops, order): (&[Op], OpOrder),
+        place: SafePath,
+        now: LoadedFile,
+        seen: &Snapshot,
+        ops: OrderedOps<'_>,
         options: &CallOptions,
     ) -> Result<FilePlan> {
-        if caller.unread == UnreadPolicy::Deny
-            && !matches!(self.base(caller, options, &place, &now)?, Base::Fresh { .. })
-        {
-            return Err(stale::version_unavailable(self, caller, &place, &now));
-        }
-        let planned = self.plan_stale(caller, place, now, (seen, LineSet::all()), (ops, order), options);
+        let planned =
+            self.plan_stale(caller, place, now, SeenVersion { snapshot: seen, lines: LineSet::all() }, ops, options);
         let mut plan = planned.map_err(|error| {
             error.evidence("The version that was read is the one that the patch was made for, from the git repository.")
         })?;
@@ -99,5 +112,31 @@ impl Engine {
             }
         }
         Ok(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallContext, UnreadPolicy, check_allowed};
+    use crate::events::ClientInfo;
+    use crate::patching::PatchOptions;
+
+    #[test]
+    fn only_trusted_callers_have_objects_of_git_read() {
+        let asks = |three_way| PatchOptions { three_way, ..PatchOptions::default() };
+        for (unread, transport, allowed) in [
+            (UnreadPolicy::Allow, Some("cli"), true),
+            (UnreadPolicy::Allow, Some("serve"), true),
+            (UnreadPolicy::Allow, None, true),
+            (UnreadPolicy::Allow, Some("mcp"), false),
+            (UnreadPolicy::Deny, Some("cli"), false),
+            (UnreadPolicy::Deny, Some("mcp"), false),
+            (UnreadPolicy::Deny, None, false),
+        ] {
+            let client = transport.map(|transport| ClientInfo::new(transport, None));
+            let caller = CallContext { unread, client, ..CallContext::default() };
+            assert_eq!(check_allowed(&caller, asks(true)).is_ok(), allowed, "{unread:?} {transport:?}");
+            assert!(check_allowed(&caller, asks(false)).is_ok(), "{unread:?} {transport:?}");
+        }
     }
 }

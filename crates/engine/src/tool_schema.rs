@@ -9,11 +9,10 @@ pub(crate) fn merge_schemas(parts: &[schemars::Schema]) -> Map<String, Value> {
     let mut required: Option<Vec<Value>> = None;
     for part in parts {
         let part = part.as_value();
-        let fields = |key: &str| part.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
-        for (name, field) in fields("properties") {
+        for (name, field) in object_field(part, "properties") {
             properties.entry(name).or_insert(field);
         }
-        definitions.extend(fields("$defs"));
+        definitions.extend(object_field(part, "$defs"));
         if let Some(list) = part.get("required").and_then(Value::as_array) {
             let both = required.map(|known| known.into_iter().filter(|name| list.contains(name)).collect());
             required = Some(both.unwrap_or_else(|| list.clone()));
@@ -28,4 +27,9 @@ pub(crate) fn merge_schemas(parts: &[schemars::Schema]) -> Map<String, Value> {
         out.insert("$defs".to_owned(), Value::Object(definitions));
     }
     out
+}
+
+/// Returns a field that is an object.
+fn object_field(part: &Value, key: &str) -> Map<String, Value> {
+    part.get(key).and_then(Value::as_object).cloned().unwrap_or_default()
 }

@@ -424,10 +424,10 @@ impl Tool {
             ToolInput::Text => engine.apply_text(caller, self.name, input),
             ToolInput::Convert => engine.convert(caller, self.name, input),
             ToolInput::Editor => engine.text_editor(caller, self.name, input),
-            ToolInput::Formats(formats) => edit_files(engine, caller, (self.name, formats), input),
+            ToolInput::Formats(formats) => edit_files(engine, caller, self.name, formats, input),
             ToolInput::FormatsAnd(formats, also) => {
                 let meant = also.iter().any(|format| input.get(format.spec().key).is_some());
-                edit_files(engine, caller, (self.name, if meant { also } else { formats }), input)
+                edit_files(engine, caller, self.name, if meant { also } else { formats }, input)
             }
         }
     }
@@ -438,7 +438,7 @@ mod tests {
     use super::TOOLS;
 
     #[test]
-    fn every_description_fits_the_clients_limit() {
+    fn every_description_fits_client_limits() {
         for tool in TOOLS {
             assert!(tool.prompt.len() <= 2048 && !tool.summary.is_empty() && !tool.title.is_empty(), "{}", tool.name);
         }

@@ -79,10 +79,10 @@ impl Engine {
 
 /// True for a path of ordinary names whose last component has an extension.
 fn is_usual(path: &str) -> bool {
-    let plain = |part: &str| {
-        let sign = |ch: char| ch.is_alphanumeric() || "._- +()[]@".contains(ch);
-        !part.is_empty() && !part.contains(':') && part.chars().all(sign)
-    };
     let last = path.rsplit('/').next().unwrap_or_default();
-    path.split('/').all(plain) && last.rsplit_once('.').is_some_and(|(_, end)| (1..=12).contains(&end.len()))
+    path.split('/').all(|part| {
+        !part.is_empty()
+            && !part.contains(':')
+            && part.chars().all(|ch| ch.is_alphanumeric() || "._- +()[]@".contains(ch))
+    }) && last.rsplit_once('.').is_some_and(|(_, end)| (1..=12).contains(&end.len()))
 }

@@ -1,4 +1,5 @@
-//! A process that ends at any point of a call: completed changes are in the log and can be undone, others are neither.
+//! A process that ends at any point of a call: completed changes are in the log and can be undone, others leave no
+//! trace.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -109,7 +110,7 @@ impl Bed {
     }
 }
 
-/// The process that [`whatever_ends_a_process_is_told_and_taken_back`] starts; run directly, it does nothing.
+/// The process that [`death_at_any_point_is_reported_and_rolled_back`] starts; run directly, it does nothing.
 #[test]
 fn one_that_ends() {
     let variable = |name: &str| std::env::var(name).ok();
@@ -151,7 +152,7 @@ fn bed(call: &str) -> (tempfile::TempDir, Bed) {
 }
 
 #[test]
-fn whatever_ends_a_process_is_told_and_taken_back() {
+fn death_at_any_point_is_reported_and_rolled_back() {
     for call in CALLS {
         let (_dir, whole) = bed(call);
         let before = whole.tree();
@@ -203,7 +204,7 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
         assert_eq!(&now(), before, "{why}");
         return;
     }
-    // As if it had never begun: the same session can repeat the call, and no other change is in between.
+    // The call leaves no trace: the same session can repeat it, and no other change is in between.
     let reply = bed.call(&engine, call);
     assert!(reply.result.is_ok(), "{why}: {}", reply.text());
     assert!(!reply.text().contains("modified"), "{why}: {}", reply.text());
@@ -212,7 +213,7 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
 
 /// Other processes continue before the outcome is resolved.
 #[test]
-fn what_others_found_tells_what_was_done() {
+fn changes_of_other_processes_resolve_the_outcome() {
     for (point, kept) in [("after the commit", "three"), ("before the commit", "two")] {
         for call in ["edit", "late edit"] {
             let (_dir, bed) = bed("edit");
@@ -235,7 +236,7 @@ fn what_others_found_tells_what_was_done() {
 
 /// The file was changed by other means to a third state: this is reported, and an undo removes what it can.
 #[test]
-fn what_nobody_can_tell_is_said() {
+fn unknown_outcome_is_reported() {
     for point in ["after the commit", "before the commit"] {
         let (_dir, bed) = bed("edit");
         assert!(!run(&bed, "edit", point));

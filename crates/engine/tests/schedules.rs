@@ -1,6 +1,6 @@
 //! Random schedules of several processes on one history: each is stopped between the steps of its calls (before and after
-//! it writes the log, before and after it changes the files), others go on, and some are killed there. Whatever the
-//! schedule, the log tells what happened, and undoing everything leads back to the beginning.
+//! it writes the log, before and after it changes the files), others go on, and some are killed there. Whatever
+//! the schedule, the log reports what happened, and undoing everything restores the initial state.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -174,7 +174,7 @@ struct Process {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
-    /// It is stopped in the middle of a call.
+    /// Whether the process is stopped in the middle of a call.
     busy: bool,
 }
 
@@ -303,9 +303,9 @@ fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, sched
     assert!(!Path::new(&bed.0.join("state/sessions.db.damaged")).exists());
 }
 
-/// Two processes that both selected the same operation, one of which comes second at every point.
+/// Two processes select the same operation; one of them is delayed at every point.
 #[test]
-fn two_that_undo_the_same_operation() {
+fn simultaneous_undos_of_one_operation_succeed_once() {
     for first in 0..6 {
         let edits = (1..3).flat_map(|text| std::iter::repeat_n((2, Act::Step(Call::Edit(0, 1, text))), 6));
         let early = std::iter::repeat_n((0, Act::Step(Call::Undo)), first);
@@ -317,7 +317,7 @@ fn two_that_undo_the_same_operation() {
 /// Three edits are undone and two of them redone, by two processes at once, one of which is stopped at every point: the
 /// final state is that of one call after the other.
 #[test]
-fn undos_and_redos_at_once_keep_their_order() {
+fn concurrent_undos_and_redos_keep_their_order() {
     for first in 1..6 {
         let dir = tempfile::tempdir().unwrap();
         let bed = Bed::new(dir.path());
@@ -364,7 +364,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn whatever_the_schedule_everything_can_be_undone(acts in vec(act(), 1..60)) {
+    fn everything_can_be_undone_after_any_schedule(acts in vec(act(), 1..60)) {
         play(&acts);
     }
 }

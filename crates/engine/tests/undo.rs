@@ -126,7 +126,7 @@ fn name_of(reply: &Reply) -> String {
 }
 
 #[test]
-fn an_edit_is_undone_and_redone_across_processes() {
+fn edit_is_undone_and_redone_across_processes() {
     let mut bench = Bench::new();
     let agent = caller("a");
     bench.put("f", "one\ntwo\nthree\n");
@@ -138,7 +138,7 @@ fn an_edit_is_undone_and_redone_across_processes() {
     assert!(undone.text().contains(&name_of(&edited)), "{}", undone.text());
     assert_eq!(data(&undone)["undone"], json!([name_of(&edited)]));
     assert_eq!(code(&bench.call(&agent, "undo", json!({}))), "operation.not_found");
-    // The session knows again what it knew before.
+    // The read records are restored, too.
     ok(bench.edit(&agent, "f", "three", "3"));
     ok(bench.call(&agent, "undo", json!({})));
     bench.reopen();
@@ -149,7 +149,7 @@ fn an_edit_is_undone_and_redone_across_processes() {
 }
 
 #[test]
-fn a_redo_walks_back_the_way_the_undos_came() {
+fn redos_reverse_the_undos_in_order() {
     let bench = Bench::new();
     let agent = caller("a");
     bench.put("f", "0");
@@ -174,7 +174,7 @@ fn a_redo_walks_back_the_way_the_undos_came() {
 }
 
 #[test]
-fn all_files_of_a_patch_come_back_with_their_modes() {
+fn undo_of_a_patch_restores_all_files_and_modes() {
     let mut bench = Bench::new();
     let agent = caller("a");
     for (name, mode) in [("gone", 0o640), ("moved", 0o755), ("kept", 0o600)] {
@@ -201,7 +201,7 @@ fn all_files_of_a_patch_come_back_with_their_modes() {
 }
 
 #[test]
-fn links_and_execute_bits_come_back() {
+fn undo_restores_links_and_execute_bits() {
     let bench = Bench::new();
     let agent = caller("a");
     bench.put("run", "#!/bin/sh\n");
@@ -221,7 +221,7 @@ fn links_and_execute_bits_come_back() {
 }
 
 #[test]
-fn what_others_did_meanwhile_is_kept_or_refused() {
+fn concurrent_changes_are_kept_or_refuse_the_undo() {
     let bench = Bench::new();
     // A person's edit of an unread file: only the delta is logged, and the file is stored once the answer is out.
     let person = person();
@@ -257,7 +257,7 @@ fn what_others_did_meanwhile_is_kept_or_refused() {
 }
 
 #[test]
-fn a_moved_file_that_was_edited_since_goes_back_with_the_edit() {
+fn moved_file_returns_with_its_later_edits() {
     let bench = Bench::new();
     let agent = caller("a");
     bench.put("a", "one\ntwo\nthree\nfour\n");
@@ -271,7 +271,7 @@ fn a_moved_file_that_was_edited_since_goes_back_with_the_edit() {
 }
 
 #[test]
-fn a_model_undoes_its_own_and_a_person_anybodys() {
+fn models_undo_their_own_operations_and_persons_any() {
     let bench = Bench::new();
     let (one, two) = (caller("one"), caller("two"));
     for agent in [&one, &two] {
@@ -291,7 +291,7 @@ fn a_model_undoes_its_own_and_a_person_anybodys() {
 }
 
 #[test]
-fn history_tells_filters_and_compares() {
+fn history_lists_filters_and_compares() {
     let bench = Bench::new();
     let agent = caller("a");
     bench.put("f", "one\n");
@@ -323,7 +323,7 @@ fn history_tells_filters_and_compares() {
 }
 
 #[test]
-fn a_file_becomes_what_it_was() {
+fn file_is_restored_to_an_earlier_state() {
     let bench = Bench::new();
     let agent = caller("a");
     let path = bench.path("f");
@@ -377,7 +377,7 @@ fn headers_name_their_file() {
 }
 
 #[test]
-fn secrets_are_told_but_not_kept() {
+fn secrets_are_reported_but_not_stored() {
     let mut bench = Bench::new();
     bench.put(".env", "TOKEN=hunter2hunter2\n");
     bench.engine = None;
@@ -439,7 +439,7 @@ fn secrets_are_told_but_not_kept() {
 }
 
 #[test]
-fn what_a_session_cut_is_there_for_its_next_process() {
+fn registers_survive_the_process() {
     let mut bench = Bench::new();
     let (agent, other) = (caller("a"), caller("b"));
     bench.put("f", "one\ntwo\nthree\n");
@@ -474,7 +474,7 @@ fn what_a_session_cut_is_there_for_its_next_process() {
 }
 
 #[test]
-fn what_was_freed_is_not_claimed() {
+fn freed_contents_are_not_claimed_undoable() {
     let bench = Bench::new();
     let agent = caller("a");
     let text = |seed: u64| -> String {
@@ -497,7 +497,7 @@ fn what_was_freed_is_not_claimed() {
     let rows = listed["operations"].as_array().unwrap();
     let undoable: Vec<bool> = rows.iter().map(|row| row["undoable"].as_bool().unwrap()).collect();
     assert!(undoable[0] && undoable.contains(&false), "{undoable:?}");
-    // As many operations can be undone as the history claims.
+    // The claimed number of operations can be undone.
     for undoable in undoable.iter().take_while(|undoable| **undoable) {
         assert_eq!(code(&bench.call(&agent, "undo", json!({}))) == "ok", *undoable);
     }
@@ -505,7 +505,7 @@ fn what_was_freed_is_not_claimed() {
 }
 
 #[test]
-fn files_of_any_kind_and_size() {
+fn files_of_any_kind_and_size_are_restored() {
     let bench = Bench::new();
     let agent = caller("a");
     // Binary, and larger than what is stored.
@@ -538,7 +538,7 @@ fn files_of_any_kind_and_size() {
 /// Files larger than the limit on stored versions: a file that is removed, overwritten by a move or rewritten is stored
 /// all the same, or the reply says that it is not.
 #[test]
-fn large_files_that_are_removed_or_written_anew_come_back() {
+fn removed_or_rewritten_large_files_are_restored() {
     let text = |seed: u64| {
         let mut number = seed;
         let mut line = || {
@@ -575,7 +575,7 @@ fn large_files_that_are_removed_or_written_anew_come_back() {
 
 /// If there is no room for it, the reply to the edit says so, and not only the undo.
 #[test]
-fn what_cannot_be_kept_is_told_at_once() {
+fn unstorable_contents_are_reported_at_once() {
     let bench = Bench::new();
     let state = StateLocation::Directory(bench.dir.path().join("small"));
     let config = Config::default().with_file("[history]\nmegabytes = 4\n", "test", true).unwrap();
@@ -591,7 +591,7 @@ fn what_cannot_be_kept_is_told_at_once() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing() {
+fn dry_run_writes_nothing() {
     let bench = Bench::new();
     let person = person();
     bench.put("f", "1\n");
@@ -604,7 +604,7 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn several_are_taken_back_together_or_not_at_all() {
+fn several_operations_are_undone_together_or_not_at_all() {
     let bench = Bench::new();
     let agent = caller("a");
     bench.put("f", "one\ntwo\nthree\n");
@@ -638,7 +638,7 @@ fn several_are_taken_back_together_or_not_at_all() {
 
     let undone = ok(bench.call(&agent, "undo", json!({ "last": 4 })));
     assert_eq!(bench.tree(), start);
-    assert!(!bench.path("d").exists(), "folders that were made for it go");
+    assert!(!bench.path("d").exists(), "directories that were created for it are removed");
     let list = data(&bench.call(&agent, "history", json!({})));
     let rows = list["operations"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["id"]), (5, &data(&undone)["operation"]));
@@ -652,7 +652,7 @@ fn several_are_taken_back_together_or_not_at_all() {
 }
 
 #[test]
-fn folders_stay_where_others_use_them() {
+fn directories_used_by_others_stay() {
     let bench = Bench::new();
     let agent = caller("a");
     ok(bench.call(&agent, "write", json!({ "file_path": bench.path("a/b/c/f"), "content": "1\n" })));
@@ -676,7 +676,7 @@ fn folders_stay_where_others_use_them() {
 }
 
 #[test]
-fn owner_and_attributes_of_a_removed_file_come_back() {
+fn owner_and_attributes_of_a_removed_file_are_restored() {
     let mut bench = Bench::new();
     let agent = caller("a");
     let root = rustix::process::geteuid().is_root();
@@ -708,7 +708,7 @@ fn owner_and_attributes_of_a_removed_file_come_back() {
     bench.reopen();
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(state(&bench), before);
-    // The same by restore, and after a redo.
+    // Restoring returns the same, also after a redo.
     ok(bench.call(&agent, "undo", json!({ "redo": true })));
     ok(bench.call(&person(), "restore", json!({ "file_path": bench.path("deleted"), "id": "1^" })));
     assert_eq!(attributes(&bench.path("deleted")), before[0]);
@@ -747,7 +747,7 @@ fn entry(tag: u16, rights: u16, id: u32) -> Vec<u8> {
 }
 
 #[test]
-fn eight_at_once_share_one_history() {
+fn eight_concurrent_sessions_share_one_history() {
     let bench = Bench::new();
     bench.put("shared", "0\n");
     let start = std::sync::Barrier::new(8);
@@ -784,7 +784,7 @@ fn eight_at_once_share_one_history() {
 }
 
 #[test]
-fn one_operation_on_two_roots() {
+fn one_operation_on_two_roots_is_undone() {
     let dir = tempfile::tempdir().unwrap();
     let base = dir.path().canonicalize().unwrap();
     let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
@@ -810,7 +810,7 @@ fn one_operation_on_two_roots() {
 }
 
 #[test]
-fn restore_before_an_operation_brings_what_it_found() {
+fn restore_before_an_operation_returns_its_initial_state() {
     let bench = Bench::new();
     bench.put("f.txt", "one\n");
     let first = name_of(&ok(bench.edit(&person(), "f.txt", "one", "two")));
@@ -831,7 +831,7 @@ fn restore_before_an_operation_brings_what_it_found() {
 }
 
 #[test]
-fn restore_neither_takes_set_id_bits_nor_gives_them() {
+fn restore_neither_removes_nor_sets_set_id_bits() {
     let bench = Bench::new();
     let mode = |to: u32| fs::set_permissions(bench.path("f"), fs::Permissions::from_mode(to)).unwrap();
     let is = || fs::metadata(bench.path("f")).unwrap().permissions().mode() & 0o7777;
@@ -849,7 +849,7 @@ fn restore_neither_takes_set_id_bits_nor_gives_them() {
 }
 
 #[test]
-fn a_state_directory_that_is_removed_under_an_engine_is_made_anew() {
+fn removed_state_directory_is_recreated() {
     let mut bench = Bench::new();
     let agent = caller("a");
     bench.put("f", "one\n");
@@ -857,14 +857,14 @@ fn a_state_directory_that_is_removed_under_an_engine_is_made_anew() {
     ok(bench.edit(&agent, "f", "one", "two"));
     bench.engine().finish_background_work();
     fs::remove_dir_all(bench.dir.path().join("state")).unwrap();
-    // The records of what was seen are lost with it.
+    // The read records are lost with it.
     ok(bench.read(&agent, "f"));
     ok(bench.edit(&agent, "f", "two", "three"));
     ok(bench.edit(&agent, "f", "three", "four"));
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(bench.get("f"), "three\n");
     assert!(bench.engine().notices().iter().any(|it| it.contains("was removed while it was in use")));
-    // So is the journal, which calls with several files need.
+    // The journal, which calls with several files need, is recreated, too.
     let patch = "*** Begin Patch\n*** Update File: f\n@@\n-three\n+3\n*** Add File: g\n+new\n*** End Patch\n";
     ok(bench.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
     ok(bench.call(&agent, "undo", json!({})));
@@ -877,7 +877,7 @@ fn a_state_directory_that_is_removed_under_an_engine_is_made_anew() {
 }
 
 #[test]
-fn who_cannot_remember_what_an_error_shows_does_not_say_that_it_needs_no_read() {
+fn error_with_unrecordable_lines_does_not_claim_that_no_read_is_needed() {
     let bench = Bench::new();
     let agent = caller("a");
     bench.put("f", "one\n");
@@ -893,7 +893,7 @@ fn who_cannot_remember_what_an_error_shows_does_not_say_that_it_needs_no_read() 
 }
 
 #[test]
-fn an_undo_tells_what_becomes_of_the_mode() {
+fn undo_reports_the_resulting_mode() {
     let bench = Bench::new();
     bench.put("f", "one\n");
     fs::set_permissions(bench.path("f"), fs::Permissions::from_mode(0o640)).unwrap();
@@ -901,4 +901,23 @@ fn an_undo_tells_what_becomes_of_the_mode() {
     let undone = ok(bench.call(&person(), "undo", json!({})));
     assert!(undone.text().contains("f has been updated. Its mode is 640 now.\n"), "{}", undone.text());
     assert_eq!(fs::metadata(bench.path("f")).unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn what_one_call_takes_back_has_a_limit_together() {
+    let bench = Bench::new();
+    // Sparse files: their blocks do not exist.
+    for (name, bytes) in [("a", 256 << 20), ("b", 256 << 20), ("c", 1)] {
+        fs::File::create(bench.path(name)).unwrap().set_len(bytes).unwrap();
+        fs::set_permissions(bench.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+        let mode = format!("diff --git a/{name} b/{name}\nold mode 100644\nnew mode 100755\n");
+        ok(bench.call(&person(), "apply", json!({ "input": mode, "directory": bench.root, "irreversible": true })));
+    }
+    let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+    let refused = bench.call(&person(), "undo", json!({ "last": 3 }));
+    assert_eq!(code(&refused), "call.too_large", "{}", refused.text());
+    assert!(refused.text().contains("Undo fewer operations"), "{}", refused.text());
+    assert_eq!((mode("a"), mode("b"), mode("c")), (0o755, 0o755, 0o755));
+    ok(bench.call(&person(), "undo", json!({})));
+    assert_eq!(mode("c"), 0o644);
 }

@@ -276,7 +276,7 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
     #[test]
-    fn undoing_everything_leaves_what_others_did(steps in vec(step(), 1..14)) {
+    fn undoing_everything_keeps_changes_by_others(steps in vec(step(), 1..14)) {
         let mut world = World::new();
         let mut wanted = world.tree();
         for (nth, step) in steps.iter().enumerate() {

@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(96), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_files_of_a_plain_walk(all in vec(made(), 1..25), hidden in any::<bool>(), no_ignore in any::<bool>()) {
+    fn files_of_a_plain_walk_are_found(all in vec(made(), 1..25), hidden in any::<bool>(), no_ignore in any::<bool>()) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         make(&root, &all);
@@ -98,7 +98,7 @@ proptest! {
 
 /// More entries than a directory listing once returned; the text is in the last one.
 #[test]
-fn a_large_directory_is_searched_to_its_end() {
+fn large_directory_is_searched_completely() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let count = 100_050;
@@ -124,7 +124,7 @@ fn a_large_directory_is_searched_to_its_end() {
 
 /// Paths that are too long are reported by a search and refused by a replacement, which is all or nothing.
 #[test]
-fn paths_that_are_too_long_are_never_left_out_in_silence() {
+fn paths_that_are_too_long_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     fs::write(root.join("short"), "needle\n").unwrap();

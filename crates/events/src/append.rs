@@ -47,21 +47,29 @@ pub(crate) fn append(
 /// Opens the file, creating it and its directory if missing. Refuses a pipe or a device, which could block.
 fn open_log(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path);
-    let file = match open() {
+    let file = match open_to_append(path, flags) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-            open()?
+            open_to_append(path, flags)?
         }
         other => other?,
     };
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
+/// Opens a file to append to, and creates it if it is missing.
+fn open_to_append(path: &Path, flags: i32) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)
+}
+
 /// True if the file is the one at the path.
 fn is_at(file: &File, path: &Path) -> bool {
-    let id = |it: &fs::Metadata| (it.dev(), it.ino());
-    matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(named)) if id(&held) == id(&named))
+    matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(named)) if file_id(&held) == file_id(&named))
+}
+
+/// Returns the device and number of a file.
+fn file_id(it: &fs::Metadata) -> (u64, u64) {
+    (it.dev(), it.ino())
 }
 
 /// Moves a full file aside, replacing the previous one.

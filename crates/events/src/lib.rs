@@ -61,9 +61,13 @@ pub struct CallTimer {
 impl CallTimer {
     /// Returns the start time in microseconds since 1970, and the duration in microseconds.
     pub fn end(self) -> (u64, u64) {
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        (micros(self.at.duration_since(UNIX_EPOCH).unwrap_or_default()), micros(self.clock.elapsed()))
+        (to_micros(self.at.duration_since(UNIX_EPOCH).unwrap_or_default()), to_micros(self.clock.elapsed()))
     }
+}
+
+/// Returns a time in microseconds.
+fn to_micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Sink {

@@ -136,8 +136,17 @@ impl CallTally {
             if name.is_empty() && matches!(by, TallyKey::Format | TallyKey::Tier) {
                 continue;
             }
-            let empty = || TallyRow { name: name.clone(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
-            rows.entry(name).or_insert_with(empty).add(key, *count);
+            rows.entry(name)
+                .or_insert_with(|| TallyRow {
+                    name: name.clone(),
+                    calls: 0,
+                    ok: 0,
+                    asked: 0,
+                    micros: 0,
+                    input: 0,
+                    output: 0,
+                })
+                .add(key, *count);
         }
         let mut rows: Vec<TallyRow> = rows.into_values().collect();
         rows.sort_by(|left, right| right.calls.cmp(&left.calls).then_with(|| left.name.cmp(&right.name)));

@@ -41,7 +41,7 @@ fn line_describes_a_call_without_files() {
     let (_folder, path) = folder();
     let sink = Sink::default().file(path.clone(), 1 << 20, false);
     sink.push(event("edit", "ok", 1_700_000_000_000_000));
-    assert!(!path.exists(), "nobody waits for the disk");
+    assert!(!path.exists(), "pushing does not wait for the disk");
     sink.flush();
     let line = events(&path).remove(0);
     assert_eq!(line["time"], "2023-11-14T22:13:20.000000Z");
@@ -173,7 +173,7 @@ fn burst_is_written_together() {
     let calls = || CallTally::since(&path, 0).unwrap().total().calls;
     sink.push(event("edit", "ok", 0));
     sink.flush_if_due();
-    assert_eq!(calls(), 1, "the first at once");
+    assert_eq!(calls(), 1, "the first is written at once");
     sink.waiting().written_at = Some(std::time::Instant::now() + std::time::Duration::from_secs(60));
     for _ in 0..5 {
         sink.push(event("edit", "ok", 0));

@@ -242,6 +242,21 @@ pub(crate) fn read_only(path: &Path, mode: u32) -> Error {
         .fact("path", show(path))
 }
 
+/// The error for a directory that is to become a file and holds other files.
+pub(crate) fn holds_more(path: &Path, others: &[String]) -> Error {
+    /// Names that the error lists.
+    const NAMES_MAX: usize = 5;
+    let more = others.len().saturating_sub(NAMES_MAX);
+    let rest = if more > 0 { format!("\nand {more} more") } else { String::new() };
+    let names = others[..others.len() - more].join("\n") + &rest;
+    let path = show(path);
+    Error::new(Code::PathNotRegular, format!("{path} is a directory that holds more than this call removes."))
+        .evidence(names)
+        .next("Remove or move these first, or give the file another name; nothing was changed.")
+        .fact("kind", "a directory")
+        .fact("path", path)
+}
+
 /// There is nothing to remove at the path.
 pub(crate) fn nothing_to_remove(path: &Path) -> Error {
     Error::new(Code::FileMissing, format!("Cannot remove {}: nothing is there.", show(path)))

@@ -19,6 +19,7 @@ mod restrict;
 mod safe_path;
 mod source;
 mod store;
+mod tree_change;
 
 pub use attributes::FileAttributes;
 pub use components::{NameSet, PathComponent};

@@ -104,15 +104,15 @@ impl MemoryState {
     /// Resolves links in `path`, relative to the root; the last component only with `follow`. Returns the resolved path
     /// and the first link met.
     fn resolve(&self, asked: &Path, root: &RootInfo, path: &Path, follow: bool) -> Result<(PathBuf, Option<PathBuf>)> {
-        let outside = || error::outside_roots(asked, std::slice::from_ref(root));
-        let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
         let (mut relative, mut via, mut hops) = (PathBuf::new(), None, 0);
-        let mut pending = parts(path);
+        let mut pending = reversed_components(path);
         // The link whose target is being walked, and the number of components left after it.
         let mut inside: Option<(PathBuf, PathBuf, usize)> = None;
         while let Some(part) = pending.pop() {
             match Path::new(&part).components().next() {
-                Some(Component::ParentDir) if !relative.pop() => return Err(outside()),
+                Some(Component::ParentDir) if !relative.pop() => {
+                    return Err(error::outside_roots(asked, std::slice::from_ref(root)));
+                }
                 Some(Component::Normal(name)) => relative.push(name),
                 _ => {}
             }
@@ -148,11 +148,16 @@ impl MemoryState {
             if inside.as_ref().is_none_or(|(_, _, left)| pending.len() < *left) {
                 inside = Some((at.clone(), target.to_owned(), pending.len()));
             }
-            pending.extend(parts(rest));
+            pending.extend(reversed_components(rest));
             via.get_or_insert(at);
         }
         Ok((relative, via))
     }
+}
+
+/// Returns the components of a path, the last one first.
+fn reversed_components(path: &Path) -> Vec<OsString> {
+    path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>()
 }
 
 impl MemoryStore {
@@ -296,8 +301,7 @@ impl Store for MemoryStore {
 
     fn remove_dir(&self, place: &SafePath) -> Result<bool> {
         let mut state = self.state();
-        let inside = |path: &&PathBuf| path.parent() == Some(place.relative());
-        let empty = !state.nodes.keys().chain(&state.folders).any(|path| inside(&path));
+        let empty = !state.nodes.keys().chain(&state.folders).any(|path| path.parent() == Some(place.relative()));
         Ok(empty && state.folders.remove(place.relative()))
     }
 
@@ -306,10 +310,7 @@ impl Store for MemoryStore {
         if !state.is_folder(place.relative()) {
             return Ok(None);
         }
-        let kind = |node: &MemoryNode| {
-            if matches!(node.body, NodeContent::File(_)) { EntryKind::File } else { EntryKind::Link }
-        };
-        let nodes = state.nodes.iter().map(|(path, node)| (path, kind(node)));
+        let nodes = state.nodes.iter().map(|(path, node)| (path, entry_kind(node)));
         let here = nodes.chain(state.folders.iter().map(|path| (path, EntryKind::Directory)));
         let here = here.filter(|(path, _)| path.parent() == Some(place.relative()));
         let mut entries: Vec<DirEntry> = here
@@ -335,9 +336,14 @@ impl Store for MemoryStore {
             if !seen.insert(draft.path.relative()) {
                 return Err(error::duplicate_targets(draft.path.absolute()));
             }
-            state.still_expected(draft)?;
             state.new_content(draft)?;
         }
+        state.all_expected(drafts)?;
         Ok(Staged::new(MemoryTransaction { memory: self, drafts, durability }))
     }
+}
+
+/// Returns the kind of a stored entry.
+fn entry_kind(node: &MemoryNode) -> EntryKind {
+    if matches!(node.body, NodeContent::File(_)) { EntryKind::File } else { EntryKind::Link }
 }

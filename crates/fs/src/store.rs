@@ -3,11 +3,11 @@
 use core::fmt;
 use core::str::FromStr;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use emendate_core::{Code, ContentId, Error, Result};
 
-use crate::{FileAttributes, FileMeta, FileSource, NameSet, PathComponent, RootInfo, SafePath, components};
+use crate::{FileAttributes, FileMeta, FileSource, NameSet, PathComponent, RootInfo, SafePath, components, error};
 
 /// One version of a regular file, as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +66,12 @@ impl FromStr for Durability {
 
     /// Fails with `call.invalid` if `name` is not a level.
     fn from_str(name: &str) -> Result<Durability> {
-        let named = |level: &Durability| level.as_str() == name || level.synonyms().contains(&name);
-        Durability::ALL.into_iter().find(named).ok_or_else(|| {
-            Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
-                .next("Use none, process or power.")
-        })
+        Durability::ALL.into_iter().find(|level| level.as_str() == name || level.synonyms().contains(&name)).ok_or_else(
+            || {
+                Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
+                    .next("Use none, process or power.")
+            },
+        )
     }
 }
 
@@ -297,6 +298,18 @@ pub trait Store: Send + Sync {
     /// that are followed.
     fn resolve_no_follow(&self, path: &Path) -> Result<SafePath>;
 
+    /// Returns a path below a file or link that the same transaction removes, so that it becomes a directory.
+    ///
+    /// Fails with `path.invalid` if `rest` is not a plain relative path.
+    fn resolve_below(&self, removed: &SafePath, rest: &Path) -> Result<SafePath> {
+        let asked = removed.absolute().join(rest);
+        if rest.as_os_str().is_empty() || !rest.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(error::invalid_path(&asked, "is no plain path below a file", "Write it without `.` and `..`."));
+        }
+        let root = &self.roots()[removed.root()].canonical;
+        Ok(SafePath::new(removed.root(), root, removed.relative().join(rest), &asked, None))
+    }
+
     /// Returns the target of the symbolic link at `place`; `None` if it is not a link. Fails with `io.*`.
     fn read_link(&self, place: &SafePath) -> Result<Option<OsString>>;
 
@@ -347,7 +360,8 @@ pub trait Store: Send + Sync {
     }
 
     /// Writes every draft to a temporary file, not visible yet, with the requested durability. Missing parent
-    /// directories are created.
+    /// directories are created. A draft below one that removes a file makes that file a directory; a draft that creates
+    /// a file where a directory is makes the directory a file, if the other drafts remove everything in it.
     ///
     /// Fails with `io.permission` for a file that the caller may not write or remove, `conflict.raced` if a
     /// precondition is already known not to hold, `file.not_found` if the file to remove or imitate is missing,

@@ -30,7 +30,7 @@ fn get(store: &dyn Store, path: &Path) -> Option<String> {
 }
 
 #[test]
-fn paths() {
+fn paths_are_resolved_or_refused() {
     on_both(|store, root| {
         put(store, &root.join("a/f"), "x");
         assert_eq!(store.roots()[0].canonical, root);
@@ -51,7 +51,7 @@ fn paths() {
 }
 
 #[test]
-fn listing() {
+fn directories_are_listed() {
     on_both(|store, root| {
         put(store, &root.join("b"), "");
         put(store, &root.join("a/f"), "");
@@ -64,7 +64,7 @@ fn listing() {
 }
 
 #[test]
-fn reading() {
+fn files_are_read() {
     on_both(|store, root| {
         assert_eq!(get(store, &root.join("f")), None);
         put(store, &root.join("f"), "12345");
@@ -81,7 +81,7 @@ fn reading() {
 }
 
 #[test]
-fn writing() {
+fn files_are_written() {
     on_both(|store, root| {
         for level in LEVELS {
             let path = root.join("deep").join(level.as_str());
@@ -108,7 +108,7 @@ fn writing() {
 }
 
 #[test]
-fn expectations() {
+fn preconditions_are_checked() {
     on_both(|store, root| {
         let (one, two) = (root.join("one"), root.join("two"));
         put(store, &one, "1");
@@ -141,7 +141,7 @@ fn expectations() {
 }
 
 #[test]
-fn memory_for_tests() {
+fn memory_store_behaves_like_a_disk() {
     let memory = MemoryStore::new(Path::new("/r"));
     memory.put("a/b", "one");
     memory.put("/r/a/b", "two");
@@ -162,4 +162,59 @@ fn memory_for_tests() {
     // The same bytes in another inode are another file.
     let draft = [FileWrite { path: &place, precondition: expect(old.as_ref()), new_state: NewState::content(&[b"x"]) }];
     refused(memory.stage(&draft, Durability::Power), Code::ConflictRaced);
+}
+
+#[test]
+fn files_become_directories_and_back() {
+    on_both(|store, root| {
+        put(store, &root.join("a"), "file");
+        let file = store.resolve_path(&root.join("a")).unwrap();
+        let below = ["b", "c/d"].map(|name| store.resolve_below(&file, Path::new(name)).unwrap());
+        refused(store.resolve_below(&file, Path::new("../b")), Code::PathInvalid);
+        refused(store.resolve_below(&file, Path::new("")), Code::PathInvalid);
+        let old = store.read(&file, 10, Vec::new()).unwrap();
+        let new = |nth: usize| FileWrite {
+            path: &below[nth],
+            precondition: Precondition::Missing,
+            new_state: NewState::content(&[b"new"]),
+        };
+        let gone = FileWrite { path: &file, precondition: expect(old.as_ref()), new_state: NewState::Absent };
+        // Without the removal the file is in the way.
+        assert!(store.stage(&[new(0)], Durability::Process).and_then(emendate_fs::Staged::commit).is_err());
+        // What is only staged changes nothing.
+        drop(store.stage(&[new(0), gone, new(1)], Durability::Process).unwrap());
+        assert_eq!(get(store, &root.join("a")).as_deref(), Some("file"));
+        let done = store.stage(&[new(0), gone, new(1)], Durability::Process).unwrap().commit().unwrap();
+        let methods: Vec<WriteMethod> = done.iter().map(|it| it.method).collect();
+        assert_eq!(methods, [WriteMethod::Created, WriteMethod::Removed, WriteMethod::Created]);
+        let now = store.metadata(&store.resolve_path(&root.join("a/c/d")).unwrap()).unwrap().unwrap();
+        assert!(now.same_file(&done[2].meta) && now.size == 3);
+        // Back: only with everything that is in the directory.
+        let places = ["a", "a/b", "a/c/d"].map(|name| store.resolve_path(&root.join(name)).unwrap());
+        let olds = [1, 2].map(|at| store.read(&places[at], 10, Vec::new()).unwrap());
+        let back = FileWrite {
+            path: &places[0],
+            precondition: Precondition::Missing,
+            new_state: NewState::content(&[b"file"]),
+        };
+        let gone = |nth: usize| FileWrite {
+            path: &places[nth],
+            precondition: expect(olds[nth - 1].as_ref()),
+            new_state: NewState::Absent,
+        };
+        let text = refused(store.stage(&[back, gone(1)], Durability::Process), Code::PathNotRegular);
+        assert!(text.contains("a/c/d"), "{text}");
+        // A file created between the two steps stays, and the directory with it.
+        let drafts = [back, gone(1), gone(2)];
+        let staged = store.stage(&drafts, Durability::Process).unwrap();
+        put(store, &root.join("a/theirs"), "theirs");
+        refused(staged.commit(), Code::PathNotRegular);
+        assert_eq!(get(store, &root.join("a/c/d")).as_deref(), Some("new"));
+        let theirs = store.resolve_path(&root.join("a/theirs")).unwrap();
+        let version = store.read(&theirs, 10, Vec::new()).unwrap();
+        let away = FileWrite { path: &theirs, precondition: expect(version.as_ref()), new_state: NewState::Absent };
+        let done = store.stage(&[back, gone(1), away, gone(2)], Durability::Process).unwrap().commit().unwrap();
+        assert_eq!((done[0].method, done[3].method), (WriteMethod::Created, WriteMethod::Removed));
+        assert_eq!(get(store, &root.join("a")).as_deref(), Some("file"));
+    });
 }

@@ -126,7 +126,7 @@ fn put(store: &dyn Store, root: &Path, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn removing() {
+fn files_are_removed() {
     on_both(|store, root| {
         for level in LEVELS {
             put(store, root, &[("d/a", "one"), ("d/b", "two")]);
@@ -150,7 +150,7 @@ fn removing() {
 }
 
 #[test]
-fn links() {
+fn links_are_created_followed_and_removed() {
     on_both(|store, root| {
         put(store, root, &[("f", "text"), ("g", "text")]);
         let made = go(store, root, &[("l", To::Link("f")), ("d/up", To::Link("../f")), ("loose", To::Link("none"))]);
@@ -186,7 +186,7 @@ fn links() {
 }
 
 #[test]
-fn modes_and_moves() {
+fn modes_and_moves_are_combined() {
     on_both(|store, root| {
         put(store, root, &[("a", "a"), ("b", "b"), ("c/old", "c")]);
         go(store, root, &[("a", To::Mode(true)), ("tool", To::Mode(true))]).unwrap();

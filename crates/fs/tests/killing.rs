@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// A root with a journal beside it.
+/// A root with a journal next to it.
 struct Bed {
     outer: PathBuf,
 }
@@ -340,7 +340,7 @@ fn cuts(kind: &str, rounds: u32) {
             image.unmount();
             image.mount();
             let new = bed.check(&course, &format!("{operation} on {kind}, cut {round} of {rounds}"));
-            assert!(new || !answered, "{operation} on {kind}, cut {round}: it had answered, and is lost");
+            assert!(new || !answered, "{operation} on {kind}, cut {round}: the edit was reported as done but is lost");
             news += u32::from(new);
         }
         println!("{operation} on {kind}: {rounds} power cuts, {news} new, {} old, 0 wrong", rounds - news);

@@ -141,7 +141,7 @@ fn links_of_procfs_are_never_followed() {
 }
 
 #[test]
-fn several_roots_and_a_root_behind_a_link() {
+fn several_roots_and_a_linked_root_are_supported() {
     let rig = Rig::new();
     let other = rig.outer.path().canonicalize().unwrap().join("other");
     std::fs::create_dir_all(rig.path("inner")).unwrap();

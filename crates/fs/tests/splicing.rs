@@ -56,7 +56,7 @@ fn splice(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn the_parts_in_their_order_are_the_file(
+    fn spliced_file_equals_its_chunks_in_order(
         size in 0_usize..3_000_000,
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), "[x-z]{0,20}"), 0..4),
         level in 0_usize..3,

@@ -1,4 +1,4 @@
-//! Writing to the disk: what is preserved, what is refused, what is rolled back.
+//! Writing to the disk: preserved properties, refusals and rollbacks.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 

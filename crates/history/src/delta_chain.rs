@@ -8,7 +8,8 @@ use emendate_core::ContentId;
 use crate::blob_store::{BlobStore, keep, keep_last_copy, rebuild};
 use crate::pack::{self, PackedBytes};
 use crate::{
-    CONTENT_BYTES_MAX, ChangeContent, FileChange, HistoryLimits, OwnedByteReplacement, VersionBody, replacement,
+    CONTENT_BYTES_MAX, ChangeContent, FileChange, HistoryLimits, KnownContent, OwnedByteReplacement, VersionBody,
+    replacement,
 };
 
 /// A logged change from one version to another.
@@ -148,20 +149,30 @@ pub(crate) fn not_stored<S: BlobStore>(shelf: &S, contents: &[ContentId]) -> Res
 pub(crate) fn content<S: BlobStore>(
     shelf: &S,
     content: ContentId,
-    at_hand: &[(ContentId, &[u8])],
+    at_hand: &[KnownContent<'_>],
     limits: &HistoryLimits,
 ) -> Result<Option<Vec<u8>>, S::Error> {
-    let start = |content: ContentId| match at_hand.iter().find(|(id, _)| *id == content) {
-        Some((_, bytes)) => Ok(Some(bytes.to_vec())),
-        None => rebuild(shelf, content),
+    let Some((mut bytes, way)) = search(shelf, content, |content| start_content(content, at_hand, shelf))? else {
+        return Ok(None);
     };
-    let Some((mut bytes, way)) = search(shelf, content, start)? else { return Ok(None) };
     for (step, back) in way {
         let Some(data) = shelf.change(step.data, limits)? else { return Ok(None) };
         let Some(next) = replacement::apply(&bytes, &data, back) else { return Ok(None) };
         bytes = next;
     }
     Ok((ContentId::of(&bytes) == content).then_some(bytes))
+}
+
+/// Returns a content that is at hand or can be rebuilt.
+fn start_content<S: BlobStore>(
+    content: ContentId,
+    at_hand: &[KnownContent<'_>],
+    shelf: &S,
+) -> Result<Option<Vec<u8>>, S::Error> {
+    match at_hand.iter().find(|known| known.id == content) {
+        Some(known) => Ok(Some(known.bytes.to_vec())),
+        None => rebuild(shelf, content),
+    }
 }
 
 /// Returns the single change that leads from one version to another, if there is one.
@@ -172,8 +183,11 @@ pub(crate) fn replacements<S: BlobStore>(
     limits: &HistoryLimits,
 ) -> Result<Option<Vec<OwnedByteReplacement>>, S::Error> {
     let graph = shelf.graph()?;
-    let other = |(step, back): &&(DeltaEdge, bool)| if *back { step.result == to } else { step.base == to };
-    let Some((step, _)) = graph.at(from).iter().find(other) else { return Ok(None) };
+    let Some((step, _)) =
+        graph.at(from).iter().find(|(step, back)| if *back { step.result == to } else { step.base == to })
+    else {
+        return Ok(None);
+    };
     let back = (step.result, step.base) == (from, to);
     Ok(shelf.change(step.data, limits)?.and_then(|data| replacement::decode_directed(&data, back)))
 }
@@ -184,8 +198,8 @@ pub(crate) fn can_rebuild<S: BlobStore>(
     content: ContentId,
     at_hand: &[ContentId],
 ) -> Result<bool, S::Error> {
-    let start = |content: ContentId| Ok((at_hand.contains(&content) || is_stored(shelf, content)?).then_some(()));
-    Ok(search(shelf, content, start)?.is_some())
+    Ok(search(shelf, content, |content| Ok((at_hand.contains(&content) || is_stored(shelf, content)?).then_some(())))?
+        .is_some())
 }
 
 /// The start of a chain, and its changes, each with a flag for reverting it.

@@ -34,9 +34,9 @@ pub use database::Database;
 pub use lines::LineSet;
 pub use memory::MemoryHistory;
 pub use operation::{
-    ChangeContent, DiskUsage, FileChange, FileKind, FileState, GcStats, History, HistoryGap, LogEntry, LogReceipt,
-    Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome, Retention, Role,
-    SessionUpdate,
+    ChangeContent, DiskUsage, FileChange, FileKind, FileState, GcStats, History, HistoryGap, KnownContent, LogEntry,
+    LogReceipt, Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome, OwnedContent,
+    Retention, Role, SessionUpdate,
 };
 pub use record::{Record, RecordOrigin, VersionBody};
 pub use replacement::{ByteReplacement, OwnedByteReplacement};

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_file_and_the_last_line() {
+    fn whole_file_and_last_line_are_covered() {
         let mut lines = LineSet::all();
         assert!(lines.covers(1, u64::MAX) && lines.missing(u64::MAX).is_empty());
         lines.add(5, u64::MAX);

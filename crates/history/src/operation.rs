@@ -60,17 +60,21 @@ impl FromStr for OperationName {
 
     fn from_str(text: &str) -> core::result::Result<OperationName, ()> {
         let (number, check) = text.split_once('-').map_or((text, None), |(number, check)| (number, Some(check)));
-        let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let check = match check {
-            Some(check) if check.len() == 4 && plain(check) => Some(u16::from_str_radix(check, 16).map_err(drop)?),
+            Some(check) if check.len() == 4 && is_hex(check) => Some(u16::from_str_radix(check, 16).map_err(drop)?),
             Some(_) => return Err(()),
             None => None,
         };
-        if !plain(number) {
+        if !is_hex(number) {
             return Err(());
         }
         Ok(OperationName { number: number.parse().map_err(drop)?, check })
     }
+}
+
+/// True for a text that consists of hexadecimal digits.
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Type of a logged file.
@@ -311,6 +315,24 @@ pub struct Retention {
     pub bytes: Option<u64>,
 }
 
+/// A content that the caller has, with its id.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownContent<'a> {
+    /// The id.
+    pub id: ContentId,
+    /// The bytes.
+    pub bytes: &'a [u8],
+}
+
+/// A content to be stored, with the id that it should have.
+#[derive(Clone, Debug)]
+pub struct OwnedContent {
+    /// The id.
+    pub id: ContentId,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
 /// The log of operations, with the contents of both states of each file as far as they are stored.
 pub trait OperationLog: Send + Sync {
     /// Logs an operation that is about to be performed, with the resulting records of its session, in one step:
@@ -356,7 +378,7 @@ pub trait OperationLog: Send + Sync {
 
     /// Returns the bytes of a version, verified against its id. `at_hand` are versions that the caller has, from which
     /// others can be rebuilt through the log.
-    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>>;
+    fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>>;
 
     /// Returns the replacements of the one logged change between two versions, in offsets of the first; `None` if there
     /// is no such change.
@@ -370,7 +392,7 @@ pub trait OperationLog: Send + Sync {
 
     /// Stores whole versions in one step: those in [`LogReceipt::unstored`]. Skips bytes that do not match their id,
     /// and versions without an operation.
-    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()>;
+    fn store_versions(&self, versions: &[OwnedContent]) -> Result<()>;
 
     /// Returns the disk usage; `None` if the store uses no disk.
     fn disk_usage(&self) -> Option<DiskUsage>;

@@ -90,10 +90,9 @@ pub struct HistoryLimits {
 impl HistoryLimits {
     /// Returns these limits, reduced by those that `leave` requests.
     pub(crate) fn narrowed(&self, leave: Retention) -> HistoryLimits {
-        let days = |limit: u32| leave.days.map_or(limit, |days| days.min(limit));
         HistoryLimits {
-            age_days: days(self.age_days),
-            history_days: days(self.history_days),
+            age_days: days_within(leave, self.age_days),
+            history_days: days_within(leave, self.history_days),
             total: leave.bytes.map_or(self.total, |bytes| bytes.min(self.total)),
             ..*self
         }
@@ -120,6 +119,11 @@ impl HistoryLimits {
     pub(crate) fn delta_bytes_max(&self) -> u64 {
         self.blob.saturating_mul(4).max(CONTENT_BYTES_MAX + (1 << 20))
     }
+}
+
+/// Returns the days to keep, at most the limit.
+fn days_within(leave: Retention, limit: u32) -> u32 {
+    leave.days.map_or(limit, |days| days.min(limit))
 }
 
 impl Default for HistoryLimits {

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use emendate_core::{Code, ContentId};
-use emendate_history::{Database, HistoryLimits, OperationFilter, OperationLog, Sessions, VersionBody};
+use emendate_history::{Database, HistoryLimits, KnownContent, OperationFilter, OperationLog, Sessions, VersionBody};
 use rusqlite::Connection;
 use suite::log::{edit, wholly};
 use suite::{noise, record};
@@ -141,7 +141,7 @@ fn eight_log(dir: &Path) {
         for (logged, number) in own.iter().rev().zip(0..) {
             let before = logged.operation.files[0].before.unwrap().content;
             let after = noise(300, thread * 1000 + number + 1);
-            let at_hand = [(ContentId::of(&after), &*after)];
+            let at_hand = [KnownContent { id: ContentId::of(&after), bytes: &after }];
             assert_eq!(store.content(before, &at_hand).unwrap(), Some(noise(300, thread * 1000 + number)));
         }
     }
@@ -282,7 +282,7 @@ fn damage_found_concurrently_is_set_aside_once() {
     assert_eq!((notices, names(temp.path(), "sessions.db.set-aside-").len()), (1, 1));
 }
 
-/// The child process of [`several_processes_of_which_some_are_killed`]; does nothing by itself.
+/// The child process of [`killed_processes_do_not_damage_the_database`]; does nothing by itself.
 #[test]
 fn child_of_several_processes() {
     let (Some(dir), Ok(name)) = (std::env::var_os("HISTORY_TEST_DIR"), std::env::var("HISTORY_TEST_NAME")) else {
@@ -299,7 +299,7 @@ fn child_of_several_processes() {
 }
 
 #[test]
-fn several_processes_of_which_some_are_killed() {
+fn killed_processes_do_not_damage_the_database() {
     let temp = tempdir().unwrap();
     let start = |name: &str| {
         std::process::Command::new(std::env::current_exe().unwrap())

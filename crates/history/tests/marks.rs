@@ -1,5 +1,5 @@
-//! The marks which operation undoes which, in whatever order processes log, settle, withdraw and judge, compared with a
-//! small model.
+//! Compares the marks of which operation undoes which with a small model, for any order in which processes log, resolve
+//! and abort operations.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ use suite::log::operation;
 #[derive(Clone, Debug)]
 enum Act {
     Edit,
-    /// Logs an operation that undoes these.
+    /// Logs an operation that undoes these operations.
     TakeBack(Vec<usize>),
     Settle(usize),
     Withdraw(usize),
@@ -43,12 +43,12 @@ enum Stage {
     Withdrawn,
 }
 
-/// Expected state of the log.
+/// The expected state of the log.
 #[derive(Default)]
 struct Model(Vec<(OperationId, Vec<OperationId>, Stage)>);
 
 impl Model {
-    /// Returns the newest operation that was not withdrawn and undoes that one.
+    /// Returns the newest live operation that undoes the given one.
     fn taken_by(&self, id: OperationId) -> Option<OperationId> {
         let mut live = self.0.iter().rev().filter(|(_, _, stage)| *stage != Stage::Withdrawn);
         live.find(|(_, taken, _)| taken.contains(&id)).map(|(by, _, _)| *by)
@@ -120,7 +120,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn only_what_is_live_takes_back(acts in vec(act(), 1..40)) {
+    fn undone_by_follows_live_operations(acts in vec(act(), 1..40)) {
         let memory = MemoryHistory::new(HistoryLimits::default());
         play([&memory, &memory], &acts);
         let dir = tempfile::tempdir().unwrap();

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use emendate_core::ContentId;
 use emendate_history::{
-    ByteReplacement, ChangeContent, Database, HistoryGap, HistoryLimits, LogEntry, LogReceipt, OperationFilter,
-    OperationLog, Role, SessionUpdate, Sessions,
+    ByteReplacement, ChangeContent, Database, HistoryGap, HistoryLimits, KnownContent, LogEntry, LogReceipt,
+    OperationFilter, OperationLog, Role, SessionUpdate, Sessions,
 };
 use suite::log::{operation, side, touched};
 use suite::{PATH, noise, record};
@@ -70,7 +70,8 @@ fn other_processes_see_entries_of_the_spool() {
     assert_eq!(found[0].operation.files[0].after, side(&noise(300, 5), 0o644));
     // The delta chain back leads through all of them.
     let last = noise(300, 5);
-    let first = one.content(ContentId::of(&noise(300, 0)), &[(ContentId::of(&last), &last)]).unwrap();
+    let first =
+        one.content(ContentId::of(&noise(300, 0)), &[KnownContent { id: ContentId::of(&last), bytes: &last }]).unwrap();
     assert_eq!(first, Some(noise(300, 0)));
     let known = other.latest("s", PATH).unwrap().unwrap();
     assert_eq!(known, record(&last, &[(2, 3)]));

@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
-    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, LogEntry, LogReceipt, MemoryHistory,
-    Operation, OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement, Record, Retention,
-    SessionUpdate, Sessions, VersionBody,
+    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, LogEntry, LogReceipt,
+    MemoryHistory, Operation, OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement,
+    OwnedContent, Record, Retention, SessionUpdate, Sessions, VersionBody,
 };
 
 #[test]
-fn memory() {
+fn memory_gives_all_guarantees() {
     suite::all(&|limits| Box::new(MemoryHistory::new(limits)));
 }
 
 #[test]
-fn database() {
+fn database_gives_all_guarantees() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
     suite::all(&|limits: HistoryLimits| -> Box<dyn History> {
@@ -106,7 +106,7 @@ impl OperationLog for Chosen {
     fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {
         self.now().operation(name)
     }
-    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+    fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
         self.now().content(content, at_hand)
     }
     fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>> {
@@ -118,7 +118,7 @@ impl OperationLog for Chosen {
     fn not_stored(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
         self.now().not_stored(contents)
     }
-    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+    fn store_versions(&self, versions: &[OwnedContent]) -> Result<()> {
         self.now().store_versions(versions)
     }
     fn disk_usage(&self) -> Option<DiskUsage> {
@@ -131,7 +131,7 @@ impl OperationLog for Chosen {
 
 /// Every change uses a new connection, as with one process per call.
 #[test]
-fn database_of_short_processes() {
+fn database_of_short_processes_gives_all_guarantees() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
     suite::without_limits(&|limits| {
@@ -143,7 +143,7 @@ fn database_of_short_processes() {
 
 /// Three processes with the same database take turns: each sees what another wrote to the spool.
 #[test]
-fn database_of_several_processes() {
+fn database_of_several_processes_gives_all_guarantees() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
     suite::without_limits(&|limits| {

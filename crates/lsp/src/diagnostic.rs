@@ -81,64 +81,87 @@ impl Diagnostic {
 /// Parses problems of `textDocument/diagnostic` and `publishDiagnostics`. Skips those without a range or a message.
 pub(crate) fn parse_items(items: &[Value], text: &str, encoding: PositionEncoding) -> Vec<Diagnostic> {
     let (lines, places) = (LineStarts::new(text), LineColumns::new(text));
-    let one = |item: &Value| {
-        let at = |which: &str| {
-            let position = &item["range"][which];
-            let number = |key: &str| position[key].as_u64().and_then(|number| usize::try_from(number).ok());
-            Some(lines.offset(number("line")?, number("character")?, encoding))
-        };
-        let severity = Severity::of(item["severity"].as_u64());
-        new_diagnostic(
-            &places,
-            (at("start")?, at("end")?),
-            severity,
-            (&item["message"], &item["code"], &item["source"]),
-        )
-    };
-    items.iter().take(DIAGNOSTICS_MAX).filter_map(one).collect()
+    items.iter().take(DIAGNOSTICS_MAX).filter_map(|item| lsp_diagnostic(&lines, &places, encoding, item)).collect()
+}
+
+/// Reads one diagnostic of the protocol; `None` if it has no position.
+fn lsp_diagnostic(
+    lines: &LineStarts<'_>,
+    places: &LineColumns<'_>,
+    encoding: PositionEncoding,
+    item: &Value,
+) -> Option<Diagnostic> {
+    let severity = Severity::of(item["severity"].as_u64());
+    new_diagnostic(
+        places,
+        lsp_offset(lines, encoding, item, "start")?,
+        lsp_offset(lines, encoding, item, "end")?,
+        severity,
+        &item["message"],
+        &item["code"],
+        &item["source"],
+    )
+}
+
+/// Returns the offset of one end of an item's range.
+fn lsp_offset(lines: &LineStarts<'_>, encoding: PositionEncoding, item: &Value, which: &str) -> Option<usize> {
+    let position = &item["range"][which];
+    Some(lines.offset(number_field(position, "line")?, number_field(position, "character")?, encoding))
+}
+
+/// Reads a field that is a number.
+fn number_field(object: &Value, key: &str) -> Option<usize> {
+    object[key].as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
 /// Parses problems of the TypeScript server: lines and UTF-16 columns, both from 1.
 pub(crate) fn parse_tsserver_items(items: &[Value], text: &str) -> Vec<Diagnostic> {
     let (lines, places) = (LineStarts::new(text), LineColumns::new(text));
-    let one = |item: &Value| {
-        let at = |which: &str| {
-            let number = |key: &str| item[which][key].as_u64().and_then(|number| usize::try_from(number).ok());
-            Some(lines.offset(
-                number("line")?.checked_sub(1)?,
-                number("offset")?.checked_sub(1)?,
-                PositionEncoding::Utf16,
-            ))
-        };
-        let severity = match item["category"].as_str() {
-            Some("warning") => Severity::Warning,
-            Some("message") => Severity::Information,
-            Some("suggestion") => Severity::Hint,
-            _ => Severity::Error,
-        };
-        let source = json!("typescript");
-        let span = (at("startLocation")?, at("endLocation")?);
-        new_diagnostic(&places, span, severity, (&item["message"], &item["code"], &source))
+    items.iter().take(DIAGNOSTICS_MAX).filter_map(|item| tsserver_diagnostic(&lines, &places, item)).collect()
+}
+
+/// Reads one diagnostic of `tsserver`; `None` if it has no position.
+fn tsserver_diagnostic(lines: &LineStarts<'_>, places: &LineColumns<'_>, item: &Value) -> Option<Diagnostic> {
+    let severity = match item["category"].as_str() {
+        Some("warning") => Severity::Warning,
+        Some("message") => Severity::Information,
+        Some("suggestion") => Severity::Hint,
+        _ => Severity::Error,
     };
-    items.iter().take(DIAGNOSTICS_MAX).filter_map(one).collect()
+    let source = json!("typescript");
+    let span = (tsserver_offset(lines, item, "startLocation")?, tsserver_offset(lines, item, "endLocation")?);
+    new_diagnostic(places, span.0, span.1, severity, &item["message"], &item["code"], &source)
+}
+
+/// Returns the offset of one end of an item; `tsserver` counts lines and columns from 1.
+fn tsserver_offset(lines: &LineStarts<'_>, item: &Value, which: &str) -> Option<usize> {
+    let (line, column) = (number_field(&item[which], "line")?, number_field(&item[which], "offset")?);
+    Some(lines.offset(line.checked_sub(1)?, column.checked_sub(1)?, PositionEncoding::Utf16))
 }
 
 fn new_diagnostic(
     places: &LineColumns<'_>,
-    (start, end): (usize, usize),
+    start: usize,
+    end: usize,
     severity: Severity,
-    (message, code, source): (&Value, &Value, &Value),
+    message: &Value,
+    code: &Value,
+    source: &Value,
 ) -> Option<Diagnostic> {
     let end = end.max(start);
-    let named = |value: &Value| match value {
+    let message = single_line(message.as_str()?, MESSAGE_CHARS_MAX);
+    let (code, source) = (short_name(code), short_name(source));
+    let span = Span::new(start, end);
+    Some(Diagnostic { severity, span, start: places.of(start), end: places.of(end), message, code, source })
+}
+
+/// Returns the name of a code or a source on one line.
+fn short_name(value: &Value) -> Option<String> {
+    match value {
         Value::String(text) => Some(single_line(text, NAME_CHARS_MAX)).filter(|text| !text.is_empty()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
-    };
-    let message = single_line(message.as_str()?, MESSAGE_CHARS_MAX);
-    let (code, source) = (named(code), named(source));
-    let span = Span::new(start, end);
-    Some(Diagnostic { severity, span, start: places.of(start), end: places.of(end), message, code, source })
+    }
 }
 
 /// Joins a text into one line of at most `most` characters, without control characters that a terminal or a model might

@@ -129,14 +129,18 @@ pub(crate) fn workspace_folders(root: &Path) -> Value {
 
 /// Answers a request for settings.
 pub(crate) fn configuration(settings: &Value, params: &Value) -> Value {
-    let one = |item: &Value| match item["section"].as_str().filter(|section| !section.is_empty()) {
+    params["items"].as_array().into_iter().flatten().map(|item| setting_at(settings, item)).collect()
+}
+
+/// Returns the section of the settings that a server asks for.
+fn setting_at(settings: &Value, item: &Value) -> Value {
+    match item["section"].as_str().filter(|section| !section.is_empty()) {
         None => settings.clone(),
         Some(section) => {
             let found = section.split('.').try_fold(settings, |at, name| at.get(name));
             found.or_else(|| settings.get(section)).cloned().unwrap_or(Value::Null)
         }
-    };
-    params["items"].as_array().into_iter().flatten().map(one).collect()
+    }
 }
 
 /// Returns the URI of a path.
@@ -180,7 +184,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn uris_of_any_escaping() {
+    fn uris_with_any_escaping_are_parsed() {
         assert_eq!(uri(Path::new("/a b/ä.rs")), "file:///a%20b/%C3%A4.rs");
         assert_eq!(path("file:///a%20b/%c3%a4.rs"), Some(PathBuf::from("/a b/ä.rs")));
         assert_eq!(path("file:///a@b"), path("file:///a%40b"));
@@ -190,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn abilities_in_either_form() {
+    fn capabilities_in_either_form_are_parsed() {
         let of = |sync| ServerCapabilities::of(&json!({ "capabilities": { "textDocumentSync": sync } }));
         let short = of(json!(2));
         assert!(short.opens && !short.saves && short.sync == SyncKind::Incremental);

@@ -39,18 +39,17 @@ pub(crate) fn partition_new(
                 && without_numbers(&old.message) == without_numbers(&new.message)
         },
         |old, now, new| {
-            let within = |span: &Span| span.start() <= new.span.start() && new.span.start() <= span.end();
-            matches!(now, NewPosition::Within(span) if within(span)) && old.message == new.message
+            matches!(now, NewPosition::Within(span) if (span.start() <= new.span.start() && new.span.start() <= span.end()))
+                && old.message == new.message
         },
     ];
     let mut left = after;
     let all = left.len();
     for same in rules {
         left.retain(|new| {
-            let fits = |(old, now): &(&Diagnostic, NewPosition)| {
-                old.code == new.code && old.source == new.source && same(old, now, new)
-            };
-            let found = old.iter().position(fits);
+            let found = old
+                .iter()
+                .position(|(old, now)| old.code == new.code && old.source == new.source && same(old, now, new));
             found.map(|at| old.swap_remove(at)).is_none()
         });
     }

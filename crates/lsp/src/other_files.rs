@@ -78,10 +78,12 @@ fn query_all<'a>(
     until: Instant,
 ) -> Vec<Result<Vec<Diagnostic>, DiagnosticsFailure>> {
     let questions: Vec<_> = texts.map(|(path, version)| (path, version, live.question(path))).collect();
-    let one = |(path, version, question)| match live.problems((path, version), question, until)? {
-        (problems, AnswerBasis::Asked) => Ok(problems),
-        // It does not support the request; what it published may predate the edit.
-        _ => Err(DiagnosticsFailure::of(UnknownReason::Version)),
-    };
-    questions.into_iter().map(one).collect()
+    questions
+        .into_iter()
+        .map(|(path, version, question)| match live.problems(path, version, question, until)? {
+            (problems, AnswerBasis::Asked) => Ok(problems),
+            // It does not support the request; what it published may predate the edit.
+            _ => Err(DiagnosticsFailure::of(UnknownReason::Version)),
+        })
+        .collect()
 }

@@ -64,12 +64,11 @@ impl<'t> LineStarts<'t> {
 
 /// Returns the offset of the last byte of each line end.
 fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    let ends = move |(at, byte): (usize, &u8)| match byte {
+    bytes.iter().enumerate().filter_map(move |(at, byte)| match byte {
         b'\n' => Some(at),
         b'\r' if bytes.get(at + 1) != Some(&b'\n') => Some(at),
         _ => None,
-    };
-    bytes.iter().enumerate().filter_map(ends)
+    })
 }
 
 /// Lines and columns for people: lines end with `\n` only, as in all replies, and columns count characters; both from
@@ -99,8 +98,10 @@ pub(crate) fn common_ends(old: &str, new: &str) -> (usize, usize) {
     let head = (0..=head).rev().find(|at| is_border(old, *at) && is_border(new, *at)).unwrap_or(0);
     let most = old.len().min(new.len()) - head;
     let tail = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
-    let borders = |tail: &usize| is_border(old, old.len() - tail) && is_border(new, new.len() - tail);
-    (head, (0..=tail).rev().find(borders).unwrap_or(0))
+    (
+        head,
+        (0..=tail).rev().find(|tail| is_border(old, old.len() - tail) && is_border(new, new.len() - tail)).unwrap_or(0),
+    )
 }
 
 fn is_border(text: &str, at: usize) -> bool {
@@ -116,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn positions_in_both_encodings() {
+    fn positions_are_converted_in_both_encodings() {
         let text = "a\r\nä😀b\rc\n";
         let lines = LineStarts::new(text);
         assert_eq!(lines.offset(1, 3, PositionEncoding::Utf16), text.find('b').unwrap());

@@ -31,8 +31,10 @@ impl Servers {
     /// Errors: a server that cannot be started, does not know references, or does not answer in time.
     pub fn references(
         &self,
-        (spec, root): (&Arc<ServerSpec>, &Path),
-        (text, language): (FileText<'_>, &str),
+        spec: &Arc<ServerSpec>,
+        root: &Path,
+        text: FileText<'_>,
+        language: &str,
         at: usize,
         time: Duration,
     ) -> Result<Vec<Reference>, DiagnosticsFailure> {
@@ -96,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_location_is_a_file_and_a_line() {
+    fn location_is_a_file_and_a_line() {
         let at = |uri: &str| json!({ "uri": uri, "range": { "start": { "line": 2, "character": 1 } } });
         assert_eq!(reference(&at("file:///a%20b.rs")), Some(Reference { path: "/a b.rs".into(), line: 3 }));
         assert_eq!(reference(&at("http://x/y")), None);

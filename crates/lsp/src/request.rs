@@ -47,20 +47,22 @@ impl RunningServer {
     /// Returns the problems of that version of a text, if they are reliable.
     pub(crate) fn problems(
         &self,
-        (path, version): (&Path, i64),
+        path: &Path,
+        version: i64,
         question: DiagnosticRequest,
         until: Instant,
     ) -> Result<(Vec<Diagnostic>, AnswerBasis), DiagnosticsFailure> {
         match question {
-            DiagnosticRequest::Pull(id) => self.pulled((path, version), id, until),
+            DiagnosticRequest::Pull(id) => self.pulled(path, version, id, until),
             DiagnosticRequest::Tsserver(ids) => self.by_tsserver((path, version), ids, until),
-            DiagnosticRequest::None => self.pushed((path, version), until),
+            DiagnosticRequest::None => self.pushed(path, version, until),
         }
     }
 
     fn pulled(
         &self,
-        (path, version): (&Path, i64),
+        path: &Path,
+        version: i64,
         mut id: i64,
         until: Instant,
     ) -> Result<(Vec<Diagnostic>, AnswerBasis), DiagnosticsFailure> {
@@ -77,11 +79,11 @@ impl RunningServer {
                             "its report has no list".to_owned(),
                         ));
                     };
-                    return Ok((self.listed((path, version), &items)?, AnswerBasis::Asked));
+                    return Ok((self.listed(path, version, &items)?, AnswerBasis::Asked));
                 }
                 Err(ResponseError { code: METHOD_NOT_FOUND, .. }) => {
                     self.state().abilities.pull = false;
-                    return self.pushed((path, version), until);
+                    return self.pushed(path, version, until);
                 }
                 Err(fault) if RETRY_CODES.contains(&fault.code) => {
                     let left = until.saturating_duration_since(Instant::now());
@@ -93,7 +95,7 @@ impl RunningServer {
                 Err(fault) => return Err(DiagnosticsFailure::refused(&fault.message)),
             }
             let DiagnosticRequest::Pull(again) = self.question(path) else {
-                return self.pushed((path, version), until);
+                return self.pushed(path, version, until);
             };
             id = again;
         }
@@ -114,18 +116,19 @@ impl RunningServer {
             };
             all.extend(items);
         }
-        let text = self.state().text_of((path, version))?;
+        let text = self.state().text_of(path, version)?;
         Ok((self.kept(parse_tsserver_items(&all, &text)), AnswerBasis::Asked))
     }
 
     fn pushed(
         &self,
-        (path, version): (&Path, i64),
+        path: &Path,
+        version: i64,
         until: Instant,
     ) -> Result<(Vec<Diagnostic>, AnswerBasis), DiagnosticsFailure> {
         let settle = self.spec.settle;
         let heard = self.wait(until, UnknownReason::Timeout, |state| {
-            if let Err(unknown) = state.text_of((path, version)) {
+            if let Err(unknown) = state.text_of(path, version) {
                 return Some(Err(unknown));
             }
             if !state.has_loaded(&self.spec) {
@@ -151,13 +154,13 @@ impl RunningServer {
             }
         });
         let (items, basis) = heard??;
-        Ok((self.listed((path, version), &items)?, basis))
+        Ok((self.listed(path, version, &items)?, basis))
     }
 
-    fn listed(&self, document: (&Path, i64), items: &[Value]) -> Result<Vec<Diagnostic>, DiagnosticsFailure> {
+    fn listed(&self, path: &Path, version: i64, items: &[Value]) -> Result<Vec<Diagnostic>, DiagnosticsFailure> {
         let (text, encoding) = {
             let state = self.state();
-            (state.text_of(document)?, state.abilities.encoding)
+            (state.text_of(path, version)?, state.abilities.encoding)
         };
         Ok(self.kept(parse_items(items, &text, encoding)))
     }

@@ -108,7 +108,7 @@ impl ServerState {
     }
 
     /// Returns the text of a version, if that is the last one shown.
-    pub(crate) fn text_of(&self, (path, version): (&Path, i64)) -> Result<Arc<str>, DiagnosticsFailure> {
+    pub(crate) fn text_of(&self, path: &Path, version: i64) -> Result<Arc<str>, DiagnosticsFailure> {
         let document = self.documents.open.get(path).filter(|document| document.version == version);
         let text = document.map(|document| Arc::clone(&document.text));
         text.ok_or_else(|| {

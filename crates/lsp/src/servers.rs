@@ -362,10 +362,10 @@ fn query_texts<'a>(
             Some(version.map(|version| (text.path, version, live.question(text.path))))
         })
         .collect();
-    let one = |shown: Option<Result<_, DiagnosticsFailure>>| {
-        Some(shown?.and_then(|(path, version, question)| live.problems((path, version), question, until)))
-    };
-    shown.into_iter().map(one).collect()
+    shown
+        .into_iter()
+        .map(|shown| Some(shown?.and_then(|(path, version, question)| live.problems(path, version, question, until))))
+        .collect()
 }
 
 /// Returns the new problems, if the previous ones are known. An empty list has nothing new in any case.
@@ -393,18 +393,22 @@ fn report(
 
 /// Notifies the server of files that were created, changed or removed.
 fn notify_file_changes(live: &RunningServer, jobs: &[CheckRequest<'_>]) {
-    let event = |path: &Path, kind: u8| json!({ "uri": uri(path), "type": kind });
     let mut events: Vec<Value> = Vec::new();
     for job in jobs.iter().filter(|job| job.written) {
         let stood_here = job.before.is_some_and(|before| before.path == job.path);
         events.push(match (stood_here, job.after) {
-            (_, None) => event(job.path, 3),
-            (true, Some(_)) => event(job.path, 2),
-            (false, Some(_)) => event(job.path, 1),
+            (_, None) => file_event(job.path, 3),
+            (true, Some(_)) => file_event(job.path, 2),
+            (false, Some(_)) => file_event(job.path, 1),
         });
-        events.extend(job.moved().filter(|_| !job.copied).map(|path| event(path, 3)));
+        events.extend(job.moved().filter(|_| !job.copied).map(|path| file_event(path, 3)));
     }
     if !events.is_empty() {
         live.notify("workspace/didChangeWatchedFiles", &json!({ "changes": events }));
     }
+}
+
+/// Returns the notification of one changed file.
+fn file_event(path: &Path, kind: u8) -> Value {
+    json!({ "uri": uri(path), "type": kind })
 }

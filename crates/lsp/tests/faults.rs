@@ -255,7 +255,7 @@ fn created_and_removed_files_are_reported() {
 }
 
 #[test]
-fn many_files_at_once() {
+fn many_files_are_diagnosed_at_once() {
     let bench = Bench::new(&[]);
     let paths: Vec<PathBuf> = (0..100).map(|nth| bench.dir.path().join(format!("{nth}.fake"))).collect();
     let job = |path| CheckRequest {

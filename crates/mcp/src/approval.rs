@@ -37,7 +37,6 @@ impl ApprovalQuestion {
         let asked = reply.result.as_ref().err().and_then(question).filter(|_| can_ask(context))?;
         let files = asked["files"].as_array()?;
         let mut fields = BTreeMap::from([(APPROVE_FIELD.to_owned(), yes_or_no()?)]);
-        let text = |file: &Value, key: &str| file[key].as_str().unwrap_or_default().to_owned();
         let correctable = match &**files {
             [file] => Some(file)
                 .filter(|file| file["proposed"].as_str().is_some_and(|text| text.len() <= CORRECTED_TEXT_BYTES_MAX)),
@@ -50,15 +49,23 @@ impl ApprovalQuestion {
         }
         let mut schema = ElicitationSchema::new(fields);
         schema.required = Some(vec![APPROVE_FIELD.to_owned()]);
-        let told = |file: &Value| {
-            // The whole change, even if a reply would summarize it.
-            let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
-            format!("{} (rule `{}` of {})\n{diff}", text(file, "summary"), text(file, "rule"), text(file, "origin"))
-        };
-        let message = files.iter().map(told).collect::<Vec<String>>().join("\n");
+        let message = files
+            .iter()
+            .map(|file| {
+                // The whole change, even if a reply would summarize it.
+                let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
+                format!(
+                    "{} (rule `{}` of {})\n{diff}",
+                    text_field(file, "summary"),
+                    text_field(file, "rule"),
+                    text_field(file, "origin")
+                )
+            })
+            .collect::<Vec<String>>()
+            .join("\n");
         Some(ApprovalQuestion {
             seal: asked["seal"].as_str()?.to_owned(),
-            file: correctable.map(|file| PathBuf::from(text(file, "filePath"))),
+            file: correctable.map(|file| PathBuf::from(text_field(file, "filePath"))),
             form: ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema },
         })
     }
@@ -88,6 +95,11 @@ impl ApprovalQuestion {
     }
 }
 
+/// Returns a text of a file's entry, empty if there is none.
+fn text_field(file: &Value, key: &str) -> String {
+    file[key].as_str().unwrap_or_default().to_owned()
+}
+
 /// Returns the answer in a repeated call.
 pub(crate) fn answer_from_retry(request: &CallToolRequestParams) -> Option<Approval> {
     let answer = request.input_responses.as_ref()?.get(QUESTION_NAME)?;
@@ -107,14 +119,16 @@ fn approval(answer: &ElicitResult, seal: &str, file: Option<PathBuf>) -> Approva
 
 /// True when the client declared that it can show forms to a person.
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
-    let shows = |it: &ClientCapabilities| {
-        it.elicitation.as_ref().is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
-    };
     let said = context.meta.client_capabilities();
     match said {
-        Some(capabilities) => shows(&capabilities),
-        None => context.peer.peer_info().is_some_and(|peer| shows(&peer.capabilities)),
+        Some(capabilities) => has_forms(&capabilities),
+        None => context.peer.peer_info().is_some_and(|peer| has_forms(&peer.capabilities)),
     }
+}
+
+/// True for a client that shows forms.
+fn has_forms(it: &ClientCapabilities) -> bool {
+    it.elicitation.as_ref().is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
 }
 
 fn yes_or_no() -> Option<PrimitiveSchemaDefinition> {

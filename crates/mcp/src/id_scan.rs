@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_it_in_broken_lines_and_in_pieces() {
+    fn finds_the_id_in_broken_lines_and_in_chunks() {
         let line = br#"{"method":"tools/call","params":{"t":"\ud800, not \x JSON"},"id":9}"#;
         assert!(serde_json::from_slice::<serde_json::Value>(line).is_err());
         for piece in 1..line.len() {

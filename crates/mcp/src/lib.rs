@@ -61,14 +61,15 @@ pub struct ServerOptions {
 ///
 /// Errors: the streams cannot be used.
 pub fn serve(engine: Engine, caller: CallContext, options: ServerOptions) -> Result<()> {
-    let failed = |error: std::io::Error| {
-        Error::new(Code::IoFailed, format!("The MCP server cannot start: {error}."))
-            .next("Start it with standard input and output connected to an MCP client.")
-    };
-    runtime().map_err(failed)?.block_on(async {
-        let (input, output) = stdio_pipes();
-        speak(McpServer::new(engine, caller, options), input, output).await
-    })
+    runtime()
+        .map_err(|error| {
+            Error::new(Code::IoFailed, format!("The MCP server cannot start: {error}."))
+                .next("Start it with standard input and output connected to an MCP client.")
+        })?
+        .block_on(async {
+            let (input, output) = stdio_pipes();
+            speak(McpServer::new(engine, caller, options), input, output).await
+        })
     // Dropping the runtime waits for calls in progress: none is ever interrupted.
 }
 

@@ -16,8 +16,11 @@ pub(crate) fn tools(profile: &Profile) -> Vec<Tool> {
 
 /// Returns the tools with the schemas of structured results.
 pub(crate) fn with_outputs(profile: &Profile) -> Vec<Tool> {
-    let one = |offer: &ToolView| tool(offer).with_raw_output_schema(Arc::new(offer.tool_row().output_schema()));
-    profile.views.iter().map(one).collect()
+    profile
+        .views
+        .iter()
+        .map(|offer| tool(offer).with_raw_output_schema(Arc::new(offer.tool_row().output_schema())))
+        .collect()
 }
 
 fn tool(offer: &ToolView) -> Tool {

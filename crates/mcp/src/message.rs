@@ -84,34 +84,42 @@ fn notification(object: Map<String, Value>) -> InputLine {
 
 /// Takes a call apart manually: its texts are moved from the line's JSON to the engine.
 fn call(mut object: Map<String, Value>, id: RequestId) -> InputLine {
-    let wrong = |what: &'static str, id| InputLine::Fault(ErrorData::invalid_params(what, None), Some(id));
     let Some(Value::Object(mut params)) = object.remove("params") else {
-        return wrong("tools/call needs params with a name and arguments.", id);
+        return invalid_params("tools/call needs params with a name and arguments.", id);
     };
     let Some(Value::String(name)) = params.remove("name") else {
-        return wrong("tools/call needs the name of a tool.", id);
+        return invalid_params("tools/call needs the name of a tool.", id);
     };
     let mut call = CallToolRequestParams::new(name);
     match params.remove("arguments") {
         None | Some(Value::Null) => {}
         Some(Value::Object(arguments)) => call = call.with_arguments(arguments),
-        Some(_) => return wrong("The arguments of tools/call are an object.", id),
+        Some(_) => return invalid_params("The arguments of tools/call are an object.", id),
     }
     // A person's answer to a question of the previous attempt.
-    let given = |key: &'static str, params: &mut Map<String, Value>| params.remove(key).filter(|it| !it.is_null());
-    match given("inputResponses", &mut params).map(serde_json::from_value) {
+    match take_field("inputResponses", &mut params).map(serde_json::from_value) {
         None => {}
         Some(Ok(responses)) => call = call.with_input_responses(responses),
-        Some(Err(_)) => return wrong("The inputResponses of tools/call are an object.", id),
+        Some(Err(_)) => return invalid_params("The inputResponses of tools/call are an object.", id),
     }
-    match given("requestState", &mut params) {
+    match take_field("requestState", &mut params) {
         None => {}
         Some(Value::String(state)) => call = call.with_request_state(state),
-        Some(_) => return wrong("The requestState of tools/call is a text.", id),
+        Some(_) => return invalid_params("The requestState of tools/call is a text.", id),
     }
     let mut request = CallToolRequest::new(call);
     if let Some(Value::Object(meta)) = params.remove("_meta") {
         request.extensions.insert(RequestMetaObject(MetaObject(meta)));
     }
     InputLine::Message(Box::new(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(request), id)))
+}
+
+/// Removes a field and returns its value unless it is null.
+fn take_field(key: &'static str, params: &mut Map<String, Value>) -> Option<Value> {
+    params.remove(key).filter(|it| !it.is_null())
+}
+
+/// Returns the refusal of a call's parameters.
+fn invalid_params(what: &'static str, id: rmcp::model::RequestId) -> InputLine {
+    InputLine::Fault(ErrorData::invalid_params(what, None), Some(id))
 }

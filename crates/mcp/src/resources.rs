@@ -32,15 +32,17 @@ pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResource
         Code::CallInvalid => ErrorData::invalid_params(error.message().to_owned(), None),
         _ => internal(&error),
     })?;
-    let resource = |HistoryEntry { id, title, line }: HistoryEntry| {
-        Resource::new(format!("{URI_PREFIX}{id}"), id)
-            .with_title(title)
-            .with_description(line)
-            .with_mime_type(DIFF_MEDIA_TYPE)
-    };
-    let mut list = ListResourcesResult::with_all_items(page.entries.into_iter().map(resource).collect());
+    let mut list = ListResourcesResult::with_all_items(page.entries.into_iter().map(resource_of).collect());
     list.next_cursor = page.next;
     Ok(list)
+}
+
+/// Describes an operation as a resource.
+fn resource_of(HistoryEntry { id, title, line }: HistoryEntry) -> Resource {
+    Resource::new(format!("{URI_PREFIX}{id}"), id)
+        .with_title(title)
+        .with_description(line)
+        .with_mime_type(DIFF_MEDIA_TYPE)
 }
 
 /// Returns the templates of all URIs.
@@ -51,27 +53,28 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
             "The changes of an operation: a diff, and its files as JSON. id as in the replies of edits (17-3fa9).",
         )
         .with_mime_type(DIFF_MEDIA_TYPE);
-    let file = |(name, moment): (&str, OperationSide)| {
-        let when = if moment == OperationSide::Before { "before" } else { "when it had done" };
-        ResourceTemplate::new(format!("{URI_PREFIX}{{id}}/{name}{{+path}}"), format!("file-{name}"))
-            .with_title(format!("File {name} an operation"))
-            .with_description(format!("What a file of an operation held {when} its work. path is absolute."))
-    };
-    ListResourceTemplatesResult::with_all_items(std::iter::once(operation).chain(SIDES.map(file)).collect())
+    ListResourceTemplatesResult::with_all_items(
+        std::iter::once(operation).chain(SIDES.map(|(name, moment)| file_template(name, moment))).collect(),
+    )
+}
+
+/// Describes the files before or after an operation as a template of resources.
+fn file_template(name: &str, moment: OperationSide) -> ResourceTemplate {
+    let when = if moment == OperationSide::Before { "before" } else { "when it had done" };
+    ResourceTemplate::new(format!("{URI_PREFIX}{{id}}/{name}{{+path}}"), format!("file-{name}"))
+        .with_title(format!("File {name} an operation"))
+        .with_description(format!("What a file of an operation held {when} its work. path is absolute."))
 }
 
 /// Reads the resource of a URI.
 pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let missing = |what: String| ErrorData::resource_not_found(what, Some(json!({ "uri": uri })));
-    let failed = |error: Error| match error.code() {
-        Code::InternalBug | Code::IoFailed => internal(&error),
-        _ => missing(format!("{} {}", error.message(), error.next_step()).trim().to_owned()),
+    let Some(rest) = uri.strip_prefix(URI_PREFIX) else {
+        return Err(not_found(uri, format!("There is no resource {uri}.")));
     };
-    let Some(rest) = uri.strip_prefix(URI_PREFIX) else { return Err(missing(format!("There is no resource {uri}."))) };
     let (id, tail) = rest.split_once('/').map_or((rest, None), |(id, tail)| (id, Some(tail)));
     let Some(tail) = tail else {
         let reply = engine.call(caller, "history", json!({ "id": id }));
-        let Answer { mut text, data } = reply.result.map_err(failed)?;
+        let Answer { mut text, data } = reply.result.map_err(|error| resource_failure(uri, &error))?;
         let mut data = linked(id, data);
         // The URIs make it longer.
         engine.config().reply_limits().fit(&mut text, &mut data, REST_ADVICE);
@@ -84,12 +87,12 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
     };
     let (name, path) = tail.split_at(tail.find('/').unwrap_or(tail.len()));
     let Some((_, moment)) = SIDES.into_iter().find(|(known, _)| *known == name) else {
-        return Err(missing(format!("There is no resource {uri}: it is ID/before/PATH or ID/after/PATH.")));
+        return Err(not_found(uri, format!("There is no resource {uri}: it is ID/before/PATH or ID/after/PATH.")));
     };
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-    let lines = query.map(|query| lines(query).ok_or_else(|| missing(INVALID_QUERY.to_owned()))).transpose()?;
+    let lines = query.map(|query| lines(query).ok_or_else(|| not_found(uri, INVALID_QUERY.to_owned()))).transpose()?;
     let path = PathBuf::from(OsString::from_vec(percent_decode_str(path).collect()));
-    let bytes = engine.content_at(id, &path, moment, lines).map_err(failed)?;
+    let bytes = engine.content_at(caller, id, &path, moment, lines).map_err(|error| resource_failure(uri, &error))?;
     Ok(ReadResourceResult::new(vec![match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(text, uri),
         Err(bytes) => {
@@ -97,6 +100,19 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
             ResourceContents::blob(blob, uri).with_mime_type("application/octet-stream")
         }
     }]))
+}
+
+/// Converts an error of the engine.
+fn resource_failure(uri: &str, error: &Error) -> ErrorData {
+    match error.code() {
+        Code::InternalBug | Code::IoFailed => internal(error),
+        _ => not_found(uri, format!("{} {}", error.message(), error.next_step()).trim().to_owned()),
+    }
+}
+
+/// Returns the error of a resource that does not exist.
+fn not_found(uri: &str, what: String) -> ErrorData {
+    ErrorData::resource_not_found(what, Some(json!({ "uri": uri })))
 }
 
 /// Parses the lines in the query of a URI: the first one, and their number.
@@ -120,14 +136,9 @@ fn internal(error: &Error) -> ErrorData {
 fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
     let files = data.get_mut("files").and_then(Value::as_array_mut);
     for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
-        let text = |key: &str| file.get(key).and_then(Value::as_str);
-        let path = |raw: &str, shown: &str| {
-            let raw = text(raw).and_then(|raw| data_encoding::BASE64.decode(raw.as_bytes()).ok());
-            raw.or_else(|| text(shown).map(|path| path.as_bytes().to_vec()))
-        };
-        let own = path(RAW_PATH, "filePath").unwrap_or_default();
+        let own = raw_path(file, RAW_PATH, "filePath").unwrap_or_default();
         // A moved file had another path before.
-        let old = path("from_b64", "from").unwrap_or_else(|| own.clone());
+        let old = raw_path(file, "from_b64", "from").unwrap_or_else(|| own.clone());
         for (name, path) in [("before", old), ("after", own)] {
             if file.get(name).is_some_and(Value::is_string) || (name == "before" && file.contains_key("from")) {
                 file.insert(format!("{name}Uri"), address(id, name, Path::new(OsStr::from_bytes(&path))).into());
@@ -135,6 +146,17 @@ fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
         }
     }
     data
+}
+
+/// Returns a path by its exact bytes, or by its text.
+fn raw_path(file: &Map<String, Value>, raw: &str, shown: &str) -> Option<Vec<u8>> {
+    let raw = text_field(file, raw).and_then(|raw| data_encoding::BASE64.decode(raw.as_bytes()).ok());
+    raw.or_else(|| text_field(file, shown).map(|path| path.as_bytes().to_vec()))
+}
+
+/// Returns a field that is a text.
+fn text_field<'a>(file: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    file.get(key).and_then(Value::as_str)
 }
 
 fn address(id: &str, name: &str, path: &Path) -> String {
@@ -151,7 +173,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt as _;
 
     #[test]
-    fn files_with_any_name_have_uris_that_name_them() {
+    fn files_with_any_name_have_round_tripping_uris() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();

@@ -35,16 +35,18 @@ pub(crate) fn of(reply: Reply, structured: bool) -> CallToolResult {
 /// Converts images and documents to content blocks; the data keeps their descriptions without the bytes.
 fn attachments(data: &mut Map<String, Value>) -> Vec<ContentBlock> {
     let Some(Value::Array(list)) = data.get_mut(ATTACHMENTS) else { return Vec::new() };
-    let block = |attachment: &mut Value| {
-        let Value::Object(fields) = attachment else { return None };
-        let Some(Value::String(bytes)) = fields.shift_remove("data") else { return None };
-        let media_type = fields.get("mediaType")?.as_str()?;
-        Some(match fields.get("uri").and_then(Value::as_str) {
-            None => ContentBlock::image(bytes, media_type),
-            Some(uri) => ContentBlock::resource(ResourceContents::blob(bytes, uri).with_mime_type(media_type)),
-        })
-    };
-    list.iter_mut().filter_map(block).collect()
+    list.iter_mut().filter_map(attachment_block).collect()
+}
+
+/// Converts an attachment to a block of content; `None` if it has no data.
+fn attachment_block(attachment: &mut Value) -> Option<ContentBlock> {
+    let Value::Object(fields) = attachment else { return None };
+    let Some(Value::String(bytes)) = fields.shift_remove("data") else { return None };
+    let media_type = fields.get("mediaType")?.as_str()?;
+    Some(match fields.get("uri").and_then(Value::as_str) {
+        None => ContentBlock::image(bytes, media_type),
+        Some(uri) => ContentBlock::resource(ResourceContents::blob(bytes, uri).with_mime_type(media_type)),
+    })
 }
 
 /// Returns the data of an error; its text is in the content.

@@ -2,6 +2,8 @@
 
 use crate::approval::{self, ApprovalQuestion};
 use crate::client_info;
+#[cfg(feature = "http")]
+use crate::http::disconnected;
 use crate::{CONCURRENT_CHANGES_MAX, ServerOptions, list, progress, resources, result};
 use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
 use rmcp::model::{
@@ -120,6 +122,12 @@ impl Drop for RunningCall<'_> {
     }
 }
 
+/// Waits until the client has closed the connection of a request, which only HTTP has.
+#[cfg(not(feature = "http"))]
+async fn disconnected(_: &RequestContext<RoleServer>) {
+    std::future::pending().await
+}
+
 fn modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
@@ -133,15 +141,14 @@ impl McpServer {
         input: Map<String, Value>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, ErrorData> {
-        let internal = |error: &dyn std::fmt::Display| ErrorData::internal_error(error.to_string(), None);
         let turn = if offer.tool_row().annotations.read_only {
             None
         } else {
-            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
+            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal_failure(&error))?)
         };
         if context.ct.is_cancelled() {
             // Cancelled before it began.
-            return Err(internal(&"The call was cancelled before it began."));
+            return Err(internal_failure(&"The call was cancelled before it began."));
         }
         let watch = CallHandle::default();
         // However this ends: an abandoned call stops before it writes.
@@ -151,7 +158,7 @@ impl McpServer {
         // The next change need not wait for the language servers' reports on this one.
         watch.hold(turn);
         let held = watch.clone();
-        let (answer, mut work) = oneshot::channel();
+        let (answer, work) = oneshot::channel();
         drop(tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, Value::Object(input));
             report_notices(&engine);
@@ -164,31 +171,48 @@ impl McpServer {
         let (ended, end) = oneshot::channel();
         let work = async {
             let _ended = ended;
-            tokio::select! {
-                biased;
-                done = &mut work => done,
-                () = context.ct.cancelled() => {
-                    // The call stops before it writes. A write that has begun is finished in any case.
-                    watch.stop();
-                    work.await
-                }
-            }
+            supervise(work, &watch, context).await
         };
         let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end));
-        work.map_err(|error| internal(&error))
+        work.map_err(|error| internal_failure(&error))
     }
+}
+
+/// Returns the error of a failure inside the server.
+fn internal_failure(error: &dyn std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }
 
 impl McpServer {
     /// Runs a query of the engine on a separate thread.
     async fn look<T: Send + 'static>(
         &self,
+        context: &RequestContext<RoleServer>,
         ask: impl FnOnce(&Engine, &CallContext) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let (engine, caller) = (Arc::clone(&self.engine), Arc::clone(&self.caller));
-        let asked = tokio::task::spawn_blocking(move || ask(&engine, &caller)).await;
+        let _running = RunningCall::begin(&self.running);
+        let watch = CallHandle::default();
+        let _stop = StopGuard(watch.clone());
+        let caller = CallContext { handle: Some(watch.clone()), ..(*self.caller).clone() };
+        let engine = Arc::clone(&self.engine);
+        let asked = tokio::task::spawn_blocking(move || ask(&engine, &caller));
+        let asked = supervise(asked, &watch, context).await;
         asked.map_err(|error| ErrorData::internal_error(error.to_string(), None))?
     }
+}
+
+/// Waits for the end of work. If its requester cancels it or is gone, it stops before it writes; a write that has begun
+/// is finished in any case.
+async fn supervise<T>(work: impl Future<Output = T>, watch: &CallHandle, context: &RequestContext<RoleServer>) -> T {
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = context.ct.cancelled() => {}
+        () = disconnected(context) => {}
+    }
+    watch.stop();
+    work.await
 }
 
 impl ServerHandler for McpServer {
@@ -272,7 +296,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let list = self.look(move |engine, _| resources::list(engine, cursor.as_deref())).await?;
+        let list = self.look(&context, move |engine, _| resources::list(engine, cursor.as_deref())).await?;
         // The next call may add to it.
         Ok(if modern(&context) { list.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { list })
     }
@@ -295,7 +319,7 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = self.look(move |engine, caller| resources::read(engine, caller, &request.uri)).await?;
+        let read = self.look(&context, move |engine, caller| resources::read(engine, caller, &request.uri)).await?;
         Ok(if modern(&context) { read.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { read }.into())
     }
 

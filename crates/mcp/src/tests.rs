@@ -11,7 +11,9 @@ use rmcp::transport::Transport as _;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt as _, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
 use tokio::task::JoinHandle;
 
 struct Client {
@@ -105,7 +107,7 @@ fn text(result: &Value) -> &str {
 const SENT: usize = 8680;
 
 #[tokio::test]
-async fn what_a_model_is_sent_with_every_request_is_short() {
+async fn request_overhead_for_models_is_small() {
     for name in ["default", "claude", "codex", "anthropic", "aider", "anchors", "hashline"] {
         let mut client = Client::new(name, false, None);
         let list = client.ask("tools/list", json!({})).await["result"].clone();
@@ -116,7 +118,7 @@ async fn what_a_model_is_sent_with_every_request_is_short() {
 }
 
 #[tokio::test]
-async fn a_profile_shows_lines_in_the_marks_its_edits_name_them_by() {
+async fn profile_shows_lines_with_the_marks_that_its_edits_use() {
     let mut client = Client::new("anchors", false, None);
     let path = client.path("a.txt");
     let made = client.call("write", json!({ "file_path": path, "content": "one\ntwo\n" })).await;
@@ -315,7 +317,7 @@ async fn no_line_kills_or_blocks_the_server() {
 }
 
 #[tokio::test]
-async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() {
+async fn parallel_calls_complete_even_after_the_end_of_input() {
     let mut client = Client::new("default", false, None);
     let path = client.path("a.txt");
     let content = (0..50).map(|n| format!("line {n};\n")).collect::<Vec<_>>().concat();
@@ -340,7 +342,7 @@ async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() 
 }
 
 #[tokio::test]
-async fn a_cancelled_call_has_changed_all_files_or_none() {
+async fn cancelled_call_has_changed_all_files_or_none() {
     let mut client = Client::new("full", false, None);
     let names: Vec<PathBuf> = (0..300).map(|nth| client.path(&format!("f{nth}"))).collect();
     for name in &names {
@@ -369,7 +371,7 @@ async fn a_cancelled_call_has_changed_all_files_or_none() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_under_way_is_taken() {
+async fn id_of_a_pending_request_is_refused() {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(theirs);
     let mut wire = Wire::new(input, output, 1 << 16);
@@ -392,7 +394,33 @@ async fn an_id_that_is_under_way_is_taken() {
 }
 
 #[tokio::test]
-async fn a_resource_is_read_in_parts() {
+async fn the_end_of_the_input_waits_for_all_answers() {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(theirs);
+    let mut wire = Wire::new(input, output, 1 << 16);
+    let (mut answers, mut requests) = tokio::io::split(ours);
+    requests.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+    requests.shutdown().await.unwrap();
+    let ClientJsonRpcMessage::Request(ping) = wire.receive().await.unwrap() else { panic!("no request") };
+    // The request is in progress, so the end of the input is not reported.
+    assert!(tokio::select! { biased; _ = wire.receive() => false, () = tokio::task::yield_now() => true });
+    // Nobody can answer a question any more; the call that asked gets an error and can end.
+    let question = json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" });
+    wire.send(serde_json::from_value(question).unwrap()).await.unwrap();
+    let ClientJsonRpcMessage::Error(refused) = wire.receive().await.unwrap() else { panic!("no error") };
+    assert_eq!(refused.id, Some(RequestId::Number(9)));
+    assert!(tokio::select! { biased; _ = wire.receive() => false, () = tokio::task::yield_now() => true });
+    let done = ErrorData::internal_error("done", None);
+    wire.send(ServerJsonRpcMessage::error(done, Some(ping.id))).await.unwrap();
+    assert!(wire.receive().await.is_none());
+    drop(wire);
+    let mut said = String::new();
+    answers.read_to_string(&mut said).await.unwrap();
+    assert_eq!((said.lines().count(), said.contains("done")), (2, true), "{said}");
+}
+
+#[tokio::test]
+async fn resource_is_read_in_parts() {
     let mut client = Client::new("full", false, None);
     let path = client.path("a.txt");
     client.call("write", json!({ "file_path": path, "content": "1\n2\n3\n4\n5" })).await;

@@ -9,9 +9,9 @@ use rmcp::transport::Transport;
 use std::collections::HashSet;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 /// The capacity of a Linux pipe.
 const PIPE_BYTES: usize = 64 << 10;
@@ -32,8 +32,81 @@ pub(crate) struct Wire<R, W> {
     /// The pending write of an answer to an invalid line. It is stored here and not in `receive`, which may be dropped
     /// at any await point: half an answer would corrupt the output.
     answer: Option<PendingWrite>,
-    /// Ids of the requests in progress.
-    running: Arc<std::sync::Mutex<HashSet<RequestId>>>,
+    exchange: Arc<Exchange>,
+}
+
+/// The requests without an answer so far.
+#[derive(Default)]
+struct Exchange {
+    open: std::sync::Mutex<OpenRequests>,
+    /// Notified after each message to the client.
+    sent: Notify,
+}
+
+#[derive(Default)]
+struct OpenRequests {
+    /// Ids of the client's requests in progress.
+    of_client: HashSet<RequestId>,
+    /// Ids of the server's questions to the client.
+    of_server: HashSet<RequestId>,
+}
+
+impl Exchange {
+    fn open(&self) -> MutexGuard<'_, OpenRequests> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers a message from the client; false if it is a request with the id of another one in progress. A
+    /// cancelled request has no answer, so its id is free again.
+    fn receives(&self, message: &ClientJsonRpcMessage) -> bool {
+        let mut open = self.open();
+        match message {
+            ClientJsonRpcMessage::Request(request) => return open.of_client.insert(request.id.clone()),
+            ClientJsonRpcMessage::Notification(it) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &it.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    open.of_client.remove(id);
+                }
+            }
+            ClientJsonRpcMessage::Response(answer) => _ = open.of_server.remove(&answer.id),
+            ClientJsonRpcMessage::Error(answer) => _ = answer.id.as_ref().map(|id| open.of_server.remove(id)),
+        }
+        true
+    }
+
+    /// Registers a message to the client.
+    fn sends(&self, message: &ServerJsonRpcMessage) {
+        let mut open = self.open();
+        match message {
+            ServerJsonRpcMessage::Request(question) => _ = open.of_server.insert(question.id.clone()),
+            ServerJsonRpcMessage::Response(answer) => _ = open.of_client.remove(&answer.id),
+            ServerJsonRpcMessage::Error(answer) => _ = answer.id.as_ref().map(|id| open.of_client.remove(id)),
+            ServerJsonRpcMessage::Notification(_) => {}
+        }
+        drop(open);
+        self.sent.notify_one();
+    }
+
+    /// Waits until all requests of the client are answered, after the end of its input. Questions to the client get
+    /// errors as their answers. Cancel-safe.
+    async fn finish(&self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            {
+                let mut open = self.open();
+                let question = open.of_server.iter().next().cloned();
+                if let Some(id) = question {
+                    open.of_server.remove(&id);
+                    let error = ErrorData::internal_error("The client closed its side; nobody answers.", None);
+                    return Some(ClientJsonRpcMessage::error(error, Some(id)));
+                }
+                if open.of_client.is_empty() {
+                    return None;
+                }
+            }
+            self.sent.notified().await;
+        }
+    }
 }
 
 /// Writes a message on a line of its own.
@@ -66,7 +139,7 @@ where
             limit,
             skipping: None,
             answer: None,
-            running: Arc::default(),
+            exchange: Arc::default(),
         }
     }
 
@@ -111,24 +184,6 @@ where
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
         self.answer = Some(Box::pin(write(Arc::clone(&self.output), ServerJsonRpcMessage::error(error, id))));
     }
-
-    /// Registers the request as in progress; false if another one has the same id. A cancelled request has no answer,
-    /// so its id is free again.
-    fn begins(&self, message: &ClientJsonRpcMessage) -> bool {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        match message {
-            ClientJsonRpcMessage::Request(request) => running.insert(request.id.clone()),
-            ClientJsonRpcMessage::Notification(it) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &it.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    running.remove(id);
-                }
-                true
-            }
-            _ => true,
-        }
-    }
 }
 
 impl<R, W> Transport<RoleServer> for Wire<R, W>
@@ -139,14 +194,7 @@ where
     type Error = io::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let answered = match &item {
-            ServerJsonRpcMessage::Response(answer) => Some(answer.id.clone()),
-            ServerJsonRpcMessage::Error(answer) => answer.id.clone(),
-            _ => None,
-        };
-        if let Some(id) = answered {
-            self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        }
+        self.exchange.sends(&item);
         write(Arc::clone(&self.output), item)
     }
 
@@ -158,7 +206,8 @@ where
                 self.answer = None;
             }
             match self.next().await {
-                NextLine::End => return None,
+                // The end of the input is no reason to lose answers.
+                NextLine::End => return self.exchange.finish().await,
                 NextLine::TooLong(id) => {
                     let told = format!("The message has more than {} bytes; send smaller ones.", self.limit);
                     self.refuse(ErrorData::invalid_request(told, None), id);
@@ -167,7 +216,7 @@ where
                     let line = message::read(&self.line);
                     self.forget();
                     match line {
-                        InputLine::Message(message) if self.begins(&message) => return Some(*message),
+                        InputLine::Message(message) if self.exchange.receives(&message) => return Some(*message),
                         InputLine::Message(message) => {
                             let id = if let ClientJsonRpcMessage::Request(it) = *message { Some(it.id) } else { None };
                             let told = "A request with this id is still running; give every request a different id.";

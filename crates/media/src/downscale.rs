@@ -49,16 +49,20 @@ mod here {
             )
             .next("Have a program make it smaller first."));
         }
-        let damaged = |error: image::ImageError| unreadable(format!("The image cannot be decoded: {error}."));
         let mut reader = ImageReader::with_format(Cursor::new(bytes), from);
         let mut limits = Limits::default();
         limits.max_alloc = Some(DECODED_BYTES_MAX);
         reader.limits(limits);
-        let small = reader.decode().map_err(damaged)?.thumbnail(side, side);
+        let small = reader.decode().map_err(decode_failure)?.thumbnail(side, side);
         let small = if to == ImageFormat::Jpeg { DynamicImage::ImageRgb8(small.to_rgb8()) } else { small };
         let mut out = Cursor::new(Vec::new());
-        small.write_to(&mut out, to).map_err(damaged)?;
+        small.write_to(&mut out, to).map_err(decode_failure)?;
         Ok(out.into_inner())
+    }
+
+    /// Returns the error of an image that cannot be decoded.
+    fn decode_failure(error: image::ImageError) -> Error {
+        unreadable(format!("The image cannot be decoded: {error}."))
     }
 
     #[cfg(test)]
@@ -69,7 +73,7 @@ mod here {
         use std::io::Cursor;
 
         #[test]
-        fn every_format_is_scaled_down_and_bombs_are_refused() {
+        fn every_format_is_downscaled_and_bombs_are_refused() {
             for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
                 let mut out = Cursor::new(Vec::new());
                 let picture = DynamicImage::new_rgb8(300, 200);

@@ -76,12 +76,14 @@ fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
             let bits = u32::from_le_bytes(bytes.get(21..25)?.try_into().ok()?);
             Some(((bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1))
         }
-        b"VP8X" => {
-            let three = |at: usize| Some(little(bytes, at)? | u32::from(*bytes.get(at + 2)?) << 16);
-            Some((three(24)? + 1, three(27)? + 1))
-        }
+        b"VP8X" => Some((little_three(bytes, 24)? + 1, little_three(bytes, 27)? + 1)),
         _ => None,
     }
+}
+
+/// Reads three bytes, the lowest first.
+fn little_three(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(little(bytes, at)? | u32::from(*bytes.get(at + 2)?) << 16)
 }
 
 #[cfg(test)]

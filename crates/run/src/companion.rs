@@ -122,9 +122,12 @@ impl Companion {
         }
         let status = self.process.wait(EXIT_WAIT).ok().flatten();
         // Signals from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM.
-        let outside = |signal: i32| matches!(signal, 1 | 2 | 9 | 15);
         match status {
-            Some(status) if status.success() || status.signal().is_some_and(outside) => NoAnswer::Ended,
+            Some(status)
+                if status.success() || status.signal().is_some_and(|signal| matches!(signal, 1 | 2 | 9 | 15)) =>
+            {
+                NoAnswer::Ended
+            }
             _ => NoAnswer::Failed,
         }
     }
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_out_and_answers_come_back() {
+    fn messages_and_answers_are_exchanged() {
         let mut echo = companion("exec cat");
         // `cat` answers while it reads, so a message larger than two pipe buffers would block it.
         for message in [b"one".to_vec(), Vec::new(), vec![b'x'; 50_000]] {
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn failure_differs_from_being_ended_from_outside() {
+    fn failure_differs_from_being_killed() {
         assert_eq!(ask(&mut companion("kill -SEGV $$"), b"", 60), Err(NoAnswer::Failed));
         assert_eq!(ask(&mut companion("kill -ABRT $$"), b"", 60), Err(NoAnswer::Failed));
         assert_eq!(ask(&mut companion("exit 1"), b"", 60), Err(NoAnswer::Failed));

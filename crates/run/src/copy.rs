@@ -18,20 +18,19 @@ pub const FILE_PLACEHOLDER: &str = "{file}";
 ///
 /// Errors: as [`run_until`], and also for a file that became too large or is missing.
 pub fn run_on_copy(job: CommandJob<'_>, name: &OsStr, stop: &AtomicBool) -> Result<CommandOutput> {
-    let failed = |error: std::io::Error| Error::new(Code::IoFailed, format!("There is no copy to work on: {error}."));
-    let folder = tempfile::Builder::new().prefix("emend-").tempdir().map_err(failed)?;
+    let folder = tempfile::Builder::new().prefix("emend-").tempdir().map_err(|error| copy_failure(&error))?;
     // Only the last component, so that nothing leads out of the directory.
     let path = folder.path().join(Path::new(name).file_name().unwrap_or(OsStr::new("copy")));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    file.and_then(|mut file| file.write_all(job.input)).map_err(failed)?;
+    file.and_then(|mut file| file.write_all(job.input)).map_err(|error| copy_failure(&error))?;
     let words: Vec<String> =
         job.argv.iter().map(|word| word.replace(FILE_PLACEHOLDER, &path.to_string_lossy())).collect();
     let mut said = run_until(CommandJob { argv: &words, input: b"", ..job }, stop)?;
     said.output.clear();
     if fs::symlink_metadata(&path).is_ok_and(|it| it.is_file()) {
         let most = u64::try_from(job.output_bytes_max).unwrap_or(u64::MAX);
-        let file = fs::File::open(&path).map_err(failed)?;
-        file.take(most.saturating_add(1)).read_to_end(&mut said.output).map_err(failed)?;
+        let file = fs::File::open(&path).map_err(|error| copy_failure(&error))?;
+        file.take(most.saturating_add(1)).read_to_end(&mut said.output).map_err(|error| copy_failure(&error))?;
     } else if said.status == Some(0) {
         return Err(Error::new(Code::IoFailed, "The command took the file away that it was to change."));
     }
@@ -40,6 +39,11 @@ pub fn run_on_copy(job: CommandJob<'_>, name: &OsStr, stop: &AtomicBool) -> Resu
         return Err(Error::new(Code::CallTooLarge, what));
     }
     Ok(said)
+}
+
+/// Returns the error of a copy that cannot be made.
+fn copy_failure(error: &std::io::Error) -> Error {
+    Error::new(Code::IoFailed, format!("There is no copy to work on: {error}."))
 }
 
 #[cfg(test)]

@@ -97,7 +97,6 @@ impl RunningCommand<'_> {
         let mut complaint = PipeReader::on(stderr, STDERR_BYTES_MAX);
         // The meter of the call also reports that the client is gone.
         let meter = work::current();
-        let cancelled = || meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled);
         let status = loop {
             let (left, heard) = (self.job.time.saturating_sub(self.begun.elapsed()), output.bytes.len());
             let step = if output.pipe.is_some() { CANCEL_POLL } else { EXIT_POLL };
@@ -108,7 +107,7 @@ impl RunningCommand<'_> {
             if let (None, Some(status)) = (&output.pipe, self.process.status()?) {
                 break status;
             }
-            if self.stop.load(Ordering::Relaxed) || cancelled() {
+            if self.stop.load(Ordering::Relaxed) || (meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled)) {
                 return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
             }
             // Output written in time counts, even if it was read late.
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn text_goes_in_and_out() {
+    fn input_and_output_are_passed_through() {
         let said = shell("tr a-z A-Z; echo careful >&2; exit 3", "one\n", 20).unwrap();
         assert_eq!(said, CommandOutput { status: Some(3), output: b"ONE\n".to_vec(), stderr: "careful".to_owned() });
         // A command that does not read, and more input than a pipe buffer.
@@ -218,7 +217,7 @@ mod tests {
 
     #[test]
     fn output_before_the_exit_is_complete() {
-        // More standard error than a pipe buffer blocks nobody, and a child process keeps the pipe open.
+        // More standard error than fits into a pipe buffer does not block, and a child process keeps the pipe open.
         let said = shell("yes | head -c 200000 >&2; echo done; (yes >&2 & sleep 1) & exit 4", "", 20).unwrap();
         assert_eq!((said.status, &*said.output, said.stderr.len()), (Some(4), &b"done\n"[..], STDERR_BYTES_MAX - 1));
         for round in 0..100 {

@@ -88,10 +88,9 @@ impl DataFormat {
     pub fn of(path: &Path) -> Option<DataFormat> {
         // Every file is compared with every pattern, so the last two bytes are compared first. Only for ASCII names:
         // others may end differently in lower case.
-        let ends = |text: &[u8]| text.last_chunk().map(|end: &[u8; 2]| end.map(|byte| byte.to_ascii_lowercase()));
         let bytes = path.as_os_str().as_encoded_bytes();
-        let last = Some(ends(bytes)).filter(|_| bytes.is_ascii());
-        let may_fit = |(pattern, _): &&(&str, DataFormat)| last.is_none_or(|last| ends(pattern.as_bytes()) == last);
+        let last = Some(last_two(bytes)).filter(|_| bytes.is_ascii());
+        let may_fit = |(pattern, _): &&(&str, DataFormat)| last.is_none_or(|last| last_two(pattern.as_bytes()) == last);
         FORMAT_PATTERNS.iter().find(may_fit)?;
         let path = path.to_string_lossy().to_lowercase();
         if path.contains("{{") {
@@ -117,6 +116,11 @@ impl DataFormat {
     }
 }
 
+/// Returns the last two bytes in lower case.
+fn last_two(text: &[u8]) -> Option<[u8; 2]> {
+    text.last_chunk().map(|end: &[u8; 2]| end.map(|byte| byte.to_ascii_lowercase()))
+}
+
 /// Matches a name with a pattern that has at most one `*`.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
@@ -128,16 +132,18 @@ fn fits(pattern: &str, name: &str) -> bool {
 /// True if a text has marks of a template language (`{{ name }}`, `{% if %}`, `<% … %>`), whose output may be valid
 /// where the text is not. The expressions of workflows, `${{ … }}`, are plain text in YAML.
 pub fn looks_like_a_template(text: &str) -> bool {
-    let marked = |line: &str| {
-        line.contains("{%")
-            || line.contains("<%")
-            || line.match_indices("{{").any(|(at, _)| {
-                let inner = line[at + 2..].trim_start_matches(['-', '~', '#', '/', '^', '>', ' ', '\t']);
-                let named = inner.starts_with(|char: char| char.is_ascii_alphabetic() || "._$".contains(char));
-                named && inner.contains("}}") && !line[..at].ends_with('$')
-            })
-    };
-    text.lines().any(marked)
+    text.lines().any(has_template_mark)
+}
+
+/// True for a line with the signs of a template language.
+fn has_template_mark(line: &str) -> bool {
+    line.contains("{%")
+        || line.contains("<%")
+        || line.match_indices("{{").any(|(at, _)| {
+            let inner = line[at + 2..].trim_start_matches(['-', '~', '#', '/', '^', '>', ' ', '\t']);
+            let named = inner.starts_with(|char: char| char.is_ascii_alphabetic() || "._$".contains(char));
+            named && inner.contains("}}") && !line[..at].ends_with('$')
+        })
 }
 
 #[cfg(test)]

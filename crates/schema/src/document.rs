@@ -147,11 +147,10 @@ impl Document {
     /// Errors: as [`Document::add`].
     pub(crate) fn add_object(&mut self, members: Vec<ObjectMember>, at: usize) -> Result<Id, SyntaxError> {
         let mut sorted: Vec<u32> = (0..u32::try_from(members.len()).unwrap_or(u32::MAX)).collect();
-        let name = |nth: &u32| members[*nth as usize].name.as_str();
-        sorted.sort_by(|a, b| name(a).cmp(name(b)).then(b.cmp(a)));
+        sorted.sort_by(|a, b| member_name(&members, *a).cmp(member_name(&members, *b)).then(b.cmp(a)));
         let mut repeated = Vec::new();
         sorted.dedup_by(|next, kept| {
-            let same = name(next) == name(kept);
+            let same = member_name(&members, *next) == member_name(&members, *kept);
             if same {
                 repeated.push(*kept);
             }
@@ -166,17 +165,11 @@ impl Document {
     }
 
     fn fingerprint_of(&self, value: &Value) -> u128 {
-        let of = |kind: u8, bytes: &[u8]| {
-            let mut hash = Xxh3::new();
-            hash.update(&[kind]);
-            hash.update(bytes);
-            hash.digest128()
-        };
         match value {
-            Value::Null => of(0, b""),
-            Value::Bool(value) => of(1, &[u8::from(*value)]),
-            Value::Number(number) => of(2, &number.key()),
-            Value::Text(text) | Value::Word(_, text) => of(3, text.as_bytes()),
+            Value::Null => value_hash(0, b""),
+            Value::Bool(value) => value_hash(1, &[u8::from(*value)]),
+            Value::Number(number) => value_hash(2, &number.key()),
+            Value::Text(text) | Value::Word(_, text) => value_hash(3, text.as_bytes()),
             Value::List(items) => {
                 let mut hash = Xxh3::new();
                 hash.update(&[4]);
@@ -195,9 +188,22 @@ impl Document {
                 hash.digest128()
             }
             // A value of unknown meaning equals nothing, not even itself.
-            Value::Unknown => of(6, &self.nodes.len().to_le_bytes()),
+            Value::Unknown => value_hash(6, &self.nodes.len().to_le_bytes()),
         }
     }
+}
+
+/// Returns the hash of a value of one kind.
+fn value_hash(kind: u8, bytes: &[u8]) -> u128 {
+    let mut hash = Xxh3::new();
+    hash.update(&[kind]);
+    hash.update(bytes);
+    hash.digest128()
+}
+
+/// Returns the name of a member.
+fn member_name(members: &[ObjectMember], nth: u32) -> &str {
+    members[nth as usize].name.as_str()
 }
 
 /// Returns the fingerprint of a boolean, for words that may be one.

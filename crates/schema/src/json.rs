@@ -278,13 +278,8 @@ fn escape(bytes: &[u8]) -> Option<(char, usize)> {
         b'r' => '\r',
         b't' => '\t',
         b'u' => {
-            let hex = |at: usize| {
-                let digits = bytes.get(at..at + 4)?;
-                let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
-                u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-            };
-            let first = hex(2)?;
-            let low = hex(8).filter(|low| (0xDC00..0xE000).contains(low) && bytes.get(6..8) == Some(b"\\u"));
+            let first = hex_at(bytes, 2)?;
+            let low = hex_at(bytes, 8).filter(|low| (0xDC00..0xE000).contains(low) && bytes.get(6..8) == Some(b"\\u"));
             if let Some(low) = low.filter(|_| (0xD800..0xDC00).contains(&first)) {
                 let pair = 0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00);
                 return Some((char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER), 12));
@@ -294,6 +289,13 @@ fn escape(bytes: &[u8]) -> Option<(char, usize)> {
         _ => return None,
     };
     Some((char, 2))
+}
+
+/// Reads the four hexadecimal digits at an offset.
+fn hex_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let digits = bytes.get(at..at + 4)?;
+    let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn json_syntax() {
+    fn json_syntax_is_checked() {
         for text in [
             "",
             " \n",
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn jsonc_syntax() {
+    fn jsonc_syntax_is_checked() {
         for text in ["// a\n{/* b */\"a\": [1, 2,], // c\n}", "/**/1//", "[1,/* x */]"] {
             assert_eq!(fault(text, JsonDialect::Comments), None, "{text}");
         }

@@ -126,8 +126,12 @@ fn aligned(one: Number, two: Number) -> Option<(i128, i128)> {
         return None;
     };
     let least = p.min(q);
-    let raised = |digits: i128, power: i32| 10i128.checked_pow(power.abs_diff(least))?.checked_mul(digits);
-    Some((raised(a, p)?, raised(b, q)?))
+    Some((scaled(least, a, p)?, scaled(least, b, q)?))
+}
+
+/// Returns the digits in units of the smaller power of ten.
+fn scaled(least: i32, digits: i128, power: i32) -> Option<i128> {
+    10i128.checked_pow(power.abs_diff(least))?.checked_mul(digits)
 }
 
 #[cfg(test)]

@@ -165,13 +165,17 @@ impl YamlReader {
 
     /// Returns the number of members that a merge reads.
     fn brings(&self, id: Id) -> usize {
-        let size = |id: &Id| match self.document.value(*id) {
+        match self.document.value(id) {
+            Value::List(items) => items.iter().map(|id| self.merged_size(*id)).sum(),
+            _ => self.merged_size(id),
+        }
+    }
+
+    /// Returns how many members a merged value adds.
+    fn merged_size(&self, id: Id) -> usize {
+        match self.document.value(id) {
             Value::Object(object) => object.len() + 1,
             _ => 1,
-        };
-        match self.document.value(id) {
-            Value::List(items) => items.iter().map(size).sum(),
-            _ => size(&id),
         }
     }
 }
@@ -223,7 +227,7 @@ mod tests {
     use crate::document::Value;
 
     #[test]
-    fn yaml_of_all_kinds() {
+    fn yaml_of_all_kinds_is_parsed() {
         for text in [
             "",
             "# only a comment\n",

@@ -99,7 +99,7 @@ fn value() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_not(text in text()) {
+    fn any_text_is_parsed_or_refused(text in text()) {
         for kind in KINDS {
             match read(kind, &text) {
                 Ok(_) => {}
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn json_is_what_others_call_json(text in prop_oneof![text(), value()]) {
+    fn our_json_parser_agrees_with_another(text in prop_oneof![text(), value()]) {
         let ours = read(DataFormat::Json, &text);
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
         // A lone surrogate is valid JSON, and a number may be too large for other parsers.
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn any_schema_is_broken_or_holds(schema in value(), texts in prop::collection::vec(value(), 1..4)) {
+    fn any_schema_is_refused_or_checked(schema in value(), texts in prop::collection::vec(value(), 1..4)) {
         let mut files = |_: &str| Ok("{\"$defs\": {\"a\": {\"type\": \"string\"}}, \"$ref\": \"c.json\"}".to_owned());
         let Ok(schema) = Schema::compile(&schema, DataFormat::Json, &mut files) else { return Ok(()) };
         let mut old = Vec::new();

@@ -154,10 +154,7 @@ impl SyntaxTree<'_> {
                 let row = parsed.row(starts, line);
                 let at = starts[line] + indent_of(row).len();
                 let chain = parsed.chain(at);
-                let is = |test: fn(tree_sitter::Node<'_>) -> bool| {
-                    chain.iter().any(|it| test(*it) && it.start_position().row <= line)
-                };
-                match (is(is_comment), is(is_annotation)) {
+                match (any_above(&chain, line, is_comment), any_above(&chain, line, is_annotation)) {
                     (true, _) => comments = true,
                     (_, true) => annotations = true,
                     _ => break,
@@ -201,10 +198,14 @@ impl SyntaxTree<'_> {
 
     /// Returns the number of blank lines directly above and below.
     fn gaps(&self, rows: &SymbolRows<'_>) -> (usize, usize) {
-        let blank = |row: usize| is_blank(self.row(rows.starts, row));
-        let above = (0..rows.above).rev().take_while(|row| blank(*row)).count();
-        let below = (rows.last + 1..rows.starts.len()).take_while(|row| blank(*row)).count();
+        let above = (0..rows.above).rev().take_while(|row| self.is_blank_row(rows, *row)).count();
+        let below = (rows.last + 1..rows.starts.len()).take_while(|row| self.is_blank_row(rows, *row)).count();
         (above, below)
+    }
+
+    /// True for a blank row.
+    fn is_blank_row(&self, rows: &SymbolRows<'_>, row: usize) -> bool {
+        is_blank(self.row(rows.starts, row))
     }
 
     fn insert(&self, symbol: &Symbol, rows: &SymbolRows<'_>, text: &str, action: SymbolAction) -> Result<Splices> {
@@ -246,10 +247,10 @@ impl SyntaxTree<'_> {
             return Err(SyntaxTree::entangled(symbol));
         }
         let lists = self.chain(symbol.span.start());
-        let is_list = |it: &&tree_sitter::Node<'_>| {
-            self.language.0.containers.contains(&it.kind()) && it.end_byte() >= symbol.span.end()
-        };
-        let list = lists.iter().rev().find(is_list);
+        let list = lists
+            .iter()
+            .rev()
+            .find(|it| self.language.0.containers.contains(&it.kind()) && it.end_byte() >= symbol.span.end());
         if list.is_some_and(|it| it.named_children(&mut it.walk()).filter(|child| !is_comment(*child)).count() == 1) {
             return Err(Error::new(Code::SymbolEntangled, format!("{} is all that its block holds.", symbol.path))
                 .next("Delete what it is inside of, or put something in its place."));
@@ -257,10 +258,9 @@ impl SyntaxTree<'_> {
         let (above, below) = self.gaps(rows);
         let next = rows.last + 1 + below;
         // One of two gaps is deleted too; at the end of a block there is only the one above.
-        let depth = |row: usize| indent_of(self.row(rows.starts, row)).len();
-        let own = depth(rows.first);
-        let closes = next >= rows.starts.len() || depth(next) < own;
-        let opens = rows.above == above || above == 0 && depth(rows.above - 1) < own;
+        let own = self.depth_of_row(rows, rows.first);
+        let closes = next >= rows.starts.len() || self.depth_of_row(rows, next) < own;
+        let opens = rows.above == above || above == 0 && self.depth_of_row(rows, rows.above - 1) < own;
         let (up, down) = match (opens, closes) {
             (true, _) => (above, below),
             (_, true) => (above, 0),
@@ -279,6 +279,16 @@ impl SyntaxTree<'_> {
         }
         Ok(splices)
     }
+
+    /// Returns the width of a row's indentation.
+    fn depth_of_row(&self, rows: &SymbolRows<'_>, row: usize) -> usize {
+        indent_of(self.row(rows.starts, row)).len()
+    }
+}
+
+/// True if a node of the chain that begins at or above the line passes the test.
+fn any_above(chain: &[tree_sitter::Node<'_>], line: usize, test: fn(tree_sitter::Node<'_>) -> bool) -> bool {
+    chain.iter().any(|it| test(*it) && it.start_position().row <= line)
 }
 
 /// Describes a range of lines.

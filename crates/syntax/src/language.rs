@@ -16,10 +16,11 @@ impl Language {
     pub fn of(path: &Path, first_line: &str) -> Option<Language> {
         let name = path.file_name()?.to_str()?;
         let extension = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
-        let by_name = |it: &&Grammar| it.files.contains(&name);
-        let by_extension = |it: &&Grammar| extension.as_deref().is_some_and(|end| it.extensions.contains(&end));
         let known = GRAMMARS.iter().copied();
-        let found = known.clone().find(by_name).or_else(|| known.clone().find(by_extension));
+        let found = known
+            .clone()
+            .find(|it| it.files.contains(&name))
+            .or_else(|| known.clone().find(|it| extension.as_deref().is_some_and(|end| it.extensions.contains(&end))));
         found
             .or_else(|| {
                 // `#!/usr/bin/env -S python3 -u` and `#!/bin/sh` alike: the last component of each word, without a

@@ -132,12 +132,13 @@ impl SyntaxTree<'_> {
         self.index.get_or_init(|| TreeIndex::of(self));
         let symbols = self.language.0.symbols;
         let language = self.tree.language();
-        let row = |id: u16| {
-            let kind = language.node_kind_for_id(id).filter(|_| language.node_kind_is_named(id))?;
-            symbols.iter().rposition(|it| it.node == kind)
-        };
         let kinds = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
-        let rows = (0..kinds).map(row).collect();
+        let rows = (0..kinds)
+            .map(|id| {
+                let kind = language.node_kind_for_id(id).filter(|_| language.node_kind_is_named(id))?;
+                symbols.iter().rposition(|it| it.node == kind)
+            })
+            .collect();
         let walk = OutlineWalk {
             parsed: self,
             starts: self.starts(),
@@ -280,22 +281,34 @@ impl SyntaxTree<'_> {
         let wanted = dotted(path.trim());
         let symbols = self.outline().symbols;
         let tail = format!(".{wanted}");
-        let holds = |it: &Symbol| line.is_none_or(|line| (it.above..=it.last).contains(&line));
-        let by = |test: &dyn Fn(&Symbol) -> bool| -> Vec<Symbol> {
-            symbols.iter().filter(|it| test(it) && holds(it)).cloned().collect()
-        };
-        let whole = by(&|it| it.path == wanted);
-        let mut found = if whole.is_empty() { by(&|it| it.path.ends_with(&tail)) } else { whole };
+        let whole = symbols_by(&symbols, line, &|it| it.path == wanted);
+        let mut found =
+            if whole.is_empty() { symbols_by(&symbols, line, &|it| it.path.ends_with(&tail)) } else { whole };
         match found.len() {
             0 => {
                 let last = wanted.rsplit('.').next().unwrap_or_default().to_lowercase();
-                let near = |it: &&Symbol| !last.is_empty() && it.name.to_lowercase().contains(&last);
-                Definition::None(symbols.iter().filter(near).take(5).cloned().collect())
+                Definition::None(
+                    symbols
+                        .iter()
+                        .filter(|it| !last.is_empty() && it.name.to_lowercase().contains(&last))
+                        .take(5)
+                        .cloned()
+                        .collect(),
+                )
             }
             1 => Definition::One(Box::new(found.remove(0))),
             _ => Definition::Several(found),
         }
     }
+}
+
+/// Returns the symbols that pass the test and contain the line.
+fn symbols_by(symbols: &[Symbol], line: Option<usize>, test: &dyn Fn(&Symbol) -> bool) -> Vec<Symbol> {
+    symbols
+        .iter()
+        .filter(|it| test(it) && line.is_none_or(|line| (it.above..=it.last).contains(&line)))
+        .cloned()
+        .collect()
 }
 
 /// Normalizes a path: `a::b` of some languages becomes `a.b`.

@@ -63,24 +63,24 @@ pub fn parse_until<'t>(
     limits: ParseLimits,
     stop: &AtomicBool,
 ) -> Option<SyntaxTree<'t>> {
-    of_tree((text, language), run(text, language, limits, ParseGoal::Until(stop))).0
+    let (tree, spent) = run(text, language, limits, ParseGoal::Until(stop));
+    of_tree(text, language, tree, spent).0
 }
 
 /// Parses `text`; also returns the time taken.
 pub(crate) fn timed(text: &str, language: Language, limits: ParseLimits) -> (Option<SyntaxTree<'_>>, Duration) {
-    of_tree((text, language), run(text, language, limits, ParseGoal::Any))
+    let (tree, spent) = run(text, language, limits, ParseGoal::Any);
+    of_tree(text, language, tree, spent)
 }
 
 /// Parses a text that must be free of errors: stops at the first error, since error recovery is the most expensive
 /// part.
 pub(crate) fn timed_clean(text: &str, language: Language, limits: ParseLimits) -> (Option<SyntaxTree<'_>>, Duration) {
-    of_tree((text, language), run(text, language, limits, ParseGoal::Clean))
+    let (tree, spent) = run(text, language, limits, ParseGoal::Clean);
+    of_tree(text, language, tree, spent)
 }
 
-fn of_tree(
-    (text, language): (&str, Language),
-    (tree, spent): (Option<Tree>, Duration),
-) -> (Option<SyntaxTree<'_>>, Duration) {
+fn of_tree(text: &str, language: Language, tree: Option<Tree>, spent: Duration) -> (Option<SyntaxTree<'_>>, Duration) {
     (tree.map(|tree| SyntaxTree::of_tree(text, tree, language)), spent)
 }
 
@@ -188,7 +188,8 @@ impl<'t> SyntaxTree<'t> {
             old_end_position: point(self.text, old_end),
             new_end_position: point(after, new_end),
         });
-        of_tree((after, self.language), run(after, self.language, limits, ParseGoal::After(&tree)))
+        let (tree, spent) = run(after, self.language, limits, ParseGoal::After(&tree));
+        of_tree(after, self.language, tree, spent)
     }
 
     /// Language of the text.

@@ -134,8 +134,7 @@ impl SyntaxTree<'_> {
 
     /// Fails if another symbol with the same path would be renamed too.
     fn only_one(&self, symbol: &Symbol) -> Result<()> {
-        let same = |it: &&Symbol| it.path == symbol.path && it.name_span != symbol.name_span;
-        match self.outline().symbols.iter().find(same) {
+        match self.outline().symbols.iter().find(|it| it.path == symbol.path && it.name_span != symbol.name_span) {
             Some(twin) => {
                 Err(refused(symbol, format!("Another {} of that name is on line {}.", twin.kind, twin.first)))
             }
@@ -177,12 +176,13 @@ impl SyntaxTree<'_> {
         let old = &self.text[symbol.name_span.range()];
         let mut others = HashSet::new();
         let home = scopes.of_symbol(symbol);
-        scopes.bind(home, true);
+        scopes.bind(home.0, home.1, true);
         let mut inner = Vec::new();
         for other in self.outline().symbols {
             let at = other.name_span.start();
-            let inside = |it: &EnclosingSymbol| it.span.covers(other.span) && it.span != other.span;
-            if TYPE_KINDS.contains(&&*other.kind) && symbol.parent.as_ref().is_some_and(inside) {
+            if TYPE_KINDS.contains(&&*other.kind)
+                && symbol.parent.as_ref().is_some_and(|it| it.span.covers(other.span) && it.span != other.span)
+            {
                 inner.push(other.span);
             }
             // A symbol with another displayed name only mentions this one, as `impl Display for Point` does; a
@@ -199,7 +199,7 @@ impl SyntaxTree<'_> {
                 if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) {
                     return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
                 }
-                scopes.bind(bound, false);
+                scopes.bind(bound.0, bound.1, false);
             }
         }
         for place in places.iter().filter(|place| !others.contains(&place.start_byte())) {
@@ -207,7 +207,8 @@ impl SyntaxTree<'_> {
                 && place.start_byte() != symbol.name_span.start()
                 && (place.kind() == "type_identifier") == (NameSpace::of(&symbol.kind) == NameSpace::Types)
             {
-                scopes.bind(scopes.of_name(*around, *hoisted), false);
+                let (place, settled) = scopes.of_name(*around, *hoisted);
+                scopes.bind(place, settled, false);
             }
         }
         Ok(NameFacts {
@@ -277,8 +278,9 @@ impl SyntaxTree<'_> {
                 // A module sees the names around it only if it imports them.
                 let mut between = known.scopes.between(at, known.symbol.span);
                 let mut opens = known.opens.borrow_mut();
-                let says = |it: Span| self.text[it.range()].contains("super::*");
-                between.all(|it| *opens.entry(it).or_insert_with(|| says(it))).then_some(true)
+                between
+                    .all(|it| *opens.entry(it).or_insert_with(|| self.text[it.range()].contains("super::*")))
+                    .then_some(true)
             }
             NameMeaning::Other => Some(false),
         }
@@ -312,7 +314,7 @@ impl SyntaxTree<'_> {
                 let inside = places[inside..].iter().take_while(|it| it.end_byte() <= node.end_byte());
                 for place in inside {
                     steps += 1;
-                    note(&mut uses, (kind, &receiver), *place);
+                    note(&mut uses, kind, &receiver, *place);
                 }
                 if steps > STEPS_MAX {
                     return Ok(None);
@@ -333,12 +335,11 @@ impl SyntaxTree<'_> {
     /// Notes where the word occurs in comments and strings.
     fn tell_words(&self, old: &str, places: &[Node<'_>], notes: &mut Vec<String>) {
         let names: HashSet<usize> = places.iter().map(Node::start_byte).collect();
-        let part = |it: char| it.is_alphanumeric() || it == '_';
         let mut lines: Vec<String> = Vec::new();
         let mut row = (0, 1);
         for (at, _) in self.text.match_indices(old).filter(|(at, _)| !names.contains(at)) {
             let (before, after) = (&self.text[..at], &self.text[at + old.len()..]);
-            if before.ends_with(part) || after.starts_with(part) {
+            if before.ends_with(is_name_part) || after.starts_with(is_name_part) {
                 continue;
             }
             row = (at, row.1 + self.text[row.0..at].matches('\n').count());
@@ -352,14 +353,19 @@ impl SyntaxTree<'_> {
     }
 }
 
+/// True for a character that may be part of a name.
+fn is_name_part(it: char) -> bool {
+    it.is_alphanumeric() || it == '_'
+}
+
 /// True for a member called on its own type or on itself.
 fn own(known: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
-    let inside = || within(known.symbol, at) && !known.inner.iter().any(|it| it.covers(at));
-    on == known.symbol.prefix || (SELF_NAMES.contains(&on) && inside())
+    on == known.symbol.prefix
+        || (SELF_NAMES.contains(&on) && within(known.symbol, at) && !known.inner.iter().any(|it| it.covers(at)))
 }
 
 /// Stores the classification of an occurrence. A certain binding overrides a pattern around it.
-fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, (kind, receiver): (&str, &str), place: Node<'p>) {
+fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, kind: &str, receiver: &str, place: Node<'p>) {
     let what = match kind {
         "member" => NameUse::Member(receiver.to_owned()),
         "binding" | "hoisted" => match place.parent() {
@@ -378,8 +384,10 @@ fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, (kind, receiver): (&str, &st
 
 /// True for a symbol that is called on a receiver, i.e. not directly in a file, a module or a function.
 fn is_member(symbol: &Symbol) -> bool {
-    let free = |kind: &str| matches!(kind, "function" | "method" | "constructor" | "module" | "namespace");
-    symbol.parent.as_ref().is_some_and(|it| !free(&it.kind))
+    symbol
+        .parent
+        .as_ref()
+        .is_some_and(|it| !matches!(&*it.kind, "function" | "method" | "constructor" | "module" | "namespace"))
 }
 
 /// True inside the enclosing symbol.
@@ -389,8 +397,12 @@ fn within(symbol: &Symbol, at: Span) -> bool {
 
 fn is_word(name: &str) -> bool {
     let mut chars = name.chars();
-    let start = |it: char| it.is_alphabetic() || it == '_' || it == '$';
-    chars.next().is_some_and(start) && chars.all(|it| start(it) || it.is_numeric())
+    chars.next().is_some_and(is_name_start) && chars.all(|it| is_name_start(it) || it.is_numeric())
+}
+
+/// True for a character that may begin a name.
+fn is_name_start(it: char) -> bool {
+    it.is_alphabetic() || it == '_' || it == '$'
 }
 
 fn refused(symbol: &Symbol, why: String) -> Error {

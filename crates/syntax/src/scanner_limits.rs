@@ -7,13 +7,15 @@ use std::collections::HashSet;
 
 /// YAML: four bytes per level of indentation.
 pub(crate) fn yaml(text: &str) -> bool {
-    let levels = |line: &str| {
-        let inside = line.trim_start_matches(' ');
-        let opened = inside.bytes().filter(|byte| matches!(byte, b'-' | b'?' | b':')).count();
-        line.len() - inside.len() + opened
-    };
     // Each level takes a column or a mark, which bounds the number of levels.
-    text.lines().any(|line| line.len() >= 200 && levels(line) >= 200)
+    text.lines().any(|line| line.len() >= 200 && count_levels(line) >= 200)
+}
+
+/// Returns the most levels that a line can open.
+fn count_levels(line: &str) -> usize {
+    let inside = line.trim_start_matches(' ');
+    let opened = inside.bytes().filter(|byte| matches!(byte, b'-' | b'?' | b':')).count();
+    line.len() - inside.len() + opened
 }
 
 /// Maximum levels of Python: two bytes each, besides at most 257 for open strings.

@@ -113,9 +113,12 @@ impl Scopes {
 
     /// Returns the scope of a symbol's name, likewise.
     pub(crate) fn of_symbol(&self, symbol: &Symbol) -> (ScopeId, usize) {
-        let outer = |at: &usize| self.all[*at].span != symbol.span;
-        let Some(scope) = self.around(symbol.span).find(outer) else { return (None, 0) };
-        let function = self.around(symbol.span).find(|at| outer(at) && self.all[*at].kind == ScopeKind::Function);
+        let Some(scope) = self.around(symbol.span).find(|at| self.is_other_symbol(symbol, *at)) else {
+            return (None, 0);
+        };
+        let function = self
+            .around(symbol.span)
+            .find(|at| self.is_other_symbol(symbol, *at) && self.all[*at].kind == ScopeKind::Function);
         let body = function.is_some_and(|at| self.all[at].span.end() == self.all[scope].span.end());
         if self.hoists && self.all[scope].kind == ScopeKind::Block && !body {
             // Whether it applies outside the block depends on the mode of the language.
@@ -124,13 +127,18 @@ impl Scopes {
         (Some(scope), 0)
     }
 
+    /// True for another symbol than this one.
+    fn is_other_symbol(&self, symbol: &Symbol, at: usize) -> bool {
+        self.all[at].span != symbol.span
+    }
+
     /// True for a scope whose bindings are not visible in the functions inside it.
     pub(crate) fn is_class(&self, place: ScopeId) -> bool {
         place.is_some_and(|at| self.all[at].kind == ScopeKind::Class)
     }
 
     /// Binds the name in a scope to the symbol in question, or to another one.
-    pub(crate) fn bind(&mut self, (place, settled): (ScopeId, usize), this: bool) {
+    pub(crate) fn bind(&mut self, place: ScopeId, settled: usize, this: bool) {
         let bound = self.bound.entry(place).or_insert(ScopeBinding { this: false, settled: 0 });
         bound.this |= this;
         bound.settled = bound.settled.max(settled);

@@ -58,7 +58,7 @@ fn texts() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
     #[test]
-    fn any_text_has_an_answer(text in texts(), after in texts(), new in texts()) {
+    fn any_text_gets_an_answer(text in texts(), after in texts(), new in texts()) {
         for language in Language::all() {
             let Some(parsed) = parse(&text, language, ParseLimits::CHECK) else { continue };
             let total = text.lines().count();

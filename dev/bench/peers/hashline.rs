@@ -1,4 +1,4 @@
-//! Times the library of the crate hashline: one line replaced, from the text to the new text.
+//! Times the library of the crate hashline: replaces one line, from the text to the new text.
 //! `hashline-timed FILE ANCHOR LINE ROUNDS` prints `{"times": [seconds], "right": bool}`.
 
 use hashline::anchor::{parse_anchor, resolve_without_index};

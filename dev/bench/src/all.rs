@@ -1,4 +1,5 @@
-//! `all`: every bench in a process of its own, so that one which fails or hangs takes no other along; then the page.
+//! `all`: runs every bench in a process of its own, so that a failure or hang affects no other bench; then writes the
+//! page.
 
 use crate::cascade::python;
 use crate::report::{Found, Setting};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// All results, bench by bench; the pages are written from them.
+/// All results by bench; the pages are written from them.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Results {
     pub(crate) runs: Vec<Run>,
@@ -20,7 +21,7 @@ pub(crate) struct Results {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) bench: String,
-    /// What stood behind its name.
+    /// The command line arguments after the bench's name.
     pub(crate) arguments: String,
     pub(crate) date: String,
     pub(crate) commit: String,
@@ -34,9 +35,9 @@ impl Results {
         page::folder().join("results.json")
     }
 
-    /// Those of earlier runs; none where there were none.
+    /// Reads the results of earlier runs; none if there is no file.
     ///
-    /// Errors: the file is not what this program writes.
+    /// Errors: if the file is malformed.
     pub(crate) fn read() -> Result<Results, String> {
         match fs::read_to_string(Results::path()) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| format!("results.json: {error}")),
@@ -58,9 +59,9 @@ impl Results {
     }
 }
 
-/// Runs the benches, all or those of the names or goals in `only`; what the others found before stays.
+/// Runs all benches, or those whose names or goals are in `only`; the results of the others are kept.
 ///
-/// Errors: a name that no bench has; the results cannot be written.
+/// Errors: if no bench has a name, or the results cannot be written.
 pub(crate) fn run(setting: Setting, only: Option<&str>) -> Result<(), String> {
     let words: Vec<&str> = only.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let is = |bench: &Bench, word: &str| bench.name == word || bench.goals.contains(&word);
@@ -77,13 +78,13 @@ pub(crate) fn run(setting: Setting, only: Option<&str>) -> Result<(), String> {
     page::write()
 }
 
-/// Builds and installs what several benches need, outside of their time. What fails here is told by the bench.
+/// Builds and installs programs that several benches need, outside of their time. Each bench reports what it lacks.
 fn prepare(setting: Setting) {
     println!("building what is measured");
-    // The benches that need them tell it where this fails; the others run.
+    // The benches that need these programs report a failure; the others run.
     let _ = std::panic::catch_unwind(startup::programs);
     if !setting.alone {
-        println!("installing the tools of others");
+        println!("installing the other tools");
         let installed = [
             peers::codex().map(drop),
             peers::filesystem().map(drop),
@@ -117,7 +118,7 @@ fn one(bench: &Bench, setting: Setting) -> Run {
     }
 }
 
-/// Runs a bench as a process; it is ended when it takes too long.
+/// Runs a bench as a process and kills it if it takes too long.
 fn play(bench: &Bench, arguments: &str, record: &Path, most: Duration) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
@@ -141,20 +142,20 @@ fn ended(status: ExitStatus) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(status.to_string()) }
 }
 
-/// Ends the bench and what it started.
+/// Kills the bench and the processes it started.
 fn end(child: &mut Child) {
     let group = rustix::process::Pid::from_child(child);
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     let _ = child.wait();
 }
 
-/// The first line that a command prints.
+/// Returns the first line that a command prints.
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&output).lines().next().unwrap_or("unknown").trim().to_owned()
 }
 
-/// What it was measured on, as far as it matters.
+/// Describes the machine, as far as it matters for the results.
 fn machine() -> String {
     let line = |file: &str, name: &str| {
         let text = fs::read_to_string(file).unwrap_or_default();

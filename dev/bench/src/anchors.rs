@@ -1,4 +1,4 @@
-//! `anchors`: words for the lines of a file seen for the first time, and for one that has changed.
+//! `anchors`: words for the lines of a file seen for the first time, and of one that has changed.
 
 use crate::outcome::Outcome;
 use crate::race::{Case, race, timed};
@@ -15,7 +15,7 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-/// Source text of so many lines; of ten, one is what it was in no other round.
+/// Generates `lines` lines of source text. About one in ten contains `round`, so it differs in every round.
 fn page(lines: usize, round: usize) -> String {
     let text = source(4 << 20);
     let mut out = String::with_capacity(text.len());
@@ -50,7 +50,7 @@ fn one(name: &str, text: &str) -> Outcome {
             time
         }
     };
-    // What other tools find lines again with: Myers, here with a fast comparison and without an end to its work.
+    // Other tools find lines again with Myers' algorithm, here with a fast comparison and no limit on its work.
     let myers = |after: String| {
         let text = &text;
         move || {

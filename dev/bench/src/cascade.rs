@@ -1,7 +1,7 @@
-//! `cascade`: lenient matching on a text of 100,000 lines, beside aider's matchers, difflib and mpatch.
+//! `cascade`: lenient matching on a text of 100,000 lines, next to aider's matchers, difflib and mpatch.
 //!
-//! Ours is the search with all it works out: what to write, or the report of a failure. The others make the new text,
-//! which costs one copy more; beside a search of the text that does not show.
+//! Emendate's time covers the whole search: the text to write, or the report of a failure. The others make the new
+//! text, which costs one more copy; compared with a search of the text this is negligible.
 
 mod hostile;
 pub(crate) mod kinds;
@@ -48,7 +48,7 @@ pub(crate) fn run(report: &mut Report) {
     report.race("hostile input", hostile::run);
 }
 
-/// An exact hit and the proof that it is the only one, against one pass over the text that does nothing else.
+/// Compares an exact match and the proof that it is unique with a single pass over the text.
 fn pass(rounds: usize, needle: &str, name: &str) -> Outcome {
     let text = source(10 << 20);
     let middle = text[..text.len() / 2].rfind('\n').map_or(0, |at| at + 1);
@@ -68,14 +68,14 @@ fn pass(rounds: usize, needle: &str, name: &str) -> Outcome {
     race(format!("exact hit on 10 MB, {name}"), rounds, cases).goal("", "ours: exact hit", 1.2)
 }
 
-/// One search of ours; the reading is made anew each time, so that nothing it has worked out helps the next.
+/// Runs one search of ours on a new snapshot, so that nothing is cached between searches.
 fn search(text: &str, kind: &Kind) -> (Result<TextMatches>, Duration) {
     let base = Snapshot::from_text(text);
     let what = TextQuery::new(&kind.old, ExpectedMatches::Unique);
     timed(|| find(&base, &what, &kind.new, ResolveSettings::default()))
 }
 
-/// Stops the benchmark where our own result is not the one that is meant: its time would mean nothing.
+/// Stops the benchmark if our own result is wrong: its time would mean nothing.
 fn check(text: &str, want: Option<&str>, kind: &Kind) {
     let found = search(text, kind).0;
     assert_eq!(found.as_ref().ok().map(|found| found.tier), kind.tier, "{}: {found:?}", kind.name);
@@ -92,7 +92,7 @@ fn check(text: &str, want: Option<&str>, kind: &Kind) {
     }
 }
 
-/// One kind of edit by all matchers.
+/// Runs one kind of edit with all matchers.
 fn beside(text: &str, want: &str, kind: &Kind, rows: &[Row], rounds: usize) -> Outcome {
     check(text, Some(want), kind);
     let name = match &kind.tier {
@@ -110,7 +110,7 @@ fn beside(text: &str, want: &str, kind: &Kind, rows: &[Row], rounds: usize) -> O
     }
 }
 
-/// The same edit by mpatch, as a unified diff whose line numbers are wrong.
+/// Makes the same edit with mpatch, as a unified diff with wrong line numbers.
 fn peer<'a>(text: &'a str, want: &str, kind: &Kind) -> Case<'a> {
     let patch = unified(kind);
     let options = ApplyOptions::new();
@@ -123,7 +123,7 @@ fn peer<'a>(text: &'a str, want: &str, kind: &Kind) -> Case<'a> {
         (false, Some(_)) => " (not found)",
         (true, _) => " (wrong result)",
     };
-    // A slow search stands for several rounds, so that the race ends.
+    // The result of a slow search is reused for several rounds, so that the race ends.
     let every = last.as_millis() / 200 + 1;
     let mut round = 0;
     Case::new(if end.is_empty() { Whose::Peer } else { Whose::Wrong }, format!("mpatch{end}"), move || {
@@ -141,7 +141,7 @@ fn unified(kind: &Kind) -> Patch {
     parse_single_patch(&format!("```diff\n{diff}```\n")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Several kinds by ours alone.
+/// Runs several kinds with our matcher alone.
 fn ours(title: String, text: &str, want: Option<&str>, kinds: &[Kind], rounds: usize) -> Outcome {
     for kind in kinds {
         check(text, want, kind);

@@ -1,10 +1,10 @@
-//! `commit`: what it costs that nothing is lost. One edit at each durability beside what a program does by hand; the same
-//! beside the tools of others, in a race of their own; a batch of 200 files; what history adds; the look for left-over work at
-//! start.
+//! `commit`: the cost of durability. Measures one edit at each durability level next to the same steps by hand; the
+//! same edit next to other tools, in a separate race; a batch of 200 files; the cost of history; and the check for
+//! unfinished work at start.
 //!
-//! The goals count in the first race, as the design's chapter on performance has it: all cases in one process, caches as the
-//! cases leave them. Beside processes that empty the caches between two edits a case pays for each line of code it runs, and
-//! for each table, a trip to the memory: the second race shows that.
+//! The goals apply to the first race, as the design's chapter on performance defines them: all cases in one process,
+//! with warm caches. In the second race processes empty the caches between two edits, so a case also pays memory
+//! accesses for all code and tables it uses.
 
 mod batch;
 mod peers;
@@ -22,10 +22,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Sizes that are measured beside the tools of others as well.
+/// Sizes that are measured next to other tools, too.
 const SMALL: &[usize] = &[1 << 10, 10 << 10, 100 << 10, 1 << 20];
 
-/// The two ways of a careful program, which ours are measured against.
+/// The two ways in which a careful program writes a file. Emendate is measured against them.
 const RENAME: &str = "write + rename";
 const SYNCED: &str = "cp + fsync + rename + fsync of the folder";
 
@@ -33,7 +33,7 @@ pub(crate) fn run(report: &mut Report) {
     let rounds = if report.setting.quick { 15 } else { 101 };
     let peers = (!report.setting.alone).then(|| peers::Peers::find(report));
     for bytes in [SMALL, &[10 << 20, 100 << 20]].concat() {
-        // A round of small ones takes some milliseconds, and what they differ by is little.
+        // A round of small files takes a few milliseconds, and the differences are small.
         let rounds = if bytes <= 1 << 20 { 101 } else { 7 };
         report.race(&format!("one edit of {}", size(bytes)), || one(bytes, rounds));
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(report: &mut Report) {
     report.race("start, nothing left behind", || recovery(rounds));
 }
 
-/// A folder on the disk with one file per case.
+/// A folder on disk with one file per case.
 struct Bed {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -76,7 +76,7 @@ impl Bed {
         StateLocation::Directory(self.root.with_file_name(name))
     }
 
-    /// An edit through an engine of its own.
+    /// Makes an edit with an engine of its own.
     fn ours(&self, name: &str, state: StateLocation, durability: Durability) -> Case<'static> {
         let path = self.file(name);
         let engine = open(&self.root, state, durability);
@@ -148,7 +148,7 @@ fn one(bytes: usize, rounds: usize) -> Outcome {
     if bytes <= 1 << 20 { outcome.beside("G3", power, SYNCED, 0.7) } else { outcome }
 }
 
-/// The same edit as a library, as a process and by a server, beside the tools of others.
+/// Makes the same edit with the library, a process and a server, next to other tools.
 fn beside(title: &str, peers: &peers::Peers, bytes: usize, rounds: usize) -> Outcome {
     let bed = Bed::new(bytes);
     let mut cases = vec![
@@ -161,12 +161,12 @@ fn beside(title: &str, peers: &peers::Peers, bytes: usize, rounds: usize) -> Out
     race(title, rounds, cases)
 }
 
-/// What an edit costs more for being remembered.
+/// Measures the extra cost of recording an edit in the history.
 fn history(bytes: usize, rounds: usize) -> Outcome {
     let bed = Bed::new(bytes);
     let (without, with) = ("ours, without history", "ours, with history");
     let cases = vec![
-        // Small at every size, so that the ratios have one measure.
+        // The file is small at every size, so that all ratios have the same base.
         by_rename(&bed, 1 << 10),
         bed.ours(without, StateLocation::Nowhere, Durability::Process),
         bed.ours(with, bed.state("state"), Durability::Process),
@@ -178,7 +178,7 @@ fn history(bytes: usize, rounds: usize) -> Outcome {
         .within("G13", name, Duration::from_micros(10))
 }
 
-/// The look for what dead processes left, when there is nothing.
+/// Measures the check for unfinished work of dead processes when there is none.
 fn recovery(rounds: usize) -> Outcome {
     let bed = Bed::new(1 << 10);
     let journal = bed.root.with_file_name("journal");

@@ -1,4 +1,4 @@
-//! `diff`: explaining a known edit, finding out what a whole-file write changed, and texts made to be slow, beside similar,
+//! `diff`: explains a known edit, finds the changes of a whole-file write, and compares hostile texts, next to similar,
 //! imara-diff and diffy.
 
 use crate::exact::change;
@@ -12,9 +12,9 @@ use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDi
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Diff and snippet of a one-line edit may take so long in 100,000 lines.
+/// Time limit for the diff and snippet of a one-line edit in 100,000 lines.
 const FEEDBACK: Duration = Duration::from_micros(300);
-/// No comparison may take longer.
+/// Time limit for any comparison.
 const MOST: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(report: &mut Report) {
@@ -52,7 +52,7 @@ fn unified(before: &Snapshot, changes: &ChangeSet) -> String {
     explain::unified("f", &explain::hunks(before, changes, 3), usize::MAX).text
 }
 
-/// The rows of the peers.
+/// Returns the cases of the other libraries.
 fn peers<'a>(old: &'a str, new: &'a str) -> Vec<Case<'a>> {
     vec![
         Case::peer("similar", || timed(|| black_box(similar(old, new))).1),
@@ -65,7 +65,7 @@ fn count(text: &str) -> usize {
     text.lines().count()
 }
 
-/// The unified diff of an edit whose place is known.
+/// Measures the unified diff of an edit with known spans.
 fn known(text: &str, rounds: usize) -> Outcome {
     let base = Snapshot::from_text(text);
     let changes = change(&base);
@@ -88,7 +88,7 @@ fn known(text: &str, rounds: usize) -> Outcome {
     peers.fold(outcome, |outcome, peer| outcome.beside("G7", "ours: from the spans", peer, 0.05))
 }
 
-/// What a reply shows of a one-line edit: diff, its structured form, and snippet.
+/// Measures the feedback on a one-line edit: diff, structured diff and snippet.
 fn feedback(text: &str, rounds: usize) -> Outcome {
     let base = Snapshot::from_text(text);
     let line = OLD.lines().next().unwrap_or_default();
@@ -107,7 +107,7 @@ fn feedback(text: &str, rounds: usize) -> Outcome {
         timed(|| fresh.iter().for_each(|fresh| drop(black_box(shown(fresh))))).1 / 20
     }));
     let outcome = race(format!("feedback of a one-line edit, {} lines", count(text)), rounds, cases);
-    // The goal of the design is for 100,000 lines.
+    // The design sets this goal for 100,000 lines.
     if count(text) > 150_000 {
         outcome
     } else {
@@ -115,7 +115,7 @@ fn feedback(text: &str, rounds: usize) -> Outcome {
     }
 }
 
-/// A whole-file write with a small change: what changed, as a unified diff.
+/// Measures the unified diff of a whole-file write with a small change.
 fn rewrite(text: &str, rounds: usize) -> Outcome {
     let after = text.replace(OLD, NEW);
     let base = Snapshot::from_text(text);
@@ -132,7 +132,7 @@ fn rewrite(text: &str, rounds: usize) -> Outcome {
     )
 }
 
-/// The same for texts that a comparison can get lost in.
+/// Measures comparisons of texts that are expensive to compare.
 fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
     let (base, fresh) = (Snapshot::from_text(old), Snapshot::from_text(new));
     base.id();
@@ -143,7 +143,7 @@ fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
         Case::ours("ours: what changed", || timed(|| black_box(ChangeSet::diff(&base, &fresh))).1),
         Case::ours("ours: as a unified diff", || timed(|| black_box(unified(&base, &made))).1),
     ];
-    // One run tells enough of what takes seconds.
+    // One run is enough for something that takes seconds.
     let (_, once) = timed(|| black_box(imara(old, new)));
     if once < Duration::from_secs(1) {
         cases.push(Case::peer("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1));
@@ -156,7 +156,7 @@ fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
     outcome.within("G7", "ours: what changed", MOST).within("G7", "ours: as a unified diff", MOST)
 }
 
-/// The inputs of section 4 of the design, and one that has no line twice.
+/// Returns the inputs of section 4 of the design, and one without repeated lines.
 fn hostile() -> Vec<(&'static str, String, String)> {
     const COUNT: usize = 100_000;
     let text = lines(COUNT, "");

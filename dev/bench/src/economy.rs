@@ -1,5 +1,5 @@
-//! `economy`: what reading and editing cost a model in tokens. Every edit that is counted was applied by the engine, without
-//! a word of complaint, and gave the bytes it should.
+//! `economy`: the cost of reading and editing in tokens. The engine applied every counted edit without a warning, and
+//! the resulting bytes were right.
 #![allow(clippy::cast_precision_loss, reason = "counts of tokens are small")]
 
 mod edits;
@@ -17,20 +17,20 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the cheapest format may cost, as a share of [`MEASURE`]: 490 tokens of 1,091.
+/// Largest cost of the cheapest format, as a share of [`MEASURE`]: 490 tokens of 1,091.
 const CHEAPEST: f64 = 490.0 / 1091.0;
-/// Tokens that the tools of a profile for models may cost with every request.
+/// Largest cost in tokens of a model profile's tools, which every request includes.
 const PROFILE: usize = 2000;
 const FILE: &str = "src/search.rs";
 
-/// One row of a table: its name, tokens per vocabulary, tokens of its parts in the first.
+/// A row of a table: name, tokens per vocabulary, and tokens of its parts in the first vocabulary.
 struct Row {
     name: String,
     totals: Vec<usize>,
     parts: Vec<usize>,
 }
 
-/// A folder with the sample in it, and an engine that works there.
+/// A folder with the sample, and an engine that works there.
 struct Desk {
     folder: tempfile::TempDir,
     root: PathBuf,
@@ -47,7 +47,7 @@ impl Desk {
         self.root.join(FILE)
     }
 
-    /// A new engine on a new copy of the sample.
+    /// Creates an engine on a new copy of the sample.
     fn engine(&self) -> Engine {
         let done = fs::create_dir_all(self.root.join("src")).and_then(|()| fs::write(self.file(), SAMPLE));
         assert!(done.is_ok(), "no sample in {}", self.folder.path().display());
@@ -55,7 +55,7 @@ impl Desk {
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The text with paths beneath the folder: where a project lies is no part of a format.
+    /// Makes paths relative to the folder, because the location of a project is not part of a format.
     fn bare(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.root.display()), "")
     }
@@ -104,7 +104,7 @@ pub(crate) fn run(as_json: bool) {
     print_profiles(&profiles);
 }
 
-/// The sample in every look that read has.
+/// Returns the sample in every layout that `read` offers.
 fn reads(desk: &Desk) -> Vec<(String, Vec<String>)> {
     let shown = |name: &str| {
         let (text, _) = called(&desk.engine(), "read", json!({ "file_path": desk.file(), "format": name }));
@@ -114,7 +114,7 @@ fn reads(desk: &Desk) -> Vec<(String, Vec<String>)> {
     std::iter::once("plain").chain(others).map(shown).collect()
 }
 
-/// The edits in every format, each applied.
+/// Returns the edits in every format, each applied.
 fn edited(desk: &Desk) -> Vec<(String, Vec<String>)> {
     let edits = edits::all();
     let of = |format: &Format| (format.name.to_owned(), edits.iter().map(|edit| applied(desk, format, edit)).collect());
@@ -123,7 +123,7 @@ fn edited(desk: &Desk) -> Vec<(String, Vec<String>)> {
     out
 }
 
-/// What a model writes for an edit, once it was seen to do it.
+/// Returns the text a model writes for an edit, after checking that it makes the edit.
 fn applied(desk: &Desk, format: &Format, edit: &Edit) -> String {
     let engine = desk.engine();
     let path = desk.file().display().to_string();
@@ -145,7 +145,7 @@ fn applied(desk: &Desk, format: &Format, edit: &Edit) -> String {
     desk.bare(&said)
 }
 
-/// What a client is sent of each profile: the list of tools and the instructions.
+/// Returns the text a client receives for each profile: the list of tools and the instructions.
 fn profiles() -> Vec<(String, Vec<String>)> {
     let program = emend_alike();
     let of = |profile: &Profile| {
@@ -213,9 +213,9 @@ fn print_profiles(rows: &[Row]) {
 mod tests {
     use super::{Desk, MEASURE, edited};
 
-    /// Applying is what panics; the order of the formats holds in bytes as well.
+    /// Applying panics on failure. The order of the formats by tokens also holds in bytes.
     #[test]
-    fn every_edit_of_the_table_is_applied() {
+    fn every_edit_is_applied_in_every_format() {
         let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
         let all: Vec<(String, usize)> =
             edited(&Desk::new()).into_iter().map(|(name, texts)| (name, bytes(&texts))).collect();

@@ -1,4 +1,4 @@
-//! `exact`: one exact edit, in memory and on disk.
+//! `exact`: measures one exact edit, in memory and on disk.
 
 use crate::outcome::{Outcome, size};
 use crate::race::{Case, each, race, settle, timed};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 const STD: &str = "std: matches().count() + replacen";
 
-/// 10,000 lines of source text.
+/// Bytes of 10,000 lines of source text.
 pub(crate) const LINES_10_000: usize = 282 << 10;
 
 pub(crate) fn run(report: &mut Report) {
@@ -35,15 +35,15 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-/// The edit of the block in the middle.
+/// Returns the edit of the block in the middle.
 pub(crate) fn change(base: &Snapshot) -> ChangeSet {
     let edit = Replacement { old_string: OLD.to_owned(), new_string: NEW.to_owned(), ..Replacement::default() };
     let resolved = edit.to_op().and_then(|op| resolve(base, &[op], OpOrder::Together, ResolveSettings::default()));
     resolved.map_or_else(|error| panic!("{error}"), |resolved| resolved.changes)
 }
 
-/// Find, prove unique, splice; against copying the text once. The engine writes the pieces as they lie; the row with a
-/// buffer is for those who want the new text in one.
+/// Finds, proves uniqueness and splices; compared with one copy of the text. The engine writes the chunks without
+/// joining them; the row with a buffer joins them.
 fn memory(bytes: usize, quick: bool) -> Outcome {
     let text = source(bytes);
     let base = Snapshot::from_text(&text);
@@ -86,7 +86,8 @@ fn memory(bytes: usize, quick: bool) -> Outcome {
     if bytes == 1 << 20 { outcome.beside("G5", ours, STD, 0.1) } else { outcome }
 }
 
-/// One edit on disk without syncs; against writing the same bytes aside and renaming, and for 1 GB against cp.
+/// Makes one edit on disk without syncs; compared with writing the same bytes to a temporary file and renaming, and
+/// with `cp` for 1 GB.
 fn disk(bytes: usize, quick: bool) -> Outcome {
     let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
     let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned());
@@ -113,7 +114,7 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
         let input = json!({ "file_path": ours, "old_string": old, "new_string": new });
         let (reply, time) = timed(|| engine.call(&caller, "edit", input));
         assert!(reply.result.is_ok(), "{}", reply.text());
-        // What a server does beside the answer.
+        // A server also does this after its reply.
         engine.store_unstored_contents();
         time
     });
@@ -158,7 +159,7 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
     )
 }
 
-/// Edits by line number in hashline, each under the header that the reply before has.
+/// Edits by line number in hashline, each under the header of the previous reply.
 fn rows<'e>(name: &'static str, hunk: &'static str, engine: &'e Engine, path: PathBuf) -> Case<'e> {
     let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let read = json!({ "file_path": path, "format": "hashline", "limit": 1 });
@@ -179,7 +180,7 @@ fn first_line(reply: &Reply) -> String {
     reply.text().lines().next().unwrap_or_default().to_owned()
 }
 
-/// A folder on the disk that the repository is on.
+/// Returns a folder on the repository's disk.
 pub(crate) fn scratch() -> std::path::PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
     let _ = fs::create_dir_all(&folder);

@@ -1,6 +1,7 @@
-//! `files`: one replacement in ten thousand files, beside two threads that write aside and exchange the names.
+//! `files`: one replacement in ten thousand files, next to two threads that write temporary files and exchange the
+//! names.
 //!
-//! The texts are of the same length and change to and fro, so every round does the same work.
+//! The two texts have the same length and alternate, so every round does the same work.
 
 use crate::exact::scratch;
 use crate::outcome::Outcome;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes of a file.
+/// Bytes per file.
 const SIZE: usize = 6 << 10;
 const NAMES: [&str; 2] = ["first_name(", "other_name("];
 
@@ -71,9 +72,9 @@ impl Bed {
         Bed { _dir: dir, root, paths }
     }
 
-    /// Times one way to replace, and sees that it was done.
+    /// Times one way to replace, and checks the result.
     fn time(&self, round: &mut usize, what: impl FnOnce(&[PathBuf], &str, &str)) -> Duration {
-        // Whoever had the files before left them as they are.
+        // The previous case leaves the files in either state.
         let text = fs::read_to_string(&self.paths[0]).unwrap_or_default();
         let now = usize::from(text.contains(NAMES[1]));
         *round += 1;
@@ -115,7 +116,7 @@ fn synced_each(path: &Path, old: &str, new: &str) {
     let _ = fs::rename(&aside, path);
 }
 
-/// Our way, with a folder and a state of its own.
+/// The engine with a folder and a state of its own.
 struct Ours {
     bed: Bed,
     engine: Engine,
@@ -137,7 +138,7 @@ impl Ours {
             let reply = call(engine, root, old, new, false);
             assert!(reply.is_ok(), "{reply:?}");
         });
-        // What a server does beside the answer.
+        // A server also does this after its reply.
         engine.store_unstored_contents();
         time
     }
@@ -149,7 +150,7 @@ fn call(engine: &Engine, root: &Path, old: &str, new: &str, dry_run: bool) -> Re
     engine.call(&caller, "replace_in_files", input).result.map(drop).map_err(|error| error.to_string())
 }
 
-/// Finding out what would change, beside reading the files one after another.
+/// Measures a dry run next to reading the files one by one.
 fn lookup(files: usize, rounds: usize) -> Outcome {
     let ours = Ours::new(files, Durability::None);
     let find = || {

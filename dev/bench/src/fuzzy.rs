@@ -1,8 +1,8 @@
-//! `fuzzy`: a block that is not there as it was said, in texts of 10,000 and 100,000 lines, beside the building of a line
-//! index, rapidfuzz over windows of lines, and difflib.
+//! `fuzzy`: a block with mistakes in texts of 10,000 and 100,000 lines, next to building a line index, rapidfuzz over
+//! windows of lines, and difflib.
 //!
-//! Ours is the whole search on a text that it has not seen: the tiers before, the lines and their keys, the vote, the
-//! check, the proof that there is no second place, and what to write or the report of the failure.
+//! Emendate's time covers the whole search on a new text: the earlier tiers, the lines and their keys, the vote, the
+//! check, the proof of uniqueness, and the text to write or the report of the failure.
 
 use crate::cascade::kinds::{self, BLOCK, Kind};
 use crate::exact::scratch;
@@ -43,7 +43,7 @@ pub(crate) fn run(report: &mut Report) {
 fn beside(title: &str, text: &str, kind: &Kind, rounds: usize) -> Outcome {
     let what = TextQuery::new(&kind.old, ExpectedMatches::Unique);
     let search = || {
-        // Anew each time, so that nothing it has worked out helps the next.
+        // A new snapshot each time, so that nothing is cached between searches.
         let base = Snapshot::from_text(text);
         timed(|| find(&base, &what, &kind.new, ResolveSettings::default()))
     };
@@ -57,14 +57,14 @@ fn beside(title: &str, text: &str, kind: &Kind, rounds: usize) -> Outcome {
     let outcome = race(title, rounds, cases)
         .within("G8", OURS, Duration::from_nanos(10) * bytes)
         .beside("G8", OURS, WINDOWS, 0.25);
-    // Its own index is in the time of ours, so the vote and the check may take as long again.
+    // Our time includes building our own index, so the vote and the check may take as long again.
     let outcome = if kind.tier.is_some() { outcome.beside("G8", OURS, INDEX, 2.0) } else { outcome };
     let (time, step) = difflib(text, &kind.old).unwrap_or_else(|error| panic!("difflib: {error}"));
     let name = if step == 1 { "difflib".to_owned() } else { format!("difflib, 1 of {step} windows, scaled up") };
     outcome.row(Whose::Peer, &name, time).beside("G8", OURS, &name, 1.0 / 5000.0)
 }
 
-/// Where each line begins, and a hash of it without the blanks around.
+/// Returns the start of each line and a hash of it without surrounding blanks.
 fn line_index(text: &str) -> Vec<(usize, u64)> {
     let mut out = Vec::with_capacity(text.len() / 30);
     let mut from = 0;
@@ -75,7 +75,7 @@ fn line_index(text: &str) -> Vec<(usize, u64)> {
     out
 }
 
-/// The nearest of all windows up to two lines shorter or longer than what is looked for, if a fifth of it differs at most.
+/// Returns the best window within two lines of the block's length, if it differs by at most a fifth.
 fn windows(text: &str, old: &str) -> Option<(usize, usize)> {
     let lines = line_index(text);
     let starts: Vec<usize> = lines.iter().map(|line| line.0).chain([text.len()]).collect();
@@ -97,7 +97,7 @@ fn windows(text: &str, old: &str) -> Option<(usize, usize)> {
     best
 }
 
-/// How long it takes, and that it was scaled up from every so-many-th window.
+/// Returns difflib's time, extrapolated from every `step`-th window, and `step`.
 fn difflib(text: &str, old: &str) -> Result<(Duration, u64), String> {
     let file = scratch().join("difflib.json");
     let asked = json!({ "text": text, "old": old, "seconds": 1 });

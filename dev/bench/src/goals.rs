@@ -1,17 +1,17 @@
-//! The goals of the design (its chapter on performance), and why one is missed.
+//! The goals of the design's chapter on performance, and the reasons for missed ones.
 // tidy: table
 
 /// A goal.
 pub(crate) struct Goal {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What must hold.
+    /// The condition that must hold.
     pub(crate) text: &'static str,
     /// The reason and the plan, printed if the goal is missed.
     pub(crate) missed: &'static str,
     /// The counted paths (dev/counted) whose profile is printed next to the reason.
     pub(crate) profile: &'static [&'static str],
-    /// The part of the goal that no bench measures, and why.
+    /// The part of the goal that no bench measures, with the reason.
     pub(crate) apart: &'static str,
 }
 

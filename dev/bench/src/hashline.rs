@@ -1,8 +1,8 @@
-//! `hashline`: edits by line number in memory, beside @oh-my-pi/hashline in a warm process of bun.
+//! `hashline`: edits by line number in memory, next to @oh-my-pi/hashline in a warm bun process.
 //!
-//! Each edit is made on what the one before left, under the header it answered. The peer's row is reading its file from
-//! memory, parsing, applying and its new tag. Ours is the whole engine over a store in memory: the call as JSON, the
-//! sandbox and the policy, what the session was shown, the check by syntax, the history, the reply.
+//! Each edit applies to the result of the previous one, under the header of its reply. The peer's time covers reading
+//! its file from memory, parsing, applying and the new tag. Emendate's covers the whole engine with a store in memory:
+//! JSON, sandbox, policy, the session's read records, the syntax check, the history and the reply.
 
 mod peer;
 
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 const ROOT: &str = "/w";
-/// The share of the peer's time that ours may take.
+/// Largest share of the peer's time that Emendate may take.
 const GOAL: f64 = 0.1;
 
 pub(crate) fn run(report: &mut Report) {
@@ -48,7 +48,7 @@ pub(crate) fn run(report: &mut Report) {
     report.race("lines that are not there", far);
 }
 
-/// Lines of some forty bytes: functions of ten lines in a language with a grammar.
+/// Generates lines of about forty bytes: functions of ten lines in a language with a grammar.
 fn page(count: usize) -> String {
     let mut out = String::with_capacity(count * 40);
     for nth in 0..count / 10 {
@@ -60,7 +60,7 @@ fn page(count: usize) -> String {
     out
 }
 
-/// A patch of hunks that replace one line each; `round` makes its text a new one.
+/// Generates a patch whose hunks replace one line each. `round` makes its text unique.
 fn patch(name: &str, lines: &[usize], round: usize) -> String {
     let mut out = format!("[{name}#TAG]\n");
     for line in lines {
@@ -69,13 +69,13 @@ fn patch(name: &str, lines: &[usize], round: usize) -> String {
     out
 }
 
-/// Lines that begin `  let result`, so many of them, spread over the text.
+/// Returns the numbers of `hunks` lines that begin with `  let result`, spread over the text.
 fn targets(count: usize, hunks: usize) -> Vec<usize> {
     let functions = count / 10;
     (0..hunks).map(|nth| (nth * functions / hunks + functions / hunks / 2) * 10 + 7).collect()
 }
 
-/// Our engine with one file in memory.
+/// The engine with one file in memory.
 struct Ours {
     engine: Engine,
     caller: CallContext,
@@ -95,7 +95,7 @@ impl Ours {
         }
     }
 
-    /// Makes edits in turn; the time they took, and why one was refused if it was.
+    /// Makes edits in order; returns their time, and the reason if one was refused.
     fn edit(&mut self, patches: &[String]) -> (Duration, Result<(), String>) {
         let mut total = Duration::ZERO;
         for patch in patches {
@@ -114,7 +114,7 @@ impl Ours {
     }
 }
 
-/// The core alone: the tag of the text, parsing, placing, the new text and its tag.
+/// Applies a patch with the core alone: the tag of the text, parsing, placing, the new text and its tag.
 fn core(text: &str, patch: &str) -> Option<Vec<u8>> {
     let base = Snapshot::from_text(text);
     black_box(ShortTag::of(base.text()));
@@ -126,7 +126,7 @@ fn core(text: &str, patch: &str) -> Option<Vec<u8>> {
     Some(after)
 }
 
-/// The chain of edits that `patch` writes, by both and by our core alone.
+/// Measures the edits that `patch` generates with both tools and with our core alone.
 fn chains(
     peer: &mut Option<Peer>,
     (title, name, text): (&str, &str, &str),
@@ -164,7 +164,7 @@ fn chains(
     outcome.goal("", "ours: whole engine", GOAL).goal("", "ours: core alone", GOAL).rates()
 }
 
-/// A thousand hunks beside a hundred.
+/// Compares a thousand hunks with a hundred.
 fn linear(rounds: usize) -> Outcome {
     let text = page(10_000);
     let case = |name: &'static str, hunks: usize| {
@@ -180,7 +180,7 @@ fn linear(rounds: usize) -> Outcome {
     race("ours: hunks in one patch, 10,000 lines", rounds, cases).goal("", "1,000 hunks", 10.0)
 }
 
-/// The peer's worst case: twelve hunks that each drop a closing brace, and one that nothing can mend.
+/// Measures the peer's worst case: twelve hunks that each drop a closing brace, and one that cannot be repaired.
 fn worst(peer: &mut Option<Peer>, quick: bool) -> Outcome {
     let (name, text) = ("worst.ts", page(10_000));
     let mut patch = format!("[{name}#TAG]\n");
@@ -197,13 +197,13 @@ fn worst(peer: &mut Option<Peer>, quick: bool) -> Outcome {
     );
     if let Some(peer) = peer.as_mut().filter(|_| !quick) {
         peer.load(name, &text);
-        // Once: it takes some ten seconds.
+        // Run only once, because it takes about ten seconds.
         outcome = outcome.row(Kind::Peer, &format!("{}, once", peer::PACKAGES[0]), peer.edit(name, &[patch]).0);
     }
     outcome
 }
 
-/// A number that no file has so many lines for.
+/// Measures line numbers far beyond the end of the file.
 fn far() -> Outcome {
     let text = page(100);
     let case = |name: &'static str, patch: &str| {

@@ -1,7 +1,7 @@
-//! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- NAME [--quick] [--big] [--alone] [--json]`; the names are those of [`BENCHES`], and `economy`.
-//! `all [--only G1,fuzzy]` runs them one after another, keeps the results in target/bench and writes docs/benchmarks.md;
-//! `page` writes the pages again from target/bench/results.json.
+//! Benchmarks. Each measures Emendate and the alternatives in one run and prints medians and ratios: `cargo run
+//! --release -p bench -- NAME [--quick] [--big] [--alone] [--json]`, where NAME is one of [`BENCHES`] or `economy`.
+//! `all [--only G1,fuzzy]` runs them one after another, keeps the results in target/bench and writes
+//! docs/benchmarks.md; `page` rewrites the pages from target/bench/results.json.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -43,14 +43,14 @@ use report::{Report, Setting};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// A bench, and the goals of the design that it measures.
+/// A bench and the design goals that it measures.
 pub(crate) struct Bench {
     pub(crate) name: &'static str,
     pub(crate) goals: &'static [&'static str],
     run: fn(&mut Report),
 }
 
-/// Every bench that measures time or memory.
+/// All benches that measure time or memory.
 pub(crate) static BENCHES: &[Bench] = &[
     Bench { name: "exact", goals: &["G1", "G5"], run: exact::run },
     Bench { name: "commit", goals: &["G1", "G2", "G3", "G13"], run: commit::run },

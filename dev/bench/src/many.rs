@@ -1,8 +1,8 @@
-//! `many`: many edits of one file in one call, beside one pass of aho-corasick, one memmem for each edit, and edits made one
-//! after another; and patches of very many hunks.
+//! `many`: many edits of one file in one call, next to one pass of aho-corasick, one memmem per edit, and one edit
+//! after another; also patches with very many hunks.
 //!
-//! Ours is everything from the operations to the splices: finding, proving unique, the check for conflicts. The others
-//! find, count, and build the new text.
+//! Emendate's time covers everything from the operations to the splices: finding, proving uniqueness, checking for
+//! conflicts. The others find, count and build the new text.
 
 use crate::outcome::{Outcome, size};
 use crate::patches::{self, Task};
@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// What each edit more may cost.
+/// Longest time for each additional edit.
 const EACH: Duration = Duration::from_micros(3);
 
 pub(crate) fn run(report: &mut Report) {
@@ -45,7 +45,7 @@ pub(crate) fn run(report: &mut Report) {
     report.race("patches of many hunks", || hunks(quick));
 }
 
-/// What is replaced by what.
+/// Old texts with their replacements.
 type Pairs = Vec<(String, String)>;
 
 fn ops(pairs: &Pairs) -> Vec<Op> {
@@ -56,7 +56,7 @@ fn ops(pairs: &Pairs) -> Vec<Op> {
     pairs.iter().map(op).collect()
 }
 
-/// Text with as many lines of its own as there are edits, and edits of five lines around each.
+/// Generates text with one unique line per edit, and edits of five lines around each.
 fn spread(size: usize, count: usize) -> (String, Pairs) {
     let text = lines(size / 35, "");
     let all: Vec<&str> = text.lines().collect();
@@ -87,7 +87,7 @@ fn edits(size: usize, count: usize, rounds: usize) -> Outcome {
     beside(name, &text, &pairs, rounds)
 }
 
-/// The same edits by all.
+/// Makes the same edits with all tools.
 fn beside(name: String, text: &str, pairs: &Pairs, rounds: usize) -> Outcome {
     let base = Snapshot::from_text(text);
     base.id();
@@ -154,7 +154,7 @@ fn in_turn(text: &str, pairs: &Pairs) -> Option<String> {
     Some(text)
 }
 
-/// Texts that repeat themselves so much that no piece of an edit tells where it is.
+/// Measures texts so repetitive that no part of an edit identifies its place.
 fn hostile(quick: bool) -> Vec<Outcome> {
     let rounds = if quick { 5 } else { 11 };
     let size = 1 << 20;
@@ -192,8 +192,8 @@ fn hostile(quick: bool) -> Vec<Outcome> {
     out
 }
 
-/// Patches of a thousand and of ten thousand hunks in a file of 100,000 lines: ten times the hunks, at most twelve times
-/// the time.
+/// Measures patches of 1,000 and 10,000 hunks in a file of 100,000 lines: ten times the hunks may take at most twelve
+/// times as long.
 fn hunks(quick: bool) -> Outcome {
     const LINES: usize = 100_000;
     let tasks: Vec<Task> = [1000, 10_000].map(|count| patches::every("f", &patches::numbered(LINES, count))).into();
@@ -219,7 +219,7 @@ fn hunks(quick: bool) -> Outcome {
     outcome.within("", &names[2], unified * 12).within("", &names[3], rows * 12)
 }
 
-/// The patch as hashline.
+/// Returns the patch in the hashline format.
 fn by_number(task: &Task) -> String {
     let mut out = "¶f.rs#0000\n".to_owned();
     for (nth, line) in task.text.lines().enumerate().filter(|(_, line)| line.starts_with("    let value_")) {

@@ -1,5 +1,5 @@
-//! `mcp`: the server until it is ready, its memory, and calls to it, beside the filesystem server of the protocol's makers
-//! and a loop that sends every line back.
+//! `mcp`: start, memory and calls of the server, next to the protocol authors' filesystem server and a loop that sends
+//! every line back.
 
 use crate::exact::scratch;
 use crate::outcome::{Kind, Outcome, Unit};
@@ -20,7 +20,7 @@ const PEER: &str = "MCP filesystem server";
 const WRITE: &str = "write + rename of the same bytes";
 const ECHO: &str = "a loop that sends lines back";
 
-/// Lines of the file; how much of a write and rename an edit may cost, and how much of the peer's edit.
+/// Lines of the file, the largest ratio of an edit to a write and rename, and the largest ratio to the peer's edit.
 const SIZES: [(usize, f64, f64); 4] =
     [(100, 1.6, 1.0 / 4.0), (10_000, 1.3, 1.0 / 10.0), (100_000, 1.3, 1.0 / 25.0), (1_000_000, 1.3, 1.0 / 40.0)];
 
@@ -125,18 +125,18 @@ impl Desk {
     }
 }
 
-/// An edit by our server.
+/// Builds an edit call for our server.
 pub(crate) fn our_edit(path: &Path, old: &str, new: &str) -> Value {
     json!({ "name": "edit", "arguments": { "file_path": path, "old_string": old, "new_string": new } })
 }
 
-/// An edit by the filesystem server.
+/// Builds an edit call for the filesystem server.
 pub(crate) fn peer_edit(path: &Path, old: &str, new: &str) -> Value {
     let edits = json!([{ "oldText": old, "newText": new }]);
     json!({ "name": "edit_file", "arguments": { "path": path, "edits": edits } })
 }
 
-/// Edits of a file, one after another, by a server that stays.
+/// Makes edits of a file, one after another, with a running server.
 pub(crate) fn call(
     kind: Kind,
     name: &str,

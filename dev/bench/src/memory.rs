@@ -1,4 +1,4 @@
-//! `memory`: the most memory that a process holds while it makes one edit, as the kernel counts it.
+//! `memory`: the peak memory of a process that makes one edit, as counted by the kernel.
 
 use crate::exact::scratch;
 use crate::outcome::{Kind, Outcome, Unit, size};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const MB: usize = 1 << 20;
-/// Up to here a file is held as a whole.
+/// Largest file that the engine holds in memory as a whole.
 const WHOLE: usize = 4 * MB;
 const ROWS: &str = "ours, a line by its number and an append: more than for 1 KB";
 const SEARCH: &str = "ours, a search: more than for 1 KB";
@@ -85,7 +85,7 @@ fn one(title: &str, programs: &Programs, codex: Option<&Codex>, bytes: usize) ->
     }
 }
 
-/// A line replaced by its number, and one appended, under the header that a read shows.
+/// Replaces a line by its number and appends one, under the header of a read.
 fn rows(emend: &mut Command, programs: &Programs, path: &Path) {
     let mut read = Command::new(&programs.emend);
     read.args(["--root", ".", "--state", "none", "read"]).arg(path).args(["--limit", "1", "--format", "hashline"]);
@@ -99,7 +99,7 @@ fn rows(emend: &mut Command, programs: &Programs, path: &Path) {
     emend.arg("apply").arg(patch);
 }
 
-/// A search of all of the text for what is not there.
+/// Searches the whole text for a pattern that does not occur.
 fn search(emend: &mut Command, _: &Programs, path: &Path) {
     emend.args(["search", "no line has [0-9]+ of th[ei]se"]).arg(path);
 }
@@ -109,8 +109,8 @@ fn as_float(bytes: usize) -> f64 {
     bytes as f64
 }
 
-/// A command that runs another one and prints the most memory that it held: a small program, because a child begins
-/// with what its parent held.
+/// Returns a command that runs another one and prints its peak memory. It uses a small program, because a child process
+/// starts with its parent's memory.
 fn peak(floor: &Path, root: &Path) -> Command {
     let mut command = Command::new(floor);
     command.arg("--peak").current_dir(root).stdin(Stdio::null()).stderr(Stdio::inherit());
@@ -121,9 +121,9 @@ fn measured(command: &mut Command) -> f64 {
     attempted(command).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// The most that a command held, in bytes.
+/// Returns the peak memory of a command in bytes.
 ///
-/// Errors: it failed. The words go onto the page, so they name no place of this machine.
+/// Errors: if it fails. The message is printed on the page, so it contains no path of this machine.
 fn attempted(command: &mut Command) -> Result<f64, String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let kb: Option<f64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();

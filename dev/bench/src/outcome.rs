@@ -1,18 +1,18 @@
-//! What a bench found out, as data: rows that were measured together, and what was claimed of them.
+//! The results of a bench as data: rows that were measured together, and claims about them.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Whose a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     Ours,
-    /// Another tool or library on the same work.
+    /// Another tool or library that did the same work.
     Peer,
-    /// Another one that did not do the work, or did something else.
+    /// Another tool or library that failed or produced something else.
     Wrong,
-    /// The least that anybody must do: a copy of the bytes, a write and a rename.
+    /// The least that any tool must do: a copy of the bytes, or a write and a rename.
     Floor,
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Unit {
     Bytes,
 }
 
-/// One case: the median of its rounds, or the most of a memory.
+/// The result of one case: the median of its rounds, or peak memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) name: String,
@@ -31,29 +31,29 @@ pub(crate) struct Row {
     pub(crate) value: f64,
 }
 
-/// What a row must keep.
+/// A limit that a row must keep.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Claim {
-    /// `G1` to `G15`; empty where no goal of the design asks for it.
+    /// `G1` to `G15`; empty if no goal of the design requires the limit.
     pub(crate) goal: String,
     pub(crate) row: String,
-    /// The row it is compared with; none where the value itself is limited.
+    /// The row to compare with; `None` if the value itself is limited.
     pub(crate) of: Option<String>,
     /// The largest ratio, or the largest value.
     pub(crate) most: f64,
 }
 
-/// What a race found out.
+/// The result of a race.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) title: String,
     pub(crate) unit: Unit,
-    /// The first row is what the others are compared with where nothing else is said.
+    /// The rows. By default the others are compared with the first one.
     pub(crate) rows: Vec<Row>,
     pub(crate) claims: Vec<Claim>,
-    /// Rows are told as so many a second, too.
+    /// Whether rows also show a rate per second.
     rates: bool,
-    /// Rounds that were calm, and all rounds; nothing where there were none.
+    /// Number of calm rounds and of all rounds, if there were rounds.
     pub(crate) clean: Option<(usize, usize)>,
 }
 
@@ -67,43 +67,43 @@ impl Outcome {
         self
     }
 
-    /// Adds a row that takes so long.
+    /// Adds a row with a time.
     pub(crate) fn row(self, kind: Kind, name: &str, time: Duration) -> Outcome {
         self.value(kind, name, time.as_secs_f64())
     }
 
-    /// Adds a row in the unit of the outcome.
+    /// Adds a row with a value in the unit of the outcome.
     pub(crate) fn value(mut self, kind: Kind, name: &str, value: f64) -> Outcome {
-        // More digits than a median has would only make the results long.
+        // More digits than a median has would only make the results longer.
         let digits = 10f64.powf(4.0 - value.abs().max(1e-12).log10().floor());
         let value = (value * digits).round() / digits;
         self.rows.push(Row { name: name.to_owned(), kind, value });
         self
     }
 
-    /// Adds what one case took longer than another, as a row of ours.
+    /// Adds the difference between two cases as one of our rows.
     pub(crate) fn difference(self, name: &str, longer: &str, shorter: &str) -> Outcome {
         let difference = self.time(longer).saturating_sub(self.time(shorter));
         self.row(Kind::Ours, name, difference)
     }
 
-    /// Says which ratio to the first row a case must keep.
+    /// Claims a largest ratio to the first row.
     pub(crate) fn goal(self, goal: &str, row: &str, most: f64) -> Outcome {
         let of = self.rows[0].name.clone();
         self.beside(goal, row, &of, most)
     }
 
-    /// Says which ratio to another row a case must keep. Nothing is claimed of rows that are not there.
+    /// Claims a largest ratio to another row. Does nothing if that row is missing.
     pub(crate) fn beside(self, goal: &str, row: &str, of: &str, most: f64) -> Outcome {
         if self.find(of).is_none() { self } else { self.claim(goal, row, Some(of.to_owned()), most) }
     }
 
-    /// Says how long a case may take at most.
+    /// Claims a longest time.
     pub(crate) fn within(self, goal: &str, row: &str, most: Duration) -> Outcome {
         self.claim(goal, row, None, most.as_secs_f64())
     }
 
-    /// Says how large a row may be at most, in the unit of the outcome.
+    /// Claims a largest value in the unit of the outcome.
     pub(crate) fn at_most(self, goal: &str, row: &str, most: f64) -> Outcome {
         self.claim(goal, row, None, most)
     }
@@ -115,7 +115,7 @@ impl Outcome {
         self
     }
 
-    /// Tells rows as so many a second, too.
+    /// Shows rates per second, too.
     pub(crate) fn rates(mut self) -> Outcome {
         self.rates = true;
         self
@@ -125,12 +125,12 @@ impl Outcome {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// The median of a case.
+    /// Returns the median of a case.
     pub(crate) fn time(&self, name: &str) -> Duration {
         Duration::from_secs_f64(self.find(name).map_or(0.0, |row| row.value))
     }
 
-    /// The ratio of one row to another; infinite where it cannot be told.
+    /// Returns the ratio of two rows; infinite if it is undefined.
     pub(crate) fn ratio(&self, row: &str, of: &str) -> f64 {
         match (self.find(row), self.find(of)) {
             (Some(row), Some(of)) if of.value > 0.0 => row.value / of.value,
@@ -138,7 +138,7 @@ impl Outcome {
         }
     }
 
-    /// What the claim is about: a ratio, or the value itself.
+    /// Returns the measured side of a claim: a ratio, or the value itself.
     pub(crate) fn measured(&self, claim: &Claim) -> f64 {
         match &claim.of {
             Some(of) => self.ratio(&claim.row, of),
@@ -150,12 +150,12 @@ impl Outcome {
         self.measured(claim) <= claim.most
     }
 
-    /// Few rounds were calm.
+    /// Returns true if too few rounds were calm.
     pub(crate) fn is_noisy(&self) -> bool {
         self.clean.is_some_and(|(calm, all)| calm < all.min(5))
     }
 
-    /// The fastest tool of others that did the work.
+    /// Returns the fastest other tool that did the work.
     pub(crate) fn best_peer(&self) -> Option<&Row> {
         let peers = self.rows.iter().filter(|row| row.kind == Kind::Peer);
         peers.min_by(|a, b| a.value.total_cmp(&b.value))
@@ -187,7 +187,7 @@ impl Outcome {
 }
 
 impl Unit {
-    /// A value with the prefix that reads best.
+    /// Formats a value with a suitable unit prefix.
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Unit::Seconds if value < 1e-6 => format!("{:.0} ns", value * 1e9),
@@ -201,7 +201,7 @@ impl Unit {
     }
 }
 
-/// A size of a file in the words of the tables.
+/// Formats a file size for the tables.
 pub(crate) fn size(bytes: usize) -> String {
     match bytes {
         0..0x10_0000 => format!("{} KB", bytes >> 10),

@@ -1,4 +1,4 @@
-//! The full report of all benches, in `target/bench`, from the results that `all` left there.
+//! Writes the full report of all benches to `target/bench`, from the results of `all`.
 
 use crate::all::{Results, Run};
 use crate::goals::{GOALS, Goal};
@@ -20,14 +20,14 @@ come from the design. 🟢 is met; 🔴 is a missed goal, or a faster tool of ot
 `cargo run --release -p bench -- NAME` repeats a row; NAME is in its last column.
 ";
 
-/// The directory of the results and of this report.
+/// Returns the directory of the results and of this report.
 pub(crate) fn folder() -> PathBuf {
     crate::exact::scratch()
 }
 
 /// Writes this report and the short page docs/benchmarks.md.
 ///
-/// Errors: no results, or the disk.
+/// Errors: if there are no results, or from the disk.
 pub(crate) fn write() -> Result<(), String> {
     let results = Results::read()?;
     if results.runs.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn write() -> Result<(), String> {
     Ok(())
 }
 
-/// The whole report.
+/// Renders the whole report.
 fn text(results: &Results, profiles: &Profiles) -> String {
     let mut out = HEAD.to_owned();
     out.push_str(&machines(results));
@@ -61,7 +61,7 @@ fn text(results: &Results, profiles: &Profiles) -> String {
     out
 }
 
-/// What was measured where, and when; one line where all benches ran alike.
+/// Lists machines and dates of the measurements; one line if they are the same for all benches.
 fn machines(results: &Results) -> String {
     let of = |run: &Run| {
         let quick = if run.arguments.contains("--quick") { ", quick: fewer sizes and rounds" } else { "" };
@@ -95,7 +95,7 @@ fn missing(run: &Run) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Every claim of a goal.
+/// Returns every claim for a goal.
 pub(crate) fn claims<'r>(results: &'r Results, goal: &str) -> Vec<(&'r Run, &'r Outcome, &'r Claim)> {
     let all = results.runs.iter().flat_map(|run| outcomes(run).map(move |outcome| (run, outcome)));
     let all = all.flat_map(|(run, outcome)| outcome.claims.iter().map(move |claim| (run, outcome, claim)));
@@ -146,7 +146,7 @@ fn section(results: &Results, profiles: &Profiles, goal: &Goal) -> String {
 
 const CLAIMS: &str = "| case | ours | | beside | | ratio | goal | verdict | calm rounds | repeat |\n|---|---|---:|---|---:|---:|---:|---|---:|---|\n";
 
-/// One row of a goal.
+/// Renders one row of a goal.
 fn claimed(run: &Run, outcome: &Outcome, claim: &Claim) -> String {
     let value = |name: &str| outcome.find(name).map_or(f64::NAN, |row| row.value);
     let ours = outcome.unit.show(value(&claim.row));
@@ -169,7 +169,7 @@ fn claimed(run: &Run, outcome: &Outcome, claim: &Claim) -> String {
     )
 }
 
-/// A ratio and its limit: how much longer, or how much faster where that is the goal.
+/// Formats a ratio and its limit: how much longer, or how much faster if the goal is a speed-up.
 fn ratios(measured: f64, most: f64) -> (String, String) {
     let digits = |value: f64| match value {
         0.0..10.0 => format!("{value:.2}"),
@@ -183,7 +183,7 @@ fn ratios(measured: f64, most: f64) -> (String, String) {
     }
 }
 
-/// A value with at most two decimals.
+/// Formats a value with at most two decimals.
 pub(crate) fn trimmed(value: f64) -> String {
     let text = if value >= 100.0 { grouped(value) } else { format!("{value:.2}") };
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
@@ -194,7 +194,7 @@ fn calm(outcome: &Outcome) -> String {
     outcome.clean.map_or_else(|| "once".to_owned(), |(calm, all)| format!("{calm}/{all}{noisy}"))
 }
 
-/// Limits that the project sets itself, beyond the goals of the design.
+/// Renders the limits that the project sets itself, beyond the goals of the design.
 fn other_claims(results: &Results) -> String {
     let claims = claims(results, "");
     if claims.is_empty() {
@@ -207,7 +207,7 @@ fn other_claims(results: &Results) -> String {
     out
 }
 
-/// Rows of ours that a tool of others is faster than.
+/// Returns the other tool that is faster than one of our rows.
 pub(crate) fn faster<'o>(outcome: &'o Outcome, row: &Row) -> Option<&'o Row> {
     outcome.best_peer().filter(|peer| row.kind == Kind::Ours && peer.value < row.value)
 }
@@ -242,7 +242,7 @@ fn slower(results: &Results) -> String {
     out
 }
 
-/// Every race, with all of its rows.
+/// Renders every race with all of its rows.
 fn races(results: &Results) -> String {
     let mut out = "\n## All races\n".to_owned();
     for run in &results.runs {
@@ -274,7 +274,7 @@ fn races(results: &Results) -> String {
     out
 }
 
-/// A whole number with its thousands separated.
+/// Formats a whole number with thousands separators.
 fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut out = String::new();
@@ -287,7 +287,7 @@ fn grouped(value: f64) -> String {
     out
 }
 
-/// Text for one cell of a table.
+/// Escapes text for a table cell.
 pub(crate) fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|").replace('<', "&lt;")
 }
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missed_slower_or_absent_is_told() {
+    fn missed_goals_slower_rows_and_absent_tools_are_shown() {
         let page = text(&results(3e-3), &Profiles::read().unwrap());
         for line in [
             "| [G1](#g1) | an exact edit on disk, without a sync | 🔴 **missed in 2 of 2 rows** |",
@@ -342,21 +342,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_met_is_not_red() {
+    fn met_goals_are_not_red() {
         let page = text(&results(1.2e-3), &Profiles::read().unwrap());
         assert!(page.contains("| 🟢 met, 2 of 2 rows |") && page.contains("Nowhere."), "{page}");
         assert!(!page.contains("🔴 **"), "{page}");
     }
 
     #[test]
-    fn results_survive_the_disk() {
+    fn results_survive_a_round_trip_to_disk() {
         let text = serde_json::to_string(&results(1.2e-3)).unwrap();
         let back: Results = serde_json::from_str(&text).unwrap();
         assert_eq!(serde_json::to_string(&back).unwrap(), text);
     }
 
     #[test]
-    fn goals_of_speed_are_told_as_speed() {
+    fn speed_up_goals_are_shown_as_speed_ups() {
         assert_eq!(ratios(0.02, 0.05), ("50.0× faster".to_owned(), "≥ 20× faster".to_owned()));
         assert_eq!(ratios(1.2, 1.25), ("1.20×".to_owned(), "≤ 1.25×".to_owned()));
     }

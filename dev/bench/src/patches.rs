@@ -1,8 +1,9 @@
-//! `patches`: applying unified diffs in process, beside diffy, mpatch and the Rust core of Codex' tool as `PyPI` ships it.
+//! `patches`: applies unified diffs in process, next to diffy, mpatch and the Rust core of Codex's tool as `PyPI` ships
+//! it.
 //!
-//! And whole processes beside `git apply`, GNU patch and the tool of Codex.
+//! Also whole processes, next to `git apply`, GNU patch and Codex's tool.
 //!
-//! Ours is everything from two texts to the third: reading the patch and the file, placing, and writing the new text.
+//! Emendate's time covers reading the patch and the file, placing the hunks and writing the new text.
 
 mod codex;
 mod formats;
@@ -22,10 +23,10 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-/// Lines changed by the patch of many hunks.
+/// Number of lines changed by the patch of many hunks.
 const MANY: usize = 200;
 
-/// A file, a patch for it in both formats, and what comes of it; `None` where the patch does not fit.
+/// A file, a patch for it in both formats, and the expected result; `None` if the patch does not fit.
 pub(crate) struct Task {
     name: &'static str,
     pub(crate) text: String,
@@ -56,7 +57,7 @@ pub(crate) fn run(report: &mut Report) {
     processes::run(report);
 }
 
-/// Source text in which each line that is changed, of so many, is unlike any other.
+/// Generates source text in which each of the lines to be changed is unique.
 pub(crate) fn numbered(count: usize, marks: usize) -> String {
     let text = lines(count, "");
     let step = (count / marks).max(1);
@@ -70,7 +71,7 @@ pub(crate) fn numbered(count: usize, marks: usize) -> String {
     text.lines().enumerate().map(line).collect()
 }
 
-/// The text with the lines of these numbers changed, and the hunks for it.
+/// Changes the lines with these numbers; returns the new text and its hunks.
 fn edited(text: &str, at: &[usize]) -> (String, Vec<Vec<String>>) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut hunks = Vec::new();
@@ -121,12 +122,12 @@ fn miss(text: &str) -> Task {
     task("a miss", text, &[marked(text)[MANY - 3]], false)
 }
 
-/// A hunk for each of the marked lines.
+/// Creates a task with a hunk for each marked line.
 pub(crate) fn every(name: &'static str, text: &str) -> Task {
     task(name, text, &marked(text), true)
 }
 
-/// Our whole way in process; the new text where the patch fits.
+/// Applies the patch in process; returns the new text if the patch fits.
 pub(crate) fn apply(task: &Task) -> Option<Vec<u8>> {
     let format = format_by_name("unified_diff")?;
     let request = format.parse(FormatInput::Text(task.unified.clone())).ok()?;
@@ -171,7 +172,7 @@ fn beside(task: &Task, python: Option<&Path>, count: usize, rounds: usize, limit
         .beside("G12", "ours", codex::NAME, 1.0 / 30.0)
 }
 
-/// What any way to a new text pays: one copy of it.
+/// One copy of the text, which any tool needs at least.
 const COPY: &str = "memcpy of the text";
 
 fn copy(text: &str) -> Case<'_> {
@@ -179,7 +180,7 @@ fn copy(text: &str) -> Case<'_> {
     Case::floor(COPY, move || each(20, || black_box(&mut copy)[..].copy_from_slice(black_box(text.as_bytes()))))
 }
 
-/// A peer, told apart where its result is not the one that is meant.
+/// Creates a peer's case, marked as wrong if its result is wrong.
 fn theirs<'a>(name: &str, right: bool, run: impl FnMut() -> Duration + 'a) -> Case<'a> {
     if right { Case::peer(name, run) } else { Case::new(Kind::Wrong, format!("{name} (wrong result)"), run) }
 }

@@ -1,4 +1,4 @@
-//! The tools of others, installed from their registries below `target/peers` on first use.
+//! Other tools, installed from their registries below `target/peers` on first use.
 
 use crate::startup;
 use oracles::codex::Codex;
@@ -6,26 +6,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// The MCP server for files, from npm.
+/// The MCP filesystem server on npm.
 pub(crate) const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem@2026.8.31";
-/// The crate hashline.
+/// The version of the crate hashline.
 const HASHLINE: &str = "0.2.1";
 
-/// The folder of all of them.
+/// Returns the folder of all installed tools.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers")
 }
 
-/// Codex' `apply_patch`.
+/// Installs Codex's `apply_patch`.
 ///
-/// Errors: no npm, no network, no disk.
+/// Errors: from npm, the network or the disk.
 pub(crate) fn codex() -> Result<Codex, String> {
     Codex::install(&folder()).map_err(|error| error.to_string())
 }
 
-/// The script of the MCP filesystem server.
+/// Installs the MCP filesystem server and returns its script.
 ///
-/// Errors: no npm, no network, no disk.
+/// Errors: from npm, the network or the disk.
 pub(crate) fn filesystem() -> Result<PathBuf, String> {
     let prefix = folder().join("filesystem");
     let script = prefix.join("node_modules/@modelcontextprotocol/server-filesystem/dist/index.js");
@@ -33,9 +33,9 @@ pub(crate) fn filesystem() -> Result<PathBuf, String> {
     script.canonicalize().map_err(|error| error.to_string())
 }
 
-/// The command of the crate hashline, and a program that times its library (peers/hashline.rs).
+/// Installs the crate hashline; returns its command and a program that times its library (peers/hashline.rs).
 ///
-/// Errors: no network, no disk, it does not build.
+/// Errors: from the network, the disk or the build.
 pub(crate) fn hashline_crate() -> Result<(PathBuf, PathBuf), String> {
     let prefix = folder().join("hashline-crate");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/hashline.rs");

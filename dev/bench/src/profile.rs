@@ -1,11 +1,11 @@
-//! Where the instructions of a path go: what `cargo xtask instructions --bless` wrote into the budgets (dev/counted).
+//! The instruction profile of a path, which `cargo xtask instructions --bless` wrote into the budgets (dev/counted).
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What functions are for, by how their names begin; those of one kind are told together.
+/// The purpose of functions by name prefix. Functions with the same purpose are added up.
 // tidy: table
 const KINDS: &[(&str, &str)] = &[
     ("__memcpy", "copies"),
@@ -32,7 +32,7 @@ const KINDS: &[(&str, &str)] = &[
     ("std::path::", "paths"),
 ];
 
-/// A path as it was blessed: all of its instructions, and those of the functions with a hundredth of them or more.
+/// The recorded counts of a path: all instructions, and those of the functions with at least one percent of them.
 #[derive(Deserialize)]
 struct Counted {
     instructions: u64,
@@ -44,14 +44,16 @@ struct Counted {
 pub(crate) struct Profiles(BTreeMap<String, Counted>);
 
 impl Profiles {
-    /// Errors: the file of the budgets is not there or not what it should be.
+    /// Reads the profiles.
+    ///
+    /// Errors: if the budgets file is missing or malformed.
     pub(crate) fn read() -> Result<Profiles, String> {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../counted/budgets.toml");
         let text = std::fs::read_to_string(&file).map_err(|error| format!("budgets.toml: {error}"))?;
         toml::from_str(&text).map_err(|error| format!("budgets.toml: {error}"))
     }
 
-    /// A line for a path: the kinds of work with most of its instructions. None where no path has the name.
+    /// Describes the kinds of work with most of a path's instructions. Returns `None` if no path has this name.
     pub(crate) fn line(&self, path: &str) -> Option<String> {
         let counted = self.0.get(path)?;
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
@@ -73,7 +75,7 @@ impl Profiles {
     }
 }
 
-/// What a function is for; a function of ours is its own kind.
+/// Returns the purpose of a function. Our own functions are their own kind.
 fn kind(function: &str) -> String {
     let known = KINDS.iter().find(|(begin, _)| function.starts_with(begin));
     known.map_or_else(|| format!("`{}`", function.replace('|', "\\|")), |(_, kind)| (*kind).to_owned())
@@ -85,7 +87,7 @@ mod tests {
     use crate::goals::GOALS;
 
     #[test]
-    fn functions_of_a_kind_are_told_together() {
+    fn functions_of_a_kind_are_added_up() {
         let text = "[a]\ninstructions = 2000\n[a.functions]\nmalloc = 500\nfree = 300\n\"ours::find\" = 200\n";
         let profiles: Profiles = toml::from_str(text).unwrap();
         let line = profiles.line("a").unwrap();

@@ -1,9 +1,9 @@
-//! Races: cases run round-robin, so that noise falls on all alike; medians and ratios are told.
+//! Races: cases run round-robin, so that noise affects all alike. The results are medians and ratios.
 
 use crate::outcome::{Kind, Outcome, Unit};
 use std::time::{Duration, Instant};
 
-/// One case of a race: a name and what is timed. It answers the time that counts, so that set-up can stay out.
+/// One case of a race: a name and a function. The function returns the time that counts, which may exclude set-up.
 pub(crate) struct Case<'a> {
     pub(crate) name: String,
     kind: Kind,
@@ -15,17 +15,17 @@ impl<'a> Case<'a> {
         Case { name: name.into(), kind, run: Box::new(run) }
     }
 
-    /// Emendate.
+    /// Creates a case for Emendate.
     pub(crate) fn ours(name: impl Into<String>, run: impl FnMut() -> Duration + 'a) -> Case<'a> {
         Case::new(Kind::Ours, name, run)
     }
 
-    /// The way of another tool or library.
+    /// Creates a case for another tool or library.
     pub(crate) fn peer(name: impl Into<String>, run: impl FnMut() -> Duration + 'a) -> Case<'a> {
         Case::new(Kind::Peer, name, run)
     }
 
-    /// The least that anybody must do.
+    /// Creates a case for the least that any tool must do.
     pub(crate) fn floor(name: impl Into<String>, run: impl FnMut() -> Duration + 'a) -> Case<'a> {
         Case::new(Kind::Floor, name, run)
     }
@@ -38,18 +38,18 @@ pub(crate) fn timed<T>(what: impl FnOnce() -> T) -> (T, Duration) {
     (out, start.elapsed())
 }
 
-/// The mean time of one of many runs, for what is too short to be timed alone.
+/// Returns the mean time of many runs, for operations too short to be timed alone.
 pub(crate) fn each(times: u32, mut what: impl FnMut()) -> Duration {
     timed(|| (0..times).for_each(|_| what())).1 / times
 }
 
-/// Lets the disk finish what the case before left behind, which would be billed to the next one. Not timed.
+/// Syncs the disk, so that the next case does not pay for the previous one's writes. Not timed.
 pub(crate) fn settle() {
     rustix::fs::sync();
 }
 
-/// Runs all cases `rounds` times after one round that does not count. Each round starts with another case and goes on in other
-/// steps, so that none always comes after the same one and pays for what that left behind.
+/// Runs all cases `rounds` times after an uncounted warm-up round. Each round starts with another case and uses another
+/// step, so that no case always follows, and pays for, the same one.
 pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<'_>>) -> Outcome {
     let mut samples: Vec<Vec<(Duration, bool)>> = vec![Vec::with_capacity(rounds); cases.len()];
     let count = cases.len();
@@ -69,7 +69,7 @@ pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<
     }
     let clean = samples.iter().map(|all| all.iter().filter(|(_, calm)| *calm).count()).min().unwrap_or(0);
     let median = |all: &Vec<(Duration, bool)>| {
-        // Samples taken under pressure are set aside when enough others remain.
+        // Samples taken under pressure are dropped if enough others remain.
         let mut times: Vec<Duration> =
             all.iter().filter(|(_, calm)| *calm || clean < 5).map(|(time, _)| *time).collect();
         times.sort_unstable();
@@ -79,7 +79,7 @@ pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<
     cases.iter().zip(&samples).fold(outcome, |outcome, (case, all)| outcome.row(case.kind, &case.name, median(all)))
 }
 
-/// Share of the last ten seconds in which something waited for a processor, in percent.
+/// Returns the share of the last ten seconds, in percent, in which a task waited for a processor.
 fn pressure() -> f64 {
     let text = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
     let avg = text.split_whitespace().find_map(|word| word.strip_prefix("avg10="));

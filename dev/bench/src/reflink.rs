@@ -1,4 +1,4 @@
-//! `reflink`: edits near the end of a large file where the file system shares extents: an XFS of its own on a loop device.
+//! `reflink`: edits near the end of a large file on a file system that shares extents: an XFS image on a loop device.
 
 use crate::exact::scratch;
 use crate::outcome::{Outcome, size};
@@ -21,7 +21,7 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-/// A file system that goes when it is dropped.
+/// A mounted file system that is unmounted on drop.
 struct Mount {
     dir: tempfile::TempDir,
 }
@@ -46,7 +46,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Nothing to take down where the mount itself failed.
+        // If the mount itself failed, this does nothing.
         let _ = succeeds(Command::new("umount").arg(self.path()));
     }
 }
@@ -56,7 +56,7 @@ fn succeeds(command: &mut Command) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()) }
 }
 
-/// A text with the block so many thousandths down.
+/// Generates text with the block at this many thousandths of its length.
 fn text(bytes: usize, thousandths: usize) -> String {
     let mut text = source(bytes).replacen(OLD, "", 1);
     let at = text.len() / 1000 * thousandths;

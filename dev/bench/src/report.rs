@@ -1,4 +1,4 @@
-//! What benches tell: each outcome as soon as it is there, so that a race which fails takes no other along.
+//! Reports the results of benches. Each outcome is reported at once, so that a failing race loses no other results.
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
@@ -7,30 +7,30 @@ use std::io::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// How a bench is run.
+/// The options of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
-    /// Fewer sizes and rounds.
+    /// Use fewer sizes and rounds.
     pub(crate) quick: bool,
-    /// Files of 1 GB as well.
+    /// Include files of 1 GB.
     pub(crate) big: bool,
-    /// Without the tools of others, which have to be installed and built.
+    /// Leave out other tools, which have to be installed and built.
     pub(crate) alone: bool,
 }
 
-/// What a bench tells.
+/// A result of a bench.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Found {
     Outcome(Outcome),
-    /// A row that is not there.
+    /// A row that could not be measured.
     Missing {
         what: String,
         why: String,
     },
 }
 
-/// Where it goes.
+/// The destination of the results.
 pub(crate) struct Report {
     pub(crate) setting: Setting,
     json: bool,
@@ -38,20 +38,21 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// `json`: lines of JSON on stdout instead of tables. `record`: a file that gets them beside the tables.
+    /// Creates a report. `json` prints lines of JSON on stdout instead of tables; `record` is a file that gets them in
+    /// any case.
     ///
-    /// Errors: the file cannot be opened.
+    /// Errors: if the file cannot be opened.
     pub(crate) fn new(setting: Setting, json: bool, record: Option<&Path>) -> io::Result<Report> {
         let record = record.map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
         Ok(Report { setting, json, record })
     }
 
-    /// One race. One that panics is told as missing: the others still run.
+    /// Runs one race. A panic is reported as a missing result, and the others still run.
     pub(crate) fn race(&mut self, title: &str, race: impl FnOnce() -> Outcome) {
         self.races(title, || vec![race()]);
     }
 
-    /// Several races that share what they run on.
+    /// Runs several races with shared set-up.
     pub(crate) fn races<T: IntoIterator<Item = Outcome>>(&mut self, title: &str, races: impl FnOnce() -> T) {
         match catch_unwind(AssertUnwindSafe(|| races().into_iter().collect::<Vec<Outcome>>())) {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(&Found::Outcome(outcome))),
@@ -63,14 +64,14 @@ impl Report {
         }
     }
 
-    /// A row that could not be measured, and why.
+    /// Reports a row that could not be measured, with the reason.
     pub(crate) fn missing(&mut self, what: &str, why: &str) {
-        // One line of what npm or a compiler said is enough.
+        // One line of npm's or a compiler's output is enough.
         let why: String = why.lines().find(|line| !line.trim().is_empty()).unwrap_or(why).chars().take(300).collect();
         self.tell(&Found::Missing { what: what.to_owned(), why });
     }
 
-    /// A tool of others, or a row that says why it is not there.
+    /// Unwraps another tool, or reports why it is missing.
     pub(crate) fn peer<T>(&mut self, name: &str, installed: Result<T, String>) -> Option<T> {
         installed.inspect_err(|why| self.missing(name, why)).ok()
     }

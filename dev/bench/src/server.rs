@@ -1,4 +1,4 @@
-//! An MCP server as a process, and calls to it.
+//! Runs an MCP server as a process.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Ours, over one folder.
+/// Returns the command line of our server for one folder.
 pub(crate) fn emend(program: &Path, root: &Path, state: &str, durability: &str) -> Command {
     let mut command = Command::new(program);
     command.arg("--root").arg(root).args(["--state", state, "--durability", durability, "--unread", "allow", "mcp"]);
@@ -22,7 +22,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it and shakes hands.
+    /// Starts the server and initializes the connection.
     pub(crate) fn start(mut command: Command) -> Server {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else { panic!("{command:?} does not start") };
@@ -36,10 +36,10 @@ impl Server {
 
     fn send(&mut self, message: &Value) {
         let sent = writeln!(self.input, "{message}").and_then(|()| self.input.flush());
-        assert!(sent.is_ok(), "the server is gone");
+        assert!(sent.is_ok(), "the server has exited");
     }
 
-    /// One call and its answer.
+    /// Makes one request and returns its result.
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         let id = self.next;
         self.next += 1;
@@ -47,7 +47,7 @@ impl Server {
         loop {
             let mut line = String::new();
             let read = self.output.read_line(&mut line).unwrap_or(0);
-            assert!(read > 0, "the server is gone");
+            assert!(read > 0, "the server has exited");
             let answer: Value = serde_json::from_str(&line).unwrap_or_default();
             if answer["id"] == id {
                 return answer;
@@ -55,7 +55,7 @@ impl Server {
         }
     }
 
-    /// The bytes of memory that it holds now.
+    /// Returns the resident memory in bytes.
     pub(crate) fn resident(&self) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

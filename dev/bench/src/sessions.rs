@@ -1,4 +1,4 @@
-//! `sessions`: what remembering costs, per call, in one process.
+//! `sessions`: the cost of session records per call, in one process.
 
 use crate::exact::scratch;
 use crate::outcome::{Outcome, size};
@@ -41,7 +41,7 @@ fn one(tool: &'static str, bytes: usize) -> Outcome {
             settle();
             let (reply, time) = timed(|| engine.call(&caller, tool, input));
             assert!(reply.result.is_ok(), "{}", reply.text());
-            // As every front end does once the answer is out.
+            // Every front end does this after its reply.
             engine.store_unstored_contents();
             time
         })

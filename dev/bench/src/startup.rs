@@ -1,5 +1,5 @@
-//! `startup`: whole processes. One edit by the command line beside the least a static process can do and beside the
-//! commands of others; and a process that does nothing.
+//! `startup`: whole processes. Measures one edit by the command line next to a minimal static process and other
+//! commands, and a process that does nothing.
 
 use crate::exact::scratch;
 use crate::outcome::{Kind, Outcome};
@@ -18,7 +18,7 @@ const OURS: &str = "emend edit, store off";
 const CODEX: &str = "apply_patch of Codex";
 const HASHLINE: &str = "hashline edit";
 
-/// Lines of the file, and how much of the time of Codex' tool an edit may take.
+/// Lines of the file, and the largest ratio of an edit to Codex's tool.
 const SIZES: [(usize, f64); 4] = [(100, 1.0 / 3.0), (10_000, 1.0 / 4.0), (100_000, 1.0 / 6.0), (1_000_000, 1.0 / 8.0)];
 
 pub(crate) fn run(report: &mut Report) {
@@ -56,24 +56,24 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-/// The command as it is shipped, linked statically, and the least programs beside it.
+/// The shipped command, linked statically, and the minimal programs to compare with.
 pub(crate) struct Programs {
     pub(crate) emend: PathBuf,
     pub(crate) floor: PathBuf,
 }
 
-/// Builds and installs them.
+/// Builds and installs the programs.
 pub(crate) fn programs() -> Programs {
     let made = linked_statically();
     Programs { emend: installed(&made.join("emend"), "emend-static"), floor: installed(&made.join("floor"), "floor") }
 }
 
-/// The command as it is shipped, built and installed.
+/// Builds and installs the shipped command.
 pub(crate) fn emend() -> PathBuf {
     programs().emend
 }
 
-/// The command, built as this program was.
+/// Builds the command with the same profile as this program.
 pub(crate) fn emend_alike() -> PathBuf {
     let (profile, folder): (&[&str], &str) =
         if cfg!(debug_assertions) { (&[], "debug") } else { (&["--release"], "release") };
@@ -85,7 +85,7 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
-/// The toolchain that built this program, also where a crate that is built asks for another in its folder.
+/// Returns the cargo that built this program, even if the folder of a crate asks for another toolchain.
 pub(crate) fn this_cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.env("RUSTC", Path::new(env!("CARGO")).with_file_name("rustc"));
@@ -102,17 +102,17 @@ fn cargo(arguments: &[&str], flags: Option<&str>) {
     assert!(done, "cargo build {arguments:?} failed");
 }
 
-/// Builds the static programs; their folder.
+/// Builds the static programs and returns their folder.
 fn linked_statically() -> PathBuf {
     let triple = host();
-    // Not position independent: a loader that moves ten thousand pointers costs more than the edit.
+    // Not position-independent: relocating ten thousand pointers costs more than the edit.
     let flags = Some("-C target-feature=+crt-static -C relocation-model=static");
     let packages = ["--release", "--package", "emendate-cli", "--package", "bench", "--bin", "emend", "--bin", "floor"];
     cargo(&[&packages[..], &["--target", &triple]].concat(), flags);
     target().join(&triple).join("release")
 }
 
-/// Copied, as an installation does: the kernel maps what was written in one go with fewer page faults.
+/// Copies a program, as an installation does: the kernel maps a file written in one go with fewer page faults.
 fn installed(from: &Path, name: &str) -> PathBuf {
     let shelf = scratch().join("installed");
     let _ = fs::create_dir_all(&shelf);
@@ -128,7 +128,7 @@ fn host() -> String {
     text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or("x86_64-unknown-linux-gnu").to_owned()
 }
 
-/// Processes that have nothing to do.
+/// Measures processes that do nothing.
 fn start(programs: &Programs, rounds: usize) -> Outcome {
     let case = |kind: Kind, name: &str, program: &Path, argument: &'static str| {
         let mut command = Command::new(program);
@@ -217,10 +217,10 @@ impl Bed {
         })
     }
 
-    /// The line after the first of the block, to and fro; its anchor is read first, untimed.
+    /// Changes the second line of the block back and forth. Its anchor is read first, untimed.
     fn hashline(&self, program: &Path) -> Case<'_> {
         let file = self.file("hashline");
-        // It keeps its notes in the nearest repository above.
+        // The program stores its notes in the nearest repository above the file.
         let _ = fs::create_dir(self.root.join(".git"));
         let (program, mut round) = (program.to_owned(), 0);
         let words = ["stale", "old"];

@@ -1,4 +1,5 @@
-//! The short page docs/benchmarks.md: Emendate next to the tools that a user would pick instead, and every missed goal.
+//! Writes the short page docs/benchmarks.md: Emendate next to tools that users would pick instead, and every missed
+//! goal.
 
 use crate::all::Results;
 use crate::goals::{GOALS, Goal};
@@ -19,7 +20,7 @@ other tool's figure divided by that of Emendate, so 🔴 marks a faster tool.
 how often each tool makes the edit that was meant.
 ";
 
-/// A task, the race that measured it, and the rows to show.
+/// A task, the race that measures it, and the rows to show.
 struct Comparison {
     task: &'static str,
     race: &'static str,
@@ -142,7 +143,7 @@ const COMPARISONS: &[Comparison] = &[
     },
 ];
 
-/// The page.
+/// Renders the page.
 pub(crate) fn text(results: &Results) -> String {
     let mut out = HEAD.to_owned();
     out.push_str("\n| task | Emendate | another tool | | ratio |\n|---|---:|---|---:|---:|\n");
@@ -155,7 +156,7 @@ pub(crate) fn text(results: &Results) -> String {
     out
 }
 
-/// The rows of a comparison, one for each of the others; none if it was not measured.
+/// Renders the rows of a comparison, one for each other tool; none if it was not measured.
 fn rows(results: &Results, comparison: &Comparison) -> String {
     let mut out = String::new();
     let Some(outcome) = results.runs.iter().flat_map(outcomes).find(|outcome| outcome.title == comparison.race) else {
@@ -172,12 +173,12 @@ fn rows(results: &Results, comparison: &Comparison) -> String {
     out
 }
 
-/// A ratio with about two digits.
+/// Formats a ratio with about two digits.
 fn digits(ratio: f64) -> String {
     if ratio < 10.0 { trimmed((ratio * 100.0).round() / 100.0) } else { format!("{ratio:.0}") }
 }
 
-/// The goals that are missed, with the reason.
+/// Lists the missed goals with their reasons.
 fn misses(results: &Results) -> String {
     let missed = |goal: &&Goal| claims(results, goal.name).iter().any(|(_, outcome, claim)| !outcome.met(claim));
     let all: Vec<&Goal> = GOALS.iter().filter(|goal| !claims(results, goal.name).is_empty()).collect();
@@ -205,7 +206,7 @@ fn misses(results: &Results) -> String {
     out
 }
 
-/// The races that a tool of others wins against all rows of ours.
+/// Lists the races in which another tool is faster than all rows of ours.
 fn slower(results: &Results) -> String {
     let mut lines = Vec::new();
     let mut count = 0;
@@ -224,14 +225,14 @@ fn slower(results: &Results) -> String {
     )
 }
 
-/// The fastest row of ours and the peer that beats it.
+/// Returns our fastest row and the peer that is faster.
 fn lost(outcome: &Outcome) -> Option<(&Row, &Row)> {
     let ours = outcome.rows.iter().filter(|row| row.kind == crate::outcome::Kind::Ours);
     let best = ours.min_by(|a, b| a.value.total_cmp(&b.value))?;
     Some((best, faster(outcome, best)?))
 }
 
-/// The machine, the dates and the commits.
+/// Lists the machines, the dates and the commits.
 fn measured(results: &Results) -> String {
     let machines: BTreeSet<&str> = results.runs.iter().map(|run| &*run.machine).collect();
     let mut out = "\n## Setting\n".to_owned();
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slower_row_and_its_missed_goal_are_shown() {
+    fn slower_row_and_its_missed_goal_are_shown() {
         let page = text(&results(4e-3));
         for part in [
             "| MCP: one edit of a file with 100 lines | 4.000 ms | MCP filesystem server | 2.000 ms | 🔴 0.5× |",
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_faster_row_is_no_miss() {
+    fn faster_row_is_not_a_miss() {
         let page = text(&results(1e-3));
         assert!(page.contains("| 1.000 ms | MCP filesystem server | 2.000 ms | 2× |"), "{page}");
         let mut rows = page.lines().filter(|line| line.starts_with('|'));

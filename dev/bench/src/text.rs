@@ -1,14 +1,14 @@
-//! Text to measure on: this repository's own sources, repeated and numbered, with one line that occurs once.
+//! Text for benches: this repository's own sources, repeated and numbered, with one unique block.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The block that edits replace: five lines, two of them unlike any other.
+/// The block that edits replace: five lines, two of them unique.
 pub(crate) const OLD: &str = "    let stamp = self.measure(\"before the edit\");\n    if stamp.is_fresh() {\n        return Ok(stamp);\n    }\n    self.note(\"stale\");\n";
-/// What it becomes, and back.
+/// The replacement, which becomes the old text in the next edit.
 pub(crate) const NEW: &str = "    let stamp = self.measure(\"after the edit\");\n    if stamp.is_fresh() {\n        return Ok(stamp);\n    }\n    self.note(\"old\");\n";
 
-/// The edits of a run: each replaces the block as the one before left it, so that every version of the file is new.
+/// The edits of a run. Each replaces the block that the previous one left, so that every version of the file is new.
 pub(crate) struct Edits {
     made: u32,
 }
@@ -18,7 +18,7 @@ impl Edits {
         Edits { made: 0 }
     }
 
-    /// Old and new text of the next edit.
+    /// Returns the old and the new text of the next edit.
     pub(crate) fn next(&mut self) -> (String, String) {
         let version = |number: u32| match number {
             0 => OLD.to_owned(),
@@ -29,14 +29,14 @@ impl Edits {
     }
 }
 
-/// The edit as a patch for Codex' tool, which works in the folder of the file.
+/// Returns the edit as a patch for Codex's tool, which works in the folder of the file.
 pub(crate) fn codex_patch(file: &Path, old: &str, new: &str) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let signed = |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
     format!("*** Begin Patch\n*** Update File: {name}\n@@\n{}{}*** End Patch\n", signed('-', old), signed('+', new))
 }
 
-/// About `bytes` of source text with [`OLD`] in the middle.
+/// Generates about `bytes` of source text with [`OLD`] in the middle.
 pub(crate) fn source(bytes: usize) -> String {
     let pool = sources();
     let mut text = String::with_capacity(bytes + 200);
@@ -63,7 +63,7 @@ pub(crate) fn source(bytes: usize) -> String {
     text
 }
 
-/// `count` lines of source text with `block` between two lines of its own in the middle.
+/// Generates `count` lines of source text with `block` between two unique lines in the middle.
 pub(crate) fn lines(count: usize, block: &str) -> String {
     let pool = sources();
     let room = count.saturating_sub(block.lines().count() + 2);

@@ -1,4 +1,4 @@
-//! Whole calls, from JSON to JSON, over files in memory.
+//! Counts whole calls, from JSON to JSON, on files in memory.
 
 use crate::text::{changed, lines, mark, marked};
 use emendate::core::ShortTag;
@@ -10,11 +10,11 @@ use std::path::Path;
 
 const FILE: &str = "/w/page.rs";
 const LINES: usize = 2000;
-/// A small file, of no language that is parsed.
+/// A small file in a language without a parser.
 const SMALL: &str = "/w/page.txt";
 const FEW: usize = 30;
 
-/// An engine with one file of so many lines.
+/// Creates an engine with one file of `count` lines.
 fn engine(file: &str, count: usize) -> (Engine, CallContext) {
     let store = MemoryStore::new(Path::new("/w"));
     store.put(Path::new(file), lines(count));
@@ -23,7 +23,7 @@ fn engine(file: &str, count: usize) -> (Engine, CallContext) {
     (engine.unwrap_or_else(|error| panic!("{error}")), caller)
 }
 
-/// Two hundred lines by number in one patch, again and again.
+/// Replaces two hundred lines by number in one patch, repeatedly.
 pub(crate) fn rows() -> Box<dyn FnMut()> {
     let (engine, caller) = engine(FILE, LINES);
     let (mut tag, mut round) = (ShortTag::of(&lines(LINES)), 0);
@@ -40,7 +40,7 @@ pub(crate) fn rows() -> Box<dyn FnMut()> {
     })
 }
 
-/// The call as a front end gets it, and the answer as it is sent.
+/// Makes a call as a front end does, from JSON text to JSON text.
 fn call((engine, caller): &(Engine, CallContext), tool: &str, input: &str) -> String {
     let input: Value = serde_json::from_str(input).unwrap_or_else(|error| panic!("{error}"));
     let reply = engine.call(caller, tool, input);
@@ -50,7 +50,7 @@ fn call((engine, caller): &(Engine, CallContext), tool: &str, input: &str) -> St
     }
 }
 
-/// A file of two thousand lines, read and shown.
+/// Reads a file of two thousand lines.
 pub(crate) fn read() -> Box<dyn FnMut()> {
     let engine = engine(FILE, LINES);
     let input = json!({ "file_path": FILE }).to_string();
@@ -61,12 +61,12 @@ pub(crate) fn read() -> Box<dyn FnMut()> {
     })
 }
 
-/// One line changed, to and fro.
+/// Changes one line back and forth.
 pub(crate) fn edit() -> Box<dyn FnMut()> {
     changing(FILE, LINES)
 }
 
-/// The same in a small file, where the text itself costs next to nothing.
+/// Changes one line of a small file, where the text itself costs next to nothing.
 pub(crate) fn small() -> Box<dyn FnMut()> {
     changing(SMALL, FEW)
 }

@@ -1,4 +1,4 @@
-//! Edits in memory, by the core alone.
+//! Counts edits in memory with the core alone.
 
 use crate::text::{changed, lines, mark, marked};
 use emendate::core::anchor_map::{AnchorMap, AnchorPage};
@@ -11,11 +11,11 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-/// Lines of 1 MB.
+/// Number of lines in 1 MB.
 const MB: usize = 33_000;
-/// Lines of what is searched by more than its bytes.
+/// Number of lines for searches that compare more than bytes.
 const LINES: usize = 10_000;
-/// Hunks of a patch.
+/// Number of hunks of a patch.
 const HUNKS: usize = 20;
 
 fn op(old: &str, new: &str) -> Op {
@@ -23,17 +23,17 @@ fn op(old: &str, new: &str) -> Op {
     edit.to_op().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A line with its neighbours.
+/// Returns a line with two neighbours on each side.
 fn block(all: &[&str], at: usize) -> String {
     all[at - 2..at + 3].iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// One exact edit in 1 MB: find, prove unique, splice.
+/// Makes one exact edit in 1 MB: find, prove unique, splice.
 pub(crate) fn exact() -> Box<dyn FnMut()> {
     several(1)
 }
 
-/// A hundred of them in one call.
+/// Makes a hundred exact edits in one call.
 pub(crate) fn needles() -> Box<dyn FnMut()> {
     several(100)
 }
@@ -41,7 +41,7 @@ pub(crate) fn needles() -> Box<dyn FnMut()> {
 fn several(edits: usize) -> Box<dyn FnMut()> {
     let text = lines(MB);
     let all: Vec<&str> = text.lines().collect();
-    // Not the first: what is near the start is found at once.
+    // Skip the first place: matches near the start are found at once.
     let places: Vec<usize> = marked(MB, edits + 1).skip(1).collect();
     let pair = |&at: &usize| (block(&all, at), block(&all, at).replace("as it was", "as it is"));
     let ops: Vec<Op> = places.iter().map(pair).map(|(old, new)| op(&old, &new)).collect();
@@ -55,7 +55,7 @@ fn several(edits: usize) -> Box<dyn FnMut()> {
     })
 }
 
-/// A block whose indentation is another.
+/// Finds a block with different indentation.
 pub(crate) fn cascade() -> Box<dyn FnMut()> {
     let text = lines(LINES);
     let all: Vec<&str> = text.lines().collect();
@@ -64,7 +64,7 @@ pub(crate) fn cascade() -> Box<dyn FnMut()> {
     search(text, old, new, Some(Tier::IndentShift))
 }
 
-/// A block of twenty lines, one of which, not the one to be changed, has a typo: what goal G8 is about.
+/// Finds a block of twenty lines with a typo in a line that the edit does not change (goal G8).
 pub(crate) fn drift() -> Box<dyn FnMut()> {
     let text = lines(LINES);
     let block: String = text.lines().skip(7000).take(20).map(|line| format!("{line}\n")).collect();
@@ -74,7 +74,7 @@ pub(crate) fn drift() -> Box<dyn FnMut()> {
     search(text, old, new, Some(Tier::Drift))
 }
 
-/// A block that is not there, with the report of where it nearly is.
+/// Fails to find a block and reports where it nearly occurs.
 pub(crate) fn failure() -> Box<dyn FnMut()> {
     let text = lines(LINES);
     let all: Vec<&str> = text.lines().collect();
@@ -92,7 +92,7 @@ fn search(text: String, old: String, new: String, tier: Option<Tier>) -> Box<dyn
     })
 }
 
-/// The unified diff of a known edit in the middle of 1 MB.
+/// Computes the unified diff of a known edit in the middle of 1 MB.
 pub(crate) fn diff() -> Box<dyn FnMut()> {
     let text = lines(MB);
     let base = Snapshot::from_text(&text);
@@ -107,7 +107,7 @@ pub(crate) fn diff() -> Box<dyn FnMut()> {
     })
 }
 
-/// A patch from its text to the new text.
+/// Applies a patch from its text to the new text.
 fn patch(format: &'static str, input: String) -> Box<dyn FnMut()> {
     let text = lines(LINES);
     let edits = marked(LINES, HUNKS);
@@ -123,7 +123,7 @@ fn patch(format: &'static str, input: String) -> Box<dyn FnMut()> {
     })
 }
 
-/// A patch of one hunk whose line is not there, with the report of where it nearly is.
+/// Fails to apply a patch with one hunk and reports where its lines nearly occur.
 pub(crate) fn miss() -> Box<dyn FnMut()> {
     let text = lines(LINES);
     let body = hunks([7005], |at| format!("@@ -{0},7 +{0},7 @@", at - 2)).replace("-    let", "-    let &mut");
@@ -139,7 +139,7 @@ pub(crate) fn miss() -> Box<dyn FnMut()> {
     })
 }
 
-/// The hunks, each under its head.
+/// Builds the hunks, each under its header.
 fn hunks(lines_changed: impl IntoIterator<Item = usize>, head: impl Fn(usize) -> String) -> String {
     let text = lines(LINES);
     let all: Vec<&str> = text.lines().collect();
@@ -153,25 +153,25 @@ fn hunks(lines_changed: impl IntoIterator<Item = usize>, head: impl Fn(usize) ->
     out
 }
 
-/// Twenty hunks with the numbers of their lines.
+/// Applies twenty hunks with line numbers.
 pub(crate) fn unified_diff() -> Box<dyn FnMut()> {
     let body = hunks(marked(LINES, HUNKS), |at| format!("@@ -{0},7 +{0},7 @@", at - 2));
     patch("unified_diff", format!("--- a/f.rs\n+++ b/f.rs\n{body}"))
 }
 
-/// Twenty hunks without.
+/// Applies twenty hunks without line numbers.
 pub(crate) fn apply_patch() -> Box<dyn FnMut()> {
     let body = hunks(marked(LINES, HUNKS), |_| "@@".to_owned());
     patch("apply_patch", format!("*** Begin Patch\n*** Update File: f.rs\n{body}*** End Patch\n"))
 }
 
-/// Twenty lines by number.
+/// Replaces twenty lines by number.
 pub(crate) fn hashline() -> Box<dyn FnMut()> {
     let hunk = |at: usize| format!("replace {0}..{0}:\n+{1}\n", at + 1, changed(at));
     patch("hashline", format!("¶f.rs#0000\n{}", marked(LINES, HUNKS).map(hunk).collect::<String>()))
 }
 
-/// Twenty lines by word.
+/// Replaces twenty lines by anchor word.
 pub(crate) fn anchors() -> Box<dyn FnMut()> {
     let text = lines(LINES);
     let Some(words) = AnchorMap::new(&text) else { panic!("too many lines") };

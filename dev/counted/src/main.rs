@@ -1,7 +1,7 @@
-//! Hot paths, one per run: `counted NAME` prepares the path, walks it once, and once more inside of [`measured`], which is
-//! what `cargo xtask instructions` has valgrind count. `counted --list` prints the names.
+//! Hot paths, one per run. `counted NAME` prepares the path, runs it once, and runs it again inside [`measured`], where
+//! `cargo xtask instructions` counts instructions with valgrind. `counted --list` prints the names.
 //!
-//! The inputs are made here and never change: the counts are compared with those in budgets.toml.
+//! The inputs are generated here and never change, because the counts are compared with those in budgets.toml.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -17,7 +17,7 @@ mod text;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-/// A path: what is prepared, and is then walked as often as asked.
+/// A hot path. `prepare` returns a closure that runs it once per call.
 struct Path {
     name: &'static str,
     prepare: fn() -> Box<dyn FnMut()>,
@@ -41,11 +41,11 @@ static PATHS: &[Path] = &[
     Path { name: "small", prepare: calls::small },
 ];
 
-/// What is counted, and nothing else: valgrind knows it by its name.
+/// The only function that is counted; valgrind finds it by name.
 #[inline(never)]
 fn measured(path: &mut dyn FnMut()) {
     path();
-    // Keeps the call from being the last thing done, which would make it a jump.
+    // Keeps the call from becoming a tail call, which would be a jump.
     black_box(());
 }
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut path = (path.prepare)();
-    // What is made once for a process is no part of it.
+    // Run once first, so that one-time initialization of the process is not counted.
     path();
     measured(&mut *path);
     ExitCode::SUCCESS

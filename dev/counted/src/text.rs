@@ -1,8 +1,8 @@
-//! The text that is worked on: lines as source code has them, the same in every run and on every machine.
+//! Generates the text of the hot paths: lines like source code, the same in every run and on every machine.
 
 use std::fmt::Write as _;
 
-/// Words of source code; which of them a line has is drawn by a generator with a fixed start.
+/// Words of source code. A generator with a fixed seed selects those of a line.
 const WORDS: &[&str] = &[
     "value",
     "index",
@@ -29,7 +29,7 @@ const WORDS: &[&str] = &[
     "fn",
 ];
 
-/// So many lines, every tenth of which is unlike any other: `mark(line)`, counted from 0.
+/// Generates `count` lines. Every tenth is unique: `mark(line)`, counted from 0.
 pub(crate) fn lines(count: usize) -> String {
     let mut out = String::with_capacity(count * 36);
     let mut state = 7u64;
@@ -45,7 +45,7 @@ pub(crate) fn lines(count: usize) -> String {
         out.push_str(&"    ".repeat(draw(4)));
         for _ in 0..=draw(6) {
             let _ = match draw(3) {
-                // Names that a part of the text shares, as those of variables and functions are.
+                // Names that occur in several places, as those of variables and functions do.
                 0 => write!(out, "{}_{:x} ", WORDS[draw(WORDS.len())], draw(4096) * 7919),
                 _ => write!(out, "{} ", WORDS[draw(WORDS.len())]),
             };
@@ -55,17 +55,17 @@ pub(crate) fn lines(count: usize) -> String {
     out
 }
 
-/// The line of that number, where it is unlike any other.
+/// Returns the unique line with this number.
 pub(crate) fn mark(line: usize) -> String {
     format!("    let value_{line} = self.measure({line}, \"as it was\");")
 }
 
-/// What it becomes.
+/// Returns the changed form of a unique line.
 pub(crate) fn changed(line: usize) -> String {
     mark(line).replace("as it was", "as it is")
 }
 
-/// So many numbers of lines with marks, spread over the text.
+/// Returns the numbers of `edits` unique lines, spread over the text.
 pub(crate) fn marked(count: usize, edits: usize) -> impl Iterator<Item = usize> {
     let step = count / edits / 10 * 10;
     (0..edits).map(move |nth| nth * step + 5)

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Pauses before further attempts where a test must not be skipped.
 const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(10), Duration::from_secs(30)];
 /// Time for which a failed installation is not tried again where tests may be skipped.
-const FAILURE_KEPT: Duration = Duration::from_mins(10);
+const FAILURE_KEPT: Duration = Duration::from_secs(600);
 
 /// Fills a folder with what a list names, unless that list has been installed there: `install` begins with an empty folder.
 ///

@@ -6,7 +6,7 @@ use oracles::luck::Luck;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Texts that fit many fields of type string.
+/// Texts that fit many string fields.
 const WORDS: &[&str] = &[
     "",
     " ",
@@ -60,7 +60,7 @@ const PATTERNS: &[&str] = &[
     "\\p{L}+",
 ];
 
-/// The state from which calls are made: the root and its files.
+/// The root and files that calls are made for.
 pub(crate) struct Setting<'a> {
     /// The root of the server.
     pub(crate) root: &'a Path,
@@ -69,7 +69,7 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// The text of a file, as far as it is text; at most 1 MiB of it.
+    /// Returns up to 1 MiB of a file as text, without bytes that are not text.
     fn text(&self, luck: &mut Luck) -> String {
         if self.names.is_empty() {
             return String::new();
@@ -86,7 +86,7 @@ impl Setting<'_> {
         self.root.join(luck.pick(self.names)).display().to_string()
     }
 
-    /// Some lines of a file, copied or with a mistake.
+    /// Returns some lines of a file, unchanged or with a mistake.
     fn lines(&self, luck: &mut Luck) -> String {
         let text = self.text(luck);
         let lines: Vec<&str> = text.split('\n').collect();
@@ -102,7 +102,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Text of any kind, mostly short.
+    /// Returns text of any kind, mostly short.
     fn any_text(&self, luck: &mut Luck) -> String {
         match luck.below(10) {
             0 => "same line\n".repeat(luck.below(100_000)),
@@ -113,7 +113,7 @@ impl Setting<'_> {
         }
     }
 
-    /// An edit written as text, in some format, with any number of parts.
+    /// Generates an edit as text in some format with any number of parts.
     fn patch(&self, luck: &mut Luck) -> String {
         let name = if self.names.is_empty() { "t.txt".to_owned() } else { luck.pick(self.names).clone() };
         let parts = if luck.chance(95) { luck.between(1, 4) } else { luck.between(100, 12_000) };
@@ -141,7 +141,7 @@ impl Setting<'_> {
         out
     }
 
-    /// The value of a field, by its name and its schema.
+    /// Generates the value of a field from its name and schema.
     fn field(&self, luck: &mut Luck, name: &str, schema: &Value, root: &Value, depth: usize) -> Value {
         let schema = resolved(schema, root);
         match name {
@@ -168,7 +168,7 @@ impl Setting<'_> {
                     json!([])
                 } else if many > 4 {
                     let item = one(luck);
-                    // A request has at most some megabytes.
+                    // Keep requests to a few megabytes.
                     let fitting = (16 << 20) / (item.to_string().len() + 1);
                     json!(vec![item; many.min(fitting)])
                 } else {
@@ -183,7 +183,7 @@ impl Setting<'_> {
         }
     }
 
-    /// An object that mostly fits a schema: the required fields, and some of the others.
+    /// Generates an object that mostly fits a schema: the required fields and some of the others.
     fn object(&self, luck: &mut Luck, schema: &Value, root: &Value, depth: usize) -> Value {
         let mut out = Map::new();
         let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -207,13 +207,13 @@ impl Setting<'_> {
         Value::Object(out)
     }
 
-    /// The input of one call of `tool`.
+    /// Generates the input of one call of `tool`.
     pub(crate) fn input(&self, luck: &mut Luck, tool: &Tool) -> Value {
         let schema = Value::Object(tool.schema());
         self.object(luck, &schema, &schema, 0)
     }
 
-    /// A new hostile file of the root.
+    /// Generates a hostile file for the root.
     pub(crate) fn new_file(luck: &mut Luck) -> (String, Vec<u8>) {
         let name = *luck.pick(NAMES);
         let size = match luck.below(100) {
@@ -226,7 +226,7 @@ impl Setting<'_> {
     }
 }
 
-/// The schema behind a `$ref`, or behind an `anyOf` that only adds null.
+/// Returns the schema behind a `$ref`, or behind an `anyOf` that only adds null.
 fn resolved(schema: &Value, root: &Value) -> Value {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
         let found = name.strip_prefix('#').and_then(|pointer| root.pointer(pointer));

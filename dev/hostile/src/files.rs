@@ -91,14 +91,14 @@ const TOKENS: &[&str] = &[
     ")x\"",
 ];
 
-/// A code point of any plane, surrogates apart.
+/// Returns a code point of any plane, except surrogates.
 pub(crate) fn code_point(luck: &mut Luck) -> char {
     let plane = luck.below(17);
     let value = plane * 0x1_0000 + luck.below(0x1_0000);
     u32::try_from(value).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
 }
 
-/// The bytes of one hostile file of about `size` bytes.
+/// Generates a hostile file of about `size` bytes.
 pub(crate) fn content(luck: &mut Luck, name: &str, size: usize) -> Vec<u8> {
     if name == "s.ipynb" && luck.chance(80) {
         return notebook(luck, size).into_bytes();
@@ -118,7 +118,7 @@ pub(crate) fn content(luck: &mut Luck, name: &str, size: usize) -> Vec<u8> {
     }
 }
 
-/// A list or object nested as deeply as the size allows, on one line or on many.
+/// Generates a list or object nested as deeply as the size allows, on one line or on many.
 fn nested(luck: &mut Luck, size: usize) -> String {
     let (open, close) =
         *luck.pick(&[("[", "]"), ("{\"a\":", "}"), ("(", ")"), ("<a>", "</a>"), ("- ", ""), ("if x {", "}")]);
@@ -127,7 +127,7 @@ fn nested(luck: &mut Luck, size: usize) -> String {
     format!("{}1{end}{}", format!("{open}{end}").repeat(depth), format!("{close}{end}").repeat(depth))
 }
 
-/// Tokens of all languages, mixed with code points of every plane.
+/// Mixes tokens of all languages with code points of every plane.
 fn tokens(luck: &mut Luck, size: usize) -> String {
     let mut out = String::with_capacity(size + 16);
     while out.len() < size {
@@ -137,7 +137,7 @@ fn tokens(luck: &mut Luck, size: usize) -> String {
     out
 }
 
-/// Plausible source text, with repeated and nearly repeated lines.
+/// Generates plausible source text with repeated and nearly repeated lines.
 fn source(luck: &mut Luck, size: usize) -> String {
     let mut out = String::with_capacity(size + 64);
     while out.len() < size {

@@ -1,9 +1,10 @@
-//! `cargo run --release -p hostile -- minutes 60 [SEED]`, or `rounds 20 [SEED]`: random calls of all tools on hostile files.
+//! Calls all tools at random on hostile files: `cargo run --release -p hostile -- minutes 60 [SEED]`, or `rounds 20
+//! [SEED]`.
 //!
-//! Every call is judged: the server lives, the reply is JSON within the reply limit, and the call takes at most 500 MB
-//! and, in optimised builds, 2 s of processor time. After each round everything is undone, and the files must be what
-//! they were. A finding is written to `target/hostile` with its input and files. Exit status 1 means findings.
-//! The program `emend` is the one beside this program, or the one that `EMEND_BIN` names.
+//! Every call is judged: the server survives, the reply is JSON within the reply limit, and the call takes at most 500
+//! MB and, in optimised builds, 2 s of processor time. After each round everything is undone, and the files must be as
+//! before. A finding is written to `target/hostile` with its input and files. Exit status 1 means findings. The `emend`
+//! program is the one in the same folder, or the one that `EMEND_BIN` names.
 
 #![allow(
     clippy::disallowed_methods,
@@ -26,15 +27,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Processor time that a call may take, in milliseconds.
+/// Longest processor time of a call, in milliseconds.
 const CPU_MS_MAX: u64 = 2_000;
-/// Memory that the server may have during a call, in KiB.
+/// Largest memory of the server during a call, in KiB.
 const PEAK_KIB_MAX: u64 = 500_000;
-/// Bytes of a reply: 256 KB of data and 25,000 characters of text, each at most six bytes escaped, and the frame.
+/// Largest reply, in bytes: 256 KB of data, 25,000 characters of text with at most six bytes each when escaped, and the
+/// frame.
 const REPLY_BYTES_MAX: usize = 262_144 + 150_000 + 4_096;
-/// Calls of a round, before everything is undone.
+/// Calls in a round.
 const CALLS: usize = 60;
-/// Files of a round.
+/// Files in a round.
 const FILES: usize = 8;
 
 type Tree = BTreeMap<PathBuf, Vec<u8>>;
@@ -49,7 +51,7 @@ struct Worst {
     reply: usize,
 }
 
-/// The whole run: its figures and findings.
+/// The figures and findings of the whole run.
 struct Run {
     emend: PathBuf,
     findings: PathBuf,
@@ -81,14 +83,14 @@ fn main() -> io::Result<()> {
     if run.found == 0 { Ok(()) } else { Err(io::Error::other(format!("{} findings", run.found))) }
 }
 
-/// A file in the directory of this program.
+/// Returns the path of a file in the directory of this program.
 fn beside_this_program(name: &str) -> io::Result<PathBuf> {
     let path = env::current_exe()?.with_file_name(name);
     if path.exists() { Ok(path) } else { Err(io::Error::other(format!("{} is not built", path.display()))) }
 }
 
 impl Run {
-    /// One round: new files, calls, and everything undone.
+    /// Plays one round: creates files, makes calls and undoes everything.
     fn round(&mut self, seed: u64) -> io::Result<()> {
         let mut luck = Luck::new(seed);
         let directory = tempfile::tempdir()?;
@@ -125,7 +127,7 @@ impl Run {
         Ok(())
     }
 
-    /// The fault of a call, if it has one.
+    /// Returns the fault of a call, if it has one.
     fn judge(&mut self, tool: &'static str, measured: &Measured) -> Option<String> {
         let worst = self.worst.entry(tool).or_default();
         worst.calls += 1;
@@ -145,11 +147,11 @@ impl Run {
         if measured.peak_kib > PEAK_KIB_MAX {
             return Some(format!("{} KiB of memory", measured.peak_kib));
         }
-        // An image or a PDF asked for as base64 is data of its own, with its own limit.
+        // An image or PDF read as base64 is additional data with its own limit.
         (line.len() > REPLY_BYTES_MAX && tool != "read").then(|| format!("a reply of {} bytes", line.len()))
     }
 
-    /// Undoes operation after operation, until nothing is left. The files must be what they were.
+    /// Undoes operations until none is left. The files must be as before.
     fn undo_everything(&mut self, server: &mut Server, seed: u64, root: &Path, before: &Tree) -> io::Result<()> {
         for _ in 0..4 * CALLS {
             let measured = server.call("undo", &json!({ "any_session": true }));
@@ -203,7 +205,7 @@ impl Run {
     }
 }
 
-/// Every file below a directory, by its relative path.
+/// Reads every file below a directory, by relative path.
 fn tree(root: &Path) -> io::Result<Tree> {
     let mut out = Tree::new();
     let mut open = vec![root.to_owned()];
@@ -220,7 +222,7 @@ fn tree(root: &Path) -> io::Result<Tree> {
     Ok(out)
 }
 
-/// Names whose content is not the same on both sides.
+/// Returns the names whose contents differ.
 fn differing(before: &Tree, after: &Tree) -> Vec<String> {
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     names.filter(|name| before.get(*name) != after.get(*name)).map(|name| name.display().to_string()).collect()

@@ -1,5 +1,5 @@
-//! The engine beside `git apply`, GNU patch and the tool of Codex, on patches that are right: the same tree, or a
-//! difference of a listed kind.
+//! Compares the engine with `git apply`, GNU patch and Codex's tool on correct patches: both must produce the same
+//! tree, or differ in a listed way.
 
 use crate::codex::Codex;
 use crate::luck::Luck;
@@ -11,7 +11,7 @@ use crate::{Counts, git, gnu, in_parallel};
 use serde_json::json;
 use std::path::Path;
 
-/// A tool of others.
+/// A tool to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tool {
     /// `git apply`, with unified diffs.
@@ -22,58 +22,58 @@ pub enum Tool {
     Codex,
 }
 
-/// How a round ended.
+/// The outcome of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Both did what the patch means.
+    /// Both produced the intended tree.
     Alike,
-    /// Only we did what it means; the tool refused.
+    /// Only the engine produced the intended tree; the tool refused.
     OnlyOurs,
-    /// The tool put a hunk in another place.
+    /// The tool applied a hunk in another place.
     OtherPlace,
-    /// The tool left context out, and put a hunk in a wrong place.
+    /// The tool ignored context and applied a hunk in a wrong place.
     Fuzz,
-    /// The tool does not see that an empty file goes.
+    /// The tool leaves an empty file that the patch deletes.
     EmptyFile,
-    /// The tool deletes a file that is moved to its own path.
+    /// The tool deletes a file that the patch moves to its own path.
     SamePath,
-    /// The tool ends the last line.
+    /// The tool adds a line end to the last line.
     LineEnd,
-    /// We refused, and asked which place is meant; the tool took the right one.
+    /// The engine refused and asked which place is meant; the tool took the right one.
     Asked,
-    /// We refused, and asked; the tool took a wrong one.
+    /// The engine refused and asked; the tool took a wrong place.
     AskedRightly,
-    /// The numbers are wrong, and old lines stand just where they say or near: both went there.
+    /// The line numbers are wrong and the old lines occur at or near them: both applied the hunk there.
     MisledAlike,
-    /// The same, and we went there.
+    /// The line numbers are wrong and only the engine applied the hunk there.
     Misled,
-    /// We refused for a reason of our own.
+    /// The engine refused for a reason of its own.
     Cautious,
     /// Both refused.
     Neither,
 }
 
-/// Every kind with what it means, as docs/formats/oracles.md lists it.
+/// Every kind with its meaning, as listed in docs/formats/oracles.md.
 pub static KINDS: &[(Kind, &str)] = &[
     (Kind::Alike, "both did what the patch means"),
     (Kind::OnlyOurs, "the tool refused; Emendate did what the patch means"),
-    (Kind::OtherPlace, "the old lines occur in several places, and the tool took a wrong one; Emendate the right one"),
+    (Kind::OtherPlace, "the old lines occur in several places, and the tool took a wrong one, Emendate the right one"),
     (Kind::Fuzz, "the tool ignored context and took a wrong place; without that option it agrees or refuses"),
-    (Kind::EmptyFile, "the tool leaves an empty file that is deleted"),
-    (Kind::SamePath, "a Move to the path it comes from: the tool deletes the file, Emendate edits it"),
+    (Kind::EmptyFile, "the patch deletes a file, and the tool leaves it empty"),
+    (Kind::SamePath, "the tool deleted a file that was moved to its own path"),
     (Kind::LineEnd, "the tool added a line end to a last line without one; Emendate kept the line"),
     (
         Kind::Asked,
         "the old lines occur in several places; Emendate asked which one is meant, the tool took the right one",
     ),
-    (Kind::AskedRightly, "the same, but the tool took a wrong one, or refused"),
-    (Kind::MisledAlike, "the numbers are wrong and the old lines also occur where they point: both went there"),
-    (Kind::Misled, "the same, but only Emendate went there"),
+    (Kind::AskedRightly, "the same, but the tool took a wrong place, or refused"),
+    (Kind::MisledAlike, "the numbers are wrong and the old lines also occur where they point: both changed that place"),
+    (Kind::Misled, "the same, but only Emendate changed that place"),
     (Kind::Cautious, "the patch would change nothing, or its additions are already there; Emendate said so"),
     (Kind::Neither, "both refused"),
 ];
 
-/// What a thread needs.
+/// The tools and folder of one thread.
 struct Desk {
     ours: Ours,
     codex: Codex,
@@ -82,7 +82,7 @@ struct Desk {
 
 /// Plays rounds with every tool.
 ///
-/// Errors: the first difference of no listed kind, in words.
+/// Errors: a description of the first difference that is not listed.
 pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<(Tool, Kind)>, String> {
     let start = || {
         let (ours, codex, folder) = (Ours::new(), Codex::install(peers), tempfile::tempdir());
@@ -98,7 +98,8 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
     if number.is_multiple_of(3) {
         round = round.shifted(&mut Luck::new(!number));
     }
-    // Two operations on one path: others take them together, we in turn. The other rounds are about that.
+    // Two operations on one path: other tools apply them together, the engine one after the other. Other rounds test
+    // that.
     let (Some(truth), Some(kept)) = (round.truth(true), round.truth(false)) else { return Ok(()) };
     let text = |error: std::io::Error| error.to_string();
     let unified = round.patch.to_unified();
@@ -128,7 +129,7 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
     count(Tool::Codex, verdict(&round, &kept, &ours, theirs.as_ref()), &patch)
 }
 
-/// The tree that the engine leaves, or the code of its error.
+/// Returns the tree that the engine leaves, or the code of its error.
 fn ours(desk: &Desk, before: &Tree, patch: &str) -> Result<Result<Tree, &'static str>, String> {
     let (reply, after) = desk.ours.apply(before, patch, json!({})).map_err(|error| error.to_string())?;
     Ok(reply.result.map(|_| after).map_err(|error| error.code().as_str()))
@@ -163,7 +164,7 @@ fn verdict(
     }
 }
 
-/// True where a tree is this one but for files that were moved to their own path.
+/// Returns true if `theirs` equals `truth` except for files that were moved to their own path.
 fn loses(round: &Round, theirs: &Tree, truth: &Tree) -> bool {
     let stays = |path: &str| {
         let onto = |it: &Operation| matches!(it, Operation::Update { path: from, to: Some(to), .. } if from == to && to == path);
@@ -174,12 +175,12 @@ fn loses(round: &Round, theirs: &Tree, truth: &Tree) -> bool {
     rest == *theirs
 }
 
-/// The tree without its empty files.
+/// Returns the tree without its empty files.
 fn without_empty(tree: &Tree) -> Tree {
     tree.iter().filter(|(_, bytes)| !bytes.is_empty()).map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
 }
 
-/// The tree with all last lines ended.
+/// Returns the tree with a line end after every last line.
 fn ended(tree: &Tree) -> Tree {
     let one = |(path, bytes): (&String, &Vec<u8>)| {
         let mut bytes = bytes.clone();

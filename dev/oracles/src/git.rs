@@ -1,4 +1,4 @@
-//! `git apply`.
+//! Runs `git apply`.
 
 use crate::feed;
 use crate::tree::{self, Tree};
@@ -6,14 +6,14 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// The tree after `git apply` of a unified diff in a folder that is made for it; `None` where it refuses.
+/// Applies a unified diff with `git apply` in a new folder and returns the resulting tree; `None` if git refuses.
 ///
-/// Errors: those of the disk and of starting it.
+/// Errors: from the disk, or if git cannot be started.
 pub fn apply(folder: &Path, before: &Tree, patch: &str) -> io::Result<Option<Tree>> {
     tree::put(folder, before)?;
     let mut git = Command::new("git");
     git.args(["apply", "--whitespace=nowarn", "--unidiff-zero"]).current_dir(folder);
-    // No repository above the folder, and nobody's settings.
+    // Ignore repositories above the folder and the user's settings.
     git.env("GIT_CEILING_DIRECTORIES", folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
     let done = feed(&mut git, patch)?;
     if done.status.success() { tree::take(folder).map(Some) } else { Ok(None) }

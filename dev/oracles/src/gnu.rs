@@ -1,4 +1,4 @@
-//! GNU `patch`.
+//! Runs GNU `patch`.
 
 use crate::feed;
 use crate::tree::{self, Tree};
@@ -6,14 +6,14 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// The tree after `patch` of a unified diff in a folder that is made for it; `None` where it refuses a part. With `fuzz` it
-/// may leave context out, as it does unless told.
+/// Applies a unified diff with `patch` in a new folder and returns the resulting tree; `None` if it rejects a part.
+/// With `fuzz` it may ignore context, which is its default.
 ///
-/// Errors: those of the disk and of starting it.
+/// Errors: from the disk, or if `patch` cannot be started.
 pub fn apply(folder: &Path, before: &Tree, patch: &str, fuzz: bool) -> io::Result<Option<Tree>> {
     tree::put(folder, before)?;
     let mut gnu = Command::new("patch");
-    // No questions, and nothing beside the files.
+    // Ask no questions and write no other files.
     gnu.args(["-p1", "--silent", "--batch", "--no-backup-if-mismatch", "--reject-file=-"]).current_dir(folder);
     if !fuzz {
         gnu.arg("--fuzz=0");

@@ -1,11 +1,11 @@
-//! Random numbers that can be had again: `SplitMix64` from a seed.
+//! Reproducible random numbers: `SplitMix64` from a seed.
 
 /// A source of random choices.
 #[derive(Clone, Debug)]
 pub struct Luck(u64);
 
 impl Luck {
-    /// The source of this number.
+    /// Creates the source of a seed.
     pub fn new(seed: u64) -> Luck {
         Luck(seed)
     }
@@ -18,23 +18,23 @@ impl Luck {
         value ^ (value >> 31)
     }
 
-    /// A number below `end`; 0 where there is none.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % end).unwrap_or(0)
     }
 
-    /// A number of the range, both ends included.
+    /// Returns a number from `least` to `most`, both included.
     pub fn between(&mut self, least: usize, most: usize) -> usize {
         least + self.below(most + 1 - least)
     }
 
-    /// True in `percent` of the cases.
+    /// Returns true in `percent` of the cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of these.
+    /// Returns one of the elements.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }

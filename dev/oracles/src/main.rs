@@ -1,5 +1,5 @@
-//! More rounds by hand: `cargo run -p oracles -- codex|all [ROUNDS] [SEED]`, and
-//! the page of accuracy: `cargo run -p oracles -- page [EDITS OF EACH KIND]`.
+//! Plays more rounds by hand with `cargo run -p oracles -- codex|all [ROUNDS] [SEED]`, and writes the accuracy page
+//! with `cargo run -p oracles -- page [EDITS OF EACH KIND]`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

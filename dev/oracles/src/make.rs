@@ -1,4 +1,4 @@
-//! Making trees and patches.
+//! Generates trees and patches.
 
 use crate::luck::Luck;
 use crate::patch::{Hunk, Operation, Patch};
@@ -6,29 +6,30 @@ use crate::tree::Tree;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A tree, and a patch that was made for it.
+/// A tree and a patch made for it.
 #[derive(Clone, Debug)]
 pub struct Round {
     /// The files.
     pub tree: Tree,
     /// The patch.
     pub patch: Patch,
-    /// Lines that were put on top of files after the patch was made: its numbers are too small by so many.
+    /// Number of lines inserted at the top of a file after the patch was made. Its line numbers are too small by that
+    /// much.
     pub shift: BTreeMap<String, usize>,
 }
 
-/// How tame the files of a tree are.
+/// The variety of files in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
     /// UTF-8, LF, a final newline.
     Tame,
-    /// The same, but the last line may have no end.
+    /// UTF-8 and LF, but the last line may have no line end.
     Unended,
-    /// Anything: CRLF, mixed and lone CR, no final newline, byte order marks, bytes that are no UTF-8.
+    /// Anything: CRLF, mixed line ends, lone CR, no final newline, byte order marks, invalid UTF-8.
     Wild,
 }
 
-/// The round of this number.
+/// Generates the round of a seed.
 pub fn round(seed: u64, files: Files) -> Round {
     let mut luck = Luck::new(seed);
     let tree = tree(&mut luck, files);
@@ -101,8 +102,8 @@ fn text(luck: &mut Luck, files: Files) -> Vec<u8> {
 }
 
 impl Round {
-    /// The same round after somebody put lines on top of files. Hunks without old lines have nothing but their numbers, so
-    /// files with such stay as they are.
+    /// Returns the same round after lines were inserted at the top of files. Hunks without old lines have only their
+    /// numbers, so files with such hunks stay unchanged.
     #[must_use]
     pub fn shifted(mut self, luck: &mut Luck) -> Round {
         for operation in &self.patch.0 {
@@ -118,7 +119,7 @@ impl Round {
         self
     }
 
-    /// True where the old lines of a hunk stand in several places, white space at their ends aside.
+    /// Returns true if the old lines of a hunk occur in several places, ignoring white space at their ends.
     pub fn repeats(&self) -> bool {
         self.patch.0.iter().any(|operation| {
             let Operation::Update { path, hunks, .. } = operation else { return false };
@@ -132,9 +133,9 @@ impl Round {
         })
     }
 
-    /// The tree as the patch means it: hunks go where their numbers say, lines on top apart. Not for wild files. `None` where
-    /// something is not as the patch says, or would be written over. `says_ends`: the format can say that a last line gains or
-    /// loses its end; otherwise it stays as it is.
+    /// Returns the tree that the patch means: hunks apply at their line numbers, shifted by inserted lines. Not for
+    /// wild files. `None` if a file does not match the patch or would be overwritten. With `says_ends`, the format can
+    /// express that the last line gains or loses its line end; otherwise the line end stays.
     pub fn truth(&self, says_ends: bool) -> Option<Tree> {
         let mut out = self.tree.clone();
         for operation in &self.patch.0 {
@@ -156,7 +157,7 @@ impl Round {
     }
 }
 
-/// A text with hunks at their numbers, `by` lines further down.
+/// Applies hunks at their line numbers, `by` lines further down.
 fn numbered(text: &str, hunks: &[Hunk], by: usize, says_ends: bool) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut out, mut next) = (String::new(), 0);
@@ -171,7 +172,7 @@ fn numbered(text: &str, hunks: &[Hunk], by: usize, says_ends: bool) -> Option<St
             out.push_str(line);
             out.push('\n');
         }
-        // Where the last lines go and the hunk says no more, the line above them keeps its end.
+        // If the last lines are removed and the hunk says nothing about the end, the line above keeps its line end.
         let stays = hunk.open.0 && hunk.lines.iter().any(|line| line.0 != '-');
         if if says_ends { hunk.open.1 } else { stays } {
             out.pop();
@@ -182,7 +183,7 @@ fn numbered(text: &str, hunks: &[Hunk], by: usize, says_ends: bool) -> Option<St
     Some(out)
 }
 
-/// A patch of the files of a tree, right in every line.
+/// Generates a correct patch of the files of a tree.
 fn patch(luck: &mut Luck, tree: &Tree) -> Patch {
     let mut out = Vec::new();
     for (path, bytes) in tree {
@@ -206,7 +207,7 @@ fn patch(luck: &mut Luck, tree: &Tree) -> Patch {
     Patch(out)
 }
 
-/// A name that no file of the tree has; rarely one that is there.
+/// Returns a name that no file of the tree has, or rarely an existing one.
 fn new_name(luck: &mut Luck, tree: &Tree) -> String {
     if luck.chance(12) {
         let taken: Vec<&String> = tree.keys().collect();
@@ -219,7 +220,7 @@ fn new_name(luck: &mut Luck, tree: &Tree) -> String {
     name
 }
 
-/// Hunks that change a text here and there.
+/// Generates hunks that change a text in random places.
 fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
     let lines: Vec<&str> = text.split_inclusive('\n').map(|line| line.trim_end_matches(['\n', '\r'])).collect();
     let open = !text.is_empty() && !text.ends_with('\n');
@@ -230,12 +231,12 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
         if from > lines.len() || (from == lines.len() && !out.is_empty()) {
             break;
         }
-        // Behind a last line without an end nothing can be put but by changing that line.
+        // Lines can be added after a last line without a line end only by changing that line.
         let last = usize::from(open && from == lines.len());
         let (from, most) = (from - last, lines.len() - from + last);
         let removed = luck.below(4).max(last).min(most);
         let added = luck.between(usize::from(removed == 0), 3);
-        // Lines that are only new hang on a line that stays, or on an anchor directly above.
+        // A hunk that only adds lines needs a context line, or an anchor directly above.
         let hangs = removed == 0 && from > next && luck.chance(20);
         let context = if hangs { 0 } else { context.max(usize::from(removed == 0)) };
         let before = context.min(from - next);
@@ -252,7 +253,7 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
         let ends = start + old == lines.len();
         hunk.at_end = ends && luck.chance(30);
         hunk.open = if open && ends { (true, after > 0 || (added > 0 && luck.chance(50))) } else { (false, false) };
-        // Where the old lines stand more than once, only the line directly above tells which of them is meant.
+        // If the old lines occur more than once, only the line directly above identifies the right occurrence.
         let near = old == 0 || occurs_again(&lines, start..start + old);
         let farthest = if near { start.saturating_sub(1) } else { next.min(start.saturating_sub(1)) };
         hunk.anchor = (start > 0 && (hangs || luck.chance(30)))
@@ -269,13 +270,13 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
     out
 }
 
-/// True where these lines stand elsewhere too, white space at their ends aside.
+/// Returns true if these lines also occur elsewhere, ignoring surrounding white space.
 fn occurs_again(lines: &[&str], at: Range<usize>) -> bool {
     let same = |window: &[&str]| window.iter().zip(&lines[at.clone()]).all(|(a, b)| a.trim() == b.trim());
     lines.windows(at.len()).filter(|window| same(window)).count() > 1
 }
 
-/// The text of a patch with a few slips in it: lines lost, doubled, swapped or changed.
+/// Adds a few mistakes to the text of a patch: lines lost, doubled, swapped or changed.
 pub fn garble(luck: &mut Luck, patch: &str) -> String {
     let mut lines: Vec<String> = patch.lines().map(str::to_owned).collect();
     for _ in 0..luck.between(1, 3) {

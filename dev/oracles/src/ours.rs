@@ -1,4 +1,4 @@
-//! The engine itself: what it writes must be what the patch means.
+//! Runs the engine, whose output must be the result that the patch means.
 
 use crate::tree::{self, Tree};
 use emendate::fs::Durability;
@@ -14,22 +14,22 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// A folder of its own.
+    /// Creates a temporary folder.
     ///
-    /// Errors: those of the disk.
+    /// Errors: from the disk.
     pub fn new() -> io::Result<Ours> {
         let dir = tempfile::tempdir()?;
         Ok(Ours { root: dir.path().canonicalize()?.join("tree"), _dir: Some(dir) })
     }
 
-    /// The same folder that somebody else works in.
+    /// Uses a folder that another tool uses, too.
     pub fn within(folder: &Path) -> Ours {
         Ours { root: folder.to_owned(), _dir: None }
     }
 
-    /// `apply` with these fields, every file read before, and the tree after it.
+    /// Calls `apply` with these fields after reading every file; returns the reply and the resulting tree.
     ///
-    /// Errors: those of the disk; a call that is refused and leaves something behind.
+    /// Errors: from the disk, or if a refused call changes files.
     pub fn apply(&self, before: &Tree, text: &str, fields: Value) -> io::Result<(Reply, Tree)> {
         tree::put(&self.root, before)?;
         let config = Config::default().with_durability(Durability::None);

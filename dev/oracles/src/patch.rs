@@ -1,35 +1,35 @@
-//! A patch as structure, and its text in the formats that tools read.
+//! A structured patch, and its text in the formats that tools read.
 
 use std::fmt::Write as _;
 
-/// A patch.
+/// A patch: operations in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patch(pub Vec<Operation>);
 
-/// What is done to one file.
+/// An operation on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Create it.
+    /// Creates a file.
     Add {
         /// Its path.
         path: String,
         /// Its text.
         text: String,
     },
-    /// Remove it.
+    /// Deletes a file.
     Delete {
         /// Its path.
         path: String,
-        /// The text it has.
+        /// Its current text.
         text: String,
     },
-    /// Change it, and perhaps its path.
+    /// Changes a file, and optionally its path.
     Update {
         /// Its path.
         path: String,
         /// Its new path.
         to: Option<String>,
-        /// In the order of the file.
+        /// Hunks in file order.
         hunks: Vec<Hunk>,
     },
 }
@@ -37,22 +37,22 @@ pub enum Operation {
 /// One hunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// 1-based number of its first old line; without old lines, of the line before.
+    /// 1-based number of the first old line; without old lines, of the line before.
     pub old_start: usize,
-    /// The same of the new text.
+    /// The same number in the new text.
     pub new_start: usize,
-    /// A line above it.
+    /// A line above the hunk.
     pub anchor: Option<String>,
-    /// Its old lines are the last of the file.
+    /// The old lines are the last lines of the file.
     pub at_end: bool,
-    /// Marks (` `, `-`, `+`) and texts.
+    /// Markers (` `, `-`, `+`) and texts.
     pub lines: Vec<(char, String)>,
-    /// The last old and the last new line have no line end.
+    /// Whether the last old and the last new line have no line end.
     pub open: (bool, bool),
 }
 
 impl Hunk {
-    /// Lines of the side that has this mark.
+    /// Counts the context lines and the lines with this marker.
     pub fn count(&self, mark: char) -> usize {
         self.lines.iter().filter(|line| line.0 == ' ' || line.0 == mark).count()
     }
@@ -70,7 +70,7 @@ impl Hunk {
 }
 
 impl Patch {
-    /// As the tool of Codex reads it.
+    /// Formats the patch for Codex's tool.
     pub fn to_v4a(&self) -> String {
         let mut out = "*** Begin Patch\n".to_owned();
         for operation in &self.0 {
@@ -103,7 +103,7 @@ impl Patch {
         out + "*** End Patch\n"
     }
 
-    /// As `git apply` and GNU patch read it.
+    /// Formats the patch for `git apply` and GNU patch.
     pub fn to_unified(&self) -> String {
         let mut out = String::new();
         for operation in &self.0 {
@@ -137,13 +137,13 @@ impl Patch {
     }
 }
 
-/// A name in a header; a TAB says where one with blanks ends, as git writes it.
+/// Formats a name in a header. As in git, a TAB ends a name with spaces.
 fn name(prefix: &str, path: &str) -> String {
     let end = if path.contains(' ') { "\t" } else { "" };
     format!("{prefix}{path}{end}")
 }
 
-/// The hunk of a file that comes or goes as a whole.
+/// Writes the hunk of a file that is created or deleted.
 fn whole(out: &mut String, mark: char, text: &str, old: &str, new: &str) {
     if text.is_empty() {
         return;

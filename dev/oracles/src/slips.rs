@@ -1,14 +1,15 @@
-//! Mistakes that models make, at random places of real source files: twelve kinds of recoverable ones, and seven after which
-//! an edit must be refused.
+//! Mistakes that models make, at random places of real source files: twelve recoverable kinds, and seven that an edit
+//! must be refused for.
 
 use crate::luck::Luck;
 use std::path::{Path, PathBuf};
 
-/// Whose sources are edited: libraries of this workspace, in the versions of its lock file, so that a run can be repeated.
+/// Libraries whose sources are edited: dependencies of this workspace, in their locked versions, so that runs are
+/// repeatable.
 const LIBRARIES: [&str; 8] =
     ["aho-corasick", "clap_builder", "hashbrown", "regex-automata", "rmcp", "similar", "tokio", "toml_edit"];
 
-/// The sources, as many as the registry of this machine holds.
+/// Reads the sources that this machine's Cargo registry has.
 pub fn sources() -> Vec<String> {
     let home = std::env::var("CARGO_HOME")
         .map_or_else(|_| PathBuf::from(std::env::var("HOME").unwrap_or_default()).join(".cargo"), PathBuf::from);
@@ -50,15 +51,15 @@ fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
 pub struct Call {
     /// The file as the caller saw it.
     pub seen: String,
-    /// The file as it is.
+    /// The file at the time of the edit.
     pub file: String,
-    /// 1-based line at which the old text begins in what the caller saw.
+    /// 1-based line of the old text in the file as the caller saw it.
     pub line: usize,
-    /// The text to be replaced.
+    /// The text to replace.
     pub old: String,
-    /// The text to put there.
+    /// The replacement.
     pub new: String,
-    /// The file that the edit must lead to; `None`: it must be refused.
+    /// The file that the edit must produce. `None` means that it must be refused.
     pub want: Option<String>,
 }
 
@@ -69,7 +70,7 @@ pub struct Base {
     old: Vec<String>,
     new: Vec<String>,
     after: Vec<String>,
-    /// The changed line, in old.
+    /// Index in `old` of the changed line.
     target: usize,
 }
 
@@ -111,7 +112,7 @@ impl Base {
             return None;
         }
         let block = old.join("\n");
-        // The only place, at other depths too.
+        // The block must occur only once, even ignoring indentation.
         let trimmed: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
         let copies =
             trimmed.windows(height).filter(|window| window.iter().eq(trimmed[from..from + height].iter())).count();
@@ -143,17 +144,17 @@ impl Base {
         Call { seen: file.clone(), file, line: 0, old: old.join("\n"), new: new.join("\n"), want }
     }
 
-    /// The call with other words for the same lines.
+    /// Builds the call with the same change to both texts.
     fn said(&self, say: impl Fn(&[String]) -> Vec<String>) -> Call {
         Base::call(self.file(&self.old), &say(&self.old), &say(&self.new), Some(self.file(&self.new)))
     }
 
-    /// Positions of lines in the middle that the change does not touch.
+    /// Returns the indexes of inner lines that the change does not touch.
     fn context(&self) -> Vec<usize> {
         (1..self.old.len() - 1).filter(|&at| at != self.target && !blank(&self.old[at])).collect()
     }
 
-    /// Removes or changes a context line, in old and in new.
+    /// Removes or replaces a context line in both texts.
     fn without(&self, at: usize, line: Option<&str>) -> (Vec<String>, Vec<String>) {
         let change = |lines: &[String], at: usize| {
             let mut lines = lines.to_vec();
@@ -169,10 +170,10 @@ impl Base {
     }
 }
 
-/// A mistake, where it can be made in a block.
+/// Makes a mistake in a block, if the block allows it.
 pub type Slip = fn(&Base, &mut Luck) -> Option<Call>;
 
-/// Mistakes after which the edit is still clear.
+/// Mistakes after which the intended edit is still clear.
 pub const WANTED: [(&str, Slip); 12] = [
     ("no slip", |base, _| Some(base.said(<[String]>::to_vec))),
     ("CRLF file", |base, _| {
@@ -273,7 +274,7 @@ fn with_target(base: &Base, target: String) -> Vec<String> {
     block
 }
 
-/// Edits that must be refused. The first four are of files that changed since they were read.
+/// Mistakes for which an edit must be refused. In the first four the file changed after it was read.
 pub const REFUSED: [(&str, Slip); 7] = [
     ("target line changed since", |base, dice| {
         let line = &base.old[base.target];
@@ -290,7 +291,7 @@ pub const REFUSED: [(&str, Slip); 7] = [
     }),
     ("block is gone", |base, _| Some(Base::call(base.file(&[]), &base.old, &base.new, None))),
     ("only a sibling is left", |base, dice| {
-        // A twin: the word that is changed has another name all over the block, and one more word has.
+        // Makes a near twin: the changed word is renamed in the whole block, and so is one more word.
         let line = &base.old[base.target];
         let &(from, to) = pick(dice, &words(line))?;
         let word = &line[from..to];
@@ -326,12 +327,13 @@ fn without_blanks(text: &str) -> String {
     text.replace([' ', '\t'], "")
 }
 
-/// The seed of a kind.
+/// Returns the seed of a kind of mistake.
 pub fn seed(kind: &str) -> u64 {
     kind.bytes().fold(17, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)))
 }
 
-/// So many edits with this mistake. With `stale` the caller saw the block as it was before the change that is the mistake.
+/// Generates `count` edits with this mistake. With `stale` the caller saw the block before the change that is the
+/// mistake.
 pub fn calls(kind: &str, slip: Slip, sources: &[String], count: usize, stale: bool) -> Vec<Call> {
     let mut luck = Luck::new(seed(kind));
     let mut out = Vec::new();
@@ -341,7 +343,7 @@ pub fn calls(kind: &str, slip: Slip, sources: &[String], count: usize, stale: bo
         }
         let base = pick(&mut luck, sources).and_then(|text| Base::new(text, &mut luck));
         let Some(base) = base else { continue };
-        // A block that is there but for blanks is found by right, wherever it was before.
+        // A block that differs only in blanks may rightly be found, wherever it was before.
         let stands =
             |call: &Call| call.want.is_none() && without_blanks(&call.file).contains(&without_blanks(&call.old));
         let Some(mut call) = slip(&base, &mut luck).filter(|call| !(stale && stands(call))) else { continue };

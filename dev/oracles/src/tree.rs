@@ -1,4 +1,4 @@
-//! A tree of files in memory, and on a disk.
+//! A tree of files in memory and on disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,15 +8,15 @@ use std::path::Path;
 /// Contents by path, relative to the tree's folder.
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
-/// A tree for a message.
+/// Formats a tree for messages.
 pub fn shown(tree: &Tree) -> String {
     let files = tree.iter().map(|(path, bytes)| format!("  {path}: {:?}\n", String::from_utf8_lossy(bytes)));
     files.collect()
 }
 
-/// Makes the folder hold this tree and nothing else.
+/// Replaces the contents of a folder by a tree.
 ///
-/// Errors: those of the disk.
+/// Errors: from the disk.
 pub fn put(folder: &Path, tree: &Tree) -> io::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -32,9 +32,9 @@ pub fn put(folder: &Path, tree: &Tree) -> io::Result<()> {
     Ok(())
 }
 
-/// The files below a folder.
+/// Reads the files below a folder.
 ///
-/// Errors: those of the disk.
+/// Errors: from the disk.
 pub fn take(folder: &Path) -> io::Result<Tree> {
     let mut out = Tree::new();
     collect(folder, "", &mut out)?;

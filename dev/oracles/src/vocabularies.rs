@@ -1,4 +1,4 @@
-//! The vocabularies of common models, as packages of the npm registry ship them: what a text costs in tokens.
+//! Counts tokens with the vocabularies of common models, which npm packages ship.
 
 use crate::{feed, install};
 use serde_json::Value;
@@ -6,11 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The vocabularies, the one that others are compared with first.
+/// The vocabularies. The others are compared with the first one.
 pub const NAMES: &[&str] = &["gpt4o", "gpt4", "claude", "llama3", "qwen3", "deepseek_v3", "gemma3"];
 const VERSION: &str = "3.7.2";
 
-/// Reads a list of packages and a list of texts; answers the tokens of each text in each vocabulary.
+/// Reads packages and texts as JSON and prints the number of tokens of each text in each vocabulary.
 const SCRIPT: &str = "
 const { createRequire } = require('node:module');
 const { packages, texts } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
@@ -27,9 +27,9 @@ pub struct Vocabularies {
 }
 
 impl Vocabularies {
-    /// Installs them below `peers` where they are not there.
+    /// Installs missing vocabularies below `peers`.
     ///
-    /// Errors: no npm, no network, no disk.
+    /// Errors: from npm, the network or the disk.
     pub fn install(peers: &Path) -> io::Result<Vocabularies> {
         let installed = Vocabularies { folder: std::path::absolute(peers.join("vocabularies"))? };
         for name in NAMES {
@@ -39,16 +39,16 @@ impl Vocabularies {
         Ok(installed)
     }
 
-    /// The file with the words of a vocabulary.
+    /// Returns the tokenizer file of a vocabulary.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name).join("node_modules").join(package(name)).join("models/tokenizer.json")
     }
 
-    /// The tokens of every text in every vocabulary, in the order of [`NAMES`].
+    /// Counts the tokens of every text in every vocabulary, in the order of [`NAMES`].
     ///
-    /// Errors: no node, or one that does not understand the packages.
+    /// Errors: if node is missing or cannot load the packages.
     pub fn count(&self, texts: &[String]) -> io::Result<Vec<Vec<usize>>> {
-        // Modules are looked for from a file, be it there or not.
+        // Node resolves modules relative to a file, which need not exist.
         let packages = NAMES.iter().map(|name| (self.folder.join(name).join("from.js"), package(name)));
         let input = serde_json::json!({ "packages": packages.collect::<Vec<_>>(), "texts": texts });
         let done = feed(Command::new("node").args(["-e", SCRIPT]), &input.to_string())?;

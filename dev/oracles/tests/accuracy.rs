@@ -1,10 +1,10 @@
-//! A small part of docs/accuracy.md: ours is never wrong and never silent, beside the tools that are there.
+//! Runs a small part of docs/accuracy.md with the installed tools: Emendate is never wrong and never silent.
 
 use oracles::accuracy::{self, OURS, Row, Verdict};
 use std::path::Path;
 
 #[test]
-fn ours_is_never_wrong() {
+fn emendate_is_never_wrong_or_silent() {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
     let results = accuracy::run(&peers, 2, false).unwrap();
     let rows = [&results.wanted, &results.refused, &results.battery, &results.cases];
@@ -20,7 +20,7 @@ fn ours_is_never_wrong() {
     for row in results.battery.iter().chain(&results.cases) {
         assert_eq!(row.count(OURS, Verdict::Right), 1, "{}", row.name);
     }
-    // Others see the same tasks: exact replacement does the plain edits, and is wrong where the file is not as it was read.
+    // Other tools get the same tasks: exact replacement makes the plain edits and is wrong if the file has changed.
     let exact =
         |name: &str| all.iter().find(|row| row.name == name).map(|row| row.count("exact replacement", Verdict::Right));
     assert_eq!((exact("no slip"), exact("staleness")), (Some(2), Some(0)));

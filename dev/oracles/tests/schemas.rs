@@ -1,5 +1,5 @@
-//! Random schemas and values, through ours and the library of others: both say yes, or both say no. The library cannot be
-//! bounded, so it is here and not in the program.
+//! Compares our validator with another library on random schemas and values: both must accept or both refuse. The
+//! library cannot be bounded, so only this test uses it.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test, which ROUNDS makes longer")]
 
 use emendate_schema::{DataFormat, Schema, read};
@@ -47,7 +47,7 @@ fn named(luck: &mut Luck, names: &[&str], draft: usize, depth: usize) -> Value {
     Value::Object(object)
 }
 
-/// A schema whose references lead to the definitions of the root, whose own lead nowhere back.
+/// Generates a schema whose references lead to the root's definitions, which have no references back.
 fn schema(luck: &mut Luck, draft: usize, depth: usize) -> Value {
     if draft >= 1 && luck.chance(6) {
         return json!(luck.chance(70));
@@ -129,7 +129,8 @@ fn round(seed: u64) -> (Value, Vec<Value>) {
     }
     let mut values: Vec<Value> = (0..8).map(|_| value(&mut luck, 3)).collect();
     if draft == 0 {
-        // There 1.0 is no integer, and for us it is one everywhere: nobody who writes settings sees the difference.
+        // In that draft 1.0 is not an integer, but our validator accepts it in every draft. Settings do not depend on
+        // it.
         let whole = |value: &Value| value.to_string().replace(".0", "").parse().unwrap();
         values = values.iter().map(whole).collect();
     }
@@ -137,7 +138,7 @@ fn round(seed: u64) -> (Value, Vec<Value>) {
 }
 
 #[test]
-fn both_say_the_same() {
+fn both_validators_agree() {
     let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
     let (mut fit, mut all) = (0, 0);
     for seed in 1..=rounds {
@@ -156,6 +157,6 @@ fn both_say_the_same() {
             fit += usize::from(fits);
         }
     }
-    // Both answers are there often enough to mean something.
+    // Both verdicts must be frequent enough for the comparison to mean something.
     assert!(fit * 10 > all && fit * 10 < all * 9, "{fit} of {all}");
 }

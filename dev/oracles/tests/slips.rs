@@ -1,4 +1,4 @@
-//! Mistakes that models make, on real source files: twelve kinds that must succeed, seven that must be refused.
+//! Makes models' mistakes on real source files: twelve kinds must succeed, seven must be refused.
 //! `EMEND_SLIPS=400` runs that number per kind; `EMEND_SLIPS_SHOW=1` prints every miss.
 #![allow(clippy::disallowed_methods, reason = "this test reads its own settings")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that reports figures")]
@@ -60,7 +60,7 @@ fn run(slip: Slip, kind: &str, sources: &[String], count: usize, stale: bool) ->
 }
 
 #[test]
-fn slips_land_or_are_refused() {
+fn mistakes_are_repaired_or_refused() {
     let count = std::env::var("EMEND_SLIPS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let sources = sources();
     assert!(sources.len() > 100, "{} source files", sources.len());
@@ -74,20 +74,21 @@ fn slips_land_or_are_refused() {
     }
     let mut unknowing = 0;
     for (nth, (kind, slip)) in REFUSED.into_iter().enumerate() {
-        // The first four are changes behind the caller's back: the engine knows of them and says so (rule F).
+        // In the first four kinds the file changed after it was read: the engine knows and reports it (rule F).
         let stale = nth < 4;
         edited += run(slip, kind, &sources, count, stale).wrong;
         if stale {
-            // From the text alone a near twin cannot be told from a slip in the context: rare, and what rule F is for.
+            // From the text alone, a near twin looks like a mistake in the context. This is rare, and rule F prevents
+            // it.
             unknowing += run(slip, kind, &sources, count, false).wrong;
         }
     }
     println!(
         "{right} of {wanted} wanted edits landed, {wrong} with wrong bytes; {edited} edits that had to be refused"
     );
-    println!("{unknowing} of {} edits of a changed file that nobody knew to be changed", 4 * count);
+    println!("{unknowing} of {} edits of a changed file without knowledge of the change", 4 * count);
     assert_eq!((wrong, edited), (0, 0));
-    // One in two hundred, and what chance adds to it where they are few.
+    // At most one in two hundred, plus a margin for small samples.
     assert!(unknowing <= 4 * count / 200 + 4, "{unknowing}");
     assert!(right * 100 >= wanted * 97, "{right} of {wanted}");
 }

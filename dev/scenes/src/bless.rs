@@ -1,4 +1,4 @@
-//! Writing down what the library replies. The reviewer reads the difference.
+//! Records the library's replies in the scenes. The reviewer reads the difference.
 
 use crate::block::Block;
 use crate::driver::{Kind, Reply};
@@ -7,10 +7,11 @@ use crate::play::play;
 use crate::scene::{Act, Call};
 use serde_json::{Map, Value};
 
-/// The source of a scene with the library's replies in place of the written ones. Replies that still match stay.
+/// Returns the source of a scene with the library's replies in place of the recorded ones. Replies that still match
+/// stay.
 ///
 /// # Errors
-/// A scene that cannot be read or does not come to its end.
+/// Fails if the scene cannot be read or its run stops early.
 pub fn blessed(source: &str) -> Result<String, String> {
     let scene = parse(source)?;
     let calls: Vec<&Call> =
@@ -31,7 +32,7 @@ pub fn blessed(source: &str) -> Result<String, String> {
     Ok(out.join("\n"))
 }
 
-/// The first line of a written reply.
+/// Formats the first line of a recorded reply.
 pub(crate) fn head(error: Option<&(String, Option<u64>)>) -> String {
     match error {
         None => "ok".to_owned(),
@@ -53,7 +54,7 @@ fn written(call: &Call, reply: &Reply) -> String {
     format!("{}\n{}{data}", head(reply.error.as_ref()), text.source())
 }
 
-/// The fields of `all` that `pattern` has.
+/// Returns the fields of `all` that `pattern` has.
 pub(crate) fn selected(pattern: &Value, all: &Value) -> Value {
     match (pattern, all) {
         (Value::Object(pattern), Value::Object(all)) => {
@@ -87,7 +88,7 @@ call dance {}
 ";
 
     #[test]
-    fn replies_are_written_down_and_stay() {
+    fn replies_are_recorded_and_kept() {
         let after = blessed(BEFORE).unwrap();
         assert!(
             after.contains(

@@ -1,12 +1,12 @@
-//! Blocks: the lines of a scene that stand for the bytes of a file or the text of a reply.
+//! Blocks: lines of a scene that represent the bytes of a file or the text of a reply.
 
 use std::fmt::Write as _;
 
-/// Characters of a reply line that are written out; longer ones become [`Row::Cut`].
+/// Longest reply line, in characters, that is written out. Longer ones become [`Row::Cut`].
 const WIDTH: usize = 400;
-/// Reply lines that are written out; of longer replies the middle becomes [`Row::Gap`].
+/// Reply lines that are written out. In longer replies the middle becomes [`Row::Gap`].
 const HEIGHT: usize = 40;
-/// What is written of either end of something long.
+/// Characters or lines kept at either end of something long.
 const END: usize = 8;
 
 /// One line of a block.
@@ -25,7 +25,7 @@ pub enum Row {
 /// Lines of a scene.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// In order.
+    /// The rows in order.
     pub rows: Vec<Row>,
     /// The last line has no line end: `\ no final newline`.
     pub open: bool,
@@ -35,7 +35,7 @@ impl Row {
     /// Reads a source line; `None` when it is not part of a block.
     ///
     /// # Errors
-    /// What is wrong with a line that begins like a row.
+    /// Fails if a line begins like a row but is malformed.
     pub fn parse(line: &str) -> Option<Result<Row, String>> {
         if line == "..." {
             return Some(Ok(Row::Gap));
@@ -75,10 +75,10 @@ fn cut(rest: &str) -> Option<Row> {
 }
 
 impl Block {
-    /// The lines written out, LF between and after them.
+    /// Returns the lines joined by LF, with one after the last.
     ///
     /// # Errors
-    /// Rows that stand for unknown text.
+    /// Fails if a row matches unknown text.
     pub fn text(&self) -> Result<String, String> {
         let mut out = String::new();
         for row in &self.rows {
@@ -102,13 +102,13 @@ impl Block {
         Ok(out)
     }
 
-    /// True when a reply's text is what the block says. One line end at the end of the text does not count.
+    /// Returns true if the text of a reply matches the block. One line end at the end of the text is ignored.
     pub fn matches(&self, text: &str) -> bool {
         let lines: Vec<&str> = lines(text);
         matches(&self.rows, &lines)
     }
 
-    /// The block that stands for a reply's text.
+    /// Creates the block that describes the text of a reply.
     pub fn of(text: &str) -> Block {
         let row = |line: &&str| {
             let chars: Vec<char> = line.chars().collect();
@@ -126,7 +126,7 @@ impl Block {
         Block { rows, open: false }
     }
 
-    /// The source lines of the block.
+    /// Returns the source lines of the block.
     pub fn source(&self) -> String {
         let mut out = String::new();
         self.rows.iter().for_each(|row| row.write(&mut out));
@@ -137,7 +137,7 @@ impl Block {
     }
 }
 
-/// Lines of a reply; none for an empty text.
+/// Splits a reply into lines; an empty text has none.
 fn lines(text: &str) -> Vec<&str> {
     match text.strip_suffix('\n').unwrap_or(text) {
         "" if text.is_empty() => Vec::new(),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_for_lines() {
+    fn rows_expand_to_lines() {
         let made = block("| a\n|\n*9..11 line {n}\n|  b").text().unwrap();
         assert_eq!(made, "a\n\nline 9\nline 10\nline 11\n b\n");
         assert!(block("| a\n...").text().is_err());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_matched_whole_or_around_a_gap() {
+    fn replies_match_whole_or_around_a_gap() {
         assert!(block("| a\n| b").matches("a\nb\n") && block("| a\n| b").matches("a\nb"));
         assert!(!block("| a").matches("a\nb") && !block("| a").matches("a\n\n"));
         assert!(block("| a\n...\n| z").matches("a\nb\nc\nz") && !block("| a\n...\n| z").matches("a\nb"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_for_a_text_matches_it() {
+    fn block_written_for_a_text_matches_it() {
         let long = (0..100).map(|n| "x".repeat(n * 10)).collect::<Vec<String>>().join("\n");
         for text in ["", "a", "a\n\nb\n", "\n", &long] {
             let made = Block::of(text);

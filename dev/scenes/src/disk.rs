@@ -1,4 +1,4 @@
-//! The files of a scene: making them, changing them behind the engine's back, looking at them.
+//! The files of a scene: creates them, changes them behind the engine's back and reads them.
 
 use crate::scene::{Act, Thing};
 use std::collections::BTreeMap;
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-/// In a file, the folder with the language server that does as it is told.
+/// Placeholder in files for the folder of the scripted language server.
 const SERVERS: &str = "$SERVERS";
 const FOLDER_OF_SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/lsp");
 
-/// What is at a name.
+/// The file system entry at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A regular file: bytes and mode.
@@ -29,10 +29,10 @@ pub enum Node {
 /// Everything below a folder, by path relative to it.
 pub type Tree = BTreeMap<PathBuf, Node>;
 
-/// What is at `path`; `None` when nothing is.
+/// Reads the entry at `path`, or `None` if it does not exist.
 ///
 /// # Errors
-/// What the system says.
+/// Returns the operating system's error.
 pub fn look(path: &Path) -> io::Result<Option<Node>> {
     let meta = match fs::symlink_metadata(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -52,10 +52,10 @@ pub fn look(path: &Path) -> io::Result<Option<Node>> {
     }))
 }
 
-/// Everything below `base`.
+/// Reads everything below `base`.
 ///
 /// # Errors
-/// What the system says.
+/// Returns the operating system's error.
 pub fn tree(base: &Path) -> io::Result<Tree> {
     let mut out = Tree::new();
     let mut open = vec![base.to_owned()];
@@ -74,10 +74,10 @@ pub fn tree(base: &Path) -> io::Result<Tree> {
     Ok(out)
 }
 
-/// Does what somebody other than the engine does at `path`; `text` fills in `$ROOT` and the like.
+/// Changes `path` as another program would. `text` fills in `$ROOT` and the like.
 ///
 /// # Errors
-/// What the system says.
+/// Returns the operating system's error as text.
 pub fn act(path: &Path, act: &Act, text: impl Fn(&str) -> Result<String, String>) -> Result<(), String> {
     let done = match act {
         Act::Make(_, thing) => make(path, thing, text),
@@ -124,17 +124,17 @@ fn make(path: &Path, thing: &Thing, text: impl Fn(&str) -> Result<String, String
     }
 }
 
-/// In words what is different; `None` when nothing is.
+/// Describes the difference, or returns `None` if there is none.
 pub fn difference(wanted: Option<&Node>, found: Option<&Node>) -> Option<String> {
     match (wanted, found) {
         _ if wanted == found => None,
         (Some(Node::File(wanted, mode)), Some(Node::File(found, found_mode))) if wanted == found => {
-            Some(format!("mode {mode:o} is wanted, it is {found_mode:o}"))
+            Some(format!("mode {mode:o} is wanted, but it is {found_mode:o}"))
         }
         (Some(Node::File(wanted, _)), Some(Node::File(found, _))) => {
             Some(format!("wanted:\n{}\nfound:\n{}", shown(wanted), shown(found)))
         }
-        (wanted, found) => Some(format!("{} is wanted, {} is there", kind(wanted), kind(found))),
+        (wanted, found) => Some(format!("{} is wanted, but there is {}", kind(wanted), kind(found))),
     }
 }
 
@@ -150,7 +150,7 @@ fn kind(node: Option<&Node>) -> String {
     }
 }
 
-/// Bytes for a person, every line with its line end; long ones are cut.
+/// Formats bytes for a person: one line of output per line, cut when long.
 fn shown(bytes: &[u8]) -> String {
     let text = bytes.escape_ascii().to_string().replace("\\n", "\\n\n");
     match text.char_indices().nth(3000) {

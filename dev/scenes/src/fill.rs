@@ -1,24 +1,24 @@
-//! What stands for something else in a scene: `$ROOT`, `$BASE`, `$TAG`, `${repeat N text}` and `{"$for": …}` in calls,
-//! `$ROOT`, `$BASE` and `#TAG` in replies.
+//! Placeholders of a scene: `$ROOT`, `$BASE`, `$TAG`, `${repeat N text}` and `{"$for": …}` in calls, `$ROOT`, `$BASE`
+//! and `#TAG` in replies.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Where a scene is played, and the tags it has seen.
+/// The folders of a scene and the tags and operations of its replies.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// The engine's root.
     pub root: PathBuf,
-    /// The folder around it.
+    /// The folder that contains the root.
     pub base: PathBuf,
-    /// `data.tag` of every reply, in order of the calls; empty where there was none.
+    /// `data.tag` of every reply in order of the calls; empty for a reply without one.
     pub tags: Vec<String>,
-    /// `data.operation` of every reply that had one.
+    /// `data.operation` of every reply that has one.
     pub operations: Vec<String>,
 }
 
 impl Names {
-    /// A scene in `base`, with the root `base/root`.
+    /// Names of a scene in `base`, with the root `base/root`.
     pub fn new(base: &Path) -> Names {
         Names { root: base.join("root"), base: base.to_owned(), tags: Vec::new(), operations: Vec::new() }
     }
@@ -26,7 +26,7 @@ impl Names {
     /// Fills in a text: `$TAG` is the last tag, `$TAG2` that of the second call.
     ///
     /// # Errors
-    /// A tag that was not seen, a repetition that cannot be read.
+    /// Fails for a tag that no reply had, or a malformed repetition.
     pub fn text(&self, text: &str) -> Result<String, String> {
         let text = text.replace("$ROOT", &self.root.display().to_string());
         let text = self.tag(text.replace("$BASE", &self.base.display().to_string()))?;
@@ -74,7 +74,7 @@ impl Names {
         Ok((from..=to).map(|number| numbered(&pattern, number)).collect())
     }
 
-    /// A reply's text as a scene writes it.
+    /// Replaces paths and tags in a reply's text by their placeholders.
     pub fn plain(&self, text: &str) -> String {
         let text = text.replace(&self.root.display().to_string(), "$ROOT");
         let text = text.replace(&self.base.display().to_string(), "$BASE");
@@ -87,22 +87,22 @@ impl Names {
         timeless(named)
     }
 
-    /// Bytes in base64, as a scene writes the text that they are.
+    /// Replaces them inside base64, too, which scenes write as plain text.
     fn plain_bytes(&self, value: &Value) -> Value {
         let bytes = value.as_str().and_then(|text| data_encoding::BASE64.decode(text.as_bytes()).ok());
         bytes.map_or_else(|| value.clone(), |bytes| self.plain(&bytes.escape_ascii().to_string()).into())
     }
 
-    /// A reply's data likewise.
+    /// Replaces them in a reply's data.
     pub fn plain_value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.plain(text).into(),
             Value::Array(list) => list.iter().map(|value| self.plain_value(value)).collect(),
             Value::Object(fields) => {
                 let plain = |(key, value): (&String, &Value)| {
-                    // Hashes of what names the root or of a secret, which are others each time.
+                    // Hashes that depend on the root's path or on a secret differ in every run.
                     let value = match &**key {
-                        // The path, which begins with a root that is another each time.
+                        // The path begins with the root, which differs in every run.
                         "path_b64" => self.plain_bytes(value),
                         "digest" => "#DIGEST".into(),
                         "seal" => "#SEAL".into(),
@@ -118,7 +118,7 @@ impl Names {
     }
 }
 
-/// Moments such as `2026-11-20T09:57:32Z` become `#TIME`.
+/// Replaces times such as `2026-11-20T09:57:32Z` by `#TIME`.
 fn timeless(mut text: String) -> String {
     const SHAPE: &[u8] = b"0000-00-00T00:00:00Z";
     let alike = |run: &[u8]| {
@@ -146,7 +146,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn there_and_back() {
+    fn placeholders_are_filled_in_and_restored() {
         let mut names = Names::new(Path::new("/t/x"));
         assert!(names.text("$TAG").is_err());
         names.tags = vec!["12345678".to_owned(), String::new(), "abcdef01".to_owned(), String::new()];

@@ -1,5 +1,5 @@
-//! Scenes: what is on the disk, the calls, the replies they must have, what is on the disk then. One text file each, played
-//! through the library, the command line (one process per call, and `serve --ndjson`) and MCP, which must all agree.
+//! Scenes: files, calls, the replies they must have, and the files afterwards. Each is one text file, which is played
+//! through the library, the command line (one process per call, and `serve --ndjson`) and MCP. All must agree.
 //!
 //! `scenes/README.md` describes the syntax:
 //!

@@ -1,14 +1,14 @@
-//! Reading scene files. The syntax is described in `scenes/README.md`.
+//! Reads scene files, whose syntax `scenes/README.md` describes.
 
 use crate::block::{Block, Row};
 use crate::scene::{Act, Call, Expect, Input, Scene, Skip, Step, Thing};
 use crate::style::Style;
 use serde_json::Value;
 
-/// Reads a scene.
+/// Parses a scene.
 ///
 /// # Errors
-/// What is wrong, with its line.
+/// Returns the mistake and its line.
 pub fn parse(source: &str) -> Result<Scene, String> {
     let mut reader = Reader { lines: source.split('\n').collect(), at: 0 };
     let title = reader.lines.first().and_then(|line| line.strip_prefix("# ")).unwrap_or_default().trim().to_owned();
@@ -29,7 +29,7 @@ pub fn parse(source: &str) -> Result<Scene, String> {
 
 struct Reader<'s> {
     lines: Vec<&'s str>,
-    /// The next line.
+    /// Index of the next line.
     at: usize,
 }
 
@@ -108,7 +108,7 @@ impl Reader<'_> {
         Ok(Call { tool: tool.to_owned(), input, expect, lines: from..self.at })
     }
 
-    /// JSON that begins in `rest`, which ends the line just taken, and may go on in the lines below.
+    /// Parses JSON that begins in `rest`, the end of the line just taken, and may continue on the lines below.
     fn json(&mut self, rest: &str) -> Result<Value, String> {
         let whole = [&[rest], &self.lines[self.at..]].concat().join("\n");
         let mut values = serde_json::Deserializer::from_str(&whole).into_iter::<Value>();
@@ -150,7 +150,7 @@ impl Reader<'_> {
     }
 }
 
-/// A name, plain or as a JSON string, and what follows it.
+/// Splits a name, plain or as a JSON string, from the rest of the line.
 fn name(rest: &str) -> Result<(String, &str), String> {
     if !rest.starts_with('"') {
         let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -200,7 +200,7 @@ after l gone
 ";
 
     #[test]
-    fn a_scene_is_read() {
+    fn scene_is_parsed() {
         let scene = parse(SOURCE).unwrap();
         assert_eq!((&*scene.title, scene.skips.len(), scene.steps.len()), ("One word", 2, 5));
         let Act::Make(name, Thing::File(bytes, _)) = &scene.steps[0].act else { panic!() };
@@ -213,7 +213,7 @@ after l gone
     }
 
     #[test]
-    fn mistakes_are_placed() {
+    fn mistakes_are_reported_with_their_line() {
         for (source, part) in [
             ("no title", "line 1"),
             ("# t\nskip mcp", "line 2: a skip needs a reason"),

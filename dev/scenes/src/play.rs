@@ -1,4 +1,4 @@
-//! Playing a scene through one driver.
+//! Plays a scene through one driver.
 
 use crate::disk::{self, Node, Tree};
 use crate::driver::{Driver, Kind, Reply, Stage};
@@ -9,16 +9,16 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// What came of it.
+/// The outcome of a scene.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// One reply per call, with `$ROOT` and `#TAG` put in; fewer when a call had none.
+    /// One reply per call with the placeholders `$ROOT` and `#TAG`; fewer if a call got none.
     pub replies: Vec<Reply>,
-    /// Everything that is not as the scene says.
+    /// Every deviation from the scene.
     pub failures: Vec<String>,
 }
 
-/// Plays a scene. `emend` is the binary; the library does without.
+/// Plays a scene. `emend` is the binary, which the library driver does not need.
 pub fn play(scene: &Scene, kind: Kind, emend: Option<&Path>) -> Played {
     let mut played = Played::default();
     if let Err(error) = Play::open(kind, emend).and_then(|mut play| play.all(scene, &mut played)) {
@@ -31,14 +31,14 @@ struct Play {
     kind: Kind,
     stage: Stage,
     names: Names,
-    /// Opened by the first call, when the setting is complete.
+    /// Opened by the first call, when the files are ready.
     driver: Option<Box<dyn Driver>>,
-    /// What must be there, by path below the base.
+    /// The entries that must exist, by path below the base.
     wanted: Tree,
     _base: tempfile::TempDir,
 }
 
-/// Characters of header and notes beside the lines of a read.
+/// Characters that the header and notes of a read may add to its lines.
 const BESIDE_LINES: usize = 8_192;
 
 /// Checks that a reply keeps the limits on replies, whatever the scene is about.
@@ -46,7 +46,7 @@ fn is_bounded(tool: &str, reply: &Reply) -> Result<(), String> {
     let text =
         if matches!(tool, "read" | "text_editor") { READ_REPLY_CHARS_MAX + BESIDE_LINES } else { REPLY_TEXT_CHARS_MAX };
     let mut data = reply.data.clone();
-    // Images and documents that were asked for have limits of their own.
+    // Images and documents that the caller asked for have limits of their own.
     data.as_object_mut().and_then(|fields| fields.shift_remove(ATTACHMENTS));
     let (chars, bytes) = (reply.text.chars().count(), data.to_string().len());
     if chars > text || bytes > REPLY_DATA_BYTES_MAX {
@@ -89,7 +89,7 @@ impl Play {
                     played.failures.extend(self.after(name, thing.as_ref()).map_err(told)?.map(told));
                 }
                 Act::Events(name, wanted) => {
-                    // What a process tells of its calls is whole when it has ended.
+                    // The events of a process are complete only after it has ended.
                     if let Some(mut driver) = self.driver.take() {
                         driver.close().map_err(told)?;
                     }
@@ -111,7 +111,7 @@ impl Play {
         Ok(())
     }
 
-    /// Lets somebody other than the engine do something; what that changes is wanted from now on.
+    /// Applies a change by another program. The changed state is the expected one from now on.
     fn outside(&mut self, name: &str, act: &Act) -> Result<(), String> {
         let before = self.tree()?;
         disk::act(&self.names.root.join(name), act, |text| self.names.text(text))?;
@@ -152,7 +152,7 @@ impl Play {
         Ok(reply)
     }
 
-    /// Compares one path with what the scene says, and wants it to stay so.
+    /// Compares one path with what the scene expects, and expects it to stay so.
     fn after(&mut self, name: &str, thing: Option<&Thing>) -> Result<Option<String>, String> {
         let path = self.names.root.join(name);
         let key = key(name);
@@ -173,7 +173,7 @@ impl Play {
         Ok(failure)
     }
 
-    /// Compares the lines of a file with what each must have.
+    /// Compares the lines of a file with the fields that each must have.
     fn events(&self, name: &str, wanted: &[Value]) -> Result<(), String> {
         let text = fs::read_to_string(self.names.root.join(name)).map_err(|error| format!("{name}: {error}"))?;
         let found = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
@@ -186,7 +186,7 @@ impl Play {
         Err(format!("{name}: events wanted:\n{}events found:\n{text}", wanted.concat()))
     }
 
-    /// The mode a file must have: what the scene says, else what it had, else whatever a new file gets.
+    /// Returns the mode a file must have: the scene's, else its previous one, else whatever a new file gets.
     fn mode(&self, key: &Path, said: Option<u32>, found: Option<&Node>) -> u32 {
         let of = |node: Option<&Node>| match node {
             Some(Node::File(_, mode)) => Some(*mode),
@@ -201,7 +201,7 @@ impl Play {
         Ok(tree)
     }
 
-    /// Everything that is not as it was, and of which the scene says nothing.
+    /// Returns every change that the scene does not mention.
     fn leftovers(&self) -> Result<Vec<String>, String> {
         let found = self.tree()?;
         let mut wanted = self.wanted.clone();
@@ -217,7 +217,7 @@ impl Play {
     }
 }
 
-/// The path of a name below the base.
+/// Converts a name to a path below the base.
 fn key(name: &str) -> PathBuf {
     let mut key = PathBuf::from("root");
     for part in Path::new(name).components() {
@@ -230,7 +230,7 @@ fn key(name: &str) -> PathBuf {
     key
 }
 
-/// In words how a reply differs from what the scene says.
+/// Describes how a reply differs from what the scene expects.
 fn unlike(expect: Option<&Expect>, reply: &Reply) -> Vec<String> {
     let head = |error: &Option<(String, Option<u64>)>| crate::bless::head(error.as_ref());
     let Some(expect) = expect else {
@@ -259,7 +259,7 @@ fn unlike(expect: Option<&Expect>, reply: &Reply) -> Vec<String> {
     out
 }
 
-/// True when `all` has everything that `part` says.
+/// Returns true if `all` contains everything in `part`.
 fn holds(all: &Value, part: &Value) -> bool {
     match (all, part) {
         (Value::Object(all), Value::Object(part)) => {
@@ -278,7 +278,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn data_is_compared_by_what_is_said() {
+    fn only_the_listed_fields_of_data_are_compared() {
         let all = json!({"a": 1, "b": [{"c": 2, "d": 3}], "n": null});
         assert!(holds(&all, &json!({"a": 1, "b": [{"c": 2}], "missing": null})));
         assert!(!holds(&all, &json!({"a": 2})) && !holds(&all, &json!({"b": []})) && !holds(&all, &json!({"x": 1})));

@@ -1,4 +1,4 @@
-//! A scene: what is there, what happens, what must be there afterwards.
+//! The data of a scene: initial files, steps and expected results.
 
 use crate::block::Block;
 use crate::style::Style;
@@ -10,52 +10,52 @@ use std::ops::Range;
 pub struct Scene {
     /// The first line, without `# `.
     pub title: String,
-    /// Drivers that cannot play it, each with the reason.
+    /// Drivers that cannot play the scene.
     pub skips: Vec<Skip>,
-    /// In order.
+    /// The steps in order.
     pub steps: Vec<Step>,
 }
 
-/// A driver that cannot play a scene.
+/// A driver that cannot play a scene, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// The name of the driver.
     pub driver: String,
-    /// Why.
+    /// Why the driver cannot play it.
     pub reason: String,
 }
 
-/// One step and where it stands.
+/// One step and its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// 1-based line.
     pub line: usize,
-    /// What is done.
+    /// The action.
     pub act: Act,
 }
 
-/// What is done.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
-    /// Somebody other than the engine makes something: before the first call it is the setting, later a change from outside.
+    /// Another program creates something: setup before the first call, a change from outside after it.
     Make(String, Thing),
-    /// Somebody other than the engine adds bytes to the end.
+    /// Another program appends bytes.
     Append(String, Vec<u8>),
-    /// … removes a file, a link, or a folder with everything in it.
+    /// Another program removes a file, a link, or a folder with everything in it.
     Delete(String),
-    /// … changes the mode.
+    /// Another program changes the mode.
     Chmod(String, u32),
-    /// … sets the time of modification to an hour from now.
+    /// Another program sets the modification time to an hour from now.
     Touch(String),
-    /// A call of the engine.
+    /// A call to the engine.
     Call(Call),
-    /// What is there now: the thing, or nothing.
+    /// Checks what is at a path now: the thing, or nothing.
     After(String, Option<Thing>),
-    /// The lines of JSON in a file when the process has ended: fields that each has among others.
+    /// Checks a file of JSON lines after the process has ended: each line must have at least these fields.
     Events(String, Vec<Value>),
 }
 
-/// Something with a name on the disk.
+/// A file system entry in a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// A regular file.
@@ -75,11 +75,11 @@ pub enum Thing {
 pub struct Call {
     /// The tool.
     pub tool: String,
-    /// What it is given.
+    /// The tool's input.
     pub input: Input,
-    /// The reply; `None` in a scene that has not been blessed yet.
+    /// The expected reply; `None` in a scene that has not been blessed yet.
     pub expect: Option<Expect>,
-    /// Source lines of the reply, zero-based: what blessing replaces.
+    /// Zero-based source lines of the reply, which blessing replaces.
     pub lines: Range<usize>,
 }
 
@@ -92,13 +92,13 @@ pub enum Input {
     Raw(String),
 }
 
-/// A reply.
+/// An expected reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
     /// `None` for `ok`, else the code and its number in the seed's table.
     pub error: Option<(String, Option<u64>)>,
-    /// What a model reads.
+    /// The text for the model.
     pub text: Block,
-    /// Fields that the reply's data has among others.
+    /// Fields that the reply's data must contain.
     pub data: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! How the lines of a block become the bytes of a file.
+//! Converts the lines of a block to the bytes of a file.
 
 use crate::block::Block;
 
@@ -8,9 +8,9 @@ pub enum Charset {
     /// UTF-8.
     #[default]
     Utf8,
-    /// UTF-16, little end first, with its mark.
+    /// UTF-16, little-endian, with a byte order mark.
     Utf16Le,
-    /// UTF-16, big end first, with its mark.
+    /// UTF-16, big-endian, with a byte order mark.
     Utf16Be,
     /// One byte per character.
     Latin1,
@@ -18,30 +18,31 @@ pub enum Charset {
     Hex,
 }
 
-/// The words behind the name of a file.
+/// The options after the name of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// `utf16le`, `utf16be`, `latin1`, `hex`.
     pub charset: Charset,
     /// `crlf`: lines end with CR LF.
     pub crlf: bool,
-    /// `bom`: the UTF-8 mark comes first.
+    /// `bom`: the file begins with the UTF-8 byte order mark.
     pub bom: bool,
-    /// `escaped`: `\r`, `\n`, `\t`, `\\`, `\xNN` (a byte of UTF-8 text), `\u{N}` and `\*N{text}` (N times text) mean something.
+    /// `escaped`: `\r`, `\n`, `\t`, `\\`, `\xNN` (a byte of UTF-8 text), `\u{N}` and `\*N{text}` (N times text) are
+    /// escapes.
     pub escaped: bool,
     /// `mode=755`.
     pub mode: Option<u32>,
-    /// `keep-mtime`: the time of modification stays what it was.
+    /// `keep-mtime`: the modification time stays the same.
     pub keep_mtime: bool,
-    /// `by-rename`: another file takes the name.
+    /// `by-rename`: another file is renamed to the name.
     pub by_rename: bool,
 }
 
 impl Style {
-    /// Reads the words behind a name.
+    /// Parses the options after a name.
     ///
     /// # Errors
-    /// A word that means nothing.
+    /// Fails for an unknown option.
     pub fn parse<'t>(words: impl Iterator<Item = &'t str>) -> Result<Style, String> {
         let mut style = Style::default();
         for word in words {
@@ -64,10 +65,10 @@ impl Style {
         Ok(style)
     }
 
-    /// The bytes that a block stands for.
+    /// Returns the bytes that a block describes.
     ///
     /// # Errors
-    /// Rows for replies, wrong escapes or digits, text that the encoding does not have.
+    /// Fails for rows that only replies may have, wrong escapes or digits, and text that the encoding cannot represent.
     pub fn bytes(self, block: &Block) -> Result<Vec<u8>, String> {
         let text = block.text()?;
         if self.charset == Charset::Hex {
@@ -112,7 +113,7 @@ fn unescape(text: &str) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// The bytes of one escape, and what follows it.
+/// Parses one escape into its bytes and the rest of the text.
 fn escape(rest: &str) -> Option<(Vec<u8>, &str)> {
     let kind = rest.chars().next()?;
     let after = &rest[kind.len_utf8()..];
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn styles() {
+    fn blocks_are_encoded_by_style() {
         assert_eq!(bytes("", "é", false).unwrap(), "é\n".as_bytes());
         assert_eq!(bytes("bom crlf", "a", false).unwrap(), b"\xEF\xBB\xBFa\r\n");
         assert_eq!(bytes("utf16le", "a", false).unwrap(), b"\xFF\xFEa\0\n\0");

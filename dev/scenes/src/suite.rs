@@ -1,4 +1,4 @@
-//! Many scenes, every driver, all processors.
+//! Plays many scenes through every driver on all processors.
 
 use crate::driver::{KINDS, Kind, Reply};
 use crate::parse::parse;
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What came of a suite.
+/// The outcome of a suite.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Scenes played.
     pub scenes: usize,
-    /// Scenes times drivers.
+    /// Runs: scenes times drivers.
     pub plays: usize,
     /// One text per scene and driver that failed.
     pub failures: Vec<String>,
 }
 
-/// Scene files below a folder, sorted.
+/// Lists the scene files below a folder, sorted.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -51,7 +51,7 @@ pub fn run(files: &[PathBuf], kinds: &[Kind], emend: Option<&Path>) -> Report {
             report.failures.extend(failures.into_iter().map(|failure| format!("{}: {failure}", path.display())));
         }
     };
-    // Most of the time is waiting for processes and disks.
+    // Workers mostly wait for processes and disks.
     let workers = std::thread::available_parallelism().map_or(2, |count| count.get() * 2);
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     let mut report = report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -93,7 +93,7 @@ fn disagreements((a, first): (Kind, &Played), (b, second): (Kind, &Played)) -> V
     out
 }
 
-/// The parts in which two replies differ.
+/// Describes the parts in which two replies differ.
 fn apart(one: &Reply, two: &Reply) -> String {
     let mut out = Vec::new();
     let mut part = |name: &str, one: &dyn std::fmt::Debug, two: &dyn std::fmt::Debug| {
@@ -115,16 +115,16 @@ fn apart(one: &Reply, two: &Reply) -> String {
     out.join("\n")
 }
 
-/// The repository's scenes.
+/// Returns the folder of the repository's scenes.
 pub fn repository() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).join("scenes")
 }
 
-/// The drivers of these names, all when there are none.
+/// Parses driver names; no names mean all drivers.
 ///
 /// # Errors
-/// An unknown name.
+/// Fails for an unknown name.
 pub fn kinds(names: &str) -> Result<Vec<Kind>, String> {
     let kind = |name: &str| {
         let found = KINDS.into_iter().find(|kind| kind.name() == name);

@@ -1,4 +1,4 @@
-//! The shared cases through every door: library, one command per call, NDJSON and MCP.
+//! Plays the shared cases through every driver: library, one command per call, NDJSON and MCP.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at the disk")]
 
 use scenes::driver::{self, Driver, KINDS, Kind, Stage};
@@ -13,7 +13,7 @@ fn cases(name: &str) -> Vec<Value> {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// A door to an engine, and the folder it works in. The folders live as long as it.
+/// An open driver and its folder, which is removed with it.
 struct Room {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -32,7 +32,7 @@ fn room(kind: Kind) -> Room {
     Room { door: kind.open(&stage).unwrap(), root: stage.root, _dir: dir }
 }
 
-/// Plays through every door at once; what went wrong.
+/// Plays through all drivers in parallel and fails with everything that went wrong.
 fn through_every_door(play: fn(Kind) -> Vec<String>) {
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let plays: Vec<_> = KINDS.into_iter().map(|kind| scope.spawn(move || play(kind))).collect();
@@ -41,7 +41,7 @@ fn through_every_door(play: fn(Kind) -> Vec<String>) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every search/replace case.
+/// Plays every search/replace case.
 fn replacements(kind: Kind) -> Vec<String> {
     let Room { root, mut door, _dir } = room(kind);
     let mut wrong = Vec::new();
@@ -68,7 +68,7 @@ fn replacements(kind: Kind) -> Vec<String> {
     wrong
 }
 
-/// What is at a path.
+/// The file system entry at a path.
 #[derive(Clone, PartialEq, Eq)]
 enum Entry {
     File { bytes: Vec<u8>, executable: bool },
@@ -88,8 +88,8 @@ impl std::fmt::Debug for Entry {
 
 type Files = BTreeMap<PathBuf, Entry>;
 
-/// An entry of a case: its text; or an object with `text` and perhaps `encoding` and `executable`, with `hex`, or with
-/// `link`.
+/// Parses an entry of a case: its text, or an object with `hex`, `link`, or `text` with optional `encoding` and
+/// `executable`.
 fn entry(value: &Value) -> Entry {
     if let Some(target) = value["link"].as_str() {
         return Entry::Link(target.into());
@@ -154,7 +154,7 @@ fn tree(value: &Value) -> Files {
     value.as_object().unwrap().iter().map(|(name, value)| (name.into(), entry(value))).collect()
 }
 
-/// Every patch case of a file, the format recognised: the tree that is expected, or an error and the tree as it was.
+/// Plays every patch case of a file with format detection. Expects the listed tree, or an error and an unchanged tree.
 fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
     let Room { root, mut door, _dir } = room(kind);
     let mut wrong = Vec::new();
@@ -185,33 +185,33 @@ fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
             let changed: Files = after.into_iter().filter(|(name, entry)| before.get(name) != Some(entry)).collect();
             wrong.push(format!("{} [{}]: {changed:?}: {}", case["name"], kind.name(), reply.text));
         }
-        // What lies about would be walked over for every case that follows.
+        // Files left behind would slow down every following case.
         fs::remove_dir_all(&folder).unwrap();
     }
     door.close().unwrap();
     wrong
 }
 
-/// The cases of our own: all of them by the engine, and by every other door one in so many.
+/// Plays our own cases: all of them through the library, every seventh through the other drivers.
 fn more_patches(kind: Kind) -> Vec<String> {
     const ONE_IN: usize = 7;
     patches(kind, "more_patches.json", if matches!(kind, Kind::Library) { 1 } else { ONE_IN })
 }
 
 #[test]
-fn every_replacement_through_every_door() {
+fn replacements_agree_through_every_driver() {
     assert!(cases("search_replace.json").len() >= 96);
     through_every_door(replacements);
 }
 
 #[test]
-fn every_patch_through_every_door() {
+fn patches_agree_through_every_driver() {
     assert!(cases("patches.json").len() >= 42);
     through_every_door(|kind| patches(kind, "patches.json", 1));
 }
 
 #[test]
-fn many_more_patches() {
+fn our_own_patches_agree_through_every_driver() {
     assert!(cases("more_patches.json").len() >= 700);
     through_every_door(more_patches);
 }

@@ -1,17 +1,17 @@
-//! The runner must notice what a scene does not say. A runner that is always content proves nothing.
+//! Checks that the runner notices everything a scene does not mention. A runner that accepts anything proves nothing.
 #![allow(clippy::panic, reason = "a test")]
 
 use scenes::driver::Kind;
 use scenes::parse::parse;
 use scenes::play::play;
 
-/// What the library driver finds wrong with a scene.
+/// Returns the failures that the library driver finds in a scene.
 fn failures(steps: &str) -> Vec<String> {
     let scene = parse(&format!("# A title\n{steps}")).unwrap_or_else(|error| panic!("{error}"));
     play(&scene, Kind::Library, None).failures
 }
 
-/// One edit of `a.txt`, as it goes.
+/// A correct scene: one edit of `a.txt`.
 const EDIT: &str = "\
 file a.txt
 | one
@@ -26,12 +26,12 @@ data {\"replacements\": 1, \"missing\": null}
 ";
 
 #[test]
-fn a_true_scene_has_no_failures() {
+fn correct_scene_has_no_failures() {
     assert_eq!(failures(&format!("{EDIT}after a.txt\n| 1\n")), Vec::<String>::new());
 }
 
 #[test]
-fn what_is_not_said_is_noticed() {
+fn every_deviation_is_a_failure() {
     let said = format!("{EDIT}after a.txt\n| 1\n");
     for (steps, part) in [
         (EDIT.to_owned(), "at the end, root/a.txt"),
@@ -62,7 +62,7 @@ fn what_is_not_said_is_noticed() {
 }
 
 #[test]
-fn changes_from_outside_are_no_leftovers() {
+fn changes_from_outside_are_not_leftovers() {
     let steps = "file a.txt\n| one\ndir d\nlink l -> a.txt\nfile ../outside/b\n| x\n";
     assert_eq!(failures(steps), Vec::<String>::new());
     let read = "call read {\"file_path\": \"$ROOT/a.txt\"}\nok\n...\n";
@@ -72,7 +72,7 @@ fn changes_from_outside_are_no_leftovers() {
 }
 
 #[test]
-fn events_are_compared_when_the_process_has_ended() {
+fn events_are_compared_after_the_process_ends() {
     let setting = "file ../home/.config/emendate/config.toml\n| [events]\n| file = \"~/e\"\n";
     let calls = "call read {\"file_path\": \"$ROOT/gone\"}\nerror file.not_found\n...\n";
     let with = |lines: &str| failures(&format!("{setting}{calls}events ../home/e\n{lines}"));

@@ -1,11 +1,11 @@
-//! Every scene through every driver.
+//! Plays every scene through every driver.
 #![allow(clippy::panic, clippy::disallowed_methods, reason = "a test")]
 
 use scenes::driver::{KINDS, emend};
 use scenes::suite;
 
 #[test]
-fn every_scene_through_every_driver() {
+fn every_scene_passes_through_every_driver() {
     let files = suite::files(&suite::repository());
     assert!(files.len() >= 60, "only {} scenes", files.len());
     let emend = emend().unwrap_or_else(|error| panic!("{error}"));

@@ -1,20 +1,21 @@
-//! The tables of docs/conformance: every behaviour of the seed documents, with the scene or test that shows it.
+//! Checks the tables of docs/conformance, which list every behaviour of the seed documents with the scene or test that
+//! shows it.
 
 use crate::decisions;
 use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The folder of the tables, one per document.
+/// The folder of the tables; each document has its own.
 const FOLDER: &str = "docs/conformance/";
 
-/// The words a row may have as its status, in the order of the index.
+/// The statuses of a row, in the order of the index.
 const STATUS: &[&str] = &["as described", "better", "decided otherwise", "missing"];
 
-/// One behaviour.
+/// A row of a table: one behaviour.
 #[derive(Debug)]
 struct Row<'r> {
-    /// The file that holds it.
+    /// The file that contains the row.
     file: &'r str,
     id: &'r str,
     status: &'r str,
@@ -25,22 +26,22 @@ struct Row<'r> {
 /// The target of a reference.
 #[derive(Debug, PartialEq)]
 enum Reference<'r> {
-    /// A scene, without folder `scenes` and ending.
+    /// A scene, without the folder `scenes` and the extension.
     Scene(&'r str),
-    /// A function in a file of tests.
+    /// A function in a test file.
     Test { path: &'r str, name: &'r str },
     /// Any other file of the repository.
     File(&'r str),
-    /// A number of docs/decisions.
+    /// The number of a decision in docs/decisions.
     Decision(&'r str),
-    /// An issue, and the item of it.
+    /// An issue and an item of it.
     Issue(&'r str),
     /// Another row.
     Row(&'r str),
 }
 
 impl<'r> Reference<'r> {
-    /// Reads one reference. `None`: it is in none of the forms.
+    /// Parses a reference. Returns `None` if it has none of the forms.
     fn read(text: &'r str) -> Option<Reference<'r>> {
         if let Some(quoted) = text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
             return Some(match quoted.split_once("::") {
@@ -58,7 +59,7 @@ impl<'r> Reference<'r> {
         }
     }
 
-    /// Whether it names something that exists. Issues live outside the repository.
+    /// Returns true if the target exists. Issues, which are outside the repository, always do.
     fn exists(&self, repo: &Repo, ids: &BTreeSet<&str>) -> bool {
         match self {
             Reference::Scene(name) => repo.text(&format!("scenes/{name}.scene")).is_some(),
@@ -73,12 +74,12 @@ impl<'r> Reference<'r> {
     }
 }
 
-/// The rows of all tables, in the order of the documents.
+/// Returns the rows of all tables in document order.
 fn rows(repo: &Repo) -> Vec<Row<'_>> {
     repo.below(FOLDER, ".md").flat_map(|file| file.text.lines().filter_map(|line| row(&file.path, line))).collect()
 }
 
-/// A row of a table: a line whose first cell begins with a digit.
+/// Parses a row of a table: a line whose first cell begins with a digit.
 fn row<'r>(file: &'r str, line: &'r str) -> Option<Row<'r>> {
     let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
     let id = *cells.first()?;
@@ -92,7 +93,7 @@ fn row<'r>(file: &'r str, line: &'r str) -> Option<Row<'r>> {
     Some(Row { file, id, status, shown })
 }
 
-/// Every fault of the tables, with file and row.
+/// Returns every fault of the tables, with file and row.
 pub(crate) fn faults(repo: &Repo) -> Vec<String> {
     let rows = rows(repo);
     let ids: BTreeSet<&str> = rows.iter().map(|row| row.id).collect();
@@ -102,7 +103,7 @@ pub(crate) fn faults(repo: &Repo) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     for row in &rows {
-        let twice = (!seen.insert(row.id)).then(|| "the id is there twice".to_owned());
+        let twice = (!seen.insert(row.id)).then(|| "the id occurs twice".to_owned());
         let found = twice.into_iter().chain(faults_of(row, repo, &ids));
         out.extend(found.map(|fault| format!("{}: {}: {fault}", row.file, row.id)));
     }
@@ -116,14 +117,14 @@ fn faults_of(row: &Row<'_>, repo: &Repo, ids: &BTreeSet<&str>) -> Vec<String> {
         out.push("the id belongs to another document".to_owned());
     }
     if !STATUS.contains(&row.status) {
-        out.push(format!("`{}` is no status, or the row has not four cells", row.status));
+        out.push(format!("`{}` is not a status, or the row does not have four cells", row.status));
     }
     let mut references = Vec::new();
     for text in row.shown.split(", ") {
         match Reference::read(text) {
             Some(reference) if reference.exists(repo, ids) => references.push(reference),
             Some(_) => out.push(format!("{text} does not exist")),
-            None => out.push(format!("`{text}` is no reference")),
+            None => out.push(format!("`{text}` is not a reference")),
         }
     }
     let issue = references.iter().any(|it| matches!(it, Reference::Issue(_)));
@@ -157,7 +158,7 @@ A reference such as `edit/exact` is the scene `scenes/edit/exact.scene`; `path::
 
 ";
 
-/// The text of the index: counts per document and status.
+/// Renders the index: counts per document and status.
 pub(crate) fn index(repo: &Repo) -> String {
     let rows = rows(repo);
     let mut out = INDEX.to_owned();
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn true_rows_have_no_faults() {
+    fn correct_rows_have_no_faults() {
         let table = "\
             | 000-1 | x | as described | `a/b`, `tests/c.rs::shown` |\n\
             | 000-2 | x | decided otherwise | decision 15, decision 170 |\n\
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn false_rows_are_found() {
+    fn wrong_rows_are_found() {
         let wrong = [
             "| 000-1 | x | as described | `a/c` |",
             "| 000-1 | x | as described | `tests/c.rs::hidden` |",
@@ -232,20 +233,20 @@ mod tests {
     }
 
     #[test]
-    fn references_have_a_form() {
+    fn malformed_references_are_rejected() {
         assert_eq!(Reference::read("`a/b`"), Some(Reference::Scene("a/b")));
         assert_eq!(Reference::read("`docs/x.md`"), Some(Reference::File("docs/x.md")));
         assert_eq!(Reference::read("somewhere"), None);
     }
 
-    /// Everything that a model of the profile is sent about one tool.
+    /// Returns everything that a model with this profile receives about one tool.
     fn told(profile: &str, tool: &str) -> String {
         let offer = emendate::profile(profile).unwrap().view(tool).unwrap();
         format!("{} {}", offer.prompt(), serde_json::Value::Object(offer.schema()))
     }
 
     #[test]
-    fn tool_texts_teach() {
+    fn tool_descriptions_contain_the_rules() {
         let rows = [
             ("Read", ["number, TAB", "never copy", "read before it is edited"]),
             ("Edit", ["Read the file with Read first", "exact indentation", "follows the line number"]),
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn every_profile_can_make_files() {
+    fn every_profile_can_create_files() {
         for profile in emendate::PROFILES {
             let makes = |offer: &emendate::ToolView| matches!(offer.tool, "write" | "apply" | "text_editor");
             assert!(profile.views.iter().any(makes), "{}", profile.name);

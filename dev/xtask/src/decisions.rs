@@ -14,7 +14,7 @@ the next free number.
 
 ";
 
-/// One decision, as its file says.
+/// A decision and its file.
 struct Decision<'r> {
     file: &'r File,
     number: u32,
@@ -23,7 +23,7 @@ struct Decision<'r> {
 }
 
 impl<'r> Decision<'r> {
-    /// Reads a file that begins with `# NUMBER. TITLE` and has a line `Status: …`.
+    /// Parses a file that begins with `# NUMBER. TITLE` and has a line `Status: …`.
     fn read(file: &'r File) -> Option<Decision<'r>> {
         let (number, title) = file.text.lines().next()?.strip_prefix("# ")?.split_once(". ")?;
         let status = file.text.lines().find_map(|line| line.strip_prefix("Status: "))?;
@@ -43,18 +43,18 @@ impl<'r> Decision<'r> {
     }
 }
 
-/// The files of decisions, in the order of their numbers.
+/// Returns the files of decisions, ordered by number.
 fn files(repo: &Repo) -> impl Iterator<Item = &File> {
     repo.below(FOLDER, ".md").filter(|file| !file.path.ends_with("/README.md"))
 }
 
-/// True if a decision has this number.
+/// Returns true if a decision has this number.
 pub(crate) fn exists(repo: &Repo, number: &str) -> bool {
     let number = number.parse::<u32>().ok();
     files(repo).filter_map(Decision::read).any(|it| Some(it.number) == number)
 }
 
-/// The page that lists all decisions.
+/// Renders the page that lists all decisions.
 pub(crate) fn index(repo: &Repo) -> String {
     let mut decisions: Vec<Decision<'_>> = files(repo).filter_map(Decision::read).collect();
     decisions.sort_by_key(|it| it.number);
@@ -67,7 +67,7 @@ pub(crate) fn index(repo: &Repo) -> String {
     out
 }
 
-/// Every fault of the files, with its place.
+/// Returns every fault of the files.
 pub(crate) fn faults(repo: &Repo) -> Vec<String> {
     let mut numbers = BTreeSet::new();
     let mut out = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn faults(repo: &Repo) -> Vec<String> {
     out
 }
 
-/// The targets of the links in a line.
+/// Returns the link targets in a line.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
 }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_lists_decisions_by_number() {
+    fn index_lists_decisions_by_number() {
         let files = [
             ("0010-b.md", "# 10. Second\n\nStatus: in force.\n"),
             ("0002-a.md", "# 2. First\n\nStatus: superseded by [decision 10](0010-b.md).\n"),

@@ -1,6 +1,6 @@
-//! The dictionary of word anchors: capitalised words that are one token in each of seven common vocabularies, so that a
-//! mark costs the same with every model. Written into the core's source; run it again only to change the rules below,
-//! since every change of the list changes the words of all files.
+//! Generates the dictionary of anchor words: capitalised words that are one token in each of seven common vocabularies,
+//! so that an anchor costs the same with every model. The result is written into the core's source. Run it only to
+//! change the rules below, since every change of the list changes the anchors of all files.
 
 use crate::repo::Repo;
 use oracles::vocabularies::{NAMES, Vocabularies};
@@ -9,10 +9,10 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The page this writes.
+/// The source file that this command writes.
 const PATH: &str = "crates/core/src/words/dictionary.rs";
 
-/// Words that lines of code begin with, and names that would distract.
+/// Excluded words: words that lines of code begin with, and distracting names.
 const LEFT_OUT: &str = "\
 Async Begin Bool Boolean Break Case Catch Class Const Continue Def Default Delete Dim Each Elif Else End Enum Eq Exit Export Extends \
 False Final Finally Float For Foreach From Func Function Global Goto Html If Impl Implements Import In Include Includes Inline Integer \
@@ -25,7 +25,7 @@ Jew Jewish Kill Male Muslim Nazi Porn Rape Republic Russia Russian Sex Trump Tur
 pub(crate) fn write() -> Result<String, String> {
     let repo = Repo::open()?;
     let installed = Vocabularies::install(&repo.root.join("target/peers")).map_err(|error| error.to_string())?;
-    // Ranked by the first.
+    // Words are ranked by the first vocabulary.
     let words = NAMES.iter().map(|name| words_of(&installed.file(name))).collect::<Result<Vec<_>, String>>()?;
     let (first, others) = words.split_first().ok_or("no vocabulary")?;
     let others: Vec<HashSet<&str>> = others.iter().map(|words| words.iter().map(String::as_str).collect()).collect();
@@ -42,7 +42,8 @@ pub(crate) fn write() -> Result<String, String> {
     Ok(format!("wrote {} words into {PATH}", kept.len()))
 }
 
-/// Tokens that are one capital and two to seven small letters: with two letters too many are alike.
+/// Returns tokens of one capital and two to seven lowercase letters. With one lowercase letter, too many would look
+/// alike.
 fn words_of(path: &Path) -> Result<Vec<String>, String> {
     let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let parsed: Value = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -66,7 +67,8 @@ fn words_of(path: &Path) -> Result<Vec<String>, String> {
     Ok(ranked.into_iter().map(|(_, token)| token).filter(|token| word(token)).collect())
 }
 
-/// One letter apart, as `Table` and `Tables` or `Level` and `Lever`: too easily taken for each other.
+/// Returns true if two words differ in one letter, such as `Table` and `Tables` or `Level` and `Lever`, and are easily
+/// confused.
 fn near(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len().abs_diff(b.len()) > 1 {

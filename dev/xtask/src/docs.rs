@@ -1,5 +1,5 @@
-//! The pages generated from tables: docs/conformance.md, docs/decisions/README.md, docs/errors.md, docs/limits.md, docs/replies.md and
-//! docs/tools.md.
+//! Generates pages from tables: docs/conformance.md, docs/decisions/README.md, docs/errors.md, docs/limits.md,
+//! docs/replies.md and docs/tools.md.
 
 use crate::checks::NOT_SHOWN;
 use crate::conformance;
@@ -13,20 +13,20 @@ use std::fmt::Write as _;
 
 /// A generated page.
 pub(crate) struct Page {
-    /// Its path in the repository.
+    /// The path in the repository.
     pub path: &'static str,
-    /// The function that writes its text.
+    /// The function that renders the page.
     write: fn(&Repo) -> String,
 }
 
 impl Page {
-    /// Its text, wrapped.
+    /// Renders the page with wrapped lines.
     pub(crate) fn text(&self, repo: &Repo) -> String {
         crate::markdown::wrapped(&(self.write)(repo))
     }
 }
 
-/// Every generated page.
+/// All generated pages.
 pub(crate) static PAGES: &[Page] = &[
     Page { path: "docs/conformance.md", write: conformance::index },
     Page { path: "docs/decisions/README.md", write: decisions::index },
@@ -124,7 +124,8 @@ fn error_row(row: &CodeRow, scene: Option<&str>) -> String {
     )
 }
 
-/// The scene to learn a code from: one named after it, else one that begins with it, else the first that has it.
+/// Returns the best scene for a code: one named after it, else one whose name begins with it, else the first that
+/// contains it.
 pub(crate) fn example<'r>(repo: &'r Repo, code: &str) -> Option<&'r str> {
     let word = code.rsplit('.').next().unwrap_or_default();
     let shown = repo.scenes().map(|file| (&*file.path, errors_of(&file.text)));
@@ -134,7 +135,7 @@ pub(crate) fn example<'r>(repo: &'r Repo, code: &str) -> Option<&'r str> {
     named.or_else(begins).or(shown.first()).map(|(path, _)| *path)
 }
 
-/// The codes of a scene's replies, in order.
+/// Returns the error codes of a scene's replies, in order.
 fn errors_of(scene: &str) -> Vec<&str> {
     scene.lines().filter_map(|line| line.strip_prefix("error ")?.split(' ').next()).collect()
 }
@@ -208,7 +209,7 @@ fn tool_section(tool: &Tool) -> String {
     out
 }
 
-/// Other spellings that a tool takes, one line for each field.
+/// Lists other spellings that a tool accepts, one line per field.
 fn spellings(tool: &Tool) -> String {
     let table = emendate::aliases(tool.name);
     let others = TOOL_ALIASES.iter().find(|row| row.tool == tool.name).map_or(&[][..], |row| row.others);
@@ -234,7 +235,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The fields of an object schema as a table; nothing when it has none.
+/// Renders the fields of an object schema as a table, or nothing if there are none.
 fn fields(schema: &Map<String, Value>) -> String {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return String::new() };
     let required: Vec<&str> =
@@ -248,7 +249,7 @@ fn fields(schema: &Map<String, Value>) -> String {
     out
 }
 
-/// The words of a closed set, each with its meaning.
+/// Lists the values of a closed set with their meanings.
 fn choices(schema: &Map<String, Value>) -> String {
     let mut out = String::new();
     for choice in schema.get("oneOf").and_then(Value::as_array).into_iter().flatten() {
@@ -258,7 +259,7 @@ fn choices(schema: &Map<String, Value>) -> String {
     if out.is_empty() { out } else { format!("{out}\n") }
 }
 
-/// The type of a field in words.
+/// Describes the type of a field.
 fn kind(field: &Value) -> String {
     let named = |reference: &str| format!("`{}`", reference.rsplit('/').next().unwrap_or_default());
     if let Some(reference) = field.get("$ref").and_then(Value::as_str) {
@@ -280,12 +281,12 @@ fn kind(field: &Value) -> String {
     }
 }
 
-/// Text for one cell of a table.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.trim().replace('\n', " ").replace('|', "\\|")
 }
 
-/// A summary with a capital letter.
+/// Capitalises a summary.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -297,7 +298,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn types_in_words() {
+    fn types_are_described() {
         for (schema, words) in [
             (json!({"type": "string"}), "string"),
             (json!({"type": ["integer", "null"]}), "integer"),
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn tables() {
+    fn fields_and_choices_are_listed() {
         let schema = json!({"properties": {"a": {"type": "string", "description": "x | y\nz"}}, "required": ["a"]});
         let table = fields(schema.as_object().unwrap());
         assert!(table.ends_with("| `a` | string | yes | x \\| y z |\n"), "{table}");

@@ -1,5 +1,5 @@
-//! `cargo xtask instructions`: hot paths run under valgrind, their instructions counted and compared with the budgets of
-//! the repository. Counts are the same on a busy machine; no time is measured.
+//! `cargo xtask instructions`: runs hot paths under valgrind, counts their instructions and compares them with the
+//! budgets in the repository. Counts do not depend on the load of the machine; no time is measured.
 
 mod profile;
 
@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The budget of a path is what it was blessed with and so much more: other versions of the C library, keys of hash tables
-/// drawn anew in each run.
+/// Allowed growth over the recorded count. Versions of the C library and the random keys of hash tables change the
+/// counts a little.
 const SLACK: f64 = 1.08;
-/// Under this share of what was blessed, the budget says nothing any more.
+/// Below this share of the recorded count a budget no longer detects growth.
 const FAR: f64 = 0.9;
-/// Functions with this share of the path are remembered, and those that grew by it are told.
+/// Functions with at least this share of a path are recorded, and reported if they grow by it.
 const SHARE: f64 = 0.01;
 
 const HEAD: &str = "\
@@ -25,7 +25,7 @@ const HEAD: &str = "\
 
 ";
 
-/// A path as it was blessed.
+/// The recorded counts of a path.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Budget {
     instructions: u64,
@@ -34,9 +34,9 @@ struct Budget {
 
 type Budgets = BTreeMap<String, Budget>;
 
-/// Counts all paths, and compares them or, with `--bless`, writes the budgets.
+/// Counts all paths, and compares the counts with the budgets or, with `--bless`, writes the budgets.
 ///
-/// Errors: a path over its budget, or without one; no valgrind; what is measured does not build.
+/// Errors: if a path is over its budget or has none, valgrind is missing, or the program does not build.
 pub(crate) fn instructions(arguments: &[String]) -> Result<String, String> {
     if let Some(why) = incomparable() {
         return Ok(format!("instructions: not compared: {why}"));
@@ -56,27 +56,27 @@ pub(crate) fn instructions(arguments: &[String]) -> Result<String, String> {
     if over == 0 { Ok(table) } else { Err(format!("{table}instructions: {over} paths over their budget")) }
 }
 
-/// Why counts of this machine cannot be compared with those of the repository.
+/// Returns why counts of this machine cannot be compared with the recorded ones.
 fn incomparable() -> Option<&'static str> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Some("the budgets are those of Linux on x86-64");
     }
     let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    // Searches choose their code by what the processor can; valgrind shows every one with AVX2 as the same model.
+    // Searches select their code by processor features; valgrind presents every processor with AVX2 as the same model.
     (!processor.contains(" avx2")).then_some("the processor has no AVX2")
 }
 
-/// Builds the program that walks the paths.
+/// Builds the program that runs the paths.
 fn build(root: &Path) -> Result<PathBuf, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Flags of the caller would make other code.
+    // The caller's flags would change the generated code.
     cargo.args(["build", "--quiet", "--locked", "-p", "counted", "--profile", "counted"]).env_remove("RUSTFLAGS");
     let status = cargo.current_dir(root).status().map_err(|error| error.to_string())?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     if status.success() { Ok(target.join("counted/counted")) } else { Err("counted does not build".to_owned()) }
 }
 
-/// Every path with its profile; two at a time.
+/// Counts every path, two at a time.
 fn count(program: &Path) -> Result<Vec<(String, Profile)>, String> {
     let list = Command::new(program).arg("--list").output().map_err(|error| error.to_string())?;
     let names: Vec<String> = String::from_utf8_lossy(&list.stdout).lines().map(str::to_owned).collect();
@@ -87,7 +87,7 @@ fn count(program: &Path) -> Result<Vec<(String, Profile)>, String> {
     std::thread::scope(|scope| {
         let left = scope.spawn(|| part(left));
         let right = part(right)?;
-        let left = left.join().map_err(|_| "a thread died".to_owned())??;
+        let left = left.join().map_err(|_| "a thread panicked".to_owned())??;
         Ok(left.into_iter().chain(right).collect())
     })
 }
@@ -97,7 +97,7 @@ fn counted(program: &Path, name: &str) -> Result<Profile, String> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--quiet", "--toggle-collect=counted::measured*", "--compress-strings=no"]);
     valgrind.args(["--compress-pos=no", "--dump-line=no", &format!("--callgrind-out-file={}", out.display())]);
-    // Nothing of what the caller has set reaches the path.
+    // The path must not depend on the caller's environment.
     valgrind.arg(program).arg(name).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     let output = valgrind.output().map_err(|error| format!("valgrind: {error}"))?;
     if !output.status.success() {
@@ -124,7 +124,7 @@ fn written(budgets: &Budgets) -> Result<String, String> {
     Ok(format!("{HEAD}{text}"))
 }
 
-/// The table, and how many paths are over their budget or have none.
+/// Formats the table, and counts the paths that are over their budget or have none.
 fn compared(counted: &[(String, Profile)], budgets: &Budgets) -> (String, usize) {
     let (mut out, mut over) = (format!("{:<14}{:>14}{:>14}{:>8}\n", "path", "instructions", "budget", "ratio"), 0);
     for (name, profile) in counted {
@@ -154,7 +154,7 @@ fn compared(counted: &[(String, Profile)], budgets: &Budgets) -> (String, usize)
     (out, over)
 }
 
-/// The functions that execute more than they did, the worst first.
+/// Lists the functions that execute more instructions than recorded, in descending order.
 fn grown(profile: &Profile, budget: &Budget) -> String {
     let more = |(name, count): (&String, &u64)| {
         let was = budget.functions.get(name).copied().unwrap_or(0);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_may_grow_by_its_slack_and_not_more() {
+    fn path_may_grow_by_its_slack_at_most() {
         let at = |walk: u64| compared(&[("path".to_owned(), profile(walk, 100))], &budgets());
         assert_eq!(at(975).1, 0);
         let (table, over) = at(990);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn budgets_are_read_as_they_were_written() {
+    fn budgets_survive_a_round_trip() {
         let text = written(&budgets()).unwrap();
         assert_eq!(toml::from_str::<Budgets>(&text).unwrap(), budgets(), "{text}");
         assert!(text.contains("[path]\ninstructions = 1000\n"), "{text}");

@@ -1,9 +1,9 @@
-//! Markdown: wrapped prose, headings as anchors, links. Code blocks and tables stay as they are.
+//! Processes Markdown: wraps prose, names headings as anchors, finds links. Code blocks and tables stay unchanged.
 
 /// The longest line outside tables and code, in characters.
 pub(crate) const WIDTH: usize = 120;
 
-/// The page with longer lines of prose wrapped at [`WIDTH`].
+/// Returns the page with long lines of prose wrapped at [`WIDTH`].
 pub(crate) fn wrapped(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     for line in lines(page) {
@@ -20,9 +20,9 @@ pub(crate) fn wrapped(page: &str) -> String {
 /// A line of a page.
 #[derive(Debug)]
 pub(crate) struct Line<'p> {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub number: usize,
-    /// Its text without the line end.
+    /// The text without the line end.
     pub text: &'p str,
     /// False in code blocks.
     pub is_text: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Line<'p> {
     pub is_prose: bool,
 }
 
-/// The lines of a page.
+/// Returns the lines of a page.
 pub(crate) fn lines(page: &str) -> Vec<Line<'_>> {
     let mut fence: Option<&str> = None;
     let mut out = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn lines(page: &str) -> Vec<Line<'_>> {
     out
 }
 
-/// Adds a line in rows of at most [`WIDTH`] characters.
+/// Appends a line as rows of at most [`WIDTH`] characters.
 fn wrap(line: &str, out: &mut String) {
     let indent = line.len() - line.trim_start().len();
     let (start, body) = line.split_at(indent);
@@ -79,7 +79,7 @@ fn wrap(line: &str, out: &mut String) {
     out.push('\n');
 }
 
-/// The words of a line; a code span is one word.
+/// Splits a line into words; a code span is one word.
 fn words(line: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let (mut start, mut in_code) = (0, false);
@@ -98,7 +98,7 @@ fn words(line: &str) -> Vec<&str> {
     out
 }
 
-/// False for a word that would begin a list, a heading, a quote or a table.
+/// Returns false if a word would begin a list, a heading, a quote or a table.
 fn can_begin_a_row(word: &str) -> bool {
     !is_list_mark(word) && !word.starts_with(['#', '>', '|', '='])
 }
@@ -110,7 +110,7 @@ fn is_list_mark(word: &str) -> bool {
         })
 }
 
-/// The anchors of a page: its headings as GitHub and mdBook name them.
+/// Returns the anchors of a page: its headings as GitHub and mdBook name them.
 pub(crate) fn anchors(page: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for line in lines(page).iter().filter(|line| line.is_text) {
@@ -135,16 +135,16 @@ fn slug(heading: &str) -> String {
     heading.to_lowercase().chars().filter_map(keep).collect()
 }
 
-/// A link of a page.
+/// A link in a page.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Link<'p> {
-    /// The number of its line.
+    /// The line number.
     pub line: usize,
-    /// Its target.
+    /// The target as written.
     pub target: &'p str,
 }
 
-/// The links and images of a page. Code is left out.
+/// Returns the links and images of a page, except in code.
 pub(crate) fn links(page: &str) -> Vec<Link<'_>> {
     let mut out = Vec::new();
     for line in lines(page).iter().filter(|line| line.is_text) {
@@ -158,7 +158,7 @@ pub(crate) fn links(page: &str) -> Vec<Link<'_>> {
     out
 }
 
-/// A path relative to the repository: `target` as a file in the directory of `page` names it.
+/// Returns `target`, a path relative to the directory of `page`, as a path relative to the repository.
 pub(crate) fn resolve(page: &str, target: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();

@@ -1,5 +1,5 @@
-//! Takes one safety step at a time out of a copy of `crates/fs` and runs its tests: each of them must be missed by some test,
-//! or the step is not shown to be there.
+//! Removes one safety step at a time from a copy of `crates/fs` and runs its tests. Some test must fail for each step;
+//! otherwise nothing proves that the step works.
 
 use crate::repo::Repo;
 use std::os::unix::process::CommandExt as _;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// One step taken out: its name, in which file which text becomes which, and the test that stands for it: of the library
-/// (`lib`) or of a test program.
+/// A removed step: its name, the file and text to replace, and the test that covers it, in the library (`lib`) or in a
+/// test program.
 struct Mutant {
     name: &'static str,
     file: &'static str,
@@ -135,8 +135,8 @@ const MUTANTS: &[Mutant] = &[
         "lease-to-the-end",
         (
             "publish.rs",
-            "if let Some(entry) = self.entries.iter().find(wanted) {",
-            "if let Some(entry) = self.entries.iter().find(wanted).filter(|_| false) {",
+            "entry.displaced.as_ref().is_some_and(LeasedFile::has_waiting_writer)",
+            "entry.displaced.as_ref().is_some_and(|_| false)",
         ),
         ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
@@ -258,10 +258,10 @@ const MUTANTS: &[Mutant] = &[
     ),
 ];
 
-/// Longer than any run that ends. A test that hangs here has no limit of its own, and shows nothing.
+/// Longer than any test run that terminates. A test that hangs here lacks a time limit and proves nothing.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// Tries every mutant, or the named ones; an error if the tests miss nothing in one of them.
+/// Tries every mutant, or the named ones. Fails if no test notices one of them.
 pub(crate) fn mutants(names: &[String]) -> Result<String, String> {
     if let Some(unknown) = names.iter().find(|name| !MUTANTS.iter().any(|mutant| mutant.name == **name)) {
         let known: Vec<&str> = MUTANTS.iter().map(|mutant| mutant.name).collect();
@@ -286,7 +286,7 @@ pub(crate) fn mutants(names: &[String]) -> Result<String, String> {
     }
 }
 
-/// A workspace with the crates that `fs` needs, one step taken out.
+/// Copies the crates that `fs` needs into a workspace, with one step removed.
 fn copied(repo: &Repo, scratch: &Path, mutant: &Mutant) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", scratch.display());
     let work = scratch.join("work");
@@ -319,7 +319,7 @@ fn taken_out(text: &str, mutant: &Mutant) -> Result<String, String> {
     }
 }
 
-/// Runs the test that stands for the step, then all others; the first one that failed.
+/// Runs the test that covers the step, then all others; returns the first that failed.
 fn noticed(scratch: &Path, mutant: &Mutant) -> Result<Option<String>, String> {
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -338,7 +338,7 @@ fn noticed(scratch: &Path, mutant: &Mutant) -> Result<Option<String>, String> {
     if failed.is_some() { Ok(failed) } else { self::failed(cargo(&[]), scratch) }
 }
 
-/// The first test that fails; `None` when all are well, or one never ends.
+/// Returns the first test that fails; `None` if all pass or one hangs.
 fn failed(mut tests: Command, scratch: &Path) -> Result<Option<String>, String> {
     let log: PathBuf = scratch.join("log");
     let file = std::fs::File::create(&log).map_err(|error| error.to_string())?;
@@ -353,7 +353,7 @@ fn failed(mut tests: Command, scratch: &Path) -> Result<Option<String>, String> 
     Ok((!good).then(|| failed.map_or_else(|| "a test program failed".to_owned(), |name| format!("{name} fails"))))
 }
 
-/// Waits; `None` when it took too long and was ended.
+/// Waits for the process; returns `None` if it took too long and was killed.
 fn ended(child: &mut Child) -> Result<Option<bool>, String> {
     let started = Instant::now();
     while started.elapsed() < PATIENCE {
@@ -362,7 +362,7 @@ fn ended(child: &mut Child) -> Result<Option<bool>, String> {
         }
         std::thread::sleep(Duration::from_millis(200));
     }
-    // The test program would go on without cargo, so the whole group goes.
+    // The test program would outlive cargo, so the whole process group is killed.
     let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
     let _ = child.wait();
     Ok(None)

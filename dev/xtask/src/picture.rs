@@ -1,4 +1,4 @@
-//! The picture in the README: steps of a real `emend tour`, as a terminal shows them.
+//! Draws the picture in the README: steps of a real `emend tour`, as a terminal shows them.
 
 use crate::repo::Repo;
 use std::process::Command;
@@ -6,16 +6,16 @@ use std::process::Command;
 const PATH: &str = "docs/tour.svg";
 /// Headings of the steps that the picture shows.
 const SHOWN: [&str; 2] = ["1. ", "3. "];
-/// Columns of the terminal.
+/// Width of the terminal in columns.
 const COLUMNS: usize = 100;
 
 /// Runs the tour and writes the picture.
 ///
-/// Errors: the program cannot be built or started, the tour did not behave, or the picture cannot be written.
+/// Errors: if the program cannot be built or started, the tour fails, or the picture cannot be written.
 pub(crate) fn picture() -> Result<String, String> {
     let repo = Repo::open()?;
     let temporary = repo.root.join("target/picture");
-    // The directory's name is in the picture, so a run starts without the directories of earlier ones.
+    // The directory's name is in the picture, so directories of earlier runs must not change it.
     let _ = std::fs::remove_dir_all(&temporary);
     std::fs::create_dir_all(&temporary).map_err(|error| error.to_string())?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -35,7 +35,7 @@ pub(crate) fn picture() -> Result<String, String> {
     Ok(format!("wrote {PATH}"))
 }
 
-/// The lines of the shown steps, wrapped as the terminal wraps them.
+/// Returns the lines of the shown steps, wrapped at the terminal's width.
 fn terminal(tour: &str) -> String {
     let mut shown = false;
     let mut out = String::new();
@@ -51,7 +51,7 @@ fn terminal(tour: &str) -> String {
     out
 }
 
-/// The line without escape sequences.
+/// Removes escape sequences from a line.
 fn without_escapes(line: &str) -> String {
     let mut plain = String::new();
     let mut chars = line.chars();
@@ -65,7 +65,7 @@ fn without_escapes(line: &str) -> String {
     plain
 }
 
-/// Adds a line; one that is longer than the terminal is wide goes on in the next row.
+/// Appends a line; one that is wider than the terminal continues in the next row.
 fn wrap(line: &str, out: &mut String) {
     let mut column = 0;
     let mut chars = line.chars();

@@ -1,4 +1,4 @@
-//! Pages that show what `emend` prints and writes: docs/commands.md from its help, docs/clients from its installations.
+//! Generates pages from the output of `emend`: docs/commands.md from its help, docs/clients from its installations.
 
 use crate::repo::Repo;
 use emendate_clients::{CLIENTS, Client, ConfigFormat, RootDiscovery};
@@ -10,15 +10,15 @@ use std::process::Command;
 /// Heading of the options that every command repeats.
 const COMMON: &str = "Options of every command:";
 
-/// The program, and a home directory for it.
+/// The program and a home directory for it.
 struct Emend {
     program: PathBuf,
     home: PathBuf,
 }
 
-/// Every page of this kind: its path and its text.
+/// Returns the path and text of every page of this kind.
 ///
-/// Errors: the program cannot be built, or one of its commands fails.
+/// Errors: if the program cannot be built, or one of its commands fails.
 pub(crate) fn pages(repo: &Repo) -> Result<Vec<(String, String)>, String> {
     let emend = Emend::build(repo)?;
     let mut out = vec![("docs/commands.md".to_owned(), commands(&emend)?)];
@@ -29,9 +29,9 @@ pub(crate) fn pages(repo: &Repo) -> Result<Vec<(String, String)>, String> {
     Ok(out)
 }
 
-/// Compares the pages in the repository with what the program does now.
+/// Compares the pages in the repository with the program's current output.
 ///
-/// Errors: a page that is out of date.
+/// Errors: if a page is out of date.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     let pages = pages(repo)?;
     let stale = pages.iter().filter(|(path, text)| repo.text(path) != Some(text)).map(|(path, _)| &**path);
@@ -58,7 +58,7 @@ impl Emend {
         }
     }
 
-    /// Standard output of a command, run in an empty project of an empty home.
+    /// Runs a command in an empty project with an empty home; returns its standard output.
     fn run(&self, arguments: &[&str]) -> Result<String, String> {
         let mut command = Command::new(&self.program);
         command.args(arguments).current_dir(self.home.join("project")).env_clear().env("HOME", &self.home);
@@ -70,7 +70,7 @@ impl Emend {
         }
     }
 
-    /// A file below the home as the program wrote it, with the path that a user would see.
+    /// Returns a file below the home that the program wrote, with the paths that a user would see.
     fn written(&self, path: &Path) -> Result<String, String> {
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let shown = text.replace(&*self.program.to_string_lossy(), "/home/you/bin/emend");
@@ -101,7 +101,7 @@ fn commands(emend: &Emend) -> Result<String, String> {
     Ok(out)
 }
 
-/// The names in the list of commands of a help text, without `help` itself.
+/// Returns the names in the command list of a help text, without `help` itself.
 fn command_names(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
@@ -109,7 +109,7 @@ fn command_names(help: &str) -> Vec<String> {
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
-/// The help without the options that every command has.
+/// Removes the options that every command has.
 fn without_common(help: &str) -> String {
     let mut skips = false;
     let mut out = String::new();
@@ -127,7 +127,7 @@ fn without_common(help: &str) -> String {
     out
 }
 
-/// The text without blanks at the ends of lines and without blank lines at its end.
+/// Removes blanks at the ends of lines and blank lines at the end of the text.
 fn tidy(help: &str) -> String {
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     lines.join("\n")
@@ -186,7 +186,7 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
     Ok(crate::markdown::wrapped(&out))
 }
 
-/// How the server learns the directory it works in.
+/// Describes how the server learns its working directory.
 fn started(client: &Client) -> String {
     let title = client.title;
     match client.roots {
@@ -204,12 +204,12 @@ fn started(client: &Client) -> String {
     }
 }
 
-/// A path of the table as a user of Linux reads it.
+/// Formats a path of the table for Linux.
 fn shown(path: &str) -> String {
     format!("`~/{}`", below_home(path))
 }
 
-/// A path of the table below the home directory on Linux.
+/// Returns a path of the table, relative to the home directory on Linux.
 fn below_home(path: &str) -> String {
     path.replace("{home}/", "").replace("{config}/", ".config/").replace("{xdg}/", ".config/")
 }
@@ -222,7 +222,7 @@ mod tests {
                         Options of every command:\n  --json\n\nExamples:\n  emend\n\n";
 
     #[test]
-    fn help_is_cut_to_what_is_special() {
+    fn common_options_are_removed_from_the_help() {
         assert_eq!(command_names(HELP), ["read"]);
         let own = without_common(HELP);
         assert!(!own.contains("--json") && own.contains("Examples:\n  emend\n"), "{own}");

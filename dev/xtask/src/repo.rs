@@ -1,12 +1,12 @@
-//! The files of the repository, read once.
+//! Reads the files of the repository once.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A text file that is, or would be, tracked.
+/// A text file that is tracked or would be.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// Relative to the root, with `/`.
+    /// The path relative to the root, with `/`.
     pub path: String,
     /// Its text.
     pub text: String,
@@ -22,7 +22,7 @@ pub(crate) struct Repo {
 }
 
 impl Repo {
-    /// Reads what git tracks or would track. Files that are not UTF-8 are left out.
+    /// Reads the files that git tracks or would track, except those that are not UTF-8.
     pub(crate) fn open() -> Result<Repo, String> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = here.ancestors().nth(2).unwrap_or(here).to_owned();
@@ -44,17 +44,17 @@ impl Repo {
         Ok(Repo { root, files })
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.files.iter().find(|file| file.path == path).map(|file| &*file.text)
     }
 
-    /// Files with that ending below a folder.
+    /// Returns files with this ending below a folder.
     pub(crate) fn below<'r>(&'r self, folder: &'r str, ending: &'r str) -> impl Iterator<Item = &'r File> {
         self.files.iter().filter(move |file| file.path.starts_with(folder) && file.path.ends_with(ending))
     }
 
-    /// Scenes that the suite plays.
+    /// Returns the scenes that the suite plays.
     pub(crate) fn scenes(&self) -> impl Iterator<Item = &File> {
         self.below("scenes/", ".scene")
     }

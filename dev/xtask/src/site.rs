@@ -1,4 +1,4 @@
-//! The documentation site: a book of the Markdown pages, built by mdBook and checked for broken links.
+//! Builds the documentation site, a book of the Markdown pages, with mdBook and checks its links.
 
 use crate::markdown::lines;
 use crate::program;
@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The version of mdBook. Its default features serve a book to a browser while it is edited, which needs more crates.
+/// The version of mdBook. Its default features include a live preview server, which needs more crates.
 const VERSION: &str = "0.4.52";
 
-/// One entry of the table of contents: a page, and the directory whose pages are below it.
+/// An entry of the table of contents: a page, and the directory whose pages are nested below it.
 struct Entry {
     path: &'static str,
     below: Option<&'static str>,
@@ -85,7 +85,7 @@ static PARTS: &[Part] = &[
     },
 ];
 
-/// True for files that the site contains.
+/// Returns true for files that the site contains.
 pub(crate) fn is_staged(path: &str) -> bool {
     let root = !path.contains('/') && (is_page(path) || path.starts_with("LICENSE"));
     root || path.starts_with("docs/") || path.starts_with("scenes/")
@@ -95,7 +95,7 @@ fn is_page(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|it| it == "md")
 }
 
-/// Every page in the table of contents.
+/// Returns every page in the table of contents.
 fn listed(repo: &Repo) -> BTreeSet<String> {
     let entries = PARTS.iter().flat_map(|part| part.entries);
     let own = entries.clone().map(|entry| entry.path.to_owned());
@@ -103,21 +103,21 @@ fn listed(repo: &Repo) -> BTreeSet<String> {
     own.chain(below.map(|file| file.path.clone())).chain(["README.md".to_owned()]).collect()
 }
 
-/// Pages of the site that the table of contents does not have.
+/// Returns the pages of the site that the table of contents lacks.
 pub(crate) fn missing_pages(repo: &Repo) -> Vec<String> {
     let listed = listed(repo);
     let pages = repo.below("", ".md").filter(|file| is_staged(&file.path) && !listed.contains(&file.path));
     pages.map(|file| file.path.clone()).collect()
 }
 
-/// Pages in the table of contents that do not exist.
+/// Returns the pages in the table of contents that do not exist.
 pub(crate) fn unknown_pages(repo: &Repo) -> Vec<String> {
     listed(repo).into_iter().filter(|path| repo.text(path).is_none()).collect()
 }
 
 /// Builds the book in `target/book`.
 ///
-/// Errors: a generated page is out of date, a link is broken, or mdBook cannot be installed.
+/// Errors: if a generated page is out of date, a link is broken, or mdBook cannot be installed.
 pub(crate) fn site() -> Result<String, String> {
     let repo = Repo::open()?;
     program::check(&repo)?;
@@ -150,7 +150,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     folder.and_then(|()| fs::write(path, text)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The table of contents as mdBook reads it.
+/// Renders the table of contents for mdBook.
 fn summary(repo: &Repo) -> String {
     let mut out = "# Summary\n\n[Emendate](README.md)\n".to_owned();
     for part in PARTS {
@@ -167,14 +167,14 @@ fn summary(repo: &Repo) -> String {
     out
 }
 
-/// The first heading of a page.
+/// Returns the first heading of a page.
 fn title(repo: &Repo, path: &str) -> String {
     let text = repo.text(path).unwrap_or_default();
     let heading = lines(text).into_iter().find_map(|line| line.text.strip_prefix("# ").filter(|_| line.is_text));
     heading.unwrap_or(path).replace('`', "")
 }
 
-/// The program, installed on first use.
+/// Returns the mdBook program, installed on first use.
 fn mdbook(repo: &Repo) -> Result<PathBuf, String> {
     let folder = repo.root.join("target/mdbook").join(VERSION);
     let program = folder.join("bin/mdbook");
@@ -192,7 +192,7 @@ fn mdbook(repo: &Repo) -> Result<PathBuf, String> {
     if status.success() { Ok(program) } else { Err(format!("mdbook {VERSION} cannot be installed")) }
 }
 
-/// Links of the built pages that lead nowhere, in the order of the pages.
+/// Returns the broken links of the built pages, in page order.
 fn broken(book: &Path) -> Result<Vec<String>, String> {
     let mut pages = BTreeMap::new();
     let mut folders = vec![book.to_owned()];
@@ -207,8 +207,7 @@ fn broken(book: &Path) -> Result<Vec<String>, String> {
             }
         }
     }
-    // The page of all pages repeats the others with links that mdBook rewrites; the one for missing pages is served
-    // from anywhere.
+    // print.html repeats all pages with links that mdBook rewrites, and 404.html is served under any path.
     let own = |path: &Path| path.file_name().is_some_and(|name| name != "print.html" && name != "404.html");
     let mut out = Vec::new();
     for (path, text) in pages.iter().filter(|(path, _)| own(path)) {
@@ -238,7 +237,7 @@ fn leads_somewhere(page: &Path, target: &str, pages: &BTreeMap<PathBuf, String>)
     anchor.is_empty() || attributes(text, "id").any(|id| id == anchor)
 }
 
-/// The values of an attribute in a page.
+/// Returns the values of an attribute in a page.
 fn attributes<'p>(page: &'p str, name: &'p str) -> impl Iterator<Item = &'p str> {
     let parts = page.split(' ').flat_map(|part| part.split('\n'));
     parts.filter_map(move |part| part.strip_prefix(name)?.strip_prefix("=\"")?.split('"').next())

@@ -1,18 +1,18 @@
-//! The long forms of what the suite shows in short: real kills and real power cuts, by the thousand, racers, poor machines.
+//! Runs the long versions of tests that the suite runs in short: thousands of kills and power cuts, racing writers,
+//! constrained machines.
 
 use std::process::Command;
 use std::time::Instant;
 
-/// One run: what it is called, the test program and its arguments, how much of it is played, the programs it needs, and
-/// whether only root can.
+/// A run of a test program: its name, arguments and number of rounds, the programs it needs, and whether it needs root.
 struct Run {
     name: &'static str,
     /// Package and test program.
     program: (&'static str, &'static str),
-    /// How many times the rounds of the suite.
+    /// How many times the suite's rounds are played.
     times: usize,
     arguments: &'static [&'static str],
-    /// `--rounds` of programs that know it.
+    /// The argument `--rounds`, for programs that support it.
     rounds: Option<usize>,
     needs: &'static [&'static str],
     root: bool,
@@ -86,11 +86,11 @@ const RUNS: [Run; 9] = [
     },
 ];
 
-/// What was asked for on the command line.
+/// The command line arguments.
 struct Asked {
-    /// So much less of everything is played.
+    /// The divisor of all round counts.
     part: usize,
-    /// Runs whose name holds one of these; all without.
+    /// Plays only runs whose name contains one of these; all if there are none.
     names: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ fn asked(arguments: &[String]) -> Result<Asked, String> {
     }
 }
 
-/// Runs all that this machine allows, or what was named; says what it left out, and fails if anything went wrong.
+/// Plays all runs that this machine supports, or the named ones; reports the others, and fails if a run fails.
 pub(crate) fn torture(arguments: &[String]) -> Result<String, String> {
     let asked = asked(arguments)?;
     let root = output("id", &["-u"]).is_some_and(|user| user.trim() == "0");
@@ -151,7 +151,7 @@ pub(crate) fn torture(arguments: &[String]) -> Result<String, String> {
     }
 }
 
-/// What a program prints, if it is there and succeeds.
+/// Returns the output of a program, if it is installed and succeeds.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

@@ -29,17 +29,19 @@ const PATTERNS: [(&str, &str); 2] = [("include", ""), ("exclude", "!")];
 
 impl Args for NamePatterns {
     fn augment_args(command: Command) -> Command {
-        let option = |name: &'static str, help: &'static str| {
-            Arg::new(name).long(name).value_name("PATTERN").action(ArgAction::Append).help(help)
-        };
         command
-            .arg(option("include", "Change only files whose names match; * also matches slashes (repeatable)"))
-            .arg(option("exclude", "Exclude files whose names match; the first pattern that matches decides"))
+            .arg(pattern_option("include", "Change only files whose names match; * also matches slashes (repeatable)"))
+            .arg(pattern_option("exclude", "Exclude files whose names match; the first pattern that matches decides"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// Returns an option that takes patterns and may be repeated.
+fn pattern_option(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name("PATTERN").action(ArgAction::Append).help(help)
 }
 
 impl FromArgMatches for NamePatterns {

@@ -144,12 +144,14 @@ fn has_behaved(step: &TourStep, output: &Output, directory: &Path) -> bool {
 
 /// Formats the arguments as a person would type them.
 fn quoted(args: &[&str]) -> String {
-    let word = |arg: &&str| match arg {
-        arg if arg.contains('\n') => format!("$'{}'", arg.replace('\n', "\\n")),
-        arg if arg.contains(' ') => format!("'{arg}'"),
-        arg => (*arg).to_owned(),
-    };
-    args.iter().map(word).collect::<Vec<String>>().join(" ")
+    args.iter()
+        .map(|arg| match arg {
+            arg if arg.contains('\n') => format!("$'{}'", arg.replace('\n', "\\n")),
+            arg if arg.contains(' ') => format!("'{arg}'"),
+            arg => (*arg).to_owned(),
+        })
+        .collect::<Vec<String>>()
+        .join(" ")
 }
 
 /// Creates a directory with a short name below the one for temporary files.

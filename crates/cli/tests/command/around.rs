@@ -1,4 +1,4 @@
-//! What is around the tools: help, lists, colours, configuration, tour and doctor.
+//! Tests the commands besides the tools: help, lists, colours, configuration, tour and doctor.
 
 use crate::bed::{Bed, feed};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 const ESC: char = '\u{1b}';
 
 #[test]
-fn help_teaches() {
+fn help_shows_examples_and_names_commands() {
     let bed = Bed::new();
     let long = bed.run(&["--help"]).exits(0).out;
     for part in ["Exit status", "11  text is ambiguous", "multi_edit", "--root", "telemetry", "EMEND_SESSION"] {
@@ -23,7 +23,7 @@ fn help_teaches() {
 }
 
 #[test]
-fn every_name_of_a_list_stands_apart_from_its_text() {
+fn list_names_are_separated_from_their_text() {
     let bed = Bed::new();
     let tools = bed.run(&["tools", "--json"]).exits(0).json();
     let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
@@ -69,7 +69,7 @@ fn tools_are_listed_and_shown() {
 }
 
 #[test]
-fn completions_and_manual_pages() {
+fn completions_and_manual_pages_are_printed() {
     let bed = Bed::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(bed.run(&["completions", shell]).exits(0).out.contains("multi-edit"), "{shell}");
@@ -82,7 +82,7 @@ fn completions_and_manual_pages() {
 }
 
 #[test]
-fn colours() {
+fn colours_depend_on_flag_and_terminal() {
     let bed = Bed::with("a\n");
     let dry = |variables: &[(&str, &str)], more: &[&str]| {
         let mut command = bed.command(&[&["edit", "a.txt", "--old", "a", "--new", "b", "--dry-run"], more].concat());
@@ -103,13 +103,13 @@ fn colours() {
     assert!(dry(&[("NO_COLOR", "1")], &["--color", "always"]).contains(ESC));
     let error = bed.run(&["read", "gone", "--color", "always"]).exits(10).err;
     assert!(error.starts_with("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: "), "{error:?}");
-    // A file's own escape sequences are content where no terminal would obey them.
+    // A file's own escape sequences are content if no terminal interprets them.
     bed.put("esc.txt", "\u{1b}[31mred\n");
     assert!(bed.run(&["read", "esc.txt", "--color", "never"]).exits(0).out.contains("\u{1b}[31mred"));
 }
 
 #[test]
-fn configuration_of_the_user_and_the_project() {
+fn user_and_project_configuration_apply() {
     let bed = Bed::with("a\n");
     let config = bed.beside("home/.config/emendate");
     std::fs::create_dir_all(&config).unwrap();
@@ -121,7 +121,7 @@ fn configuration_of_the_user_and_the_project() {
     bed.put("emend.toml", "[policy]\nallow = ['.git']\n");
     assert!(bed.run(&["read", "a.txt"]).exits(0).err.starts_with("note: "));
     bed.put("emend.toml", "[policy]\ndney = []\n");
-    // Its rules are unknown: what only looks goes on, what writes does not.
+    // The rules are unknown: commands that only read still work, commands that write do not.
     assert!(bed.run(&["read", "a.txt"]).exits(0).err.contains("dney"));
     bed.run(&["config", "show"]).exits(0);
     assert!(bed.run(&["edit", "a.txt", "--old", "a", "--new", "b"]).exits(14).err.contains("at line 2"));
@@ -129,7 +129,7 @@ fn configuration_of_the_user_and_the_project() {
 }
 
 #[test]
-fn the_tour_behaves() {
+fn tour_succeeds() {
     let bed = Bed::new();
     let temporary = bed.beside("tmp");
     std::fs::create_dir_all(&temporary).unwrap();
@@ -147,7 +147,7 @@ fn the_tour_behaves() {
 }
 
 #[test]
-fn doctor_reports() {
+fn doctor_reports_the_setup() {
     let bed = Bed::new();
     let found = bed.run(&["doctor", "--json"]).exits(0).json();
     assert!(found["ok"] == true && found["telemetry"] == false && found["version"].is_string());

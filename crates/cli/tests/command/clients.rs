@@ -1,4 +1,4 @@
-//! `emend mcp install` and `uninstall` in a home of their own, and what doctor says of it.
+//! Tests `emend mcp install` and `uninstall` in a home of their own, and doctor's report on clients.
 
 use crate::bed::{Bed, Ran, feed};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-/// A home in which every client is installed, with a file of one's own here and there.
+/// Creates a home in which every client is installed, with some existing configuration files.
 fn home() -> Bed {
     let bed = Bed::new();
     for folder in [
@@ -38,7 +38,7 @@ fn doctor(bed: &Bed, exit: i32) -> Value {
     bed.run(&["doctor", "--json"]).exits(exit).json()
 }
 
-/// Client, its file in the home, a text of its owner, what the entry begins with, and what must be told.
+/// Client, its file in the home, the owner's text in it, the start of the entry, and required output.
 const FILES: [(&str, &str, &str, &str); 8] = [
     (
         "claude-code",
@@ -86,7 +86,7 @@ const FILES: [(&str, &str, &str, &str); 8] = [
 ];
 
 #[test]
-fn every_client_is_served_and_left_as_it_was() {
+fn every_client_is_installed_and_restored() {
     let bed = home();
     for (client, file, text, part) in FILES {
         let path = bed.beside("home").join(file);
@@ -109,14 +109,14 @@ fn every_client_is_served_and_left_as_it_was() {
         );
         let backup = path.with_file_name(format!("{}.emend-backup", path.file_name().unwrap().to_str().unwrap()));
         if text.is_empty() {
-            assert!(!backup.exists(), "there was nothing to keep");
+            assert!(!backup.exists(), "an absent file has no backup");
         } else {
             assert_eq!(fs::read_to_string(&backup).unwrap(), text);
             for file in [&backup, &path] {
-                assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "it may hold secrets");
+                assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "may contain secrets");
             }
         }
-        assert!(bed.run(&install).exits(0).out.contains("nothing to do"), "{client}: twice is once");
+        assert!(bed.run(&install).exits(0).out.contains("nothing to do"), "{client}: again changes nothing");
         assert_eq!(fs::read_to_string(&path).unwrap(), with);
         let found = doctor(&bed, 0)["clients"].clone();
         let row = found.as_array().unwrap().iter().find(|row| row["client"] == client).unwrap();
@@ -136,7 +136,7 @@ fn every_client_is_served_and_left_as_it_was() {
 }
 
 #[test]
-fn arguments_are_those_that_were_asked_for() {
+fn requested_arguments_are_in_the_entry() {
     let bed = home();
     let args = |words: &[&str], file: &str| {
         bed.run(&[&["mcp", "install"], words].concat()).exits(0);
@@ -168,7 +168,7 @@ fn arguments_are_those_that_were_asked_for() {
 }
 
 #[test]
-fn built_in_tools_are_replaced_and_given_back() {
+fn built_in_tools_are_replaced_and_restored() {
     let bed = home();
     let text =
         "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
@@ -178,13 +178,13 @@ fn built_in_tools_are_replaced_and_given_back() {
     let servers = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
     assert!(servers.contains("\"args\": [\"mcp\", \"--profile\", \"claude\"]"), "{servers}");
     assert!(fs::read_to_string(&settings).unwrap().contains("\"Write\",\n      \"Edit\",\n"));
-    // Installed anew without the flag, nothing is taken back; what it denied is known until it is taken out.
+    // Installing again without the flag keeps the denied tools; they are remembered until uninstallation.
     bed.run(&["mcp", "install", "claude-code"]).exits(0);
     assert!(fs::read_to_string(&settings).unwrap().contains("\"NotebookEdit\""));
     let told = bed.run(&["mcp", "uninstall", "claude-code"]).exits(0).out;
     assert!(told.contains("has its own Edit, MultiEdit, NotebookEdit again"), "{told}");
     assert_eq!(fs::read_to_string(&settings).unwrap(), text, "Write was denied by its owner");
-    // A broken file of settings leaves the servers alone, too.
+    // With an invalid settings file the server entries stay unchanged, too.
     fs::write(&settings, "{,}").unwrap();
     let before = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
     let error = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(2).err;
@@ -193,7 +193,7 @@ fn built_in_tools_are_replaced_and_given_back() {
 }
 
 #[test]
-fn what_claude_code_may_not_edit_stays_denied_when_its_tools_are_replaced() {
+fn files_denied_to_claude_code_stay_denied_after_replacing_its_tools() {
     let bed = home();
     bed.put("a.txt", "a\n");
     bed.put("gen/b.txt", "b\n");
@@ -206,7 +206,7 @@ fn what_claude_code_may_not_edit_stays_denied_when_its_tools_are_replaced() {
 }
 
 #[test]
-fn files_that_are_not_to_be_touched_are_not() {
+fn protected_and_invalid_files_stay_unchanged() {
     let bed = home();
     let broken = own(&bed, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {},,\n  }\n}\n");
     for command in [&["mcp", "install", "cursor"][..], &["mcp", "uninstall", "cursor"]] {
@@ -216,12 +216,12 @@ fn files_that_are_not_to_be_touched_are_not() {
     assert!(!broken.with_file_name("mcp.json.emend-backup").exists());
     let found = doctor(&bed, 1);
     assert!(found["problems"][0].as_str().unwrap().contains("mcp.json:3:13"), "{found}");
-    // The user's own rules count for this command as well.
+    // The user's own rules apply to this command, too.
     fs::write(&broken, "{}").unwrap();
     bed.run(&["mcp", "install", "cursor", "--deny", "~/.cursor/**"]).exits(14);
     assert_eq!(fs::read_to_string(&broken).unwrap(), "{}");
-    assert!(!broken.with_file_name("mcp.json.emend-backup").exists(), "nothing is copied for what is refused");
-    // A project's file may not lead elsewhere; a user's own may.
+    assert!(!broken.with_file_name("mcp.json.emend-backup").exists(), "a refused change has no backup");
+    // A project's file must not be a link to elsewhere; a user's own may be.
     fs::write(bed.beside("elsewhere.json"), "{}").unwrap();
     symlink(bed.beside("elsewhere.json"), bed.work().join(".mcp.json")).unwrap();
     bed.run(&["mcp", "install", "claude-code", "--scope", "project"]).exits(14);
@@ -235,7 +235,7 @@ fn files_that_are_not_to_be_touched_are_not() {
 }
 
 #[test]
-fn clients_that_are_not_there_need_force() {
+fn absent_clients_need_force() {
     let bed = Bed::new();
     let error = bed.run(&["mcp", "install", "zed"]).exits(10).err;
     assert!(error.contains("does not seem to be installed") && error.contains("--force"), "{error}");
@@ -244,7 +244,7 @@ fn clients_that_are_not_there_need_force() {
     assert!(bed.get(".zed/settings.json").contains("context_servers"));
     bed.run(&["mcp", "install", "zed", "--force"]).exits(0);
     assert!(bed.beside("home/.config/zed/settings.json").is_file());
-    // Variables move what belongs to a client.
+    // Environment variables move a client's files.
     let mut command = bed.command(&["mcp", "install", "codex"]);
     fs::create_dir(bed.beside("codex")).unwrap();
     command.env("CODEX_HOME", bed.beside("codex"));
@@ -253,7 +253,7 @@ fn clients_that_are_not_there_need_force() {
 }
 
 #[test]
-fn the_change_is_an_operation_of_the_history() {
+fn installation_is_an_operation_of_the_history() {
     let bed = home();
     let path = own(&bed, ".cursor/mcp.json", "{ /* mine */ }\n");
     let told = bed.run(&["mcp", "install", "cursor"]).exits(0).out;
@@ -268,7 +268,7 @@ fn the_change_is_an_operation_of_the_history() {
 }
 
 #[test]
-fn doctor_says_what_does_not_work() {
+fn doctor_reports_broken_client_entries() {
     let bed = home();
     let entry = |command: &str, args: &str, env: &str| {
         let entry = format!(
@@ -286,7 +286,7 @@ fn doctor_says_what_does_not_work() {
     assert!(entry("/bin/sh", "[\"-c\", \"$X\"]", "{\"X\": \"echo from-env\"}").contains("from-env"));
     let empty = r#"while read line; do case $line in *initialize\\\"*) echo '{\"id\":1,\"result\":{\"serverInfo\":{\"version\":\"0.0.1\"}}}';; *tools*) echo '{\"id\":2,\"result\":{\"tools\":[]}}';; esac; done"#;
     assert!(entry("/bin/sh", &format!("[\"-c\", \"{empty}\"]"), "{}").contains("offers no tools"));
-    // Another program, and an old one, work and are told.
+    // Another program and an old version both work and are reported.
     let other = empty.replace("[]", "[{}]");
     own(
         &bed,
@@ -300,7 +300,7 @@ fn doctor_says_what_does_not_work() {
 }
 
 #[test]
-fn what_a_repository_brings_along_is_not_started() {
+fn servers_configured_by_a_repository_are_not_started() {
     let bed = home();
     let mark = bed.beside("mark").display().to_string();
     let program = program();
@@ -319,7 +319,7 @@ fn what_a_repository_brings_along_is_not_started() {
         assert!(found["clients"][0]["skipped"].is_string(), "{found}");
         assert!(!Path::new(&mark).exists() && !bed.beside("home/.codex/config.toml").exists());
     }
-    // This program as a server is, without what could change how it runs.
+    // The entry starts this program as a server, but sets variables that could change how it runs.
     let env = "{\"LD_PRELOAD\": \"/gone.so\", \"EMEND_PROFILE\": \"claude\"}";
     bed.put(
         ".mcp.json",

@@ -1,4 +1,4 @@
-//! A history that was damaged: what is missing is reported, and nothing older is undone or redone unless it is named.
+//! Tests damaged histories: missing operations are reported, and nothing older is undone or redone unless it is named.
 
 use crate::bed::Bed;
 use crate::state::database;
@@ -24,13 +24,13 @@ fn put_back(dir: &Path, files: &Files) {
     }
 }
 
-/// A workspace with five operations, the fourth of which took back the third, and the directory of its history.
+/// A workspace with five operations, the fourth of which undid the third, and the directory of its history.
 struct Used {
     bed: Bed,
     history: PathBuf,
     state: Files,
     work: Files,
-    /// The work before the last operation.
+    /// The work directory before the last operation.
     before: Files,
 }
 
@@ -63,11 +63,11 @@ impl Used {
         self.bed.run(&["history", "--json"]).exits(0).json()
     }
 
-    /// Damages the history, and looks at what is undone then. True where the last operation was lost.
+    /// Damages the history and checks what undo does. Returns true if the last operation was lost.
     fn harmed(&self, harm: impl Fn(), what: &str) -> bool {
         self.put_back();
         harm();
-        // Damage that is found in the middle of a call costs that call.
+        // Damage found in the middle of a call makes that call fail; the next one works.
         let run =
             |args: &[&str]| Some(self.bed.run(args)).filter(|ran| ran.code != 20).unwrap_or_else(|| self.bed.run(args));
         let redone = run(&["redo"]);
@@ -102,7 +102,7 @@ impl Used {
         let all = past["data"]["operations"].as_array().unwrap();
         let ids = all.iter().filter_map(|it| it["id"].as_str());
         let Some(first) = ids.into_iter().find(|id| id.starts_with("1-")) else { return };
-        // Its content is there again, or may be lost with the operations after it; nothing else comes instead.
+        // Either its content is restored, or it was lost with later operations; no other content appears.
         let restored = self.bed.run(&["restore", &format!("a.txt@{first}^")]);
         match restored.code {
             0 => assert_eq!(self.bed.get("a.txt"), "one\n\ntwo\n\nthree\n\nfour\n", "{what}"),
@@ -112,7 +112,7 @@ impl Used {
 }
 
 #[test]
-fn a_log_that_was_cut_off_or_changed_undoes_nothing_older() {
+fn truncated_or_changed_log_undoes_nothing_older() {
     let used = Used::new();
     let log = fs::read(used.log()).unwrap();
     let cut = |size: usize| used.harmed(|| fs::write(used.log(), &log[..size]).unwrap(), &format!("cut at {size}"));
@@ -124,12 +124,12 @@ fn a_log_that_was_cut_off_or_changed_undoes_nothing_older() {
         used.harmed(|| fs::write(used.log(), &bytes).unwrap(), &format!("flipped at {at}"))
     };
     lost += (0..14).filter(|nth| flip(log.len() / 14 * nth + 20)).count();
-    // The test would prove nothing if what it damages did not matter.
+    // The test would prove nothing if the damage had no effect.
     assert!(lost > 20, "{lost}");
 }
 
 #[test]
-fn a_file_of_the_history_that_was_emptied_or_removed_undoes_nothing_older() {
+fn emptied_or_removed_history_file_undoes_nothing_older() {
     let used = Used::new();
     for name in ["sessions.db", "sessions.db-wal", "sessions.spool"] {
         let path = used.history.join(name);
@@ -137,7 +137,7 @@ fn a_file_of_the_history_that_was_emptied_or_removed_undoes_nothing_older() {
         assert!(used.harmed(|| fs::remove_file(&path).unwrap(), &format!("{name} removed")));
         let noise = |at: usize| u8::try_from(at * 7 % 251).unwrap();
         let harm = || fs::write(&path, (0..9000).map(noise).collect::<Vec<u8>>()).unwrap();
-        // The pages of a database that was overwritten may all be in its log.
+        // All pages of an overwritten database may still be in its log.
         assert!(used.harmed(harm, &format!("{name} overwritten")) || name == "sessions.db");
     }
     // An earlier state of the database, as from a backup.

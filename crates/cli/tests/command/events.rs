@@ -1,4 +1,4 @@
-//! What is written down of calls: the counters behind `emend stats`, and the lines of `[events]`.
+//! Tests the records of calls: the counters of `emend stats`, and the lines of `[events]`.
 
 use crate::bed::{Bed, feed};
 use serde_json::{Value, json};
@@ -36,13 +36,14 @@ fn calls_are_counted() {
     );
     assert_eq!((row("format", "replace"), row("format", "search_replace")), (Some((2, 1)), Some((1, 1))));
     assert_eq!(row("model", "m-1"), Some((2, 1)));
-    // The cost of a call in a format: the block has 46 bytes, at four bytes a token, and the directory adds to it.
+    // The cost of a call in a format: the block has 46 bytes, at four bytes per token, and the directory's name adds
+    // more.
     let blocks = data["format"].as_array().unwrap().iter().find(|row| row["name"] == "search_replace").unwrap();
     assert!(blocks["mean_tokens_in"].as_u64() >= Some(12), "{data}");
     assert!(blocks["mean_tokens_out"].as_u64() > Some(5), "{data}");
     assert_eq!((row("code", "match.not_found"), row("transport", "call")), (Some((1, 0)), Some((1, 0))));
-    assert_eq!(row("door", "call"), row("transport", "call"), "the name up to version 0.1");
-    assert_eq!(row("tier", "0"), Some((2, 2)), "what failed has no tier");
+    assert_eq!(row("door", "call"), row("transport", "call"), "`door` is the name up to version 0.1");
+    assert_eq!(row("tier", "0"), Some((2, 2)), "failed edits have no tier");
     let page = bed.run(&["stats", "--by", "tool", "--hours", "2"]).exits(0).out;
     assert!(
         page.contains("2 hours: 5 calls, 60.0 % succeeded") && page.contains("edit") && !page.contains("m-1"),
@@ -56,7 +57,7 @@ fn calls_are_counted() {
 }
 
 #[test]
-fn counting_can_be_switched_off_by_the_user_alone() {
+fn only_the_user_can_switch_counting_off() {
     let bed = Bed::with("a\n");
     bed.put("emend.toml", "[events]\ncounts = false\nfile = '/tmp/emend-must-not-be'\npaths = true\n");
     bed.run(&["read", "a.txt"]).exits(0);
@@ -68,7 +69,7 @@ fn counting_can_be_switched_off_by_the_user_alone() {
 }
 
 #[test]
-fn events_tell_of_calls_and_of_no_content() {
+fn events_describe_calls_without_content() {
     let bed = Bed::with("secret one\n");
     config(&bed, "[events]\nfile = 'log/events.jsonl'\n");
     bed.run(&["read", "a.txt"]).exits(0);
@@ -98,7 +99,7 @@ fn events_tell_of_calls_and_of_no_content() {
         !text.contains("a.txt") && !text.contains("secret") && !text.contains("hidden") && !text.contains("sécret"),
         "{text}"
     );
-    // Flag and variable go before the configuration; paths are told where the user wants them.
+    // Flag and variable override the configuration; paths are recorded only if the user wants them.
     config(&bed, "[events]\nfile = 'log/events.jsonl'\npaths = true\n");
     bed.run(&["read", "a.txt", "--events", "mine.jsonl"]).exits(0);
     assert_eq!(lines(&bed.work().join("mine.jsonl"))[0]["paths"][0], bed.path("a.txt"));
@@ -115,7 +116,7 @@ fn events_tell_of_calls_and_of_no_content() {
 }
 
 #[test]
-fn servers_tell_who_calls() {
+fn servers_record_the_calling_client() {
     let bed = Bed::with("a\nb\n");
     let events = bed.beside("events.jsonl").display().to_string();
     let call = |id: u64, meta: Value, old: &str| {
@@ -146,10 +147,10 @@ fn servers_tell_who_calls() {
     assert_eq!(told(0), ["mcp", "claude", "agent 3", "model-9"], "{found:?}");
     assert_eq!(told(1), ["mcp", "claude", "old agent 1", "other"]);
     assert_eq!(told(2), ["serve", "", "", ""]);
-    assert_eq!(found[0]["tool"], "edit", "by the name of the tool, whatever the profile calls it");
+    assert_eq!(found[0]["tool"], "edit", "the tool's own name, not the profile's name for it");
 }
 
-/// The configuration of the collector in docs/events.md: the lines of its YAML block, without indentation.
+/// Returns the collector configuration in docs/events.md: the lines of its YAML block, without indentation.
 fn collector_lines() -> Vec<&'static str> {
     let page = include_str!("../../../../docs/events.md");
     let block = page.split_once("```yaml\n").unwrap().1.split_once("```").unwrap().0;
@@ -157,7 +158,7 @@ fn collector_lines() -> Vec<&'static str> {
 }
 
 #[test]
-fn a_collector_finds_what_the_documented_configuration_reads() {
+fn events_have_the_fields_of_the_documented_collector_configuration() {
     let bed = Bed::with("a\n");
     let file = bed.beside("events.jsonl");
     let mut command = bed.command(&["read", "a.txt", "--events", file.to_str().unwrap()]);
@@ -167,14 +168,14 @@ fn a_collector_finds_what_the_documented_configuration_reads() {
     let wanted = collector_lines();
     let values = |key: &str| wanted.iter().filter_map(move |line| line.strip_prefix(key)).collect::<Vec<_>>();
 
-    // A field is in every event, or the collector has a default for it.
+    // Every event has the field, or the collector has a default for it.
     let optional = wanted.windows(2).filter(|pair| pair[1].starts_with("default_value:"));
     let optional: Vec<_> = optional.filter_map(|pair| pair[0].strip_prefix("key: ")).collect();
     let counted = values("key: ");
     assert!(counted.len() >= 5 && optional == ["format", "model"], "{wanted:?}");
     assert!(counted.iter().all(|key| optional.contains(key) || event[*key].is_string()), "{event}");
 
-    // Go's reference time in the shape of ours.
+    // Go's reference time must have the shape of our times.
     let layout = values("layout: ")[0].trim_matches('"');
     let shape = |time: &str| time.replace(|char: char| char.is_ascii_digit(), "0");
     assert_eq!(shape(layout), shape(event["time"].as_str().unwrap()));
@@ -186,7 +187,7 @@ fn a_collector_finds_what_the_documented_configuration_reads() {
 }
 
 #[test]
-fn settings_of_the_exporter_that_is_gone_cause_a_notice() {
+fn settings_of_the_removed_exporter_cause_a_notice() {
     let bed = Bed::with("a\n");
     config(&bed, "[events]\notlp = true\n");
     let ran = bed.run(&["read", "a.txt"]).exits(0);
@@ -196,7 +197,7 @@ fn settings_of_the_exporter_that_is_gone_cause_a_notice() {
 }
 
 #[test]
-fn a_project_is_warned_of_ignored_settings_not_of_words_in_comments() {
+fn ignored_project_settings_cause_a_warning_but_comments_do_not() {
     let bed = Bed::with("a\n");
     bed.put("emend.toml", "# This does not allow or skip anything.\n[policy]\ndeny = ['b.txt']\n");
     let ran = bed.run(&["read", "a.txt"]).exits(0);
@@ -210,13 +211,13 @@ fn a_project_is_warned_of_ignored_settings_not_of_words_in_comments() {
 }
 
 #[test]
-fn what_cannot_be_written_fails_nothing() {
+fn unwritable_event_file_fails_no_call() {
     let bed = Bed::with("a\n");
     let to =
         |file: &str| bed.run(&["edit", "a.txt", "--old", "a", "--new", "a2", "--dry-run", "--events", file]).exits(0);
     assert!(to("a.txt/events").code == 0 && to("/proc/nothing/events").code == 0 && to("/dev/null").code == 0);
     fs::create_dir(bed.beside("state").join("x")).unwrap_or_default();
-    // A server says it once, on standard error.
+    // A server reports it once, on standard error.
     let line = json!({ "id": 1, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
     let ran = bed.feed(&["serve", "--ndjson", "--events", "a.txt/events"], format!("{line}\n{line}\n")).exits(0);
     assert!(ran.out.lines().count() == 2 && !ran.out.contains("\"ok\":false"), "{ran:?}");

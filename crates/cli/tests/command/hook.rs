@@ -1,4 +1,4 @@
-//! `emend hook`, as Claude Code calls it.
+//! Tests `emend hook` with the events that Claude Code sends.
 
 use crate::bed::Bed;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn edit(old: &str, new: &str) -> Value {
 }
 
 #[test]
-fn an_edit_that_would_not_apply_is_answered_before_it_is_tried() {
+fn edit_that_cannot_apply_is_denied_before_it_runs() {
     let bed = Bed::new();
     bed.put("a.txt", "one\ntwo\n");
     bed.put("emend.toml", "[policy]\ndeny = ['Edit(b.txt)']\n");
@@ -34,7 +34,7 @@ fn an_edit_that_would_not_apply_is_answered_before_it_is_tried() {
 }
 
 #[test]
-fn what_its_tools_read_counts_here() {
+fn reads_by_the_clients_tools_count() {
     let bed = Bed::new();
     bed.put("a.txt", "one\ntwo\n");
     let ours = ["edit", "a.txt", "--old", "two", "--new", "2", "--unread", "deny", "--session", "claude-s1"];
@@ -47,7 +47,7 @@ fn what_its_tools_read_counts_here() {
     assert_eq!(bed.get("a.txt"), "one\n3\n");
 }
 
-/// Answer of the hook to an event: the decision and its reason, or nothing.
+/// Returns the hook's decision on an event with its reason, or nothing.
 fn decided(bed: &Bed, event: String) -> Option<(String, String)> {
     let out = bed.feed(&["hook", "pre-tool-use"], event).exits(0).out;
     if out.is_empty() {
@@ -64,7 +64,7 @@ fn content(text: &str) -> Value {
 }
 
 #[test]
-fn rules_that_ask_are_put_to_the_person_by_the_client() {
+fn ask_rules_are_passed_to_the_client() {
     let bed = Bed::new();
     let own = "[policy]\nask = ['Edit(a.txt)', 'Write(**/*.md)']\ndeny = ['Write(gen/**)']\n\n\
         [[hooks]]\non = 'before_edit'\nfiles = 'b.txt'\ncommand = ['sh', '-c', 'echo \"{\\\"decision\\\": \\\"ask\\\", \\\"reason\\\": \\\"look first\\\"}\"']\n";
@@ -81,15 +81,15 @@ fn rules_that_ask_are_put_to_the_person_by_the_client() {
     ask(event(&bed, "Edit", "b.txt", edit("two", "2")), "look first");
     ask(event(&bed, "Write", "NEW.md", content("# New\n")), "Write(**/*.md)");
     assert_eq!(decided(&bed, event(&bed, "Edit", "c.txt", edit("two", "2"))), None);
-    // The rule is about new files.
+    // The rule applies only to new files.
     assert_eq!(decided(&bed, event(&bed, "Edit", "old.md", edit("two", "2"))), None);
     assert_eq!(decided(&bed, event(&bed, "Write", "gen/x.txt", content("x\n"))).unwrap().0, "deny");
-    // An edit that would not apply is refused without a question.
+    // An edit that cannot be applied is refused without a question.
     assert_eq!(decided(&bed, event(&bed, "Edit", "a.txt", edit("three", "3"))).unwrap().0, "deny");
 }
 
 #[test]
-fn what_the_clients_own_tool_finds_is_not_denied() {
+fn edits_that_the_clients_own_tool_can_make_are_not_denied() {
     let bed = Bed::new();
     bed.put("a.txt", "say \u{201c}foo\u{201d}\nhe\u{2019}s here\n");
     for (old, new) in [("\"foo\"", "\"bar\""), ("e's", "e is"), ("say \"foo\"\nhe's here", "x")] {
@@ -98,7 +98,7 @@ fn what_the_clients_own_tool_finds_is_not_denied() {
 }
 
 #[test]
-fn documentation_is_refused_where_the_configuration_says_so() {
+fn documentation_is_refused_if_configured() {
     let bed = Bed::new();
     bed.put("emend.toml", "[policy]\ndocumentation = 'deny'\n");
     let (decision, reason) = decided(&bed, event(&bed, "Write", "NEW.md", content("# New\n"))).unwrap();
@@ -108,7 +108,7 @@ fn documentation_is_refused_where_the_configuration_says_so() {
 }
 
 #[test]
-fn notebooks_are_tried_first_and_count_as_read() {
+fn notebook_edits_are_checked_first_and_count_as_reads() {
     let bed = Bed::new();
     let cell = json!({ "cell_type": "code", "id": "one", "metadata": {}, "source": ["x = 1"], "outputs": [], "execution_count": null });
     let notebook = json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
@@ -122,4 +122,27 @@ fn notebooks_are_tried_first_and_count_as_read() {
     bed.feed(&["hook", "post-tool-use"], event("one")).exits(0);
     let call = json!({ "notebook_path": bed.path("n.ipynb"), "cell_id": "one", "new_source": "x = 3" });
     bed.feed(&["call", "notebook_edit", "--session", "claude-s1"], call.to_string()).exits(0);
+}
+
+#[test]
+fn text_that_only_the_engine_would_write_as_meant_is_denied() {
+    let bed = Bed::new();
+    let file =
+        "import os\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return 2\n\n\ndef three():\n    return 3\n";
+    bed.put("a.py", file);
+    bed.feed(&["hook", "post-tool-use"], event(&bed, "Read", "a.py", json!({}))).exits(0);
+    let whole = |text: &str| decided(&bed, event(&bed, "Write", "a.py", json!({ "content": text })));
+    let lazy = file.replace("return 1", "return 11").replace("def two():\n    return 2\n", "# ... existing code ...\n");
+    let numbered: String = (1..).zip(file.lines()).map(|(at, line)| format!("{at:>6}\t{line}\n")).collect();
+    for text in [lazy, numbered.replace("return 1", "return 11"), format!("```python\n{file}x = 1\n```\n")] {
+        let (decision, reason) = whole(&text).unwrap();
+        assert!(decision == "deny" && reason.contains("Write would write this text as it is"), "{reason}");
+    }
+    let (decision, reason) =
+        decided(&bed, event(&bed, "Edit", "a.py", edit("    return 1\n", "     5\t    return 11\n"))).unwrap();
+    assert!(decision == "deny" && reason.contains("line numbers"), "{reason}");
+    let (decision, reason) = whole("import os\n\n\n# etc.\n").unwrap();
+    assert!(decision == "deny" && !reason.contains("existing code"), "{reason}");
+    assert_eq!(whole(&file.replace("return 1", "return 11")), None);
+    assert_eq!(decided(&bed, event(&bed, "Edit", "a.py", edit("    return 1\n", "    return 11\n"))), None);
 }

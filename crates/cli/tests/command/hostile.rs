@@ -1,5 +1,5 @@
-//! Trees that mean harm, and a machine that gives little: real processes of `emend`, none of which may hang, lose a
-//! finished edit, or leave anything behind.
+//! Tests hostile directory trees and a machine with few resources: real `emend` processes must not hang, lose a
+//! finished edit, or leave files behind.
 
 use crate::bed::{Bed, feed};
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
-/// So many rounds, times `EMEND_TEST_TIMES`, which `cargo xtask torture` sets.
+/// Returns this number of rounds, multiplied by `EMEND_TEST_TIMES`, which `cargo xtask torture` sets.
 fn rounds(short: usize) -> usize {
     short * std::env::var("EMEND_TEST_TIMES").map_or(1, |times| times.parse().unwrap_or(1))
 }
 
-/// The command under limits that a shell sets.
+/// Returns the command under limits set by a shell.
 fn limited(bed: &Bed, limit: &str, args: &[&str]) -> Command {
     let plain = bed.command(args);
     let mut command = Command::new("/bin/sh");
@@ -30,7 +30,7 @@ fn clean(bed: &Bed) {
     }
 }
 
-/// The replies of one serving process to these calls.
+/// Returns the replies of one serving process to these calls.
 fn served(bed: &Bed, calls: &[(&str, Value)]) -> Vec<Value> {
     let lines: String =
         calls.iter().map(|(tool, input)| format!("{}\n", json!({ "tool": tool, "input": input }))).collect();
@@ -39,7 +39,7 @@ fn served(bed: &Bed, calls: &[(&str, Value)]) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_no_file_is_refused_and_the_next_call_works() {
+fn special_files_are_refused_and_the_next_call_works() {
     let bed = Bed::with("one\n");
     let make = |program: &str, args: &[&str]| {
         Command::new(program)
@@ -53,7 +53,7 @@ fn what_is_no_file_is_refused_and_the_next_call_works() {
     assert_eq!(odd.len(), 5);
     let _socket = UnixListener::bind(bed.work().join("socket")).unwrap();
     odd.push("socket".to_owned());
-    // Only root can make a device.
+    // Only root can create a device.
     odd.extend(make("mknod", &["zero", "c", "1", "5"]).then(|| "zero".to_owned()));
     let mut calls = Vec::new();
     for name in &odd {
@@ -71,10 +71,10 @@ fn what_is_no_file_is_refused_and_the_next_call_works() {
 }
 
 #[test]
-fn a_sparse_giant_is_refused_at_once() {
+fn sparse_giant_is_refused_at_once() {
     let bed = Bed::new();
     fs::File::create(bed.work().join("giant")).unwrap().set_len(20 << 30).unwrap();
-    // With so little memory, an attempt to read it would be the end.
+    // With so little memory, an attempt to read the file would fail.
     for args in [&["read", "giant"][..], &["edit", "giant", "--old", "a", "--new", "b"]] {
         let ran = feed(limited(&bed, "ulimit -v 1000000", args), b"").exits(15);
         assert!(ran.err.contains("21474836480 bytes") && ran.err.contains("[file.too_large]"), "{ran:?}");
@@ -83,7 +83,7 @@ fn a_sparse_giant_is_refused_at_once() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_told_and_nothing_is_cut() {
+fn file_size_limit_is_reported_and_nothing_is_truncated() {
     let bed = Bed::new();
     let old = "a line of thirty-one characters\n".repeat(9_000);
     bed.put("a.txt", &old);
@@ -96,7 +96,8 @@ fn a_limit_on_file_sizes_is_told_and_nothing_is_cut() {
     assert!(ran.err.contains("[io.no_space]") && bed.get("a.txt") == old, "{ran:?}");
     feed(limited(&bed, "ulimit -f 4000", &edit), b"").exits(0);
     assert!(bed.get("twin").starts_with("a much longer line"));
-    // Room for the file, and none for the history: the edit is done, and the reply says what could not be kept.
+    // There is room for the file but not for the history: the edit is made, and the reply says that it cannot be
+    // remembered.
     bed.put("b.txt", "one\n");
     let ran = feed(limited(&bed, "ulimit -f 8", &["edit", "b.txt", "--old", "one", "--new", "two"]), b"").exits(0);
     assert!(ran.err.contains("cannot be remembered") && bed.get("b.txt") == "two\n", "{ran:?}");
@@ -104,7 +105,7 @@ fn a_limit_on_file_sizes_is_told_and_nothing_is_cut() {
 }
 
 #[test]
-fn few_descriptors_are_enough_or_nothing_happens() {
+fn few_descriptors_suffice_or_nothing_happens() {
     let bed = Bed::new();
     let patch =
         "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** Update File: d/b\n@@\n-one\n+two\n*** End Patch\n";
@@ -123,33 +124,34 @@ fn few_descriptors_are_enough_or_nothing_happens() {
     assert!(worked > 0 && failed > 0, "{worked} worked, {failed} failed");
 }
 
-/// Every file of 200 folders says this, and nothing is beside it.
+/// Returns true if every file of 200 folders has this text and nothing is next to it.
 fn all_say(bed: &Bed, text: &str) -> bool {
     let names = |nth: usize| fs::read_dir(bed.work().join(format!("d{nth}"))).unwrap().count();
     (0..200).all(|nth| names(nth) == 1 && bed.get(&format!("d{nth}/f")) == text)
 }
 
 #[test]
-fn a_batch_over_many_folders_is_done_or_refused_before_it_begins() {
+fn batch_over_many_folders_is_done_or_refused_up_front() {
     let bed = Bed::new();
     (0..200).for_each(|nth| bed.put(&format!("d{nth}/f"), "one\n"));
     let replace = ["replace", "one", "two", "--expect", "200"];
     let run =
         |limit: usize, soft: &str, args: &[&str]| feed(limited(&bed, &format!("ulimit {soft}-n {limit}"), args), b"");
-    // The folders alone are too many: what would be enough is told, and nothing is begun.
+    // The folders alone exceed the limit: the reply names a sufficient limit, and nothing is begun.
     for limit in [64, 128, 200] {
         let ran = run(limit, "", &replace).exits(2);
         assert!(ran.err.contains("[call.too_large]") && ran.err.contains("ulimit -n 512"), "{limit}: {ran:?}");
         assert!(ran.err.contains("affects 200 directories") && all_say(&bed, "one\n"), "{limit}: {ran:?}");
     }
-    // Room for them and little else, also to take it back; the limit that a process may raise itself is no limit.
+    // There is room for the folders and a rollback, but little else. A soft limit does not count, because the process
+    // raises it.
     for (limit, soft) in [(256, ""), (300, ""), (420, ""), (64, "-S ")] {
         run(limit, soft, &replace).exits(0);
         assert!(all_say(&bed, "two\n"), "{soft}{limit}");
         run(limit, soft, &["undo"]).exits(0);
         assert!(all_say(&bed, "one\n"), "{soft}{limit}");
     }
-    // Wherever the line is between the two: no refusal is of a call that was begun.
+    // Wherever the boundary lies in between, a call is refused only before it begins.
     let mut refused = 0;
     for limit in (210..256).step_by(5) {
         let ran = run(limit, "", &replace);
@@ -175,13 +177,14 @@ fn new_files_in_new_folders_need_room_for_both() {
     assert!(!bed.work().join("new").exists());
     apply(256).exits(0);
     assert_eq!(bed.get("new/d99/f"), "one\n");
-    // Of folders that are there, nothing has to be held but they themselves.
+    // If the folders exist, only they have to be held open.
     (0..100).for_each(|nth| fs::remove_file(bed.work().join(format!("new/d{nth}/f"))).unwrap());
     apply(160).exits(0);
     assert_eq!(bed.get("new/d99/f"), "one\n");
 }
 
-/// Eight processes count up, each its own line in every file; what a reply calls done must be there at the end.
+/// Eight processes count up, each on its own line in every file. Edits that a reply reports as done must be there at
+/// the end.
 fn count_up(files: usize, edits: usize) {
     let bed = Bed::new();
     let line = |process: usize, count: usize| format!("process {process} counted {count};");
@@ -234,7 +237,7 @@ fn eight_processes_on_many_files_lose_nothing() {
 }
 
 #[test]
-fn a_restricted_server_works_and_is_restricted() {
+fn restricted_server_works_and_is_restricted() {
     use std::io::{BufRead as _, BufReader, Write as _};
     let bed = Bed::with("one\n");
     let mut command = bed.command(&["mcp", "--restrict", "--unread", "allow"]);
@@ -255,7 +258,7 @@ fn a_restricted_server_works_and_is_restricted() {
         assert_ne!(reply["result"]["isError"], true, "{reply}");
     }
     assert_eq!((bed.get("new/b.txt").as_str(), bed.get("a.txt").as_str()), ("two\n", "one\n"));
-    // What the kernel refuses is shown in crates/fs; here, that this process asked for it.
+    // The tests of crates/fs show what the kernel refuses; here, that this process asked for it.
     let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let output = {
         drop(server.stdin.take());
@@ -265,9 +268,9 @@ fn a_restricted_server_works_and_is_restricted() {
     assert!(told || status.contains("NoNewPrivs:\t1"), "{status}");
 }
 
-/// A disk of 3 MB that holds the workspace and the history; needs root, who alone may mount one.
+/// Runs on a disk of 3 MB with the workspace and the history. Needs root to mount it.
 #[test]
-fn a_full_disk_is_told_with_what_could_be_freed() {
+fn full_disk_is_reported_with_what_can_be_freed() {
     struct Mounted(std::path::PathBuf);
     impl Drop for Mounted {
         fn drop(&mut self) {
@@ -285,7 +288,7 @@ fn a_full_disk_is_told_with_what_could_be_freed() {
     bed.put("small", "line\n");
     bed.put("target/debug/made", vec![0; 1_100_000]);
     bed.run(&["edit", "big", "--old", "line", "--new", "first"]).exits(0);
-    // What is left after this is less than another copy of the file.
+    // The remaining space is less than another copy of the file.
     let filled = std::fs::write(base.join("fill"), vec![1; 5 << 20]);
     assert!(filled.is_err());
     let before = std::fs::read(bed.work().join("big")).unwrap();
@@ -297,7 +300,7 @@ fn a_full_disk_is_told_with_what_could_be_freed() {
     assert!(evidence.contains("needed: 1.0 MB (") && evidence.contains("work/target (folder, 1."), "{full}");
     assert_eq!(data["could_be_freed"][0]["type"], "folder", "{full}");
     assert_eq!(std::fs::read(bed.work().join("big")).unwrap(), before);
-    // Nothing is left of the attempt, reading works, and with room again so does the edit and the undo of both.
+    // The attempt leaves nothing behind, reading works, and with free space so do the edit and the undo of both.
     clean(&bed);
     bed.run(&["read", "small"]).exits(0);
     std::fs::remove_file(base.join("fill")).unwrap();

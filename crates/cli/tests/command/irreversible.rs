@@ -1,11 +1,11 @@
-//! Irreversible changes are reported before they are written: a program is refused, a person gets a note.
+//! Irreversible changes are reported before they are written: a program's call is refused, a person gets a note.
 
 use crate::bed::{Bed, Ran, feed};
 use crate::limits::noise;
 use serde_json::{Value, json};
 use std::fs;
 
-/// A workspace with two files that a small history cannot keep.
+/// Creates a workspace with two files that are too large for a small history.
 fn large() -> Bed {
     let bed = Bed::new();
     bed.put("one", noise(1 << 20));
@@ -23,7 +23,7 @@ fn refused(ran: Ran, why: &str) {
 }
 
 #[test]
-fn a_program_has_to_say_that_it_is_meant() {
+fn program_must_confirm_an_irreversible_change() {
     let bed = large();
     let before = bed.get("one");
     let write = |more: Value| {
@@ -41,7 +41,7 @@ fn a_program_has_to_say_that_it_is_meant() {
 }
 
 #[test]
-fn without_a_history_it_is_said_before() {
+fn missing_history_is_reported_before_the_change() {
     let bed = Bed::with("a\n");
     let note = "note: Changes cannot be undone: without a state directory";
     let edit = |more: &[&str]| {
@@ -50,15 +50,21 @@ fn without_a_history_it_is_said_before() {
     };
     assert!(!edit(&["--dry-run"]).contains(note));
     assert!(edit(&[]).starts_with(note));
-    let write = json!({ "file_path": bed.path("new"), "content": "c\n" });
-    let ran = bed.feed(&["call", "write", "--state", "none"], write.to_string()).exits(0);
-    assert!(ran.err.starts_with(note), "{ran:?}");
+    for more in [&["--unread", "allow"][..], &[]] {
+        let mut write = json!({ "file_path": bed.path("new"), "content": "c\n" });
+        let call = |input: &Value| bed.feed(&[&["call", "write", "--state", "none"], more].concat(), input.to_string());
+        refused(call(&write), "no history is kept");
+        assert!(!std::path::Path::new(&bed.path("new")).exists());
+        write["irreversible"] = true.into();
+        call(&write).exits(0);
+        fs::remove_file(bed.path("new")).unwrap();
+    }
     assert!(!bed.run(&["read", "a.txt", "--state", "none"]).exits(0).err.contains(note));
 }
 
-/// Nobody can be asked where standard input is no terminal.
+/// Without a terminal on standard input there is nobody to ask.
 #[test]
-fn a_person_is_told_before() {
+fn person_is_warned_before_the_change() {
     let bed = large();
     let ran = bed.feed(&["write", "one"], "small\n").exits(0);
     assert!(ran.err.starts_with("note: This cannot be undone: "), "{ran:?}");
@@ -70,7 +76,7 @@ fn a_person_is_told_before() {
 }
 
 #[test]
-fn a_history_that_cannot_be_written_is_no_surprise() {
+fn unwritable_history_is_reported_before_the_change() {
     let bed = Bed::with("a\n");
     bed.put("file", "");
     let state = bed.path("file") + "/state";
@@ -83,7 +89,7 @@ fn a_history_that_cannot_be_written_is_no_surprise() {
     let call = |tool: &str, input: &Value| json!({ "tool": tool, "input": input }).to_string();
     refused(feed(command(&["call", "edit", "--unread", "allow"]), input.to_string().as_bytes()), "cannot be undone");
     assert_eq!(bed.get("a.txt"), "a\n");
-    // One process that answers many calls can undo what it did.
+    // A process that serves several calls can undo its own changes.
     let calls = call("edit", &input) + "\n" + &call("undo", &json!({}));
     let ran = feed(command(&["serve", "--ndjson", "--unread", "allow"]), calls.as_bytes()).exits(0);
     assert_eq!(ran.out.matches("\"ok\":true").count(), 2, "{ran:?}");

@@ -1,4 +1,4 @@
-//! Every row of the table of limits, at its number and just beyond it, through NDJSON and MCP.
+//! Tests every row of the table of limits, at its number and just beyond it, through NDJSON and MCP.
 
 use crate::bed::Bed;
 use emendate::{LIMITS, Limit};
@@ -8,37 +8,37 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write};
 use std::process::{Command, Stdio};
 
-/// A way in.
+/// The transport of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Door {
     Ndjson,
     Mcp,
 }
 
-/// Message of a client.
+/// The calls of one test case.
 #[derive(Default)]
 struct Asked {
     /// The user's configuration.
     config: &'static str,
-    /// Calls, the last of which decides.
+    /// The calls; the last one decides.
     calls: Vec<(&'static str, Value)>,
-    /// Blanks fill the last message up to this number of bytes.
+    /// The size to which the last message is padded with blanks, in bytes.
     padded: Option<usize>,
-    /// A refusal within the limit that has another reason.
+    /// Code of a refusal within the limit that has another reason.
     other: &'static str,
     /// Text of the reply beyond a limit that refuses nothing.
     told: &'static str,
 }
 
-/// A row of the table: prepares the workspace and answers with what is sent for that number.
+/// Prepares the workspace for a row of the table and returns the calls for this number.
 type Prepare = fn(&Bed, Door, usize) -> Asked;
 
 enum Row {
-    /// Tried at the number and at one more.
+    /// Tested at the number and at one more.
     Edge(Prepare),
-    /// Tried well within and beyond: what is counted cannot be asked for one by one.
+    /// Tested well within and well beyond the number, because the exact count cannot be controlled.
     Around(Prepare),
-    /// Not tried here, and why.
+    /// Not tested here, with the reason.
     Elsewhere(&'static str),
 }
 
@@ -68,6 +68,7 @@ const ROWS: &[(&str, Row)] = &[
     ("places", Edge(places)),
     ("new text", Edge(new_text)),
     ("kept", Around(kept)),
+    ("taken back", Around(taken_back)),
     ("reply", Edge(reply)),
     ("reply text", Around(reply_text)),
     ("reply data", Around(reply_data)),
@@ -89,7 +90,7 @@ const ROWS: &[(&str, Row)] = &[
     ("line", Edge(line)),
 ];
 
-/// One call.
+/// Creates a case with one call.
 fn call(tool: &'static str, input: Value) -> Asked {
     Asked { calls: vec![(tool, input)], ..Asked::default() }
 }
@@ -106,20 +107,20 @@ fn input(bed: &Bed, _: Door, bytes: usize) -> Asked {
 fn work(bed: &Bed, _: Door, steps: usize) -> Asked {
     bed.put("a", "x = 1\ny = 2\n".repeat(50_000));
     let edit = json!({ "file_path": bed.path("a"), "old_string": "z", "new_string": "" });
-    // To go through the file takes more steps than this.
+    // Searching the whole file takes more steps than this.
     let config = if steps > most("work") { "[policy]\nmax_work = 10000\n" } else { "" };
     Asked { config, other: "match.not_found", ..call("edit", edit) }
 }
 
 fn nesting(bed: &Bed, door: Door, levels: usize) -> Asked {
     bed.put("a", "x\n");
-    // The input is one of the levels, and its envelope the others.
+    // The input is one of the levels, and its envelope is the others.
     let inside = levels - if door == Door::Ndjson { 2 } else { 3 };
     let deep = (1..inside).fold(json!([]), |inner, _| json!([inner]));
     call("read", json!({ "file_path": bed.path("a"), "x": deep }))
 }
 
-/// Makes a file of that path, and edits it.
+/// Creates a file with this path and edits it.
 fn made_and_edited(path: &str) -> Asked {
     let write = json!({ "file_path": path, "content": "one\n" });
     let edit = json!({ "file_path": path, "old_string": "one", "new_string": "two" });
@@ -150,7 +151,7 @@ fn links(bed: &Bed, _: Door, count: usize) -> Asked {
     read(bed, &format!("l{count}"))
 }
 
-/// A file without blocks: within the limit it is read, and is no text.
+/// Creates a file without blocks. Within the limit it is read, and is not text.
 fn hollow(bed: &Bed, bytes: usize) {
     fs::File::create(bed.path("large")).unwrap().set_len(bytes as u64).unwrap();
 }
@@ -166,7 +167,7 @@ fn whole_file(bed: &Bed, _: Door, bytes: usize) -> Asked {
     Asked { other: "content.binary", ..call("read", read) }
 }
 
-/// A call on a file that is too large to be taken whole.
+/// Creates a call on a file that is too large to be held as a whole.
 fn in_parts(bed: &Bed, text: &str, tool: &'static str, mut input: Value) -> Asked {
     bed.put("large", text);
     input["file_path"] = bed.path("large").into();
@@ -179,7 +180,7 @@ fn parts_places(bed: &Bed, _: Door, count: usize) -> Asked {
 }
 
 fn parts_around(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    // A line end, fifteen empty lines and a long one.
+    // The text has one line end, fifteen empty lines and a long line.
     let text = format!("the first line{}{}\nthe place\n", "\n".repeat(16), "x".repeat(bytes - 17));
     in_parts(bed, &text, "edit", json!({ "old_string": "the place", "new_string": "here", "dry_run": true }))
 }
@@ -211,11 +212,12 @@ fn files(bed: &Bed, _: Door, count: usize) -> Asked {
     call("apply", json!({ "input": patch, "directory": bed.work(), "dry_run": true }))
 }
 
-/// A replacement is whole or refused.
+/// A replacement is complete or refused.
 fn entries(bed: &Bed, _: Door, count: usize) -> Asked {
     bed.put("0", "");
     for nth in 1..count {
-        // One file under many names costs no blocks; a file system that allows fewer names gets another file.
+        // One file with many names needs no blocks. If the file system allows fewer names per file, it gets another
+        // file.
         let (from, to) = (bed.path(&(nth / 30_000 * 30_000).to_string()), bed.path(&nth.to_string()));
         if fs::symlink_metadata(&to).is_err() && (nth % 30_000 == 0 || fs::hard_link(from, &to).is_err()) {
             fs::write(&to, "").unwrap();
@@ -228,7 +230,7 @@ fn entries(bed: &Bed, _: Door, count: usize) -> Asked {
 fn replaced_files(bed: &Bed, _: Door, count: usize) -> Asked {
     for nth in 0..count {
         let name = format!("d{}/r{nth}", nth % 100);
-        // The files of the number before exist already.
+        // The files for the previous number exist already.
         if fs::symlink_metadata(bed.path(&name)).is_err() {
             bed.put(&name, "old\n");
         }
@@ -298,7 +300,18 @@ fn kept(bed: &Bed, door: Door, bytes: usize) -> Asked {
     Asked { config: if beyond { "[history]\nmegabytes = 1\n" } else { "" }, ..call("write", write) }
 }
 
-/// Text that cannot be packed well.
+fn taken_back(bed: &Bed, door: Door, bytes: usize) -> Asked {
+    let name = format!("{door:?}-{bytes}");
+    bed.feed(&["write", &name], "x\n").exits(0);
+    if bytes > most("taken back") {
+        // Nothing of it is read, and its blocks do not exist.
+        let file = fs::OpenOptions::new().write(true).open(bed.path(&name)).unwrap();
+        file.set_len(bytes as u64).unwrap();
+    }
+    call("undo", json!({ "any_session": true }))
+}
+
+/// Returns text that compresses poorly.
 pub(crate) fn noise(bytes: usize) -> String {
     let next =
         |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
@@ -307,7 +320,7 @@ pub(crate) fn noise(bytes: usize) -> String {
 }
 
 fn reply(bed: &Bed, _: Door, chars: usize) -> Asked {
-    // 100 lines that are shown with seven characters before the text and one after it.
+    // 100 lines, which are shown with seven characters before the text and one after it.
     let mut text = format!("{}\n", "x".repeat(chars / 100 - 8)).repeat(99);
     text.push_str(&"x".repeat(chars - text.len() - 99 * 7 - 8));
     text.push('\n');
@@ -325,7 +338,7 @@ fn reply_text(bed: &Bed, _: Door, chars: usize) -> Asked {
 }
 
 fn reply_data(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    // The data have a row for each file.
+    // The data has a row for each file.
     for nth in 0..if bytes > most("reply data") { 6000 } else { 100 } {
         bed.put(&format!("{nth}"), "old\n");
     }
@@ -410,7 +423,7 @@ fn most(name: &str) -> usize {
     usize::try_from(limit.most).unwrap()
 }
 
-/// The message for a call, filled up with blanks.
+/// Returns the message for a call, padded with blanks.
 fn message(door: Door, id: usize, (tool, input): &(&str, Value), padded: Option<usize>) -> String {
     let mut text = match door {
         Door::Ndjson => json!({ "id": id, "tool": tool, "input": input }),
@@ -425,20 +438,20 @@ fn message(door: Door, id: usize, (tool, input): &(&str, Value), padded: Option<
     text
 }
 
-/// The reply to the message of that number. The server's input stays open until it is there: its end would be the end of
-/// the client.
+/// Returns the reply to the message with this id. The server's input stays open until then, because closing it means
+/// that the client is gone.
 fn reply_of(mut command: Command, lines: &str, id: usize) -> Value {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut replies = BufReader::new(child.stdout.take().unwrap()).lines();
     let found = std::thread::scope(|scope| {
         let writer = scope.spawn(move || {
-            // A server that ends early is seen by what it did not answer.
+            // If the server ends early, the missing replies show it.
             let _ = stdin.write_all(lines.as_bytes());
             stdin
         });
         let values = replies.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-        // A server that cannot read a message refuses it at once, and cannot say whose it is.
+        // A server that cannot read a message refuses it at once and cannot give its id.
         let found = values.into_iter().find(|reply| reply["id"] == id || reply["id"].is_null());
         drop(writer.join());
         found
@@ -447,7 +460,7 @@ fn reply_of(mut command: Command, lines: &str, id: usize) -> Value {
     found.unwrap()
 }
 
-/// The reply to the last of the calls that was not refused, or to the first that was: its code, and all of it as text.
+/// Returns the reply to the first refused call, or to the last if none was: its code and all of it as text.
 fn replied(bed: &Bed, door: Door, asked: &Asked) -> (Option<String>, String) {
     let config = bed.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
@@ -481,7 +494,7 @@ fn replied(bed: &Bed, door: Door, asked: &Asked) -> (Option<String>, String) {
         if refused {
             break;
         }
-        // The next call goes to a server of its own.
+        // The next call goes to a new server.
         lines.truncate(lines.len() - message(door, nth + 1, call, padded).len());
     }
     last.unwrap()
@@ -503,7 +516,7 @@ fn tried(limit: &Limit, prepare: Prepare) {
             }
             match limit.code {
                 None => assert!(code.is_none() && text.contains(asked.told) && !asked.told.is_empty(), "{what}"),
-                // The protocol refuses anything but a message in its own words.
+                // The protocol refuses malformed messages with its own error.
                 Some(_) if door == Door::Mcp && matches!(limit.name, "input" | "nesting") => {
                     assert!(text.contains("\"error\""), "{what}");
                 }
@@ -514,14 +527,14 @@ fn tried(limit: &Limit, prepare: Prepare) {
 }
 
 #[test]
-fn every_row_is_tried_or_says_why_not() {
+fn every_limit_is_tested_or_says_why_not() {
     let names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, LIMITS.iter().map(|limit| limit.name).collect::<Vec<_>>());
     let reason = |row: &Row| if let Elsewhere(why) = row { !why.is_empty() } else { true };
     assert!(ROWS.iter().all(|(_, row)| reason(row)));
 }
 
-/// Tries the rows of that part of the table, so that several parts run at once.
+/// Tests one part of the rows, so that several parts run in parallel.
 fn part(nth: usize) {
     for (limit, (_, row)) in LIMITS.iter().zip(ROWS).skip(nth).step_by(PARTS) {
         match row {
@@ -534,21 +547,21 @@ fn part(nth: usize) {
 const PARTS: usize = 4;
 
 #[test]
-fn rows_at_and_beyond_their_number_0() {
+fn limits_hold_at_and_beyond_their_number_0() {
     part(0);
 }
 
 #[test]
-fn rows_at_and_beyond_their_number_1() {
+fn limits_hold_at_and_beyond_their_number_1() {
     part(1);
 }
 
 #[test]
-fn rows_at_and_beyond_their_number_2() {
+fn limits_hold_at_and_beyond_their_number_2() {
     part(2);
 }
 
 #[test]
-fn rows_at_and_beyond_their_number_3() {
+fn limits_hold_at_and_beyond_their_number_3() {
     part(3);
 }

@@ -1,4 +1,4 @@
-//! call, serve and mcp: the doors for programs.
+//! Tests `call`, `serve` and `mcp`, the interfaces for programs.
 
 use crate::bed::Bed;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn call_prints_one_object() {
+fn call_prints_one_json_object() {
     let bed = Bed::with("a\nb\n");
     let read = json!({ "file_path": bed.path("a.txt") });
     let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "a", "new_string": "A" });
@@ -28,21 +28,21 @@ fn call_prints_one_object() {
     for input in ["", "{", "[]", r#"{"file_path": 7}"#, r#"{"x": 1}"#] {
         assert_eq!(bed.feed(&["call", "read", "-"], input).exits(2).json()["code"], "call.invalid", "{input}");
     }
-    // A relative path starts from the only root, with a note; a field without a use is left out with one.
+    // A relative path is resolved against the only root, with a note; an unknown field is ignored with a note.
     let relative = bed.call("read", &json!({ "file_path": "a.txt", "x": 1 })).exits(0).json();
     assert!(relative["data"]["arguments"].as_array().is_some_and(|notes| notes.len() == 2), "{relative}");
     assert_eq!(bed.run(&["call", "read", "{}", "--root", "/nowhere/at/all"]).json()["ok"], false);
 }
 
 #[test]
-fn a_large_text_goes_through() {
+fn large_text_is_written_and_undone() {
     let bed = Bed::new();
     let large = "0123456789abcde\n".repeat((10 << 20) / 16);
     bed.put("a.txt", format!("head\n{large}tail\n"));
     let edit = json!({ "file_path": bed.path("a.txt"), "old_string": large, "new_string": "" });
     let ran = bed.feed(&["call", "edit", "--unread", "allow", "--durability", "none"], edit.to_string()).exits(0);
     assert_eq!((ran.json()["ok"].as_bool(), bed.get("a.txt").as_str()), (Some(true), "head\ntail\n"));
-    // It is more than the history keeps as it is, and packs well.
+    // The text is larger than the history keeps uncompressed, but it compresses well.
     bed.run(&["undo"]).exits(0);
     assert!(bed.get("a.txt") == format!("head\n{large}tail\n"));
     bed.run(&["redo"]).exits(0);
@@ -53,7 +53,7 @@ fn a_large_text_goes_through() {
 }
 
 #[test]
-fn a_call_over_the_limit_is_refused() {
+fn call_over_the_limit_is_refused() {
     let bed = Bed::with("a\n");
     let ran = bed.feed(&["write", "b.txt", "--json"], vec![b'x'; (64 << 20) + 1]).exits(2);
     assert_eq!(ran.json()["code"], "call.too_large");
@@ -81,7 +81,7 @@ fn serve_answers_in_order_and_survives_bad_lines() {
         json!({ "id": 5, "tool": "edit", "input": { "file_path": path, "old_string": "a", "new_string": "b" } })
             .to_string(),
     ];
-    // The last line has no end.
+    // The last line has no line end.
     let ran = bed.feed(&["serve", "--ndjson", "--state", "none"], lines.join("\n")).exits(0);
     let replies: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let ids: Vec<&Value> = replies.iter().map(|reply| &reply["id"]).collect();
@@ -95,7 +95,7 @@ fn serve_answers_in_order_and_survives_bad_lines() {
 }
 
 #[test]
-fn serve_answers_while_the_next_line_is_being_written() {
+fn serve_replies_while_the_next_line_is_being_written() {
     let bed = Bed::with("a\n");
     let mut command = bed.command(&["serve", "--ndjson"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -116,7 +116,7 @@ fn serve_answers_while_the_next_line_is_being_written() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_fault() {
+fn closed_output_is_not_an_error() {
     let bed = Bed::new();
     bed.put("long.txt", "a line of text\n".repeat(2000));
     bed.put(
@@ -143,7 +143,7 @@ fn mcp_ends_with_its_input() {
     bed.run(&["mcp", "--profile", "none"]).exits(2);
 }
 
-/// A call that takes far longer than the test waits: hunks that fit in very many places.
+/// Returns a call that takes far longer than the test waits: hunks that fit in very many places.
 fn heavy(bed: &Bed) -> Value {
     bed.put("long.txt", "x = 1;\n".repeat(1_000_000));
     let hunk = |nth: usize| {
@@ -173,7 +173,7 @@ fn serve_stops_calls_that_a_line_cancels() {
     }
     let read = json!({ "id": 3, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
     writeln!(stdin, "{read}\n{}\n{}", json!({ "cancel": "waits" }), json!({ "cancel": "nobody" })).unwrap();
-    // The first call has begun by then; were it not so, it would be cancelled while it waits.
+    // The first call has begun by then; otherwise it would be cancelled while it waits.
     thread::sleep(Duration::from_millis(300));
     writeln!(stdin, "{}", json!({ "cancel": "runs" })).unwrap();
     drop(stdin);
@@ -185,7 +185,7 @@ fn serve_stops_calls_that_a_line_cancels() {
 }
 
 #[test]
-fn serve_stops_where_its_replies_have_no_reader() {
+fn serve_stops_if_its_output_is_closed() {
     let bed = Bed::with("a\n");
     let heavy = heavy(&bed);
     let (mut child, mut stdin, stdout) = ndjson(&bed);
@@ -193,7 +193,7 @@ fn serve_stops_where_its_replies_have_no_reader() {
     writeln!(stdin, "{heavy}\n{}", json!({ "id": 2, "tool": "edit", "input": edit })).unwrap();
     thread::sleep(Duration::from_millis(300));
     drop(stdout);
-    // Standard input is still open: its end stops nothing.
+    // Standard input is still open, so it is not the end of input that stops the server.
     assert!(child.wait().unwrap().success());
-    assert_eq!(bed.get("a.txt"), "a\n", "no call is made any more");
+    assert_eq!(bed.get("a.txt"), "a\n", "no further call is made");
 }

@@ -1,4 +1,4 @@
-//! The command as a process: what a person types, what programs say to it, and what a machine does to it.
+//! Tests the command as a process: interactive use, use by programs, and adverse conditions of the machine.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

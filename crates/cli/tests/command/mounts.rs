@@ -1,10 +1,11 @@
-//! What only root can set up: file systems that are full, or become read-only; files of other users. Each play runs in a
-//! mount namespace of its own, so nothing of it is left. Where that is not allowed nothing is played, and it says so.
+//! Tests that need root: file systems that are full or become read-only, and files of other users. Each test runs in a
+//! mount namespace of its own, so nothing is left behind. Without the permission to create one it is skipped with a
+//! message.
 
 use crate::bed::{Bed, Ran, feed};
 use std::process::Command;
 
-/// Runs a script where mounts are its own, with `emend` as `$emend`; none where we may not.
+/// Runs a script in a mount namespace of its own, with `emend` as `$emend`. Returns `None` if that is not permitted.
 fn play(bed: &Bed, script: &str) -> Option<Ran> {
     if !Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -23,7 +24,7 @@ fn play(bed: &Bed, script: &str) -> Option<Ran> {
     Some(feed(command, b""))
 }
 
-/// Mounts a small file system on the root and fills it, but for a file of 600 KB and 64 KB of room.
+/// Mounts a small file system on the root and fills it, except for a file of 600 KB and 64 KB of free space.
 const SMALL: &str = "
     mount -t tmpfs -o size=2m,mode=755 none work
     seq 1 90000 > old; cp old work/big; echo one > work/small; ln work/small work/twin
@@ -33,7 +34,7 @@ const SMALL: &str = "
 ";
 
 #[test]
-fn a_full_disk_is_told_and_nothing_is_cut() {
+fn full_disk_is_reported_and_nothing_is_truncated() {
     let bed = Bed::new();
     let script = "
         cd work
@@ -53,7 +54,7 @@ fn a_full_disk_is_told_and_nothing_is_cut() {
 }
 
 #[test]
-fn a_disk_without_room_for_names_is_told() {
+fn disk_without_free_inodes_is_reported() {
     let bed = Bed::new();
     let script = "
         mount -t tmpfs -o nr_inodes=4,mode=755 none work
@@ -68,7 +69,7 @@ fn a_disk_without_room_for_names_is_told() {
 }
 
 #[test]
-fn a_disk_that_becomes_read_only_is_told() {
+fn disk_that_becomes_read_only_is_reported() {
     let bed = Bed::new();
     let script = "
         mount -t tmpfs -o mode=755 none work
@@ -87,9 +88,9 @@ fn a_disk_that_becomes_read_only_is_told() {
     }
 }
 
-/// A move to another file system is a copy and a removal, and both happen or neither.
+/// A move to another file system is a copy and a removal: both happen, or neither.
 #[test]
-fn a_move_to_another_file_system_is_whole() {
+fn move_to_another_file_system_is_atomic() {
     let bed = Bed::new();
     let script = "
         mkdir work/far; mount -t tmpfs -o size=64k,mode=755 none work/far
@@ -107,9 +108,10 @@ fn a_move_to_another_file_system_is_whole() {
     }
 }
 
-/// While edits run, the disk becomes read-only and writable again, many times: what a reply calls done is done.
+/// The disk repeatedly becomes read-only and writable while edits run. Every edit that a reply reports as done is
+/// there.
 #[test]
-fn a_disk_that_changes_its_mind_loses_nothing() {
+fn disk_that_switches_between_modes_loses_nothing() {
     let bed = Bed::new();
     let script = "
         mount -t tmpfs -o mode=755 none work
@@ -132,7 +134,7 @@ fn a_disk_that_changes_its_mind_loses_nothing() {
 }
 
 #[test]
-fn another_user_changes_only_what_is_his_to_change() {
+fn another_user_changes_only_permitted_files() {
     let bed = Bed::new();
     let script = "
         cp \"$emend\" /mnt/emend 2>/dev/null || { mount -t tmpfs none /mnt; cp \"$emend\" /mnt/emend; }

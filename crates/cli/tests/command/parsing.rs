@@ -1,4 +1,4 @@
-//! Grammars run in processes of their own: a crash or too much memory there ends no server.
+//! Grammars run in processes of their own: a crash or excessive memory use there does not end the server.
 
 use crate::bed::Bed;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// A server that is asked line by line.
+/// A server that receives one call at a time.
 struct Server {
     child: Child,
     replies: Lines<BufReader<ChildStdout>>,
@@ -28,7 +28,7 @@ impl Server {
         self.ask(&json!({ "id": 1, "tool": "outline", "input": { "file_path": path } }))
     }
 
-    /// Processes that the server started.
+    /// Returns the processes that the server started.
     fn parsers(&self) -> Vec<String> {
         let id = self.child.id();
         let tasks = fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten();
@@ -43,22 +43,22 @@ impl Server {
 }
 
 #[test]
-fn a_server_outlives_its_parsers() {
+fn server_outlives_its_parsers() {
     let bed = Bed::new();
     bed.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
-    // Each bracket is a frame of the parser and a node of its stack: no memory is enough.
+    // Each bracket is a frame of the parser and a node of its stack: no amount of memory suffices.
     bed.put("deep.json", "[".repeat(3 << 20));
     let mut server = Server::start(bed.command(&["serve", "--ndjson"]));
     assert_eq!(server.outline(&bed.path("good.sh"))["text"], "1-3\tfunction f\n");
     let parsers = server.parsers();
     assert_eq!(parsers.len(), 1, "{parsers:?}");
-    // Somebody ends the parser: the next call starts another one.
+    // If the parser is killed, the next call starts another one.
     for signal in ["-KILL", "-TERM"] {
         let parser = server.parsers().remove(0);
         assert!(Command::new("kill").args([signal, &parser]).status().unwrap().success());
         assert_eq!(server.outline(&bed.path("good.sh"))["ok"], true);
     }
-    // The same answer twice: the second time the text is known.
+    // The answer is the same twice; the second time the result is cached.
     for _ in 0..2 {
         let refused = server.outline(&bed.path("deep.json"));
         assert_eq!(refused["code"], "syntax.unknown", "{refused}");
@@ -70,7 +70,7 @@ fn a_server_outlives_its_parsers() {
 }
 
 #[test]
-fn a_restricted_server_can_start_its_parsers() {
+fn restricted_server_can_start_its_parsers() {
     let bed = Bed::new();
     bed.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
     let mut server = Server::start(bed.command(&["mcp", "--restrict", "--profile", "full"]));
@@ -90,7 +90,7 @@ fn a_restricted_server_can_start_its_parsers() {
 }
 
 #[test]
-fn one_call_starts_a_parser_for_unusual_texts_alone() {
+fn single_call_starts_a_parser_only_for_unusual_texts() {
     let bed = Bed::new();
     bed.put("deep.json", "[".repeat(3 << 20));
     bed.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");

@@ -1,11 +1,11 @@
-//! `emend preview`: operations on lines as they would be done in the file.
+//! Tests `emend preview`, which shows the line operations that a text would make.
 
 use crate::bed::Bed;
 use serde_json::{Value, json};
 
 const TEXT: &str = "one\ntwo\nfn f() {\n    g();\n}\n";
 
-/// The short tag of a file.
+/// Returns the short tag of a file.
 fn tag(bed: &Bed, name: &str) -> String {
     let read = bed.call("read", &json!({ "file_path": bed.path(name), "format": "hashline" })).exits(0);
     let data: Value = serde_json::from_str(&read.out).unwrap();
@@ -13,14 +13,14 @@ fn tag(bed: &Bed, name: &str) -> String {
     text.split_once('#').unwrap().1[..4].to_owned()
 }
 
-/// The events of a kind.
+/// Returns the events of a kind.
 fn events(out: &str, kind: &str) -> Vec<Value> {
     let all = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     all.filter(|event| event["event"] == kind).collect()
 }
 
 #[test]
-fn operations_on_lines_have_verb_range_old_lines_and_text() {
+fn line_operations_have_verb_range_old_lines_and_text() {
     let bed = Bed::new();
     bed.put("a.rs", TEXT);
     let tag = tag(&bed, "a.rs");
@@ -30,7 +30,7 @@ fn operations_on_lines_have_verb_range_old_lines_and_text() {
     let ran = bed.feed(&["--json", "preview", "--format", "hashline"], &input);
     let edits = events(&ran.out, "edit");
     let edit = |verb: &str, at: Value, range: Value, old: &[&str], text: &str| json!({ "event": "edit", "path": "a.rs", "verb": verb, "at": at, "range": range, "old": old, "text": text });
-    // The block of line 2 cannot be found, and is left out.
+    // The block at line 2 cannot be found and is left out.
     let expected = [
         edit("replace", Value::Null, json!([1, 2]), &["one", "two"], "ONE\n"),
         edit("replace", Value::Null, json!([3, 5]), &["fn f() {", "    g();", "}"], "fn f() {}\n"),

@@ -1,4 +1,4 @@
-//! Several commands at the same moment.
+//! Tests several commands at the same time.
 
 use crate::bed::{Bed, feed};
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ fn operations(bed: &Bed) -> Vec<Value> {
     reply["data"]["operations"].as_array().unwrap().clone()
 }
 
-/// Each takes back an operation of its own, or reports that there is nothing left; and nothing is in the way afterwards.
+/// Each process undoes a different operation or reports that nothing is left, and later commands still work.
 #[test]
-fn undos_at_once_take_back_one_operation_each() {
+fn simultaneous_undos_undo_one_operation_each() {
     for round in 0..6_usize {
         let bed = Bed::with("start\n");
         let edits = 3 + round;

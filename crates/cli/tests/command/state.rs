@@ -1,4 +1,4 @@
-//! What many processes share in the state directory, and what becomes of it when it is unfit: through the real command.
+//! Tests the state directory with the real command: sharing between processes, and unusable contents.
 
 use crate::bed::{Bed, Ran, feed};
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 
-/// The database of the bed's one root.
+/// Returns the database of the only root.
 pub(crate) fn database(bed: &Bed) -> PathBuf {
     let mut found = Vec::new();
     for entry in fs::read_dir(bed.beside("state")).unwrap() {
@@ -25,7 +25,7 @@ fn operations(bed: &Bed) -> Vec<Value> {
     all["data"]["operations"].as_array().unwrap().clone()
 }
 
-/// Eight at a time, each edit a process of its own, of a file of its own and of one that all share.
+/// Eight processes at a time each edit a file of their own and a shared one.
 fn eight_log_everything(bed: &Bed) {
     const EDITS: usize = 12;
     bed.put("shared", (0..8).map(|writer| format!("{writer} at 0.\n\n")).collect::<String>());
@@ -56,7 +56,7 @@ fn eight_log_everything(bed: &Bed) {
         assert_eq!(own, 2 * EDITS);
     }
     assert!(all.iter().all(|row| row["undoable"] == true && row["pending"] == false && row["unsure"] == false));
-    // What is logged is what was done: all of it together leads back.
+    // The log matches the edits: undoing all of them restores the files.
     for _ in 0..2 {
         bed.run(&["undo", "--last", &(8 * EDITS).to_string()]).exits(0);
     }
@@ -65,13 +65,13 @@ fn eight_log_everything(bed: &Bed) {
 }
 
 #[test]
-fn eight_processes_lose_no_record() {
+fn eight_processes_lose_no_log_entry() {
     eight_log_everything(&Bed::new());
 }
 
 /// As on a network file system.
 #[test]
-fn eight_processes_lose_no_record_in_a_plain_journal() {
+fn eight_processes_lose_no_log_entry_in_a_plain_journal() {
     let bed = Bed::with("0\n");
     bed.run(&["read", "a.txt"]).exits(0);
     let journal = |sql: &str| {
@@ -82,11 +82,11 @@ fn eight_processes_lose_no_record_in_a_plain_journal() {
     assert!(journal("PRAGMA journal_mode") != "wal" && !database(&bed).with_extension("db-wal").exists());
 }
 
-/// What is said, and what makes a database so.
+/// The expected message, and a function that makes a database unusable.
 type Unfit = (&'static str, fn(&PathBuf));
 
 #[test]
-fn an_unfit_database_is_set_aside_and_said() {
+fn unusable_database_is_set_aside_and_reported() {
     let unfit: [Unfit; 5] = [
         ("was damaged", |path| fs::write(path, vec![7; 40_000]).unwrap()),
         ("was damaged", |path| {
@@ -111,12 +111,12 @@ fn an_unfit_database_is_set_aside_and_said() {
         bed.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
         let path = database(&bed);
         for suffix in ["db-wal", "db-shm"] {
-            // What is in the log belongs to the file.
+            // Recent changes in the log belong to the database.
             Connection::open(&path).unwrap().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
             let _ = fs::remove_file(path.with_extension(suffix));
         }
         spoil(&path);
-        // Some damage is met only when something is looked for: then that call fails, says why, and the next one works.
+        // Some damage is found only by a look-up: that call fails with the reason, and the next one works.
         let mut ran = bed.run(&["edit", "a.txt", "--old", "two", "--new", "three"]);
         let mut said = ran.err.clone();
         if !said.contains("set aside") {
@@ -141,7 +141,7 @@ fn an_unfit_database_is_set_aside_and_said() {
 }
 
 #[test]
-fn the_database_stays_within_its_limit() {
+fn database_stays_within_its_limit() {
     let bed = Bed::new();
     let config = bed.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
@@ -164,22 +164,23 @@ fn the_database_stays_within_its_limit() {
         .filter_map(|suffix| fs::metadata(database(&bed).with_extension(suffix)).ok())
         .map(|found| found.len())
         .sum();
-    // Six megabytes went through it. A log may lie beside what the limit allows, until it is written back.
+    // Six megabytes were written. The log may exceed the limit until it is written back.
     assert!(size < 3 << 20, "{size} bytes");
     bed.run(&["undo"]).exits(0);
     assert_eq!(bed.get("big"), noise(39));
-    // What was dropped is not claimed.
+    // Dropped contents are not claimed to be available.
     let all = operations(&bed);
     let oldest = all.last().unwrap();
     assert_eq!(oldest["undoable"] == true, bed.run(&["undo", oldest["id"].as_str().unwrap(), "--dry-run"]).code != 17);
 }
 
-/// Runs the command as somebody who is not root, since nothing is forbidden for root. The bed and its one file are theirs.
+/// Returns a function that runs the command as a user other than root, because root may do everything. That user owns
+/// the test's directory and file.
 fn as_nobody(bed: &Bed) -> impl Fn(&[&str]) -> Ran {
     let nobody = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
     let program = bed.beside("emend");
-    // By another process: while this one writes it, what other tests start could have it open for writing as well, and then
-    // it cannot be run.
+    // Another process copies the program: while this process has it open for writing, a child forked by another test
+    // could have it open, too, and the program could not be executed.
     crate::bed::programs::run(std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_emend")).arg(&program));
     if nobody {
         for path in [bed.beside(""), bed.work(), bed.work().join("a.txt")] {
@@ -198,9 +199,9 @@ fn as_nobody(bed: &Bed) -> impl Fn(&[&str]) -> Ran {
     }
 }
 
-/// A state directory that was made, and may not be written any more.
+/// The state directory exists but is no longer writable.
 #[test]
-fn a_read_only_state_directory_is_said_and_edits_work() {
+fn read_only_state_directory_is_reported_and_edits_work() {
     let bed = Bed::with("one\n");
     let run = as_nobody(&bed);
     assert_eq!(run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0).err, "");
@@ -221,16 +222,17 @@ fn a_read_only_state_directory_is_said_and_edits_work() {
     }
 }
 
-/// It was not written for this user, and what would deny something is not hidden by it: that would be an error.
+/// The configuration was not written for this user, and cannot hide a rule that denies something: that would be an
+/// error.
 #[test]
-fn a_configuration_directory_that_cannot_be_searched_is_said_and_edits_work() {
+fn unsearchable_configuration_directory_is_reported_and_edits_work() {
     let bed = Bed::with("one\n");
     let run = as_nobody(&bed);
     let config = bed.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("config.toml"), "[policy]\nunknown = 1\n").unwrap();
     assert_ne!(run(&["edit", "a.txt", "--old", "one", "--new", "two"]).code, 0);
-    // Nobody but its owner, who is somebody else, unless the tests run as the same user.
+    // Only the owner, another user, may search the directory, unless the tests run as that user.
     fs::set_permissions(&config, fs::Permissions::from_mode(0o000)).unwrap();
     let ran = run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
     assert!(ran.err.contains("config.toml cannot be read, so the built-in settings apply"), "{ran:?}");

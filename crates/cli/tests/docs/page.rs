@@ -1,15 +1,15 @@
-//! Blocks of commands in a Markdown page.
+//! Parses blocks of commands in a Markdown page.
 
-/// The use of a block.
+/// The purpose of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind<'p> {
     /// Commands that must succeed.
     Script,
-    /// Commands with what they print.
+    /// Commands with their output.
     Console,
     /// Commands in a comment.
     Setup,
-    /// Commands that are left out, with the reason.
+    /// Commands that are not run, with the reason.
     NotRun(&'p str),
 }
 
@@ -18,18 +18,18 @@ pub(crate) enum Kind<'p> {
 pub(crate) struct Block<'p> {
     pub(crate) kind: Kind<'p>,
     pub(crate) text: &'p str,
-    /// The number of its first line.
+    /// The line number of the block's start.
     pub(crate) line: usize,
 }
 
-/// A command and what it prints.
+/// A command and its output.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Call<'p> {
     pub(crate) command: &'p str,
     pub(crate) output: &'p str,
 }
 
-/// The blocks of a page, in order.
+/// Returns the blocks of a page, in order.
 pub(crate) fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut out = Vec::new();
     let mut reason = None;
@@ -65,7 +65,7 @@ pub(crate) fn blocks(page: &str) -> Vec<Block<'_>> {
     out
 }
 
-/// The commands of a block `console`.
+/// Returns the commands of a `console` block.
 pub(crate) fn calls(block: &str) -> Vec<Call<'_>> {
     let starts: Vec<usize> = block.match_indices("$ ").map(|(at, _)| at).collect();
     let starts: Vec<usize> = starts.into_iter().filter(|at| *at == 0 || block[..*at].ends_with('\n')).collect();
@@ -77,7 +77,7 @@ pub(crate) fn calls(block: &str) -> Vec<Call<'_>> {
     starts.iter().zip(ends).filter_map(call).collect()
 }
 
-/// True if the output is what the page says: `…` matches anything, and hashes and times may differ.
+/// Returns true if the output matches the page: `…` matches anything, and hashes and times may differ.
 pub(crate) fn agrees(page: &str, output: &str) -> bool {
     let (page, output) = (plain(page), plain(output));
     let mut parts = page.split('…');
@@ -91,7 +91,7 @@ pub(crate) fn agrees(page: &str, output: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The text without hashes, times and blanks around it.
+/// Removes hashes, times and surrounding blanks.
 fn plain(text: &str) -> String {
     let is_word = |char: char| char.is_alphanumeric() || matches!(char, '-' | ':' | '.');
     let mut out = String::new();
@@ -105,8 +105,8 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// The part of a word that is the same in every run: the number in the name of an operation (`17-3fa9`), and nothing of
-/// a tag of eight hex digits, a checksum of six, and a moment.
+/// Returns the part of a word that is the same in every run: the number of an operation's name (`17-3fa9`), and nothing
+/// of an eight-digit tag, a six-digit checksum or a time.
 fn constant(word: &str) -> &str {
     let hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -123,7 +123,7 @@ fn constant(word: &str) -> &str {
 }
 
 #[test]
-fn blocks_of_each_kind() {
+fn blocks_of_each_kind_are_found() {
     let page = "```sh\na\n```\n<!-- not run: because -->\n```sh\nb\n```\n<!-- run: c\nd -->\n```text\ne\n```\n```console\n$ f\ng\n$ h\n```\n";
     let found = blocks(page);
     let kinds: Vec<(Kind<'_>, &str)> = found.iter().map(|block| (block.kind, block.text)).collect();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Files of the project that the pages talk about.
+/// Files of the project that the pages mention.
 const FILES: &[(&str, &str)] = &[
     (
         "src/main.rs",
@@ -36,7 +36,7 @@ const CLIENTS: &[&str] = &[
     ".config/zed",
 ];
 
-/// A home directory with a project in it.
+/// A home directory that contains a project.
 pub(crate) struct Project {
     home: TempDir,
 }
@@ -57,14 +57,14 @@ impl Project {
         project
     }
 
-    /// The directory of the project; it is made on the first call.
+    /// Returns the directory of the project, which the first call creates.
     fn path(&self) -> PathBuf {
         let path = self.home.path().canonicalize().unwrap().join("project");
         fs::create_dir_all(&path).unwrap();
         path
     }
 
-    /// Runs a script in the project. Returns its exit status and all it printed. The home is `/home/you` in both.
+    /// Runs a script in the project. Returns its exit status and its output, with `/home/you` as the home.
     pub(crate) fn run(&self, script: &str) -> (i32, String) {
         let program = PathBuf::from(env!("CARGO_BIN_EXE_emend"));
         let home = self.home.path().canonicalize().unwrap();

@@ -25,12 +25,16 @@ impl AnchorWord {
 
     /// The one or two dictionary words it consists of.
     pub(crate) fn parts(self) -> (&'static str, &'static str) {
-        let word = |at: u32| DICTIONARY.get(at as usize).copied().unwrap_or_default();
         match self.0.checked_sub(SINGLE_WORDS) {
-            None => (word(self.0), ""),
-            Some(pair) => (word(pair / SINGLE_WORDS), word(pair % SINGLE_WORDS)),
+            None => (word_at(self.0), ""),
+            Some(pair) => (word_at(pair / SINGLE_WORDS), word_at(pair % SINGLE_WORDS)),
         }
     }
+}
+
+/// Returns a word of the dictionary.
+fn word_at(at: u32) -> &'static str {
+    DICTIONARY.get(at as usize).copied().unwrap_or_default()
 }
 
 impl fmt::Display for AnchorWord {
@@ -46,14 +50,20 @@ impl FromStr for AnchorWord {
 
     /// Parses a word exactly as printed. No dictionary word has an inner capital, so a pair splits in one way only.
     fn from_str(text: &str) -> Result<AnchorWord, ()> {
-        let number = |word: &str| DICTIONARY.binary_search(&word).ok().and_then(|at| u32::try_from(at).ok());
         let second = text.bytes().skip(1).position(|byte| byte.is_ascii_uppercase()).map(|at| at + 1);
         let found = match second {
-            None => number(text),
-            Some(at) => number(&text[..at]).zip(number(&text[at..])).map(|(a, b)| SINGLE_WORDS + a * SINGLE_WORDS + b),
+            None => word_number(text),
+            Some(at) => {
+                word_number(&text[..at]).zip(word_number(&text[at..])).map(|(a, b)| SINGLE_WORDS + a * SINGLE_WORDS + b)
+            }
         };
         found.map(AnchorWord).ok_or(())
     }
+}
+
+/// Returns the number of a word in the dictionary.
+fn word_number(word: &str) -> Option<u32> {
+    DICTIONARY.binary_search(&word).ok().and_then(|at| u32::try_from(at).ok())
 }
 
 /// The words in use in one file.
@@ -117,7 +127,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_word_reads_back_and_nothing_else_does() {
+    fn only_valid_words_parse_and_they_round_trip() {
         for number in (0..SINGLE_WORDS).chain((SINGLE_WORDS..ALL_WORDS).step_by(997)).chain([ALL_WORDS - 1]) {
             let word = AnchorWord::from_number(number).unwrap();
             assert_eq!(word.to_string().parse(), Ok(word));
@@ -129,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dictionary_is_sorted_and_plain() {
+    fn dictionary_is_sorted_and_plain() {
         assert!(DICTIONARY.is_sorted() && DICTIONARY.windows(2).all(|pair| pair[0] != pair[1]));
         for word in DICTIONARY {
             assert!(word.as_bytes()[0].is_ascii_uppercase() && word[1..].bytes().all(|byte| byte.is_ascii_lowercase()));
@@ -137,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn single_words_first_and_never_one_twice() {
+    fn single_words_come_first_and_words_are_unique() {
         let (mut taken, mut seen) = (TakenWords::new(), HashSet::new());
         for at in 0..20_000u32 {
             let word = taken.allocate(u64::from(at % 7), at).unwrap();

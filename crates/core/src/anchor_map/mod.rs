@@ -31,6 +31,15 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 pub use anchor_word::AnchorWord;
 pub use place::{AnchorEdit, AnchorPage, AnchorRef, AnchorTarget, PlacementError, are_anchor_edits, of};
 
+/// Lines that an edit replaced, counted from 0: those of the old text and those of the new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplacedRange {
+    /// The lines that were removed.
+    pub old: Range<usize>,
+    /// The lines that replaced them.
+    pub new: Range<usize>,
+}
+
 /// Lines of a file with anchors; there are about two million words.
 pub const ANCHORED_LINES_MAX: usize = 1_000_000;
 /// Tombstones (retired words) that are remembered: few enough that a small file with many changes does not run out of
@@ -128,9 +137,8 @@ impl AnchorMap {
         self.follow_edit(text, &[])
     }
 
-    /// Follows a known edit: `changed` has the ranges of lines (0-based) that were removed, and those that replaced
-    /// them, in order. In this way even equal lines are distinguished.
-    pub fn follow_edit(&mut self, text: &str, changed: &[(Range<usize>, Range<usize>)]) -> Option<bool> {
+    /// Follows a known edit: `changed` has the replaced lines, in order. In this way even equal lines are distinguished.
+    pub fn follow_edit(&mut self, text: &str, changed: &[ReplacedRange]) -> Option<bool> {
         let id = xxh3_128(text.as_bytes());
         if id == self.text {
             return Some(false);
@@ -145,7 +153,7 @@ impl AnchorMap {
     }
 
     /// Assigns words to the new lines: those of the lines they are paired with, those that come back, and new ones.
-    fn carried(&self, hashes: &[u64], changed: &[(Range<usize>, Range<usize>)]) -> Option<Vec<AnchorWord>> {
+    fn carried(&self, hashes: &[u64], changed: &[ReplacedRange]) -> Option<Vec<AnchorWord>> {
         let known = if changed.is_empty() { None } else { pair_edit(&self.hashes, hashes, changed) };
         let from = known.unwrap_or_else(|| pair(&self.hashes, hashes));
         let mut taken = TakenWords::new();
@@ -166,18 +174,26 @@ impl AnchorMap {
                 fresh.back = Some(spent.word);
             }
         }
-        let word = |(&from, hash): (&u32, &u64)| {
-            let nth = fresh.get_mut(hash).map(|fresh| {
-                fresh.nth += 1;
-                (fresh.nth, fresh.back)
-            });
-            match (self.words.get(from as usize), nth) {
-                (Some(&word), _) | (None, Some((_, Some(word)))) => Some(word),
-                (None, Some((nth, None))) => taken.allocate(*hash, nth),
-                (None, None) => None,
-            }
-        };
-        from.iter().zip(hashes).map(word).collect()
+        from.iter().zip(hashes).map(|(&from, hash)| self.word_after(&mut fresh, &mut taken, from, *hash)).collect()
+    }
+
+    /// Returns the word of a line after a change: the one it had, or a new one.
+    fn word_after(
+        &self,
+        fresh: &mut HashMap<u64, UnnamedLine>,
+        taken: &mut TakenWords,
+        from: u32,
+        hash: u64,
+    ) -> Option<AnchorWord> {
+        let nth = fresh.get_mut(&hash).map(|fresh| {
+            fresh.nth += 1;
+            (fresh.nth, fresh.back)
+        });
+        match (self.words.get(from as usize), nth) {
+            (Some(&word), _) | (None, Some((_, Some(word)))) => Some(word),
+            (None, Some((nth, None))) => taken.allocate(hash, nth),
+            (None, None) => None,
+        }
     }
 
     /// Makes these the current words, remembers the previous ones, and retires words that are no longer used.

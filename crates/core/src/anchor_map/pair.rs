@@ -3,8 +3,8 @@
 //! others are left unpaired: a word that changes costs a read, a word that moves to another line costs a wrong edit.
 //! Linear on any input.
 
+use super::ReplacedRange;
 use crate::diff::longest_increasing;
-use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
 /// Marks a line without a partner.
@@ -16,30 +16,34 @@ pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     let lines = (old.len() + new.len()) as u64;
     let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096 };
     let (head, tail) = equal_ends(old, new);
-    let (head, tail) = certain_ends(old, new, (head, tail));
+    let (head, tail) = certain_ends(old, new, head, tail);
     for at in 0..head {
         pairing.keep(at, at);
     }
     for back in 1..=tail {
         pairing.keep(old.len() - back, new.len() - back);
     }
-    let indices = |lines: &[u64]| (head as u32..(lines.len() - tail) as u32).collect::<Vec<u32>>();
-    let mut gaps = vec![UnpairedLines { old: indices(old), new: indices(new) }];
+    let mut gaps = vec![UnpairedLines { old: line_indices(head, tail, old), new: line_indices(head, tail, new) }];
     while let Some(gap) = gaps.pop() {
         pairing.gap(&gap, &mut gaps);
     }
     pairing.of_new
 }
 
+/// Returns the indices of the lines between equal ends.
+fn line_indices(head: usize, tail: usize, lines: &[u64]) -> Vec<u32> {
+    (head as u32..(lines.len() - tail) as u32).collect::<Vec<u32>>()
+}
+
 /// Pairs lines after a known edit: ranges of old lines and what replaced them, in order. `None` if the ranges do not
 /// lead from the old text to the new one.
-pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[(Range<usize>, Range<usize>)]) -> Option<Vec<u32>> {
+pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[ReplacedRange]) -> Option<Vec<u32>> {
     let lines = (old.len() + new.len()) as u64;
     let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096 };
     let mut rest = UnpairedLines { old: Vec::new(), new: Vec::new() };
-    let end = (old.len()..old.len(), new.len()..new.len());
+    let end = ReplacedRange { old: old.len()..old.len(), new: new.len()..new.len() };
     let (mut old_at, mut new_at) = (0, 0);
-    for (taken, put) in changed.iter().chain([&end]) {
+    for ReplacedRange { old: taken, new: put } in changed.iter().chain([&end]) {
         let kept = old_at..taken.start;
         if old.get(kept.clone())? != new.get(new_at..put.start)? {
             return None;
@@ -69,7 +73,7 @@ fn equal_ends(old: &[u64], new: &[u64]) -> (usize, usize) {
 
 /// Shortens equal prefix and suffix to the part that every reading of the change agrees on: up to a line that the rest
 /// does not contain.
-fn certain_ends(old: &[u64], new: &[u64], (mut head, mut tail): (usize, usize)) -> (usize, usize) {
+fn certain_ends(old: &[u64], new: &[u64], mut head: usize, mut tail: usize) -> (usize, usize) {
     let rest = old[head..old.len() - tail].iter().chain(&new[head..new.len() - tail]);
     let rest: HashSet<u64> = rest.copied().collect();
     if rest.is_empty() {
@@ -163,21 +167,20 @@ impl Pairing<'_> {
             let moved = chain.binary_search(&two[0]).is_err() || chain.binary_search(&two[1]).is_err();
             let together = new < new_next && old_next - old == new_next - new && rank(new) + 1 == rank(new_next);
             let mut between = (old + 1..old_next).zip(new + 1..new_next);
-            let same = |(old, new): (u32, u32)| {
-                self.old[gap.old[old as usize] as usize] == self.new[gap.new[new as usize] as usize]
-            };
-            if moved && together && between.clone().all(same) {
+            if moved
+                && together
+                && between.clone().all(|(old, new)| {
+                    self.old[gap.old[old as usize] as usize] == self.new[gap.new[new as usize] as usize]
+                })
+            {
                 between.by_ref().for_each(|pair| done(self, pair));
             }
         }
         let ends = [(gap.old.len() as u32, gap.new.len() as u32)];
         let (mut old_from, mut new_from) = (0, 0);
         for &(old_to, new_to) in chain.iter().chain(&ends) {
-            let rest = |lines: &[u32], done: &[bool], from: u32, to: u32| -> Vec<u32> {
-                (from..to).filter(|&at| !done[at as usize]).map(|at| lines[at as usize]).collect()
-            };
-            let old = rest(&gap.old, &old_done, old_from, old_to);
-            let new = rest(&gap.new, &new_done, new_from, new_to);
+            let old = remaining(&gap.old, &old_done, old_from, old_to);
+            let new = remaining(&gap.new, &new_done, new_from, new_to);
             if !(old.is_empty() || new.is_empty()) {
                 gaps.push(UnpairedLines { old, new });
             }
@@ -189,7 +192,8 @@ impl Pairing<'_> {
     fn trim(&mut self, gap: &UnpairedLines, gaps: &mut Vec<UnpairedLines>) -> bool {
         let old: Vec<u64> = gap.old.iter().map(|&at| self.old[at as usize]).collect();
         let new: Vec<u64> = gap.new.iter().map(|&at| self.new[at as usize]).collect();
-        let (head, tail) = certain_ends(&old, &new, equal_ends(&old, &new));
+        let (head, tail) = equal_ends(&old, &new);
+        let (head, tail) = certain_ends(&old, &new, head, tail);
         for at in 0..head {
             self.keep(gap.old[at] as usize, gap.new[at] as usize);
         }
@@ -207,12 +211,20 @@ impl Pairing<'_> {
 
     /// Pairs lines that occur several times, if there are as many as before, in the same order.
     fn close(&mut self, gap: &UnpairedLines, places: &HashMap<u64, LineOccurrences>) {
-        let even = |hash: u64| places.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1);
-        let old: Vec<u32> = gap.old.iter().copied().filter(|&at| even(self.old[at as usize])).collect();
-        let new: Vec<u32> = gap.new.iter().copied().filter(|&at| even(self.new[at as usize])).collect();
-        let same = |(&old, &new): (&u32, &u32)| self.old[old as usize] == self.new[new as usize];
-        if old.iter().zip(&new).all(same) {
+        let old: Vec<u32> = gap.old.iter().copied().filter(|&at| is_even(places, self.old[at as usize])).collect();
+        let new: Vec<u32> = gap.new.iter().copied().filter(|&at| is_even(places, self.new[at as usize])).collect();
+        if old.iter().zip(&new).all(|(&old, &new)| self.old[old as usize] == self.new[new as usize]) {
             old.iter().zip(&new).for_each(|(&old, &new)| self.keep(old as usize, new as usize));
         }
     }
+}
+
+/// True for a line that occurs several times, equally often on both sides.
+fn is_even(places: &HashMap<u64, LineOccurrences>, hash: u64) -> bool {
+    places.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1)
+}
+
+/// Returns the lines of a range that have no partner.
+fn remaining(lines: &[u32], done: &[bool], from: u32, to: u32) -> Vec<u32> {
+    (from..to).filter(|&at| !done[at as usize]).map(|at| lines[at as usize]).collect()
 }

@@ -172,8 +172,8 @@ impl<'a> AnchorPage<'a> {
             } else {
                 Error::new(Code::MatchNotFound, format!("{word} is not the word of a line of this file."))
             };
-            let there = || self.earlier.and_then(|past| past.former_position(word));
-            let show = found.map(|line| (line, line)).or_else(there);
+            let show =
+                found.map(|line| (line, line)).or_else(|| self.earlier.and_then(|past| past.former_position(word)));
             let error = error.next(match (found, show) {
                 (Some(_), _) => {
                     "A line with that text is shown above under its word: use that if it is the one you mean.".into()
@@ -185,16 +185,20 @@ impl<'a> AnchorPage<'a> {
         };
         match &anchor.line {
             Some(said) if *said != self.text(line) => {
-                let shown = |text: &str| text.chars().take(200).collect::<String>();
                 let error = Error::new(
                     Code::MatchNotFound,
                     format!("{word} is a line of this file, but with other text than you say."),
                 )
-                .evidence(format!("said:  {:?}\nis:    {:?}", shown(said), shown(self.text(line))))
+                .evidence(format!("said:  {:?}\nis:    {:?}", shortened(said), shortened(self.text(line))))
                 .next("Send the word alone, or with the line as it is, if that line is meant.");
                 Err(PlacementError { error, show: Some((line, line)) })
             }
             _ => Ok(line),
         }
     }
+}
+
+/// Returns at most 200 characters of a text.
+fn shortened(text: &str) -> String {
+    text.chars().take(200).collect::<String>()
 }

@@ -1,12 +1,12 @@
-use super::AnchorMap;
 use super::pair::{NO_LINE, pair};
+use super::{AnchorMap, ReplacedRange};
 
 fn letters(text: &str) -> Vec<u64> {
     text.bytes().map(u64::from).collect()
 }
 
 #[test]
-fn lines_are_paired_only_where_there_is_one_reading() {
+fn only_unambiguous_lines_are_paired() {
     // Old text, new text, and for each new line the old one it is paired with (`-`: none).
     for (old, new, want) in [
         ("abc", "abc", "012"),
@@ -31,21 +31,21 @@ fn lines_are_paired_only_where_there_is_one_reading() {
 }
 
 #[test]
-fn an_edit_that_is_known_tells_equal_lines_apart() {
+fn known_edit_distinguishes_equal_lines() {
     let text = "}\n".repeat(9);
     let mut words = AnchorMap::new(&text).unwrap();
     let had = words.words().to_vec();
-    words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[(0..2, 0..1)]).unwrap();
+    words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[ReplacedRange { old: 0..2, new: 0..1 }]).unwrap();
     assert_eq!(words.words()[1..], had[2..]);
     // The description of the change must be true.
     let mut wrong = words.clone();
-    wrong.follow_edit(&text, &[(3..4, 3..4)]).unwrap();
+    wrong.follow_edit(&text, &[ReplacedRange { old: 3..4, new: 3..4 }]).unwrap();
     words.follow(&text).unwrap();
     assert_eq!((words.words(), wrong.words()), (&had[..], &had[..]));
 }
 
 #[test]
-fn the_same_text_has_the_same_words_everywhere() {
+fn equal_texts_have_equal_words() {
     let text = "fn main() {\n}\n\nfn other() {\n}\n";
     let words = AnchorMap::new(text).unwrap();
     assert_eq!(words, AnchorMap::new(text).unwrap());
@@ -71,7 +71,7 @@ fn damaged_bytes_are_not_trusted() {
 }
 
 #[test]
-fn edits_elsewhere_and_coming_back_keep_words() {
+fn words_survive_edits_elsewhere_and_undos() {
     let text: String = (0..200).map(|at| format!("line {at}\n{}", if at % 3 == 0 { "}\n" } else { "" })).collect();
     let mut words = AnchorMap::new(&text).unwrap();
     let before = words.words().to_vec();
@@ -83,7 +83,7 @@ fn edits_elsewhere_and_coming_back_keep_words() {
 }
 
 #[test]
-fn where_a_line_stood_is_found_by_its_neighbours() {
+fn position_of_a_deleted_line_is_found_by_its_neighbours() {
     let words = |lines: &str| lines.chars().map(|line| format!("{line}\n")).collect::<String>();
     let mut of = AnchorMap::new(&words("abcdef")).unwrap();
     let named = of.words().to_vec();

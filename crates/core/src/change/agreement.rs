@@ -15,11 +15,14 @@ impl ChangeSet {
         if then.mixed() || ends == LineEnds::default() || then.majority() == ends.majority() {
             return Ok(self);
         }
-        let ended = |splice: Splice| {
-            let text = now.encode_for(now.text_span(splice.span), &now.decode_chunk(&splice.text))?;
-            Ok(Splice { text: text.into(), ..splice })
-        };
-        let splices = self.splices.into_iter().map(ended).collect::<crate::Result<_>>()?;
+        let splices = self
+            .splices
+            .into_iter()
+            .map(|splice| {
+                let text = now.encode_for(now.text_span(splice.span), &now.decode_chunk(&splice.text))?;
+                Ok(Splice { text: text.into(), ..splice })
+            })
+            .collect::<crate::Result<_>>()?;
         Ok(ChangeSet { splices, ..self })
     }
 }
@@ -53,7 +56,7 @@ pub(super) fn agreement(mine: &[Splice], theirs: &[Splice]) -> Agreement {
 /// between lines touches none. An insertion before an unterminated line touches that line, even the empty one after the
 /// last line end, which counts as one character wide here.
 fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
-    use crate::lines::{line_start, line_stop, starts_line};
+    use crate::lines::{line_start, line_stop};
     let text = base.text();
     let mut line = Span::at(0);
     // The last line found is reused: many splices within one very long line remain linear.
@@ -63,22 +66,25 @@ fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
         }
         line
     };
-    let hull = |splice: &Splice| {
-        let span = base.text_span(splice.span);
-        let closed = ends_line(base, &splice.text).unwrap_or_else(|| starts_line(text, span.start()));
-        let whole = closed && starts_line(text, span.end());
-        if whole && span.is_empty() {
-            return span;
-        }
-        let start = line_at(span.start()).start();
-        let end = match (whole, span.end() == text.len() && starts_line(text, text.len())) {
-            (true, _) => span.end(),
-            (false, true) => text.len() + 1,
-            (false, false) => line_at(span.end()).end(),
-        };
-        Span::new(start, end)
+    splices.iter().map(|splice| splice_hull(base, text, &mut line_at, splice)).collect()
+}
+
+/// Returns the lines that a splice touches.
+fn splice_hull(base: &Snapshot, text: &str, line_at: &mut impl FnMut(usize) -> Span, splice: &Splice) -> Span {
+    use crate::lines::starts_line;
+    let span = base.text_span(splice.span);
+    let closed = ends_line(base, &splice.text).unwrap_or_else(|| starts_line(text, span.start()));
+    let whole = closed && starts_line(text, span.end());
+    if whole && span.is_empty() {
+        return span;
+    }
+    let start = line_at(span.start()).start();
+    let end = match (whole, span.end() == text.len() && starts_line(text, text.len())) {
+        (true, _) => span.end(),
+        (false, true) => text.len() + 1,
+        (false, false) => line_at(span.end()).end(),
     };
-    splices.iter().map(hull).collect()
+    Span::new(start, end)
 }
 
 /// True when a new text ends with a line end; `None` if it is empty.
@@ -88,36 +94,44 @@ fn ends_line(base: &Snapshot, text: &[u8]) -> Option<bool> {
 }
 
 /// True when two insertions are at the same offset and one of them would run into the text that follows.
-fn glued(one: &(&Splice, Span), other: &(&Splice, Span)) -> bool {
-    one.0.span.is_empty() && one.0.span == other.0.span && !(one.1.is_empty() && other.1.is_empty())
+fn are_glued(one: &SpliceLines<'_>, other: &SpliceLines<'_>) -> bool {
+    let span = one.splice.span;
+    span.is_empty() && span == other.splice.span && !(one.lines.is_empty() && other.lines.is_empty())
+}
+
+/// A splice, and the whole lines that it touches.
+struct SpliceLines<'a> {
+    splice: &'a Splice,
+    lines: Span,
 }
 
 pub(super) fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agreed: &Agreement) -> Vec<Conflict> {
     let (my_lines, their_lines) = (line_hulls(base, mine), line_hulls(base, theirs));
     // A change that both sides made conflicts with nothing.
-    let theirs: Vec<(&Splice, Span)> = theirs
+    let theirs: Vec<SpliceLines<'_>> = theirs
         .iter()
         .zip(their_lines)
         .zip(&agreed.theirs)
         .filter(|(_, agreed)| !**agreed)
-        .map(|((splice, lines), _)| (splice, lines))
+        .map(|((splice, lines), _)| SpliceLines { splice, lines })
         .collect();
     let mut out = Vec::new();
     let mut from = 0;
     for ((splice, lines), _) in mine.iter().zip(my_lines).zip(&agreed.mine).filter(|(_, agreed)| !**agreed) {
+        let my = SpliceLines { splice, lines };
         while theirs
             .get(from)
-            .is_some_and(|(their, hull)| hull.end() < lines.start() && their.span.end() < splice.span.start())
+            .is_some_and(|their| their.lines.end() < lines.start() && their.splice.span.end() < splice.span.start())
         {
             from += 1;
         }
-        let near = theirs[from..].iter().take_while(|(_, hull)| hull.start() <= lines.end());
-        let clash = |it: &&(&Splice, Span)| {
-            it.1.clashes(lines) || it.0.span.clashes(splice.span) || glued(it, &(splice, lines))
-        };
+        let near = theirs[from..].iter().take_while(|their| their.lines.start() <= lines.end());
         // Hulls are monotone, so only a handful can touch these lines without clashing.
-        if let Some((their, _)) = near.into_iter().find(clash) {
-            out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.span });
+        if let Some(their) = near
+            .into_iter()
+            .find(|their| their.lines.clashes(lines) || their.splice.span.clashes(splice.span) || are_glued(their, &my))
+        {
+            out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.splice.span });
         }
     }
     out

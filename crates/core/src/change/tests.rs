@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn then_is_applying_twice(base in text(24), encoding in 0..ENCODINGS, x in seeds(), y in seeds()) {
+    fn composition_equals_applying_twice(base in text(24), encoding in 0..ENCODINGS, x in seeds(), y in seeds()) {
         let base = snapshot(&base, encoding);
         let Some(x) = change(&base, &x, 0) else { return Ok(()) };
         let middle = after(&base, &x);
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn appending_small_changes_is_composing_them(base in text(24), encoding in 0..ENCODINGS, all in prop::collection::vec(seeds(), 0..8)) {
+    fn appending_small_changes_equals_composing_them(base in text(24), encoding in 0..ENCODINGS, all in prop::collection::vec(seeds(), 0..8)) {
         let base = snapshot(&base, encoding);
         let (mut appended, mut composed, mut middle) = (ChangeSet::none(&base), ChangeSet::none(&base), base.clone());
         for (nth, seeds) in all.iter().enumerate() {
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn between_leads_from_one_to_the_other(a in text(40), b in text(40), encoding in 0..ENCODINGS) {
+    fn diff_leads_from_one_text_to_the_other(a in text(40), b in text(40), encoding in 0..ENCODINGS) {
         let (a, b) = (snapshot(&a, encoding), snapshot(&b, encoding));
         let change = ChangeSet::diff(&a, &b);
         prop_assert_eq!(change.apply(&a), b.raw());
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn between_other_encodings_replaces_all(a in text(10), b in text(10), from in 0..ENCODINGS, to in 0..ENCODINGS) {
+    fn other_encoding_replaces_everything(a in text(10), b in text(10), from in 0..ENCODINGS, to in 0..ENCODINGS) {
         let (a, b) = (snapshot(&a, from), snapshot(&b, to));
         prop_assert_eq!(ChangeSet::diff(&a, &b).apply(&a), b.raw());
     }
@@ -147,7 +147,7 @@ fn trimming_never_cuts_a_crlf_or_a_character() {
 }
 
 #[test]
-fn shared_context_is_no_overlap_once_trimmed() {
+fn shared_context_does_not_overlap_once_trimmed() {
     let base = snapshot("a\nb\nc\nd\n", 0);
     let splices =
         [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 0), Splice::new(Span::new(2, 8), &b"b\nc\nD\n"[..], 1)];
@@ -158,7 +158,7 @@ fn shared_context_is_no_overlap_once_trimmed() {
 }
 
 #[test]
-fn a_touched_claim_merges_and_is_told() {
+fn touched_read_span_merges_and_is_reported() {
     let base = snapshot("a\nb\nc\nd\n", 0);
     let mine =
         ChangeSet::new(&base, [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 7).with_read_span(Span::new(0, 6))])
@@ -174,7 +174,7 @@ fn a_touched_claim_merges_and_is_told() {
 }
 
 #[test]
-fn what_runs_into_a_line_touches_it() {
+fn change_adjoining_a_line_touches_it() {
     let merge = |base: &str, mine: &str, theirs: &str| {
         let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
         let [mine, other] = [&mine, &theirs].map(|it| ChangeSet::diff(&base, it));
@@ -197,7 +197,7 @@ fn what_runs_into_a_line_touches_it() {
 }
 
 #[test]
-fn carried_lines_end_as_those_around_them() {
+fn rebased_lines_end_like_their_neighbours() {
     let carried = |base: &str, mine: &str, theirs: &str| {
         let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
         let other = ChangeSet::diff(&base, &theirs);

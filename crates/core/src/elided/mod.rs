@@ -58,10 +58,10 @@ pub fn is_elided(text: &str) -> bool {
 /// The new text with every placeholder replaced by an empty line, for parsers.
 pub fn without_gaps(old: &str, new: &str) -> String {
     let gaps = omission::gaps(old, new);
-    let line = |(at, line): (usize, &str)| {
-        if gaps.binary_search(&at).is_ok() { "\n".to_owned() } else { format!("{line}\n") }
-    };
-    new.lines().enumerate().map(line).collect()
+    new.lines()
+        .enumerate()
+        .map(|(at, line)| if gaps.binary_search(&at).is_ok() { "\n".to_owned() } else { format!("{line}\n") })
+        .collect()
 }
 
 /// The edit that a text with placeholders means. `extents` may be empty: then only lines are compared.
@@ -93,8 +93,8 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
 fn is_part(texts: &TextPair<'_>, first: &Fragment, last: &Fragment) -> bool {
     let open = first.gaps[0].is_none() && last.gaps[1].is_none();
     let [begin, end] = [texts.trimmed(&first.lines).start, texts.trimmed(&last.lines).end - 1];
-    let filled = |line: &&&str| !line.trim().is_empty();
-    let begins_file = texts.old.iter().find(filled).is_some_and(|line| same(line, texts.new[begin]));
+    let begins_file =
+        texts.old.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| same(line, texts.new[begin]));
     let starts = texts.extents.iter().any(|it| it.new.start == begin);
     let ends = texts.extents.iter().any(|it| it.new.end == end + 1);
     open && starts && ends && !begins_file
@@ -119,8 +119,7 @@ fn indent(line: &str) -> usize {
 
 fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
     let mut out = Vec::new();
-    let depth = |at: usize| Some(indent(texts.new[at]));
-    let edges = gaps.iter().map(|&at| (at, depth(at))).chain([(texts.new.len(), None)]);
+    let edges = gaps.iter().map(|&at| (at, Some(indent(texts.new[at])))).chain([(texts.new.len(), None)]);
     let (mut from, mut before) = (0, None);
     for (at, behind) in edges {
         let mut lines = from..at;
@@ -148,8 +147,7 @@ fn op(old: &str, texts: &TextPair<'_>, fragment: &Fragment, placement: &Placemen
     let Range { start, end } = placement.old.clone();
     let starts: Vec<usize> =
         core::iter::once(0).chain(memchr::memchr_iter(b'\n', old.as_bytes()).map(|at| at + 1)).collect();
-    let begin = |line: usize| starts.get(line).copied().unwrap_or(old.len());
-    let span = Span::new(begin(start), begin(end));
+    let span = Span::new(line_start(&starts, old, start), line_start(&starts, old, end));
     let mut text = String::new();
     for (line, kept) in fragment.lines.clone().zip(place::matched_lines(texts, &fragment.lines, &(start..end))) {
         text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
@@ -160,6 +158,11 @@ fn op(old: &str, texts: &TextPair<'_>, fragment: &Fragment, placement: &Placemen
         text.pop();
     }
     Op { at: Locator::Exactly(span), text }
+}
+
+/// Returns where a line begins.
+fn line_start(starts: &[usize], old: &str, line: usize) -> usize {
+    starts.get(line).copied().unwrap_or(old.len())
 }
 
 /// Pairs of equal lines of two lists, in order.

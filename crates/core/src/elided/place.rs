@@ -29,44 +29,42 @@ struct Edge {
 /// The place of every fragment; `None` for one that changes nothing wherever it is.
 pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result<Vec<Option<Placement>>, String> {
     let all: Vec<Vec<Placement>> = fragments.iter().map(|it| candidates(texts, it)).collect::<Result<_, _>>()?;
-    let missing = |nth: usize| {
-        let Range { start, end } = fragments[nth].lines;
-        format!(
-            "Lines {}-{end} of the text have no place in the file: the lines beside a placeholder must be unchanged lines of \
-             it, in its order.",
-            start + 1
-        )
-    };
     let count = all.len();
     let (mut earliest, mut latest) = (vec![0; count], vec![texts.old.len(); count]);
     for nth in 1..count {
         let ends = all[nth - 1].iter().filter(|it| it.old.start >= earliest[nth - 1]).map(|it| it.old.end);
         // At least one line is in a gap.
-        earliest[nth] = ends.min().ok_or_else(|| missing(nth - 1))? + 1;
+        earliest[nth] = ends.min().ok_or_else(|| no_place(fragments, nth - 1))? + 1;
     }
     for nth in (0..count.saturating_sub(1)).rev() {
         let starts = all[nth + 1].iter().filter(|it| it.old.end <= latest[nth + 1]).map(|it| it.old.start);
-        latest[nth] = starts.max().and_then(|at| at.checked_sub(1)).ok_or_else(|| missing(nth + 1))?;
+        latest[nth] = starts.max().and_then(|at| at.checked_sub(1)).ok_or_else(|| no_place(fragments, nth + 1))?;
     }
     let mut out = Vec::with_capacity(count);
     for (nth, places) in all.into_iter().enumerate() {
-        let fits = |it: &Placement| it.old.start >= earliest[nth] && it.old.end <= latest[nth];
-        let places: Vec<Placement> = places.into_iter().filter(fits).collect();
+        let places: Vec<Placement> =
+            places.into_iter().filter(|it| it.old.start >= earliest[nth] && it.old.end <= latest[nth]).collect();
         if places.is_empty() {
-            return Err(missing(nth));
+            return Err(no_place(fragments, nth));
         }
         out.push(settle(texts, &fragments[nth], places)?);
     }
     Ok(out)
 }
 
+/// Describes a fragment that has no place in the file.
+fn no_place(fragments: &[Fragment], nth: usize) -> String {
+    let Range { start, end } = fragments[nth].lines;
+    format!(
+        "Lines {}-{end} of the text have no place in the file: the lines beside a placeholder must be unchanged lines of \
+         it, in its order.",
+        start + 1
+    )
+}
+
 /// The only effect of some places.
 fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>) -> Result<Option<Placement>, String> {
-    let is_unchanged = |it: &Placement| {
-        let new = &texts.new[fragment.lines.clone()];
-        it.old.len() == new.len() && texts.old[it.old.clone()].iter().zip(new).all(|(a, b)| same(a, b))
-    };
-    let unchanged = places.iter().filter(|it| is_unchanged(it)).count();
+    let unchanged = places.iter().filter(|it| is_unchanged(texts, fragment, it)).count();
     // Within one symbol, lines that are there as they are shown are meant as context.
     let Range { start, end } = fragment.lines;
     let inside = scope(texts, start).is_some() && scope(texts, start) == scope(texts, end - 1);
@@ -89,18 +87,20 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
     Ok(Some(place))
 }
 
+/// True if the lines of a fragment are those of the file.
+fn is_unchanged(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> bool {
+    let new = &texts.new[fragment.lines.clone()];
+    it.old.len() == new.len() && texts.old[it.old.clone()].iter().zip(new).all(|(a, b)| same(a, b))
+}
+
 /// Refuses a place where more lines are gone than are new, unless both ends are beyond doubt.
 fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
     let (old, new) = (&texts.old[place.old.clone()], &texts.new[fragment.lines.clone()]);
-    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
-    if filled(old) <= filled(new) {
+    if count_filled(old) <= count_filled(new) {
         return Ok(());
     }
-    let run = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
-        pairs.take_while(|(a, b)| same(a, b)).filter(|(line, _)| !line.trim().is_empty()).count()
-    };
-    let front = run(&mut old.iter().zip(new));
-    let back = run(&mut old.iter().rev().zip(new.iter().rev()));
+    let front = count_equal(&mut old.iter().zip(new));
+    let back = count_equal(&mut old.iter().rev().zip(new.iter().rev()));
     if (place.sure[0] || front >= PROOF_LINES) && (place.sure[1] || back >= PROOF_LINES) {
         return Ok(());
     }
@@ -112,6 +112,16 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
         place.old.start + 1,
         place.old.end
     ))
+}
+
+/// Counts the lines at the beginning that are equal and not blank.
+fn count_equal(pairs: &mut dyn Iterator<Item = (&&str, &&str)>) -> usize {
+    pairs.take_while(|(a, b)| same(a, b)).filter(|(line, _)| !line.trim().is_empty()).count()
+}
+
+/// Counts the lines that are not blank.
+fn count_filled(lines: &[&str]) -> usize {
+    lines.iter().filter(|line| !line.trim().is_empty()).count()
 }
 
 /// All places that the ends of a fragment allow.
@@ -143,9 +153,12 @@ fn candidates(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Placement
 /// The lines of the file at which a fragment may begin, in order.
 fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     let first = fragment.lines.start;
-    let filled = || texts.old.iter().position(|line| !line.trim().is_empty());
     if fragment.gaps[0].is_none() && !texts.part {
-        let matches = filled().is_some_and(|at| same(texts.old[at], texts.new[first]));
+        let matches = texts
+            .old
+            .iter()
+            .position(|line| !line.trim().is_empty())
+            .is_some_and(|at| same(texts.old[at], texts.new[first]));
         return vec![Edge { line: 0, sure: matches, is_line: false }];
     }
     let symbol = texts.extents.iter().filter(|it| it.new.start == first).max_by_key(|it| it.new.len());
@@ -161,22 +174,32 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
 /// the last one in front of them, which must be in one place only. None where the file has one of the new lines
 /// elsewhere, or where its own line in the gap looks like one of them and may be what they replace.
 fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<usize> {
-    let known = |&at: &usize| !texts.new[at].trim().is_empty() && matching(texts, at).next().is_some();
-    let anchor = if at_start { lines.clone().find(known) } else { lines.clone().rev().find(known) };
+    let anchor = if at_start {
+        lines.clone().find(|&at| is_known(texts, at))
+    } else {
+        lines.clone().rev().find(|&at| is_known(texts, at))
+    };
     let Some(anchor) = anchor else { return Vec::new() };
     let mut places = matching(texts, anchor);
     let (Some(place), None) = (places.next(), places.next()) else { return Vec::new() };
     let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
     let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| !line.trim().is_empty()).collect();
-    let filled = |line: &&&str| !line.trim().is_empty();
     let neighbour = if at_start {
-        texts.old[..place].iter().rev().find(filled)
+        texts.old[..place].iter().rev().find(|line| !line.trim().is_empty())
     } else {
-        texts.old[place + 1..].iter().find(filled)
+        texts.old[place + 1..].iter().find(|line| !line.trim().is_empty())
     };
     let moved = |line: &&str| texts.old.iter().any(|old| old.trim() == line.trim());
-    let replaces = |line: &&str| neighbour.is_some_and(|old| are_alike(old, line));
-    if fresh.iter().any(|line| moved(line) || replaces(line)) { Vec::new() } else { vec![place] }
+    if fresh.iter().any(|line| moved(line) || neighbour.is_some_and(|old| are_alike(old, line))) {
+        Vec::new()
+    } else {
+        vec![place]
+    }
+}
+
+/// True for a line that is not blank and occurs in the file.
+fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
+    !texts.new[at].trim().is_empty() && matching(texts, at).next().is_some()
 }
 
 /// True when one line may be the other one after a change: half of their words are the same, or their shape is.
@@ -185,8 +208,8 @@ fn are_alike(a: &str, b: &str) -> bool {
         line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty()).collect()
     }
     fn shape(line: &str) -> String {
-        let kind = |ch: char| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch };
-        let mut out: Vec<char> = line.trim().chars().map(kind).collect();
+        let mut out: Vec<char> =
+            line.trim().chars().map(|ch| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch }).collect();
         out.dedup();
         out.into_iter().filter(|ch| !ch.is_whitespace()).collect()
     }
@@ -207,8 +230,9 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
     }
     // A placeholder that is deeper than the symbol's first line is inside the symbol.
-    let outside = |start: usize| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[start]));
-    let symbol = texts.extents.iter().filter(|it| it.new.end == last + 1 && outside(it.new.start));
+    let symbol = texts.extents.iter().filter(|it| {
+        it.new.end == last + 1 && fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[it.new.start]))
+    });
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
         let found: Vec<usize> = matching(texts, last).collect();
         let found = if found.is_empty() { beside_new(texts, fragment.lines.clone(), false) } else { found };

@@ -3,7 +3,7 @@ use crate::op::{Locator, Op};
 use core::ops::Range;
 use proptest::prelude::*;
 
-/// The text that the operations lead to.
+/// Returns the text after the operations.
 fn applied(old: &str, ops: &[Op]) -> String {
     let mut out = old.to_owned();
     for op in ops.iter().rev() {
@@ -31,7 +31,7 @@ fn extent(old: Range<usize>, new: Range<usize>) -> Extent {
 const FILE: &str = "import a\n\ndef one():\n    x = 1\n    y = 2\n    return x\n\ndef two():\n    return 2\n";
 
 #[test]
-fn unchanged_neighbours_place_a_gap() {
+fn unchanged_neighbours_determine_the_gap() {
     let new = "# ... existing code ...\n    x = 1\n    y = 3\n    return x\n# ... existing code ...\n";
     assert_eq!(edit(FILE, new, &[]), FILE.replace("y = 2", "y = 3"));
     let new = "import b\nimport a\n# ... existing code ...\n    return 2\n";
@@ -42,12 +42,12 @@ fn unchanged_neighbours_place_a_gap() {
 }
 
 #[test]
-fn a_new_line_beside_a_gap_is_added_where_it_can_replace_nothing() {
+fn unambiguous_new_line_next_to_a_gap_is_added() {
     let new = "import a\nimport b\n# ... existing code ...\n    return 2\n";
     assert_eq!(edit(FILE, new, &[]), FILE.replace("import a\n", "import a\nimport b\n"));
     let new = "# ... existing code ...\nlog(\"two\")\ndef two():\n    return 2\n";
     assert_eq!(edit(FILE, new, &[]), FILE.replace("def two", "log(\"two\")\ndef two"));
-    // The line beside it in the file is of the same shape, or shares its words.
+    // The adjacent line in the file has the same shape, or shares words.
     refuse(FILE, "import a\n# ...\n    x = 1\n    z = 3\n    # ...\n    return x\n# ...\n", &[]);
     refuse("a\nrun(b, c)\nd\n", "a\nrun(b)\n# ... existing code ...\nd\n", &[]);
     // The anchor is in two places; the file has the line elsewhere.
@@ -56,10 +56,10 @@ fn a_new_line_beside_a_gap_is_added_where_it_can_replace_nothing() {
 }
 
 #[test]
-fn a_line_beside_a_gap_that_is_new_is_refused() {
+fn ambiguous_new_line_next_to_a_gap_is_refused() {
     // `y = 2` may have been replaced or not.
     refuse(FILE, "def one():\n    x = 1\n    z = 3\n    # ... existing code ...\n", &[]);
-    // The last line is that of another function, and all between would be gone.
+    // The last line is that of another function, and everything between would be removed.
     let why = refuse(FILE, "# ...\ndef one():\n    return 2\n# ... existing code ...\n", &[]);
     assert!(why.contains("would be gone"), "{why}");
     let twice = "a\nb\nc\na\nb\nd\n";
@@ -69,7 +69,7 @@ fn a_line_beside_a_gap_that_is_new_is_refused() {
 }
 
 #[test]
-fn symbols_place_what_lines_do_not() {
+fn symbols_resolve_gaps_that_lines_do_not() {
     let one = extent(2..6, 1..3);
     let new = "# ...\ndef one():\n    return 2\n# ... existing code ...\n";
     let want = "import a\n\ndef one():\n    return 2\n\ndef two():\n    return 2\n";
@@ -87,7 +87,7 @@ fn symbols_place_what_lines_do_not() {
 }
 
 #[test]
-fn bytes_of_lines_that_stay_are_kept() {
+fn unchanged_lines_keep_their_bytes() {
     let file = "a  \nb\nc\t\nd";
     assert_eq!(edit(file, "a\nB\nc\n# ...\n", &[]), "a  \nB\nc\t\nd");
     assert_eq!(edit(file, "# ...\nc\nD\n", &[]), file.replace('d', "D"));
@@ -142,7 +142,7 @@ fn elided(lines: &[u8], edits: &[(u8, u8, u8)], cuts: &[(u8, u8)]) -> (String, S
 
 proptest! {
     #[test]
-    fn elided_stretches_come_back_or_are_refused(
+    fn elided_ranges_are_restored_or_refused(
         lines in prop::collection::vec(any::<u8>(), 2..24),
         edits in prop::collection::vec(any::<(u8, u8, u8)>(), 0..4),
         cuts in prop::collection::vec(any::<(u8, u8)>(), 1..5),

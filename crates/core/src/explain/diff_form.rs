@@ -98,7 +98,7 @@ mod tests {
     use crate::span::Span;
 
     #[test]
-    fn the_form_follows_the_size() {
+    fn diff_form_depends_on_the_size() {
         let base = Snapshot::from_text(&"a line of text\n".repeat(20));
         let told = |from: usize, to: usize, new: &str| {
             let changes = ChangeSet::new(&base, [Splice::new(Span::new(from, to), new.as_bytes(), 0)]).unwrap();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_a_summary() {
+    fn new_file_is_summarized() {
         let base = Snapshot::from_text("");
         let changes = ChangeSet::new(&base, [Splice::new(Span::new(0, 0), &b"a\nb\n"[..], 0)]).unwrap();
         assert_eq!(render_by_size("f", &base, &changes, &hunks(&base, &changes, 1), 9).0.name(), "summary");

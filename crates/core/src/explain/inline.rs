@@ -29,10 +29,11 @@ pub fn inline<'a>(lines: &[MarkedLine<'a>]) -> Vec<Vec<LineSegment<'a>>> {
     let mut out = Vec::with_capacity(lines.len());
     let mut budget = COMPARISON_CELLS_MAX;
     for (removed, added) in runs(lines) {
-        let whole = |line: &MarkedLine<'a>| vec![LineSegment { changed: false, text: line.1 }];
         match compared(removed, added, &mut budget) {
             Some(sides) => out.extend(sides.into_iter().flat_map(|side| side.by_line())),
-            None => out.extend(removed.iter().chain(added).map(whole)),
+            None => {
+                out.extend(removed.iter().chain(added).map(|line| vec![LineSegment { changed: false, text: line.1 }]));
+            }
         }
     }
     out
@@ -81,14 +82,18 @@ pub fn by_words(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
 fn runs<'l, 'a>(mut lines: &'l [MarkedLine<'a>]) -> Vec<(&'l [MarkedLine<'a>], &'l [MarkedLine<'a>])> {
     let mut out = Vec::new();
     while let Some(first) = lines.first() {
-        let length = |lines: &[MarkedLine<'_>], kind| lines.iter().take_while(|line| line.0 == kind).count();
-        let removed = if first.0 == LineKind::Kept { 1 } else { length(lines, LineKind::Removed) };
-        let added = if first.0 == LineKind::Kept { 0 } else { length(&lines[removed..], LineKind::Added) };
+        let removed = if first.0 == LineKind::Kept { 1 } else { run_length(lines, LineKind::Removed) };
+        let added = if first.0 == LineKind::Kept { 0 } else { run_length(&lines[removed..], LineKind::Added) };
         let (run, rest) = lines.split_at(removed + added);
         out.push(run.split_at(removed));
         lines = rest;
     }
     out
+}
+
+/// Counts the lines of one kind at the beginning.
+fn run_length(lines: &[MarkedLine<'_>], kind: LineKind) -> usize {
+    lines.iter().take_while(|line| line.0 == kind).count()
 }
 
 /// The words of some lines, and whether each is also on the other side.
@@ -132,10 +137,14 @@ fn compared<'a>(removed: &[MarkedLine<'a>], added: &[MarkedLine<'a>], budget: &m
             new.kept[stretch.new].fill(true);
         }
     }
-    let telling = |side: &WordSide<'_>| side.words.iter().filter(|word| !word.trim().is_empty()).count();
     let common = new.words.iter().zip(&new.kept).filter(|(word, kept)| **kept && !word.trim().is_empty()).count();
-    let most = telling(&old).max(telling(&new));
+    let most = count_telling(&old).max(count_telling(&new));
     (common * 100 >= most * COMMON_WORDS_PERCENT_MIN && common > 0).then_some([old, new])
+}
+
+/// Counts the words that are not blank.
+fn count_telling(side: &WordSide<'_>) -> usize {
+    side.words.iter().filter(|word| !word.trim().is_empty()).count()
 }
 
 /// Formats one pair of runs as text with the changed words marked.
@@ -156,8 +165,8 @@ fn merged(removed: &[MarkedLine<'_>], added: &[MarkedLine<'_>], budget: &mut usi
     // Both sides hold the common words in the same order: everything between two of them differs.
     let (mut left, mut right) = (0, 0);
     while left < old.words.len() || right < new.words.len() {
-        left = marked(&mut out, &old, left, ("[-", "-]"));
-        right = marked(&mut out, &new, right, ("{+", "+}"));
+        left = marked(&mut out, &old, left, "[-", "-]");
+        right = marked(&mut out, &new, right, "{+", "+}");
         if let Some(word) = new.words.get(right) {
             out.push_str(word);
         }
@@ -167,13 +176,13 @@ fn merged(removed: &[MarkedLine<'_>], added: &[MarkedLine<'_>], budget: &mut usi
 }
 
 /// Writes the words from `at` up to the next common one between two marks; returns its index.
-fn marked(out: &mut String, side: &WordSide<'_>, at: usize, marks: (&str, &str)) -> usize {
+fn marked(out: &mut String, side: &WordSide<'_>, at: usize, open: &str, close: &str) -> usize {
     let end = at + side.kept.iter().skip(at).take_while(|kept| !**kept).count();
     let text: String = side.words.get(at..end).unwrap_or_default().concat();
     if !text.is_empty() {
         // A mark does not extend over a line end that is followed by another line.
         let ended = text.strip_suffix('\n');
-        let _ = write!(out, "{}{}{}", marks.0, ended.unwrap_or(&text), marks.1);
+        let _ = write!(out, "{}{}{}", open, ended.unwrap_or(&text), close);
         if ended.is_some() {
             out.push('\n');
         }
@@ -204,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_changed_are_marked() {
+    fn changed_words_are_marked() {
         let lines = lines_of(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n-all of it\n+nothing shared\n b");
         let got: Vec<String> = inline(&lines).iter().map(|line| marked(line)).collect();
         let want = ["a", "let <x> = one(<1>);", "let <y> = one(<2>);", "gone", "all of it", "nothing shared", "b"];
@@ -212,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_more_is_marked_whole() {
+    fn added_line_is_marked_as_a_whole() {
         let lines = lines_of("-f(a, b)\n+f(a, b)\n+g(c)");
         let got: Vec<String> = inline(&lines).iter().map(|line| marked(line)).collect();
         assert_eq!(got, ["f(a, b)", "f(a, b)", "<g><(><c><)>"]);
@@ -230,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_by_words() {
+    fn word_diff_marks_removed_and_added_words() {
         let text = by_words("f", &[hunk(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n")], 1000).text;
         assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\na\nlet [-x-]{+y+} = one([-1-]{+2+});\n[-gone-]\n");
         let text = by_words("f", &[hunk("-f(a, b)\n+f(a, b)\n+g(c)\n")], 1000).text;
@@ -241,7 +250,7 @@ mod tests {
     proptest! {
         /// Nothing is omitted and nothing is added, on either side.
         #[test]
-        fn pieces_are_the_lines(seeds in prop::collection::vec(("[-+ ]", "[ab (]{0,8}"), 0..12)) {
+        fn inline_parts_add_up_to_the_lines(seeds in prop::collection::vec(("[-+ ]", "[ab (]{0,8}"), 0..12)) {
             let lines: Vec<(LineKind, &str)> =
                 seeds.iter().map(|(sign, text)| (kind(sign.chars().next().unwrap()), &**text)).collect();
             let pieces = inline(&lines);
@@ -253,7 +262,7 @@ mod tests {
 
         /// Removing the marked parts from a word diff leaves one side or the other.
         #[test]
-        fn both_sides_can_be_read(old in "[ab (,]{1,20}", new in "[ab (,]{1,20}") {
+        fn word_diff_contains_both_sides(old in "[ab (,]{1,20}", new in "[ab (,]{1,20}") {
             let hunk = hunk(&format!("-{old}\n+{new}\n"));
             let text = by_words("f", &[hunk], 1000).text;
             let body = text.splitn(4, '\n').nth(3).unwrap();

@@ -97,13 +97,17 @@ fn first_difference(line: &str, other: &str) -> usize {
 
 /// Returns at most `width` characters of a line, a quarter of them before `focus`.
 fn part_around(line: &str, focus: usize, width: usize) -> core::ops::Range<usize> {
-    let back = |end: usize, chars: usize| line[..end].char_indices().rev().take(chars).last().map_or(end, |(at, _)| at);
-    let start = back(focus, width / 4);
+    let start = chars_before(line, focus, width / 4);
     match line[start..].char_indices().nth(width) {
         Some((at, _)) => start..start + at,
         // A part that reaches the end of the line shows more before the focus instead.
-        None => back(line.len(), width).min(start)..line.len(),
+        None => chars_before(line, line.len(), width).min(start)..line.len(),
     }
+}
+
+/// Returns the offset of a number of characters before an end.
+fn chars_before(line: &str, end: usize, chars: usize) -> usize {
+    line[..end].char_indices().rev().take(chars).last().map_or(end, |(at, _)| at)
 }
 
 impl DiffLine {
@@ -147,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_long_line_is_trimmed_around_the_change() {
+    fn long_line_is_trimmed_around_the_change() {
         let line = format!("{}old{}\n", "a".repeat(3000), "b".repeat(5000));
         let base = Snapshot::from_text(&line);
         let changes = ChangeSet::new(&base, [Splice::new(Span::new(3000, 3003), &b"new"[..], 0)]).unwrap();
@@ -163,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_beyond_the_room_are_counted() {
+    fn omitted_lines_are_counted() {
         let base = Snapshot::from_text(&"line\n".repeat(1000));
         let changes =
             ChangeSet::new(&base, [Splice::new(Span::new(0, 5000), "word\n".repeat(2000).as_bytes(), 0)]).unwrap();
@@ -178,7 +182,7 @@ mod tests {
     proptest! {
         /// The part and the numbers around it add up to the line.
         #[test]
-        fn nothing_is_lost_unsaid(line in "[aé]{0,60}", focus in 0usize..60, width in 1usize..30) {
+        fn omitted_characters_are_counted(line in "[aé]{0,60}", focus in 0usize..60, width in 1usize..30) {
             let focus = (0..=focus.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap();
             let whole = DiffLine {
                 kind: LineKind::Kept, text: line.clone(), ended: true, window: LineWindow { focus, ..LineWindow::default() },

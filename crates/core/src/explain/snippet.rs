@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_numbers_the_new_lines() {
+    fn snippet_numbers_the_new_lines() {
         let base = Snapshot::from_text("a\nb\nc\n");
         let changes = ChangeSet::new(&base, [Splice::new(Span::new(2, 3), &b"B\nB2"[..], 0)]).unwrap();
         let hunks = hunks(&base, &changes, 4);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn removed_lines_that_nothing_replaced() {
+    fn snippet_of_a_deletion_shows_its_surroundings() {
         assert_eq!(shown("a\nb\nc\n", 2, 4, ""), "      1\ta\n-      \tb\n      2\tc\n");
         assert_eq!(shown("a\nb\nc\nd\n", 2, 6, "B\n"), "      1\ta\n-      \tb\n-      \tc\n>     2\tB\n      3\td\n");
         assert_eq!(shown("a\nb\nc\n", 2, 4, "B\n"), "      1\ta\n>     2\tB\n      3\tc\n");

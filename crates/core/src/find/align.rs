@@ -16,25 +16,34 @@ pub(super) fn align(old: &[u64], file: &[u64], weight: impl Fn(usize) -> u32) ->
             best[i * width + j] = skip.max(take);
         }
     }
-    let walk = |late: bool| {
-        let (mut i, mut j) = (0, 0);
-        let mut out = Vec::new();
-        while i < old.len() && j < file.len() {
-            let here = best[i * width + j];
-            let takes = old[i] == file[j] && here == weight(i) + best[(i + 1) * width + j + 1];
-            let skips_file = here == best[i * width + j + 1];
-            if takes && !(late && skips_file) {
-                out.push((i, j));
-                (i, j) = (i + 1, j + 1);
-            } else if skips_file {
-                j += 1;
-            } else {
-                i += 1;
-            }
+    (walk(old, file, &best, width, &weight, false), walk(old, file, &best, width, &weight, true))
+}
+
+/// Follows the best pairs, as early or as late in the file as possible.
+fn walk(
+    old: &[u64],
+    file: &[u64],
+    best: &[u32],
+    width: usize,
+    weight: &impl Fn(usize) -> u32,
+    late: bool,
+) -> Vec<(usize, usize)> {
+    let (mut i, mut j) = (0, 0);
+    let mut out = Vec::new();
+    while i < old.len() && j < file.len() {
+        let here = best[i * width + j];
+        let takes = old[i] == file[j] && here == weight(i) + best[(i + 1) * width + j + 1];
+        let skips_file = here == best[i * width + j + 1];
+        if takes && !(late && skips_file) {
+            out.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if skips_file {
+            j += 1;
+        } else {
+            i += 1;
         }
-        out
-    };
-    (walk(false), walk(true))
+    }
+    out
 }
 
 #[cfg(test)]
@@ -42,7 +51,7 @@ mod tests {
     use super::align;
 
     #[test]
-    fn early_and_late_differ_where_lines_repeat() {
+    fn early_and_late_alignments_differ_for_repeated_lines() {
         let (early, late) = align(&[1, 2, 3], &[1, 2, 2, 3], |_| 1);
         assert_eq!(early, [(0, 0), (1, 1), (2, 3)]);
         assert_eq!(late, [(0, 0), (1, 2), (2, 3)]);
@@ -52,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn weight_decides() {
+    fn alignment_maximizes_the_weight() {
         let weights = [1, 5, 2];
         assert_eq!(align(&[1, 2, 1], &[2, 1, 2], |at| weights[at]).0, [(1, 0), (2, 1)]);
     }

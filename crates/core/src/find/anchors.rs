@@ -63,12 +63,11 @@ pub(crate) fn between(
     let copied = bare.is_some();
     let new = bare.as_deref().unwrap_or(new);
     let search = MatchSearch::new(index, &find, new);
-    let refused = |refusal: &MatchRefusal| failure::refused(&search, Tier::Drift, refusal);
     if settings.stale {
         let why = "The file changed since it was read, and anchors do not show what lies between them.";
-        return Err(refused(&MatchRefusal::new(RefusalReason::Unlike, why)));
+        return Err(drift_refusal(&search, &MatchRefusal::new(RefusalReason::Unlike, why)));
     }
-    let mut stretches = stretches(&search, anchors).map_err(|it| refused(&it))?;
+    let mut stretches = stretches(&search, anchors).map_err(|it| drift_refusal(&search, &it))?;
     if stretches.is_empty() {
         return Err(missing(&search, anchors));
     }
@@ -76,11 +75,10 @@ pub(crate) fn between(
     if anchors.at.is_none() {
         stretches.retain(|it| it.kept > best - LIKENESS_MARGIN);
     }
-    let place = |it: &AnchoredRange| MatchSite {
-        span: span_of(search.lines(), it.first, it.last + 1),
-        plan: SitePlan::Ready(Vec::new()),
+    let trial = CandidateSites {
+        places: stretches.iter().map(|it| anchored_site(&search, it)).collect(),
+        ..CandidateSites::default()
     };
-    let trial = CandidateSites { places: stretches.iter().map(place).collect(), ..CandidateSites::default() };
     let select::SelectedSites { places: chosen, note: choice } =
         select::select(&search, Tier::Drift, trial).map_err(in_own_fields)?;
     let start = chosen.first().map(|place| place.span.start());
@@ -92,7 +90,8 @@ pub(crate) fn between(
         return Err(unvouched(&search, stretch, &chosen));
     }
     let depth = depth(&search, stretch, anchors);
-    let hit = hit(&search, stretch, depth).map_err(|it| refused(&it.at(stretch.first, stretch.last + 1)))?;
+    let hit =
+        hit(&search, stretch, depth).map_err(|it| drift_refusal(&search, &it.at(stretch.first, stretch.last + 1)))?;
     let mut notes = vec![format!(
         "Replaced lines {} to {}, found by their first and last line.",
         stretch.first + 1,
@@ -110,6 +109,16 @@ pub(crate) fn between(
         );
     }
     Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })
+}
+
+/// Returns the place of an anchored range.
+fn anchored_site<'s>(search: &MatchSearch<'_>, it: &AnchoredRange) -> MatchSite<'s> {
+    MatchSite { span: span_of(search.lines(), it.first, it.last + 1), plan: SitePlan::Ready(Vec::new()) }
+}
+
+/// Returns the error of a place that is refused.
+fn drift_refusal(search: &MatchSearch<'_>, refusal: &MatchRefusal) -> Error {
+    failure::refused(search, Tier::Drift, refusal)
 }
 
 /// Adapts the error of several places to the fields of this format.
@@ -135,11 +144,7 @@ fn in_own_fields(error: Error) -> Error {
 /// Creates the error for an anchor that is not in the file, naming its field.
 fn missing(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Error {
     let keys = search.run_hashes();
-    let line_of = |line: &str| {
-        let wanted = fold::normalized_hash(line, Normalization::Indentation);
-        keys.iter().position(|key| *key == wanted)
-    };
-    let (field, line, why) = match (line_of(&anchors.first), line_of(&anchors.last)) {
+    let (field, line, why) = match (line_with_key(keys, &anchors.first), line_with_key(keys, &anchors.last)) {
         (None, _) => ("start_line_text", &anchors.first, "is no line of the file".to_owned()),
         (_, None) => ("end_line_text", &anchors.last, "is no line of the file".to_owned()),
         (Some(at), _) => {
@@ -152,25 +157,31 @@ fn missing(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Error {
     failure::no_such_line(&alone, Tier::Drift, field, &why)
 }
 
+/// Returns the first line that is equal but for its indentation.
+fn line_with_key(keys: &[u64], line: &str) -> Option<usize> {
+    let wanted = fold::normalized_hash(line, Normalization::Indentation);
+    keys.iter().position(|key| *key == wanted)
+}
+
 fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<AnchoredRange>, MatchRefusal> {
     let keys = search.run_hashes();
     let [first, last] =
         [&anchors.first, &anchors.last].map(|line| fold::normalized_hash(line, Normalization::Indentation));
-    let places = |wanted: u64| (0..keys.len()).filter(|&at| keys[at] == wanted).collect::<Vec<usize>>();
-    let (starts, ends) = (places(first), places(last));
+    let (starts, ends) = (lines_with_key(keys, first), lines_with_key(keys, last));
     let (mut out, mut cells) = (Vec::new(), 0usize);
     if is_blank(&anchors.first) || is_blank(&anchors.last) {
         return Ok(out);
     }
     for start in starts.into_iter().take(EXAMINED_PLACES_MAX) {
         let from = ends.partition_point(|&end| end <= start);
-        let pairs = |end: usize| {
-            indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
-        };
-        let fits = |&end: &usize| Some((end, Some(IndentMap::shift(&pairs(end))?)));
         // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
         let only = || if let [end] = &ends[from..] { Some((*end, None)) } else { None };
-        let Some((end, indent)) = ends[from..].iter().take(EXAMINED_PLACES_MAX).find_map(fits).or_else(only) else {
+        let Some((end, indent)) = ends[from..]
+            .iter()
+            .take(EXAMINED_PLACES_MAX)
+            .find_map(|&end| Some((end, Some(IndentMap::shift(&anchor_pairs(anchors, search, start, end))?))))
+            .or_else(only)
+        else {
             continue;
         };
         cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));
@@ -186,19 +197,38 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
     Ok(out)
 }
 
+/// Pairs the anchors with their lines in the file.
+fn anchor_pairs<'p>(
+    anchors: &'p AnchorPair,
+    search: &'p MatchSearch<'_>,
+    start: usize,
+    end: usize,
+) -> Vec<indent::IndentPair<'p>> {
+    indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
+}
+
+/// Returns the lines with a key.
+fn lines_with_key(keys: &[u64], wanted: u64) -> Vec<usize> {
+    (0..keys.len()).filter(|&at| keys[at] == wanted).collect::<Vec<usize>>()
+}
+
 /// Returns the share of the lines between the anchors, by weight, that the new text repeats in order.
 fn kept(search: &MatchSearch<'_>, start: usize, end: usize) -> f64 {
     let inner: Vec<usize> = (start + 1..end).filter(|&at| !is_blank(search.line(at))).collect();
     if inner.is_empty() {
         return 1.0;
     }
-    let weight = |line: usize| fold::count_alnum(search.line(line), 1_000).max(1);
     let file: Vec<u64> = inner.iter().map(|&at| search.run_hashes()[at]).collect();
     let new: Vec<u64> =
         split(search.new).iter().map(|line| fold::normalized_hash(line, Normalization::Indentation)).collect();
-    let (pairs, _) = align(&file, &new, |at| u32::try_from(weight(inner[at])).unwrap_or(1));
-    let there: usize = pairs.iter().map(|&(at, _)| weight(inner[at])).sum();
-    share(there, inner.iter().map(|&at| weight(at)).sum())
+    let (pairs, _) = align(&file, &new, |at| u32::try_from(line_weight(search, inner[at])).unwrap_or(1));
+    let there: usize = pairs.iter().map(|&(at, _)| line_weight(search, inner[at])).sum();
+    share(there, inner.iter().map(|&at| line_weight(search, at)).sum())
+}
+
+/// Returns the weight of a line of the file: its letters and digits.
+fn line_weight(search: &MatchSearch<'_>, line: usize) -> usize {
+    fold::count_alnum(search.line(line), 1_000).max(1)
 }
 
 fn unvouched(search: &MatchSearch<'_>, stretch: &AnchoredRange, places: &[MatchSite<'_>]) -> Error {
@@ -256,7 +286,7 @@ mod tests {
     const FILE: &str = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a);\n    }\n    third_call();\n}\n\nfn two() {\n}\n";
 
     #[test]
-    fn what_lies_between_is_vouched_for() {
+    fn lines_between_anchors_are_verified() {
         let new = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a, 2);\n        second_call(a);\n    }\n    third_call();\n}";
         assert_eq!(run(FILE, "fn one() {", "}", new, None).unwrap(), format!("{new}\n\nfn two() {{\n}}\n"));
         let error = run(FILE, "fn one() {", "}", "fn one() {\n    todo()\n}", None).unwrap_err();
@@ -269,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_compared_without_the_blanks_around() {
+    fn lines_are_compared_without_surrounding_blanks() {
         let file = "class A:\n    def f(self):\n        a()\n        return 1\n";
         let new = "    def f(self):\n        a()\n        return 2";
         let done = run(file, "def f(self):", "        return 1  ", new, None).unwrap();
@@ -279,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn two_places_are_listed() {
+    fn two_matches_are_listed() {
         let twice = [FILE, FILE].concat();
         let new = FILE.split("\n\n").next().unwrap().replace("third", "fourth");
         let error = run(&twice, "fn one() {", "}", &new, None).unwrap_err();

@@ -32,7 +32,7 @@ pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Res
     let at = memchr::memmem::find(base.text().as_bytes(), old.as_bytes());
     let place = at.map(|at| base.lines().line_of(base.text(), at));
     let suspicious = !old.contains('\t');
-    decided(base, (new, &lines), place, suspicious, "new_string")
+    decided(base, new, &lines, place, suspicious, "new_string")
 }
 
 /// Removes copied line numbers from the whole new text of a file; `None` if it has none.
@@ -47,7 +47,7 @@ pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<Strin
     if all == 0 || with * 2 > all {
         return Ok(None);
     }
-    decided(base, (new, &lines), Some(1), true, "content")
+    decided(base, new, &lines, Some(1), true, "content")
 }
 
 /// Returns the lines of a text if all of them have consecutive numbers in the format of a reply.
@@ -58,7 +58,8 @@ fn copied(new: &str) -> Option<NumberedLines<'_>> {
 
 fn decided(
     base: &Snapshot,
-    (new, lines): (&str, &NumberedLines<'_>),
+    new: &str,
+    lines: &NumberedLines<'_>,
     place: Option<usize>,
     suspicious: bool,
     field: &'static str,
@@ -119,7 +120,7 @@ mod tests {
     const FILE: &str = "fn one() {\n    first();\n    second();\n}\n";
 
     #[test]
-    fn numbers_of_a_reply_are_taken_off() {
+    fn copied_line_numbers_are_removed() {
         let want = FILE.replace("second", "third");
         assert_eq!(edit(FILE, "    second();", "     3\t    third();"), want);
         assert_eq!(edit(FILE, "    first();\n    second();\n", "     2\t    first();\n     3\t    third();\n"), want);
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_numbers_is_refused_or_kept() {
+    fn other_leading_numbers_are_kept_or_refused() {
         let error = refuse(FILE, "    second();", "7\tone\n8\ttwo");
         assert_eq!((error.code(), error.data()["reason"].as_str()), (Code::CallInvalid, Some("line_numbers")));
         for (file, old, new) in [
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_text_is_looked_at_too() {
+    fn whole_texts_are_checked_too() {
         let of = |file: &str, new: &str| super::without_copied_numbers(&Snapshot::from_text(file), new);
         assert_eq!(of(FILE, "     1\tfn two() {\n     2\t}\n").unwrap().unwrap(), "fn two() {\n}\n");
         assert_eq!(of(FILE, "1\tfn two() {\n2\t}\n").unwrap().unwrap(), "fn two() {\n}\n");

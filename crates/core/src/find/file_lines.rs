@@ -96,7 +96,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_few_and_all_are_the_same(
+        fn single_lookups_agree_with_the_full_table(
             lines in prop::collection::vec("[a-zé]{0,90}", 0..80),
             end in "\n?",
             asked in prop::collection::vec((0usize..4000, 0usize..80), 1..300),

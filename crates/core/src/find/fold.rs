@@ -175,7 +175,7 @@ mod tests {
     use super::{MappedText, Normalization, are_equal_under, fold, normalized_hash};
 
     #[test]
-    fn looks_alike_but_is_not_the_same_thing() {
+    fn folding_keeps_different_characters_apart() {
         assert_eq!(fold("“a” ‘b’ — c\u{A0}d… e\u{301}"), fold("\"a\" 'b' - c d... é"));
         for (a, b) in [("r²", "r2"), ("Foo", "foo"), ("ａ", "a"), ("а", "a"), ("ﬁ", "fi")] {
             assert_ne!(fold(a), fold(b), "{a} {b}");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn each_look_forgives_more() {
+    fn normalizations_are_increasingly_lenient() {
         assert!(
             are_equal_under("a  b ", "a  b", Normalization::TrailingBlanks)
                 && !are_equal_under(" a", "a", Normalization::TrailingBlanks)
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fold_knows_its_source() {
+    fn folded_text_maps_to_its_source() {
         let map = MappedText::new("é…x", false);
         assert_eq!(map.text, "e\u{301}...x");
         assert_eq!(map.from, [0, 0, 0, 2, 2, 2, 5, 6]);

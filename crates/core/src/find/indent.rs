@@ -35,13 +35,14 @@ impl IndentMap {
     pub(super) fn shift(pairs: &[IndentPair<'_>]) -> Option<IndentMap> {
         let &(old, file) = pairs.first()?;
         if let Some(add) = file.strip_suffix(old) {
-            let fits = |(old, file): &IndentPair<'_>| file.strip_prefix(add) == Some(old);
             let map = if add.is_empty() { IndentMap::Verbatim } else { IndentMap::Add(add.to_owned()) };
-            pairs.iter().all(fits).then_some(map)
+            pairs.iter().all(|(old, file)| file.strip_prefix(add) == Some(old)).then_some(map)
         } else {
             let take = old.strip_suffix(file)?;
-            let fits = |(old, file): &IndentPair<'_>| old.strip_prefix(take) == Some(file);
-            pairs.iter().all(fits).then(|| IndentMap::Remove(take.to_owned()))
+            pairs
+                .iter()
+                .all(|(old, file)| old.strip_prefix(take) == Some(file))
+                .then(|| IndentMap::Remove(take.to_owned()))
         }
     }
 
@@ -60,14 +61,12 @@ impl IndentMap {
         let mut order: Vec<IndentPair<'_>> = seen.into_iter().collect();
         order.sort_by_key(|(old, _)| old.len());
         // A deeper indentation is longer on both sides and extends the shallower one: tabs and blanks are not mixed.
-        let deeper = |a: &str, b: &str| b.len() > a.len() && b.starts_with(a);
-        let rises = |pair: &[IndentPair<'_>]| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1);
-        if !order.windows(2).all(rises) {
+        if !order.windows(2).all(|pair| is_deeper(pair[0].0, pair[1].0) && is_deeper(pair[0].1, pair[1].1)) {
             return None;
         }
         let &base = order.first()?;
         let steps = match steps() {
-            Some(steps) => Some(agreeing(&order, steps)?),
+            Some(steps) => Some(agreeing(&order, steps.0, steps.1)?),
             None => None,
         };
         let seen = order.iter().map(|(old, file)| ((*old).to_owned(), (*file).to_owned())).collect();
@@ -101,6 +100,11 @@ impl IndentMap {
     }
 }
 
+/// True for an indentation that extends another.
+fn is_deeper(a: &str, b: &str) -> bool {
+    b.len() > a.len() && b.starts_with(a)
+}
+
 impl Widths {
     fn depth(&self, indent: &str) -> Result<String, MatchRefusal> {
         if let Some(file) = self.seen.get(indent) {
@@ -120,19 +124,24 @@ impl Widths {
 
 /// Returns the steps of both sides if the observed depths agree with them. A text without a single step of its own (it
 /// only closes blocks, two at a time) may have a step of four blanks.
-fn agreeing(order: &[IndentPair<'_>], (old, file): (String, String)) -> Option<(String, String)> {
+fn agreeing(order: &[IndentPair<'_>], old: String, file: String) -> Option<(String, String)> {
     let &base = order.first()?;
-    let agrees = |step: usize| {
-        // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
-        let rise = |(a, b): &IndentPair<'_>| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len()));
-        base.0.len().is_multiple_of(step) && order.iter().map(rise).all(|(a, b)| a * file.len() == b * step)
-    };
-    if agrees(old.len()) {
+    if agrees(base, order, &file, old.len()) {
         return Some((old, file));
     }
     const USUAL_INDENT_WIDTH: usize = 4;
     let wide = old.len() > USUAL_INDENT_WIDTH && old.len().is_multiple_of(USUAL_INDENT_WIDTH) && !old.contains('\t');
-    (wide && agrees(USUAL_INDENT_WIDTH)).then(|| (" ".repeat(USUAL_INDENT_WIDTH), file))
+    (wide && agrees(base, order, &file, USUAL_INDENT_WIDTH)).then(|| (" ".repeat(USUAL_INDENT_WIDTH), file))
+}
+
+/// True if all pairs have the same ratio for this step.
+fn agrees(base: IndentPair<'_>, order: &[IndentPair<'_>], file: &str, step: usize) -> bool {
+    // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
+    base.0.len().is_multiple_of(step)
+        && order
+            .iter()
+            .map(|(a, b)| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len())))
+            .all(|(a, b)| a * file.len() == b * step)
 }
 
 /// Returns how many times `step` fits into `indent` exactly.
@@ -202,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_without_tabs_in_front_tell_their_step(
+        fn indent_step_is_derived_from_space_indented_lines(
             lines in prop::collection::vec("[ ]{0,9}[\t ]{0,2}(\u{A0}|\u{2003}|\r|\u{1}|é|x y| |\t)?\r?", 0..30),
         ) {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -212,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_one_prefix() {
+    fn shift_is_a_common_prefix() {
         let map = IndentMap::shift(&[("", "  "), ("  ", "    ")]).unwrap();
         assert_eq!(map.apply("    x", false).unwrap(), "      x");
         let map = IndentMap::shift(&[("    ", "  "), ("      ", "    ")]).unwrap();
@@ -223,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_map_one_to_one() {
+    fn indent_widths_map_one_to_one() {
         let map = IndentMap::widths(&[("", ""), ("    ", "\t")], steps("    ", "\t")).unwrap();
         assert_eq!(map.apply("        x", false).unwrap(), "\t\tx");
         assert_eq!(map.apply("  \t ", false).unwrap(), "");
@@ -237,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_told_by_rises() {
+    fn indent_step_is_derived_from_increases() {
         let of = |text: &str| step(text.lines());
         assert_eq!(of("a\n  b\n    c\n   * d\n").as_deref(), Some("  "));
         assert_eq!(of("a\n\tb\n").as_deref(), Some("\t"));

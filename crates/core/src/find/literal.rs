@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn together_and_alone_find_the_same(
+        fn shared_search_agrees_with_single_searches(
             text in prop_oneof![
                 "[ab]{0,300}",
                 "(    |\\}\n|x = \"é\";\n|fn f\\(\\) \\{\n|// a line of its own\n){0,60}",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_repeats_itself_is_searched_another_way() {
+    fn repetitive_text_is_searched_without_the_shared_search() {
         let text = "ab".repeat(20_000) + "c";
         let olds: Vec<&str> = (0..40).map(|nth| &text[text.len() - 2000 - nth..]).collect();
         for count in [2, 40] {

@@ -341,11 +341,13 @@ fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) ->
     let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
     if crossing {
         // Deletions that would remove the same whole line are literal.
-        let literal = |place: &MatchSite<'_>| {
-            let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
-            TextMatch { span: place.span, edits }
-        };
-        hits = places.iter().map(literal).collect();
+        hits = places
+            .iter()
+            .map(|place| {
+                let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
+                TextMatch { span: place.span, edits }
+            })
+            .collect();
     }
     let shifted = matches!(row.tier, Tier::IndentShift | Tier::IndentWidths);
     let told = [
@@ -390,7 +392,7 @@ mod tests {
     use super::{CHANGED_PLACES_MAX, INSERTED_BYTES_MAX, TIERS, Tier, within};
 
     #[test]
-    fn every_row_stands_at_its_number() {
+    fn tiers_are_indexed_by_their_number() {
         for (at, row) in TIERS.iter().enumerate() {
             assert_eq!(usize::from(row.tier.number()), at);
             assert_eq!(row.tier.name(), row.name);
@@ -399,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_has_so_many_places_and_no_more() {
+    fn changed_places_of_an_edit_are_limited() {
         assert!(within(CHANGED_PLACES_MAX, 1).is_ok() && within(CHANGED_PLACES_MAX + 1, 0).is_err());
         assert!(within(2, INSERTED_BYTES_MAX / 2).is_ok() && within(2, INSERTED_BYTES_MAX / 2 + 1).is_err());
         assert!(within(1, INSERTED_BYTES_MAX + 1).is_ok());

@@ -64,7 +64,8 @@ pub(super) fn rival_of_lines(
     taken: &[Range<usize>],
 ) -> Option<Range<usize>> {
     let lines = SubstantialLines::new(wanted)?;
-    let chosen: Vec<IdenticalLines> = taken.iter().map(|at| lines.identical(search, at.start)).collect();
+    let chosen: Vec<IdenticalLines> =
+        taken.iter().map(|at| lines.identical(search, at.start, is_same_but_for_quotes)).collect();
     let most = chosen.iter().map(|it| it.count).max().unwrap_or(0);
     let all_kept = chosen.iter().all(|it| it.all_kept);
     if most == lines.at.len() || !lines.may_have_rival(search, taken, most, all_kept) {
@@ -74,7 +75,7 @@ pub(super) fn rival_of_lines(
         if work::spend_or_end(lines.at.len() * GAP_LINES_MAX) {
             return None;
         }
-        let found = lines.identical(search, start);
+        let found = lines.identical(search, start, is_same);
         let apart = taken.iter().all(|at| found.lines.end <= at.start || at.end <= found.lines.start);
         let by_kept = found.all_kept && !all_kept && lines.are_kept_telling();
         let is_twin = found.all_kept && found.count >= most && lines.kept_count() >= TWIN_LINES;
@@ -102,6 +103,12 @@ fn by_key(search: &MatchSearch<'_>, line: &str) -> Vec<usize> {
 /// True when two lines are equal except for blanks at either end.
 fn is_same(old: &str, file: &str) -> bool {
     old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS)
+}
+
+/// True when two lines are equal except for blanks at either end and the form of quotes: a text that a word processor or
+/// a model retyped has other quotes everywhere, which says nothing about the place.
+fn is_same_but_for_quotes(old: &str, file: &str) -> bool {
+    is_same(old, file) || fold::differ_in_quotes_only(old.trim_end_matches(BLANKS), file.trim_end_matches(BLANKS))
 }
 
 impl<'w, 'a> SubstantialLines<'w, 'a> {
@@ -133,11 +140,16 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         let mut by_kept = !all_kept && self.are_kept_telling() || self.kept_count() >= TWIN_LINES;
         let mut left = self.at.len();
         let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
-        let stays = |at: usize| start + at < count && is_same(self.old[at], search.line(start + at));
-        let unknown = |at: usize| search.index.cached_similar_lines(self.old[at]).is_none();
         // Lines that differ at the found place are the most likely to be nowhere.
         let mut lines: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
-        lines.sort_by_cached_key(|&(at, kept)| (stays(at), unknown(at), !kept, Reverse(self.old[at].len())));
+        lines.sort_by_cached_key(|&(at, kept)| {
+            (
+                start + at < count && is_same_but_for_quotes(self.old[at], search.line(start + at)),
+                search.index.cached_similar_lines(self.old[at]).is_none(),
+                !kept,
+                Reverse(self.old[at].len()),
+            )
+        });
         let mut present = 0;
         for (at, kept) in lines {
             if similar_lines::is_surely_absent(search.index, self.old[at]) {
@@ -156,8 +168,8 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         true
     }
 
-    /// Returns the lines from `start` on that are identical to lines of the old text, in its order.
-    fn identical(&self, search: &MatchSearch<'_>, start: usize) -> IdenticalLines {
+    /// Returns the lines from `start` on that are the same as lines of the old text, in its order.
+    fn identical(&self, search: &MatchSearch<'_>, start: usize, same: fn(&str, &str) -> bool) -> IdenticalLines {
         let count = search.lines().count();
         let (mut next, mut found) = (start, IdenticalLines { count: 0, all_kept: true, lines: start..start });
         let mut before = 0;
@@ -165,7 +177,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
             next += at - before;
             before = at;
             let near = next.saturating_sub(1).max(found.lines.end)..(next + GAP_LINES_MAX).min(count);
-            match near.into_iter().find(|&line| is_same(self.old[at], search.line(line))) {
+            match near.into_iter().find(|&line| same(self.old[at], search.line(line))) {
                 Some(line) => {
                     let first = if found.count == 0 { line } else { found.lines.start };
                     found = IdenticalLines { count: found.count + 1, lines: first..line + 1, ..found };
@@ -209,7 +221,7 @@ mod tests {
     const FILE: &str = "class A:\n    def area(self):\n        w = self.width\n        return w * 2\n\n\ndef area(self):\n    w = self.width\n    return w * 3\n";
 
     #[test]
-    fn a_place_with_identical_lines_beats_a_shifted_one() {
+    fn place_with_identical_lines_beats_a_shifted_one() {
         let old = "def area(self):\n    w = self.width\n    return w * 2\n";
         let error = refuse(FILE, old, &old.replace("w * 2", "w * 4"));
         assert_eq!(error.data()["reason"], "rivals", "{error}");
@@ -219,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_with_all_unchanged_lines_is_as_close_as_other_blanks() {
+    fn twin_with_all_unchanged_lines_equals_one_with_other_blanks() {
         let body = |line: &str| {
             format!(
                 "fn go() {{\n    first_step();\n    second_step();\n{line}\n    third_step();\n    fourth_step();\n}}\n"
@@ -242,7 +254,27 @@ mod tests {
     }
 
     #[test]
-    fn three_quarters_of_the_lines_make_a_rival() {
+    fn other_quotes_are_no_reason_to_prefer_a_twin() {
+        let body = |name: &str, quote: [&str; 2]| {
+            let [open, close] = quote;
+            format!(
+                "async fn {name}() {{\n    let reply = client\n        .post(address)\n        .header({open}accept{close}, {open}json{close})\n        .send()\n        .await;\n    check(reply, {name}_expected);\n}}\n"
+            )
+        };
+        let (curly, straight) = (["\u{201C}", "\u{201D}"], ["\"", "\""]);
+        let file = format!("{}\n{}", body("first", curly), body("second", straight));
+        let old = body("first", straight);
+        assert_eq!(
+            edit(&file, &old, &old.replace("first_expected", "first_wanted")),
+            file.replace("first_expected", "first_wanted")
+        );
+        // Any other difference leaves the question.
+        let file = file.replace("first_expected", "first_expected_here");
+        refuse(&file, &old, &old.replace("first_expected", "first_wanted"));
+    }
+
+    #[test]
+    fn three_quarters_of_equal_lines_make_a_rival() {
         let lines = ["alpha_one()", "beta_two()", "gamma_three()", "delta_four()"];
         let shifted: String = lines.iter().map(|line| format!("    {line}\n")).collect();
         let close = "alpha_one()\nbeta_two()\ngamma_three()\ndelta_five()\n";

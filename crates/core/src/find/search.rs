@@ -2,6 +2,7 @@
 
 use super::file_lines::{FileLines, LineCache};
 use super::fold::{self, Normalization, is_blank};
+use super::hunk::ScopeCache;
 use super::indent;
 use super::match_site::MatchSite;
 use super::similar_lines::{self, SimilarLines};
@@ -31,6 +32,8 @@ pub(crate) struct SearchIndex<'a> {
     step: OnceCell<Option<String>>,
     /// Cached look-ups, by the hash of the line.
     similar: RefCell<HashMap<u64, Option<Rc<SimilarLines>>>>,
+    /// The anchors of hunks.
+    pub(super) scopes: RefCell<ScopeCache>,
     /// Bytes scanned by look-ups.
     pub(super) cost: Cell<usize>,
     /// Kept candidate places of hunks.
@@ -51,6 +54,7 @@ impl<'a> SearchIndex<'a> {
             non_ascii: OnceCell::new(),
             step: OnceCell::new(),
             similar: RefCell::default(),
+            scopes: RefCell::default(),
             cost: Cell::new(0),
             cached: Cell::new(0),
         }
@@ -113,8 +117,12 @@ impl<'a> SearchIndex<'a> {
         let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
         let quick = self.dense.get().is_none().then(|| similar_lines::by_words(self, words, most, &same)).flatten();
         quick.unwrap_or_else(|| {
-            let table = || LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect());
-            let alike = self.dense.get_or_init(table).lines_with(dense_key(line));
+            let alike = self
+                .dense
+                .get_or_init(|| {
+                    LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect())
+                })
+                .lines_with(dense_key(line));
             alike.filter(|&at| same(self.line(at))).take(most).collect()
         })
     }
@@ -248,11 +256,13 @@ pub(super) struct PatternLines<'a> {
 impl<'a> PatternLines<'a> {
     /// Removes some of the unchanged lines at both ends.
     pub(super) fn inner(&self, front: usize, back: usize) -> PatternLines<'a> {
-        let shift = |at: &Range<usize>| at.start - front..at.end - front;
         PatternLines {
             old: self.old[front..self.old.len() - back].to_vec(),
             new: self.new[front..self.new.len() - back].to_vec(),
-            changes: self.changes.as_ref().map(|all| all.iter().map(|(a, b)| (shift(a), shift(b))).collect()),
+            changes: self
+                .changes
+                .as_ref()
+                .map(|all| all.iter().map(|(a, b)| (shifted_back(front, a), shifted_back(front, b))).collect()),
         }
     }
 
@@ -274,6 +284,11 @@ impl<'a> PatternLines<'a> {
     }
 }
 
+/// Returns a range in the text behind the front.
+fn shifted_back(front: usize, at: &Range<usize>) -> Range<usize> {
+    at.start - front..at.end - front
+}
+
 /// Splits a text into lines; the empty rest after a final line end is not a line.
 pub(super) fn split(text: &str) -> Vec<&str> {
     if text.is_empty() {
@@ -293,8 +308,11 @@ pub(super) struct LineTable {
 
 impl LineTable {
     fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
-        let key = |line: &str| if work::spend_or_end(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) };
-        LineTable::of_keys(lines.map(key).collect())
+        LineTable::of_keys(
+            lines
+                .map(|line| if work::spend_or_end(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) })
+                .collect(),
+        )
     }
 
     fn of_keys(keys: Vec<u64>) -> LineTable {
@@ -342,19 +360,24 @@ fn exact_key(line: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(line.as_bytes())
 }
 
+/// Returns the bytes of a line without white space.
+#[inline]
+fn dense_bytes(line: &str) -> impl Iterator<Item = u8> {
+    line.bytes().filter(|byte| !byte.is_ascii_whitespace())
+}
+
 /// Hashes the non-blank characters of a line.
 fn dense_key(line: &str) -> u64 {
     if work::spend_or_end(1 + line.len() / STEP_BYTES) {
         return 0;
     }
-    let bytes: Vec<u8> = line.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let bytes: Vec<u8> = dense_bytes(line).collect();
     xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
 /// True when two lines are equal except for blanks.
 fn is_dense_equal(a: &str, b: &str) -> bool {
-    let dense = |byte: &u8| !byte.is_ascii_whitespace();
-    a.bytes().filter(dense).eq(b.bytes().filter(dense))
+    dense_bytes(a).eq(dense_bytes(b))
 }
 
 /// The result of a tier.

@@ -37,13 +37,17 @@ pub(super) fn select<'a>(search: &MatchSearch<'a>, tier: Tier, trial: CandidateS
         ExpectedMatches::Unique if places.len() > 1 => {
             let lines: Vec<usize> = places.iter().map(|place| line_of(search, place.span)).collect();
             let by_number = number.and_then(|number| Some((number, only(&lines, |line| line == number)?)));
-            let hint = || search.find.line.and_then(|hint| Some((hint, hinted(&lines, hint)?)));
-            let Some((said, at)) = by_number.or_else(hint) else {
+            let Some((said, at)) =
+                by_number.or_else(|| search.find.line.and_then(|hint| Some((hint, hinted(&lines, hint)?))))
+            else {
                 return Err(failure::count(search, tier, &places));
             };
             let (of, line) = (lines.len(), lines[at]);
-            let note = || format!("Of {of} places the one at line {line} was taken: it is nearest to line {said}.");
-            Ok(SelectedSites { note: (line != said).then(note), places: vec![places.swap_remove(at)] })
+            Ok(SelectedSites {
+                note: (line != said)
+                    .then(|| format!("Of {of} places the one at line {line} was taken: it is nearest to line {said}.")),
+                places: vec![places.swap_remove(at)],
+            })
         }
         ExpectedMatches::Unique => Ok(plain(places)),
         ExpectedMatches::All => {
@@ -154,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_can_be_named() {
+    fn occurrence_selects_a_match() {
         let error = refuse(FILE, "return 42", "return 43");
         let ids: Vec<&str> =
             error.data()["candidates"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
@@ -168,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_breaks_ties_only() {
+    fn line_hint_only_breaks_ties() {
         assert!(run(FILE, op(Some(2), None)).unwrap().starts_with("fn first() {\n    return 43"));
         assert!(run(FILE, op(Some(7), None)).unwrap().ends_with("return 43;\n}\n"));
         assert!(run(FILE, op(Some(4), None)).is_err(), "both are near");
@@ -184,10 +188,10 @@ mod tests {
     }
 
     #[test]
-    fn two_on_one_line_have_two_names() {
+    fn matches_on_one_line_are_distinguished() {
         let error = refuse("foo bar foo\n", "foo", "x");
         let ids = &error.data()["candidates"];
         assert_ne!(ids[0]["id"], ids[1]["id"]);
-        assert!(attempt("aaa\n", "aa", "b", false).is_err(), "overlapping places are two");
+        assert!(attempt("aaa\n", "aa", "b", false).is_err(), "overlapping matches count twice");
     }
 }

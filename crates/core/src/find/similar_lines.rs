@@ -105,7 +105,6 @@ fn with_word(
     if index.cost.get() > budget || work::spend_or_end(text.len() / STEP_BYTES) {
         return None;
     }
-    let spent = |upto: usize| index.cost.set(index.cost.get().saturating_add(upto));
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
         let (start, stop) = (line_start(text, at), line_stop(text, at));
         let line = text[start..stop].trim_end_matches('\n');
@@ -115,20 +114,25 @@ fn with_word(
         if is_meant(line) {
             lines.push(index.lines().at(start));
             if lines.len() == most.lines {
-                spent(stop);
+                add_cost(index, stop);
                 return Some(lines);
             }
         } else {
             strays += 1;
             if strays > most.strays {
-                spent(stop);
+                add_cost(index, stop);
                 return None;
             }
         }
         from = stop;
     }
-    spent(text.len());
+    add_cost(index, text.len());
     Some(lines)
+}
+
+/// Adds to the cost of the search.
+fn add_cost(index: &SearchIndex<'_>, upto: usize) {
+    index.cost.set(index.cost.get().saturating_add(upto));
 }
 
 /// True when no line of the file can be this one, blanks at its end aside.
@@ -176,24 +180,25 @@ pub(super) fn non_ascii_lines(index: &SearchIndex<'_>) -> Option<Vec<(usize, u64
 /// [`MatchSearch::windows`] by the line of old with the longest word; `None` if no pivot line decides.
 pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usize>> {
     let (count, height) = (search.lines().count(), old.len());
-    let longest = |at: &usize| old[*at].split(fold::BLANKS).map(str::len).max();
     let mut pivots: Vec<usize> = (0..height).filter(|&at| !is_blank(old[at])).collect();
-    pivots.sort_by_cached_key(|at| Reverse(longest(at)));
+    pivots.sort_by_cached_key(|at| Reverse(old[*at].split(fold::BLANKS).map(str::len).max()));
     for pivot in pivots.into_iter().take(PIVOT_LINES_MAX) {
         let Some(stands) = search.index.similar_lines(old[pivot]) else { continue };
         let Some(all) = stands.all().filter(|all| all.len().saturating_mul(height) <= COMPARED_LINES_MAX) else {
             continue;
         };
         let starts = all.iter().filter_map(|line| line.checked_sub(pivot));
-        let fits = |first: &usize| {
-            first + height <= count
-                && (*first..).zip(old).all(|(at, old)| {
-                    !work::spend_or_end(1) && fold::are_equal_under(search.line(at), old, Normalization::BlankRuns)
-                })
-        };
-        return Some(starts.filter(fits).collect());
+        return Some(starts.filter(|first| fits_at(height, count, old, search, *first)).collect());
     }
     None
+}
+
+/// True if the old lines fit from a line of the file on, but for blanks.
+fn fits_at(height: usize, count: usize, old: &[&str], search: &MatchSearch<'_>, first: usize) -> bool {
+    first + height <= count
+        && (first..).zip(old).all(|(at, old)| {
+            !work::spend_or_end(1) && fold::are_equal_under(search.line(at), old, Normalization::BlankRuns)
+        })
 }
 
 #[cfg(test)]
@@ -257,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_looked_up_is_what_all_keys_tell(
+        fn lookups_agree_with_the_full_key_table(
             text in texts(),
             end in "\n?",
             (from, len) in (0usize..400, 1usize..9),
@@ -279,7 +284,7 @@ mod tests {
         }
 
         #[test]
-        fn what_stands_nowhere_has_no_rival_and_lines_are_found_by_any_way(
+        fn absent_block_has_no_rival_and_all_lookups_agree(
             text in texts(),
             (from, len) in (0usize..400, 1usize..9),
             other in prop::collection::vec((0usize..9, 0usize..99), 0..4),
@@ -315,7 +320,7 @@ mod tests {
         }
 
         #[test]
-        fn hunks_are_placed_alike(
+        fn hunks_are_placed_equally_by_both_lookups(
             text in texts(),
             from in 0usize..400,
             kinds in prop::collection::vec(0u8..5, 1..9),

@@ -69,10 +69,14 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
         at_file += usize::from(own == indent_of(file));
         at_old += usize::from(own == indent_of(old));
     }
-    let first = || new.first().map(|line| indent_of(line)) == matched.first().map(|it| indent_of(it.file));
     match (at_file, at_old) {
         (1.., 0) => Depth::File,
-        (0, 0) if olds != news && first() => Depth::LikelyFile,
+        (0, 0)
+            if olds != news
+                && (new.first().map(|line| indent_of(line)) == matched.first().map(|it| indent_of(it.file))) =>
+        {
+            Depth::LikelyFile
+        }
         (_, 1..) if olds != news && !is_part(&matched, &new) => Depth::Unclear,
         (1.., 1..) => Depth::Unclear,
         _ => Depth::OldText,
@@ -82,8 +86,9 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
 /// True when no line of old is at its depth in the file, and no line that both texts have is at one depth in both.
 fn is_moved(matched: &[MatchedLine<'_>], new: &[&str]) -> bool {
     let shared = shared(matched, new);
-    let moved = |&(nth, at): &(usize, usize)| indent_of(matched[nth].old) != indent_of(new[at]);
-    matched.iter().all(|it| indent_of(it.old) != indent_of(it.file)) && !shared.is_empty() && shared.iter().all(moved)
+    matched.iter().all(|it| indent_of(it.old) != indent_of(it.file))
+        && !shared.is_empty()
+        && shared.iter().all(|&(nth, at)| indent_of(matched[nth].old) != indent_of(new[at]))
 }
 
 /// Returns pairs (old, new) of lines that are equal except for blanks at either end.
@@ -91,11 +96,14 @@ fn shared(matched: &[MatchedLine<'_>], new: &[&str]) -> Vec<(usize, usize)> {
     if matched.len().saturating_mul(new.len()) > ALIGNMENT_CELLS_MAX {
         return Vec::new();
     }
-    let key = |line: &str| xxhash_rust::xxh3::xxh3_64(line.trim_matches(BLANKS).as_bytes());
-    let old: Vec<u64> = matched.iter().map(|it| key(it.old)).collect();
-    let new: Vec<u64> = new.iter().map(|line| key(line)).collect();
-    let weight = |at: usize| u32::try_from(fold::count_alnum(matched[at].old, 1000)).map_or(1, |weight| weight + 1);
-    align(&old, &new, weight).0
+    let old: Vec<u64> = matched.iter().map(|it| trimmed_hash(it.old)).collect();
+    let new: Vec<u64> = new.iter().map(|line| trimmed_hash(line)).collect();
+    align(&old, &new, |at| u32::try_from(fold::count_alnum(matched[at].old, 1000)).map_or(1, |weight| weight + 1)).0
+}
+
+/// Returns the hash of a line without blanks around it.
+fn trimmed_hash(line: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(line.trim_matches(BLANKS).as_bytes())
 }
 
 /// True when the new text is the old one without some of its lines.
@@ -156,7 +164,7 @@ mod tests {
     const FILE: &str = "class A:\n    def go(self):\n        return 1\n\n    def stop(self):\n        return 2\n";
 
     #[test]
-    fn new_text_that_fits_is_left_as_it_is() {
+    fn new_text_at_the_files_depth_stays_unchanged() {
         let old = |depth: usize| {
             let pad = " ".repeat(depth);
             format!("{pad}def go(self):\n{pad}    return 1\n")
@@ -191,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_either_is_refused() {
+    fn unclear_depth_is_refused() {
         let file = "class A:\n    a_call()\n    b_call()\n";
         let error = refuse(file, "        a_call()\n        b_call()", "    if x:\n        a_call()\n        c_call()");
         assert!(error.to_string().contains("depth is not clear"), "{error}");
@@ -201,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_that_lost_its_indentation_may_have_it_in_new() {
+    fn first_line_may_be_indented_in_new_only() {
         let file = "class O:\n    def m(self):\n        self.a = 11  \n        self.b = 12\n";
         assert_eq!(
             edit(file, "self.a = 11\n        self.b = 12", "        self.a = 11\n        self.b = 13"),
@@ -210,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn other_widths_fit_too() {
+    fn other_indent_widths_fit_too() {
         let file = "class A {\n\trun() {\n\t\treturn value;\n\t}\n}\n";
         assert_eq!(
             edit(file, "  run() {\n    return value;\n  }", "\trun() {\n\t\tlog();\n\t\treturn value;\n\t}"),
@@ -219,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn literal_text_does_not_get_its_indentation_twice() {
+    fn literal_text_is_not_indented_twice() {
         let file = "def f():\n        x = 1\n        return x\n";
         assert_eq!(
             edit(file, "x = 1", "        x = 1\n        y = 2"),

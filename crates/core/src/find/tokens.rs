@@ -10,17 +10,12 @@ const COMPARISON_CELLS_MAX: usize = 1_000_000;
 
 /// Splits a text into words, blank runs and single characters, in order.
 pub(crate) fn tokens(text: &str) -> Vec<&str> {
-    let class = |ch: char| match ch {
-        _ if ch.is_alphanumeric() || ch == '_' => 1,
-        _ if ch.is_whitespace() => 2,
-        _ => 3,
-    };
     let mut out = Vec::new();
     let mut rest = text.char_indices().peekable();
     while let Some((start, ch)) = rest.next() {
         let mut end = start + ch.len_utf8();
-        while class(ch) != 3
-            && let Some((at, next)) = rest.next_if(|&(_, next)| class(next) == class(ch))
+        while char_class(ch) != 3
+            && let Some((at, next)) = rest.next_if(|&(_, next)| char_class(next) == char_class(ch))
         {
             end = at + next.len_utf8();
         }
@@ -29,10 +24,23 @@ pub(crate) fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
+/// Returns the class of a character: word, blank or other.
+fn char_class(ch: char) -> i32 {
+    match ch {
+        _ if ch.is_alphanumeric() || ch == '_' => 1,
+        _ if ch.is_whitespace() => 2,
+        _ => 3,
+    }
+}
+
 /// True when two lines have the same tokens, blanks aside.
 pub(crate) fn are_same(a: &str, b: &str) -> bool {
-    let words = |line| tokens(line).into_iter().filter(|token: &&str| !token.trim().is_empty());
-    words(a).eq(words(b))
+    filled_tokens(a).eq(filled_tokens(b))
+}
+
+/// Returns the tokens that are not blank.
+fn filled_tokens(line: &str) -> impl Iterator<Item = &str> {
+    tokens(line).into_iter().filter(|token: &&str| !token.trim().is_empty())
 }
 
 /// A run of new tokens, and the old tokens it is equal to, if any.
@@ -52,14 +60,18 @@ pub(crate) fn token_runs(old: &[&str], new: &[&str]) -> Vec<TokenRun> {
         out.push(TokenRun { new: head..new_end, kept: None });
     } else {
         for op in capture_diff_slices(Algorithm::Myers, &old[head..old_end], &new[head..new_end]) {
-            let shift = |range: Range<usize>| range.start + head..range.end + head;
-            let kept = matches!(op, DiffOp::Equal { .. }).then(|| shift(op.old_range()));
-            out.push(TokenRun { new: shift(op.new_range()), kept });
+            let kept = matches!(op, DiffOp::Equal { .. }).then(|| shifted(head, op.old_range()));
+            out.push(TokenRun { new: shifted(head, op.new_range()), kept });
         }
     }
     out.push(TokenRun { new: new_end..new.len(), kept: Some(old_end..old.len()) });
     out.retain(|it| !it.new.is_empty());
     out
+}
+
+/// Returns a range behind the head.
+fn shifted(head: usize, range: Range<usize>) -> Range<usize> {
+    range.start + head..range.end + head
 }
 
 /// Returns `new` with every token that it shares with `old` written in the file's own characters. `None` if `file` does
@@ -129,13 +141,13 @@ mod tests {
     use super::{similarity, tokens, with_file_tokens};
 
     #[test]
-    fn words_runs_and_signs() {
+    fn text_splits_into_words_blank_runs_and_punctuation() {
         assert_eq!(tokens("if  (a_1 ≠ é2)"), ["if", "  ", "(", "a_1", " ", "≠", " ", "é2", ")"]);
         assert!(tokens("").is_empty());
     }
 
     #[test]
-    fn the_file_keeps_its_own_characters() {
+    fn file_keeps_its_own_characters() {
         let cases = [
             ("She said, “Hello.”", "She said, \"Hello.\"", "She said, \"Hi there.\"", "She said, “Hi there.”"),
             ("t = “Hello”", "t = \"Hello\"", "t = 'Hello'", "t = 'Hello'"),
@@ -159,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn likeness_counts_tokens() {
+    fn similarity_counts_tokens() {
         let of = |a: &str, b: &str| similarity(&tokens(a), &tokens(b));
         assert!(of("let a = 1;", "let a = 2;") > 0.7);
         assert!(of("let a = 1;", "return x") < 0.1);

@@ -57,10 +57,18 @@ impl<'s, 'a> Window<'s, 'a> {
 
     /// True for lines of comments that belong to the line below them: new lines go in front of such a comment.
     fn heads_next(&self, lines: &Range<usize>) -> bool {
-        let indent = |at: usize| indent_of(self.search.line(at));
         let below = lines.end < self.search.lines().count() && self.partner.contains(&Some(lines.end));
-        let comment = |at: usize| is_comment(self.search.line(at)) && indent(at) == indent(lines.end);
-        !lines.is_empty() && below && !is_blank(self.search.line(lines.end)) && lines.clone().all(comment)
+        !lines.is_empty()
+            && below
+            && !is_blank(self.search.line(lines.end))
+            && lines
+                .clone()
+                .all(|at| is_comment(self.search.line(at)) && self.indent_at(at) == self.indent_at(lines.end))
+    }
+
+    /// Returns the indentation of a line of the file.
+    fn indent_at(&self, at: usize) -> &str {
+        indent_of(self.search.line(at))
     }
 
     fn shown(&self, lines: Range<usize>) -> Result<(), MatchRefusal> {
@@ -81,8 +89,14 @@ impl<'s, 'a> Window<'s, 'a> {
 /// True for a line that is a comment in the usual notations.
 fn is_comment(line: &str) -> bool {
     let text = line.trim();
-    let enclosed = |begin: &str, end: &str| text.starts_with(begin) && text.ends_with(end);
-    ["//", "# ", "-- "].iter().any(|begin| text.starts_with(begin)) || enclosed("/*", "*/") || enclosed("<!--", "-->")
+    ["//", "# ", "-- "].iter().any(|begin| text.starts_with(begin))
+        || is_enclosed(text, "/*", "*/")
+        || is_enclosed(text, "<!--", "-->")
+}
+
+/// True for a text between two marks.
+fn is_enclosed(text: &str, begin: &str, end: &str) -> bool {
+    text.starts_with(begin) && text.ends_with(end)
 }
 
 /// Computes the edits that apply the change from old to new to the window.
@@ -128,10 +142,10 @@ pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<us
     if a.len().saturating_mul(b.len()) > ALIGNMENT_CELLS_MAX {
         return diff::line_hunks(old, new);
     }
-    let key = |line: &&str| xxhash_rust::xxh3::xxh3_64(line.as_bytes());
-    let keys = [a, b].map(|lines| lines.iter().map(key).collect::<Vec<u64>>());
-    let weight = |at: usize| u32::try_from(fold::count_alnum(a[at], 1000)).map_or(1, |weight| weight + 1);
-    let (kept, _) = align(&keys[0], &keys[1], weight);
+    let keys =
+        [a, b].map(|lines| lines.iter().map(|line| xxhash_rust::xxh3::xxh3_64(line.as_bytes())).collect::<Vec<u64>>());
+    let (kept, _) =
+        align(&keys[0], &keys[1], |at| u32::try_from(fold::count_alnum(a[at], 1000)).map_or(1, |weight| weight + 1));
     let mut out = Vec::new();
     let mut from = (head, head);
     for (i, j) in kept.into_iter().map(|(i, j)| (i + head, j + head)).chain([(head + a.len(), head + b.len())]) {
@@ -145,8 +159,7 @@ pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<us
 
 /// Returns the lines of the file for old lines that are changed or deleted.
 fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Range<usize>>, MatchRefusal> {
-    let differs = |&at: &usize| window.partner[at].is_none() && !is_blank(window.wanted.old[at]);
-    if let Some(at) = old.clone().find(differs) {
+    if let Some(at) = old.clone().find(|&at| window.partner[at].is_none() && !is_blank(window.wanted.old[at])) {
         let line = window.wanted.old[at].trim();
         return Err(MatchRefusal::new(
             RefusalReason::TargetDiffers,
@@ -172,16 +185,20 @@ fn fresh_lines(
     runs: bool,
 ) -> Result<Vec<String>, MatchRefusal> {
     let PatternLines { old, new, .. } = window.wanted;
-    let differs = |at: usize| {
-        window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS))
-    };
     // A blank line of old that the file lacks, and that stays, is not added.
     let lacking = |nth: usize| {
         let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
         is_blank(new[to.start + nth]) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none())
     };
     // If the file has exactly the text of old, there is nothing to carry over.
-    let carried_from = if from.clone().any(differs) { partners } else { &[] };
+    let carried_from = if from
+        .clone()
+        .any(|at| window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS)))
+    {
+        partners
+    } else {
+        &[]
+    };
     let mut out = Vec::with_capacity(to.len());
     for (nth, at) in to.clone().enumerate().filter(|(nth, _)| !lacking(*nth)) {
         let line = new[at];

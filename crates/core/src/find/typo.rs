@@ -67,10 +67,13 @@ pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
     let (old, file) = (old.trim(), file.trim());
     let (head, tail) = diff::common_text_ends(old, file);
     let (a, b) = (&old[head..old.len() - tail], &file[head..file.len() - tail]);
-    let letters = |text: &str| text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
     let swapped = a.len() == 2 && a.bytes().rev().eq(b.bytes());
     let least = if swapped { SWAPPED_MIN } else { LETTERS_MIN };
-    if fold::count_alnum(old, least) < least || !letters(a) || !letters(b) || !(swapped || a.len() + b.len() <= 2) {
+    if fold::count_alnum(old, least) < least
+        || !is_short_word(a)
+        || !is_short_word(b)
+        || !(swapped || a.len() + b.len() <= 2)
+    {
         return false;
     }
     match (defined(old), defined(file)) {
@@ -80,6 +83,11 @@ pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
         (None, None) | (Some(_), Some(_)) => true,
         _ => false,
     }
+}
+
+/// True for at most two letters.
+fn is_short_word(text: &str) -> bool {
+    text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// True when two lines differ only in a number that is more than a value, or in a digit of a name.
@@ -109,23 +117,27 @@ fn digits(line: &str) -> Vec<&str> {
 fn defined(line: &str) -> Option<&str> {
     let all = tokens(line);
     let words: Vec<&str> = all.iter().copied().filter(|token| !token.trim().is_empty()).collect();
-    let is_word = |word: &&str| word.chars().next().is_some_and(|ch| ch.is_alphabetic() || ch == '_');
     let mut depth = 0usize;
     for (at, word) in words.iter().enumerate() {
         match *word {
             "(" => depth += 1,
             ")" => depth = depth.saturating_sub(1),
             word if depth == 0 && DEFINITION_WORDS.contains(&word) => {
-                return words[at + 1..].iter().copied().find(is_word);
+                return words[at + 1..].iter().copied().find(begins_word);
             }
             _ => {}
         }
     }
     // A function or method without a keyword: `static int name(…) {`.
     let open = words.iter().position(|word| *word == "(")?;
-    let name = words[..open].last().copied().filter(is_word)?;
+    let name = words[..open].last().copied().filter(begins_word)?;
     let statement = words[..open].iter().any(|word| CONTROL_WORDS.contains(word) || ["=", ".", "!"].contains(word));
     (!statement && (line.ends_with('{') || open > 1 && line.ends_with(')'))).then_some(name)
+}
+
+/// True for a token that begins with a letter.
+fn begins_word(word: &&str) -> bool {
+    word.chars().next().is_some_and(|ch| ch.is_alphabetic() || ch == '_')
 }
 
 #[cfg(test)]
@@ -133,7 +145,7 @@ mod tests {
     use super::{defined, means_another};
 
     #[test]
-    fn numbers_and_names_are_no_slips() {
+    fn changed_numbers_and_names_are_not_typos() {
         for (a, b) in [
             ("struct tpacket_req3 *req = alloc();", "struct tpacket_req *req = alloc();"),
             ("let timeout_ms1 = 30;", "let timeout_ms2 = 30;"),

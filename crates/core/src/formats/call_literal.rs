@@ -212,7 +212,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn calls_as_documents_print_them() {
+    fn documented_call_forms_are_parsed() {
         for (text, fields) in [
             (
                 "EditTool({\nfilePath: \"/a.py\",\noldString: `def hello():\n    print(\"world\")`,\nnewString: `x`,\nreplaceAll: false\n})",
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_not(text in "(EditTool\\(|str_replace\\(|\\{|\\}|\\[|\\]|\\)|a: |a=|\"|'|`|\\\\|x|é|,|\n| |\\$){0,40}") {
+        fn any_text_gets_an_answer(text in "(EditTool\\(|str_replace\\(|\\{|\\}|\\[|\\]|\\)|a: |a=|\"|'|`|\\\\|x|é|,|\n| |\\$){0,40}") {
             let _ = arguments(&text);
         }
     }

@@ -105,6 +105,9 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseO
     }
     let settled = unwrap_and_detect(text, named, manner)?;
     let request = stream::parse_text(settled.line_parser()?, &settled.text)?;
+    if named.is_none() {
+        stray_edits::check_whole_files(&request)?;
+    }
     settled.into_parsed(request)
 }
 
@@ -132,11 +135,10 @@ pub(super) fn json(
     let format = super::format_by_name(name)?;
     let how = if text.lines().any(call_literal::begins) { "in code" } else { "as JSON" };
     let note = format!("The text is a call {how}; it was read as the arguments of `{name}`.");
-    let read = |mut request: Request| {
+    Some(format.parse(FormatInput::Json(arguments)).map(|mut request| {
         request.notes.insert(0, note);
         ParsedText { format, request, directory: None }
-    };
-    Some(format.parse(FormatInput::Json(arguments)).map(read))
+    }))
 }
 
 /// A format and the ranges of a text that it detected.
@@ -149,11 +151,14 @@ pub(super) fn all_ranges(text: &str) -> Vec<FormatRanges> {
 
 /// Returns the index of the format whose ranges contain all others.
 pub(super) fn outermost_index(claims: &[FormatRanges]) -> Option<usize> {
-    let is_outer = |(at, (_, mine)): &(usize, &FormatRanges)| {
-        let others = claims.iter().enumerate().filter(|(other, _)| other != at);
-        others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
-    };
-    claims.iter().enumerate().find(is_outer).map(|(at, _)| at)
+    claims
+        .iter()
+        .enumerate()
+        .find(|(at, (_, mine))| {
+            let others = claims.iter().enumerate().filter(|(other, _)| other != at);
+            others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
+        })
+        .map(|(at, _)| at)
 }
 
 /// Returns the format of a text, or of the beginning of one, as far as it can be detected.
@@ -225,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_inside_stretches() {
+    fn nested_ranges_are_recognized() {
         let outer = [(0, 10), (20, 30)];
         assert!(within(&outer, &[(1, 2), (3, 10), (20, 21)]) && within(&outer, &[]));
         assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
@@ -236,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_case_is_what_it_is() {
+    fn every_case_has_its_format_detected() {
         let cases: serde_json::Value = serde_json::from_str(include_str!("../../tests/cases/patches.json")).unwrap();
         for case in cases.as_array().unwrap() {
             let format = if case["format"] == "codex" { "apply_patch" } else { "unified_diff" };
@@ -253,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_about_other_formats() {
+    fn patch_that_contains_other_formats_is_detected() {
         let added = |text: &str| text.lines().map(|line| format!("+{line}\n")).collect::<String>();
         for inner in text_formats() {
             let lines = added(inner.spec().example);
@@ -270,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn two_formats_are_a_question() {
+    fn two_formats_are_ambiguous() {
         let of = |name: &str| text_formats().find(|format| format.spec().name == name).unwrap().spec().example;
         let both = format!("{}\n{}", of("apply_patch"), of("search_replace"));
         let error = detect_format(&both).err().unwrap();
@@ -280,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_format_is_meant_unless_another_is_clear() {
+    fn default_format_applies_unless_another_is_clear() {
         let hashline = text_formats().find(|format| format.spec().name == "hashline").unwrap();
         for text in [
             "",
@@ -300,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn one_format() {
+    fn single_format_is_detected_and_unwrapped() {
         let block = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
         assert_eq!(detect_format(block).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
         let error = detect_format("only prose").err().unwrap();

@@ -85,7 +85,7 @@ mod tests {
     use super::inside_fence;
 
     #[test]
-    fn one_fence_around_all() {
+    fn enclosing_fence_is_removed() {
         assert_eq!(inside_fence("```python\nx = 1\n```\n"), Some("x = 1\n"));
         assert_eq!(inside_fence("\n~~~\nx\r\ny\r\n~~~"), Some("x\r\ny\r\n"));
         for text in

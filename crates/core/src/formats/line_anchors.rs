@@ -47,8 +47,7 @@ impl Format for LineAnchors {
     fn parse(&self, input: FormatInput) -> Result<Request> {
         let LineAnchorsInput { file_path, start_line_text, end_line_text, new_text, line, at } =
             super::from_json(input)?;
-        let anchor = |text: &str| normalize_text(text).trim_end_matches('\n').to_owned();
-        let (first, last) = (anchor(&start_line_text), anchor(&end_line_text));
+        let (first, last) = (anchor_text(&start_line_text), anchor_text(&end_line_text));
         for (name, text) in [("start_line_text", &first), ("end_line_text", &last)] {
             if text.trim().is_empty() || text.contains('\n') {
                 return Err(Error::new(Code::CallInvalid, format!("{name} must be one line with text on it."))
@@ -59,6 +58,11 @@ impl Format for LineAnchors {
         let ask = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
         Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
     }
+}
+
+/// Returns a text without the line end behind it.
+fn anchor_text(text: &str) -> String {
+    normalize_text(text).trim_end_matches('\n').to_owned()
 }
 
 const PROMPT: &str = "\

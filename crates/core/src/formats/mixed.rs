@@ -34,34 +34,33 @@ pub(super) fn parse_mixed(
         file: manner.file.clone().or(peeled.options.file),
         reverse: false,
     };
-    let request = request(&peeled.text, (blocks, files), &manner);
-    let understood = |mut request: Request| {
+    let request = request(&peeled.text, blocks, files, &manner);
+    Some(request.map(|mut request| {
         request.notes.splice(0..0, peeled.notes.into_iter().chain([MIXED_NOTE.to_owned()]));
         ParsedText { format: blocks.0, request, directory: peeled.directory }
-    };
-    Some(request.map(understood))
+    }))
 }
 
 /// True when exactly these two formats were detected, with no range inside another.
 fn is_both(claims: &[FormatRanges]) -> bool {
     let [(blocks, parts), (files, wholes)] = claims else { return false };
-    let apart = |part: &Range<usize>| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start);
-    (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file") && parts.iter().all(apart)
+    (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file")
+        && parts.iter().all(|part| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start))
 }
 
-fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: &ParseOptions) -> Result<Request> {
+fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &ParseOptions) -> Result<Request> {
     let mut all: Vec<Range<usize>> = blocks.1.iter().chain(&files.1).cloned().collect();
     all.sort_by_key(|range| range.start);
     if let Some(error) = stray_edits::check_stray_edits(text, blocks.0, &all) {
         return Err(error);
     }
-    let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|range| range.contains(&at));
     let names: Vec<Range<usize>> =
         files.1.iter().map(|range| range.start.saturating_sub(NAME_LINES_ABOVE)..range.end).collect();
-    let parts = kept(text, |at| !within(&files.1, at));
-    let wholes = kept(text, |at| within(&names, at) && !within(&blocks.1, at));
+    let parts = kept(text, |at| !is_within(&files.1, at));
+    let wholes = kept(text, |at| is_within(&names, at) && !is_within(&blocks.1, at));
     let mut request = read_as(blocks.0, &parts, manner)?;
     let written = read_as(files.0, &wholes, manner)?;
+    stray_edits::check_whole_files(&written)?;
     let twice = written.files.iter().find(|file| request.files.iter().any(|other| other.path == file.path));
     if let Some(file) = twice {
         let what = format!("{} is changed by blocks and written as a whole in one text.", file.path);
@@ -72,6 +71,11 @@ fn request(text: &str, (blocks, files): (&FormatRanges, &FormatRanges), manner: 
     request.files.extend(written.files);
     request.notes.extend(written.notes);
     Ok(request)
+}
+
+/// True for a line in one of the ranges.
+fn is_within(ranges: &[Range<usize>], at: usize) -> bool {
+    ranges.iter().any(|range| range.contains(&at))
 }
 
 /// Returns the text with the other lines empty, so that line numbers are preserved.
@@ -102,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_files_in_any_order() {
+    fn blocks_and_whole_files_mix_in_any_order() {
         for text in [format!("First:\n{BLOCK}\nThen:\n\n{FILE}"), format!("{FILE}\n{BLOCK}Done.\n")] {
             let ParsedText { request, .. } = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let [edited, written] = &request.files[..] else { panic!("{text}: {:?}", request.files) };
@@ -113,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_one_or_the_other() {
+    fn file_has_either_blocks_or_a_whole_text() {
         let error = read(&format!("{BLOCK}\n{}", FILE.replace("b.py", "a.py"))).err().unwrap();
         assert!(error.message().contains("changed by blocks and written as a whole"), "{error}");
     }

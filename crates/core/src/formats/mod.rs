@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn misfit_input_is_named() {
         for (input, part) in [
             ("[1]", "object"),
             ("{", "not valid JSON"),

@@ -4,7 +4,7 @@ use super::replace::Replacement;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings};
+use crate::op::{FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings, TextNames};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 use schemars::JsonSchema;
@@ -54,9 +54,13 @@ struct MultiEditInput {
 ///
 /// Errors: every replacement that is invalid by itself, all at once; an empty list; more than [`EDITS_PER_CALL_MAX`].
 pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
+    to_ops_of(edits, &TextNames::FIELDS)
+}
+
+fn to_ops_of(edits: &[Replacement], names: &TextNames) -> Result<Vec<Op>> {
     if edits.is_empty() {
         return Err(Error::new(Code::CallInvalid, "No edits provided.")
-            .next("Put at least one {old_string, new_string} into edits."));
+            .next(format!("Put at least one {{{}, {}}} into edits.", names.old, names.new)));
     }
     if edits.len() > EDITS_PER_CALL_MAX {
         return Err(Error::new(
@@ -68,7 +72,7 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
     let mut ops = Vec::with_capacity(edits.len());
     let mut errors = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
-        match edit.to_op() {
+        match edit.to_op_of(names) {
             Ok(op) => ops.push(op),
             Err(error) if edits.len() == 1 => errors.push(error),
             Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
@@ -80,17 +84,21 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
 /// True when two lists of edits of one file are equal, or lead to the same text from the current file (seed 001, "Input
 /// Equivalence Checking"). Front ends use it to drop a repeated call.
 pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: OpOrder) -> bool {
-    let all = |edit: &Replacement| edit.replace_all.unwrap_or(false);
-    let same = |(a, b): (&Replacement, &Replacement)| {
-        let of = |edit: &Replacement| (all(edit), edit.expected_replacements);
-        a.old_string == b.old_string && a.new_string == b.new_string && of(a) == of(b)
-    };
-    if a.len() == b.len() && a.iter().zip(b).all(same) {
+    if a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| a.old_string == b.old_string && a.new_string == b.new_string && counts_of(a) == counts_of(b))
+    {
         return true;
     }
     let result =
         |edits| Some(resolve(file, &to_ops(edits).ok()?, order, ResolveSettings::default()).ok()?.changes.apply(file));
     matches!((result(a), result(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// Returns how many occurrences an edit replaces.
+fn counts_of(edit: &Replacement) -> (bool, Option<usize>) {
+    (edit.replace_all.unwrap_or(false), edit.expected_replacements)
 }
 
 impl Format for MultiEdit {
@@ -107,10 +115,17 @@ impl Format for MultiEdit {
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
-        let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
-        let ask = FileAction::Edit { ops: to_ops(&edits)?, order: order.into() };
-        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
+        parse_as(&TextNames::FIELDS, input)
     }
+}
+
+/// Parses a call in which the fields of a replacement have these names for the client.
+///
+/// Errors: those of [`MultiEdit`].
+pub fn parse_as(names: &TextNames, input: FormatInput) -> Result<Request> {
+    let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
+    let ask = FileAction::Edit { ops: to_ops_of(&edits, names)?, order: order.into() };
+    Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
 }
 
 const PROMPT: &str = "\
@@ -144,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn independent_edits_go_together() {
+    fn independent_edits_are_made_together() {
         assert_eq!(
             apply("one\ntwo\nthree\n", &[("three", "3"), ("one", "1")], OpOrder::Together).unwrap(),
             "1\ntwo\n3\n"
@@ -156,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_kinds_of_conflict() {
+    fn conflicts_have_distinct_codes() {
         let log = "console.log('test')\n";
         let dependent = [("console.log", "logger.info"), ("logger.info('test')", "logger.debug('test')")];
         let (code, text) = apply(log, &dependent, OpOrder::Together).unwrap_err();
@@ -180,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn all_failures_are_told_and_a_repetition_is_not_one() {
+    fn all_failures_are_reported_and_repetition_is_not_one() {
         let (code, text) = apply("a\na\nb\n", &[("zzz", "y"), ("b", "c"), ("a", "x")], OpOrder::Together).unwrap_err();
         assert_eq!(code, Code::MatchNotFound);
         assert!(text.contains("2 of 3") && text.contains("edits[0]") && text.contains("edits[2]"), "{text}");
@@ -199,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn equivalent_edits() {
+    fn equivalence_of_edits_depends_on_their_result() {
         let file = Snapshot::from_text("a b\n");
         let same =
             |a: &[(&str, &str)], b: &[(&str, &str)]| edits_equivalent(&edits(a), &edits(b), &file, OpOrder::Together);

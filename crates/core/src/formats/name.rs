@@ -45,8 +45,8 @@ pub(super) fn in_info(info: &str) -> Option<String> {
     let word = info.split_whitespace().next_back()?;
     let word = word.rsplit(['=']).next().unwrap_or(word);
     let word = match word.split_once(':') {
-        // Not the drive of a Windows path.
-        Some((language, name)) if language.len() > 1 => name,
+        // Neither the drive of a Windows path nor the lines of a citation, `12:20:src/a.rs`.
+        Some((language, name)) if language.len() > 1 && !language.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => word,
     };
     let word = word.trim_matches(['"', '\'', '{', '}']);
@@ -79,25 +79,30 @@ pub(super) fn clean(line: &str) -> Option<String> {
     {
         return None;
     }
-    let pathy = |word: &str| word.contains('/') || word.contains('\\') || extension(word);
     if !name.contains(char::is_whitespace) {
-        return (labelled || pathy(name) || bare(name)).then(|| name.to_owned());
+        return (labelled || is_pathlike(name) || bare(name)).then(|| name.to_owned());
     }
     let last = name.split_whitespace().next_back().unwrap_or("");
     let verb = name.split_whitespace().next().is_some_and(|word| LEADING_WORDS.contains(&word.to_lowercase().as_str()));
-    match (pathy(last), verb) {
+    match (is_pathlike(last), verb) {
         (true, true) => Some(last.trim_matches(['`', '*', '"', '(', ')']).to_owned()),
         (true, false) if labelled || !last.ends_with('.') => Some(name.to_owned()),
         _ => None,
     }
 }
 
+/// True for a word with a slash or an extension.
+fn is_pathlike(word: &str) -> bool {
+    word.contains('/') || word.contains('\\') || extension(word)
+}
+
 /// Returns the last line above a block as the name of a file without an extension, if it is a single word.
 pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let line = lines.filter(|line| !line.trim().is_empty()).find(|line| !is_frame(line))?;
     let word = line.trim().trim_matches(['*', '`', '#', ' ', ':']);
-    let plain = |ch: char| ch.is_alphanumeric() || "._-".contains(ch);
-    let named = (1..=64).contains(&word.len()) && word.chars().all(plain) && word.contains(char::is_alphanumeric);
+    let named = (1..=64).contains(&word.len())
+        && word.chars().all(|ch| ch.is_alphanumeric() || "._-".contains(ch))
+        && word.contains(char::is_alphanumeric);
     named.then(|| word.to_owned())
 }
 
@@ -105,11 +110,15 @@ pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Str
 pub(super) fn alone(line: &str) -> Option<String> {
     let name = clean(line)?;
     let (before, after) = line.split_once(&*name)?;
-    let says = |part: &str| part.contains(char::is_alphanumeric);
     let label = before.split_once(':').filter(|(label, _)| is_label(label) && !label.to_lowercase().contains("update"));
     let marked = before.ends_with('`') && after.starts_with('`');
     let whole = marked || !name.contains(char::is_whitespace);
-    (whole && !says(after) && (!says(before) || label.is_some())).then_some(name)
+    (whole && !has_letter_or_digit(after) && (!has_letter_or_digit(before) || label.is_some())).then_some(name)
+}
+
+/// True for a part with a letter or a digit.
+fn has_letter_or_digit(part: &str) -> bool {
+    part.contains(char::is_alphanumeric)
 }
 
 /// First words of sentences about a file.
@@ -162,7 +171,7 @@ mod tests {
     use super::{above, alone, clean};
 
     #[test]
-    fn decorations_are_taken_off() {
+    fn decorations_of_names_are_removed() {
         for line in [
             "src/a.rs",
             "### src/a.rs",
@@ -194,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_not_a_name() {
+    fn sentence_is_not_a_name() {
         for line in [
             "src/a.rs",
             "### `src/a.rs`",
@@ -213,12 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_line_counts() {
+    fn nearest_line_provides_the_name() {
         let of = |text: &str| above(text.lines().rev());
         assert_eq!(of("src/a.rs\n```rust").as_deref(), Some("src/a.rs"));
         assert_eq!(of("```rust\nsrc/a.rs").as_deref(), Some("src/a.rs"));
         assert_eq!(of("```rust:src/a.rs").as_deref(), Some("src/a.rs"));
         assert_eq!(of("```src/a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(of("```12:20:src/a.rs").as_deref(), Some("12:20:src/a.rs"));
         assert_eq!(of("a.rs\n\n```rust\n<diff>").as_deref(), Some("a.rs"));
         assert_eq!(of("a.rs\n\nNow this:\n```rust"), None);
         assert_eq!(of("```rust"), None);

@@ -136,8 +136,10 @@ fn together(one: CellEditInput, edits: Option<Vec<CellEditInput>>) -> Result<Vec
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
     // Applies to all of them.
-    let settled = |edit: CellEditInput| CellEditInput { clear_outputs: edit.clear_outputs.or(clear_outputs), ..edit };
-    Ok(edits.into_iter().map(settled).collect())
+    Ok(edits
+        .into_iter()
+        .map(|edit| CellEditInput { clear_outputs: edit.clear_outputs.or(clear_outputs), ..edit })
+        .collect())
 }
 
 fn wrong(what: &str) -> Error {
@@ -192,7 +194,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradictory_fields_are_refused() {
         for (edit, part) in [
             (json!({"new_source": "a"}), "names no cell"),
             (json!({"cell_id": "a", "cell_number": 1, "new_source": "a"}), "both"),

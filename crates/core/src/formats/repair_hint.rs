@@ -94,11 +94,10 @@ fn json_edits(text: &str) -> Option<RepairHint> {
 
 /// Returns equivalent arguments for `edit`, `multi_edit` or `write`.
 fn call(arguments: &Value) -> Option<Value> {
-    let path = |of: &Map<String, Value>| Some(text_at(of, &PATH_FIELDS)?.to_owned());
     match arguments {
         Value::Array(edits) => {
             let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
-            let mut paths = arguments.as_array()?.iter().filter_map(|edit| path(edit.as_object()?));
+            let mut paths = arguments.as_array()?.iter().filter_map(|edit| path_of(edit.as_object()?));
             let first = paths.next();
             if paths.any(|path| Some(&path) != first.as_ref()) {
                 return None;
@@ -106,11 +105,9 @@ fn call(arguments: &Value) -> Option<Value> {
             edits.filter(|edits| !edits.is_empty()).map(|edits| several(first, &edits))
         }
         Value::Object(fields) => {
-            let file = path(fields);
-            if let Some(Value::Array(edits)) =
-                ["edits", "replacements", "changes"].iter().find_map(|key| fields.get(*key))
-            {
-                let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
+            let file = path_of(fields);
+            if let Some(list) = ["edits", "replacements", "changes"].iter().find_map(|key| fields.get(*key)) {
+                let edits = entries(list)?.iter().map(edit).collect::<Option<Vec<Value>>>();
                 return edits.filter(|edits| !edits.is_empty()).map(|edits| several(file, &edits));
             }
             if let Some(mut one) = edit(arguments) {
@@ -120,6 +117,23 @@ fn call(arguments: &Value) -> Option<Value> {
             }
             let content = text_at(fields, &["content", "contents", "file_text"])?;
             Some(json!({ "file_path": named(Some(file?)), "content": content }))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the path of a call.
+fn path_of(of: &Map<String, Value>) -> Option<String> {
+    Some(text_at(of, &PATH_FIELDS)?.to_owned())
+}
+
+/// The entries of a list of edits, which may be JSON in a string, or a single entry.
+fn entries(list: &Value) -> Option<Vec<Value>> {
+    match list {
+        Value::Array(edits) => Some(edits.clone()),
+        Value::Object(_) => Some(vec![list.clone()]),
+        Value::String(text) => {
+            serde_json::from_str(text).ok().filter(|list: &Value| !list.is_string()).and_then(|it| entries(&it))
         }
         _ => None,
     }
@@ -186,17 +200,13 @@ fn nameless_diff(text: &str) -> Option<RepairHint> {
 /// Converts blocks between bare markers (`<<<<`, `====`, `>>>>`) to blocks with the usual markers; `None` for anything
 /// else, or if a divider is missing or duplicated.
 pub(super) fn bare_blocks(text: &str) -> Option<String> {
-    const MARKER_CHARS_MIN: usize = 3;
-    let run = |line: &str, sign: char| {
-        let line = line.trim_end();
-        line.len() >= MARKER_CHARS_MIN && line.chars().all(|ch| ch == sign)
-    };
-    let longest = |line: &str| line.len() - line.trim_start_matches(['<', '=', '>']).len();
-    let length = text.lines().map(longest).max().unwrap_or(0).max(6) + 1;
+    let length =
+        text.lines().map(|line| line.len() - line.trim_start_matches(['<', '=', '>']).len()).max().unwrap_or(0).max(6)
+            + 1;
     let marks = [('<', " SEARCH"), ('=', ""), ('>', " REPLACE")];
     let (mut next, mut blocks, mut out) = (0, 0, String::new());
     for line in text.lines() {
-        match marks.iter().position(|(sign, _)| run(line, *sign)) {
+        match marks.iter().position(|(sign, _)| is_run(line, *sign)) {
             Some(at) if at == next => {
                 let (sign, word) = marks[at];
                 out.extend(std::iter::repeat_n(sign, length));
@@ -214,25 +224,28 @@ pub(super) fn bare_blocks(text: &str) -> Option<String> {
     (next == 0 && blocks > 0).then_some(out)
 }
 
+/// True for a line that repeats a sign like a marker.
+fn is_run(line: &str, sign: char) -> bool {
+    const MARKER_CHARS_MIN: usize = 3;
+    let line = line.trim_end();
+    line.len() >= MARKER_CHARS_MIN && line.chars().all(|ch| ch == sign)
+}
+
 /// Recognizes blocks with other words in their markers.
 fn other_markers(text: &str) -> Option<RepairHint> {
     const OPENING_WORDS: [&str; 6] = ["ORIGINAL", "OLD", "BEFORE", "FIND", "search", "Search"];
     const CLOSING_WORDS: [&str; 7] = ["UPDATED", "NEW", "AFTER", "REPLACE", "REPLACED", "replace", "Replace"];
-    let marker = |line: &str, sign: char, words: &[&str]| {
-        let rest = line.trim_start_matches(sign);
-        line.len() - rest.len() >= 3 && words.contains(&rest.trim())
-    };
     let (mut opened, mut divided, mut closed) = (0, 0, 0);
     let converted: String = text
         .lines()
         .map(|line| {
-            if marker(line, '<', &OPENING_WORDS) && opened == closed {
+            if is_marker_of(line, '<', &OPENING_WORDS) && opened == closed {
                 opened += 1;
                 "<<<<<<< SEARCH\n".to_owned()
             } else if line.len() >= 3 && line.trim_end().chars().all(|ch| ch == '=') && divided < opened {
                 divided += 1;
                 "=======\n".to_owned()
-            } else if marker(line, '>', &CLOSING_WORDS) && closed < divided {
+            } else if is_marker_of(line, '>', &CLOSING_WORDS) && closed < divided {
                 closed += 1;
                 ">>>>>>> REPLACE\n".to_owned()
             } else {
@@ -247,48 +260,64 @@ fn other_markers(text: &str) -> Option<RepairHint> {
     })
 }
 
+/// True for a marker with one of the words.
+fn is_marker_of(line: &str, sign: char, words: &[&str]) -> bool {
+    let rest = line.trim_start_matches(sign);
+    line.len() - rest.len() >= 3 && words.contains(&rest.trim())
+}
+
 /// Recognizes markers that are indented, or too short.
 fn indented_markers(text: &str) -> Option<RepairHint> {
-    let is_marker = |line: &str| {
+    let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
+    (text.lines().any(|line| {
         let rest = line.trim_start_matches([' ', '\t', '>', '+']).trim_start_matches('<');
         rest.len() + 2 <= line.len() && rest.trim_start().strip_prefix("SEARCH").is_some_and(|it| it.trim().is_empty())
-    };
-    let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
-    (text.lines().any(is_marker) && divided).then_some(RepairHint {
-        what: "It looks like SEARCH/REPLACE blocks whose markers are indented, quoted or too short.",
-        next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column, with at least five signs.",
-        converted: None,
-    })
+    }) && divided)
+        .then_some(RepairHint {
+            what: "It looks like SEARCH/REPLACE blocks whose markers are indented, quoted or too short.",
+            next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column.",
+            converted: None,
+        })
 }
 
 /// Recognizes merge conflict markers.
 fn conflict(text: &str) -> Option<RepairHint> {
-    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
-    (has("<<<<<<< ") && has("=======") && has(">>>>>>> ")).then_some(RepairHint {
+    (has_line(text, "<<<<<<< ") && has_line(text, "=======") && has_line(text, ">>>>>>> ")).then_some(RepairHint {
         what: "It looks like a merge conflict: the words after the markers are not SEARCH and REPLACE.",
         next: "Write <<<<<<< SEARCH, the lines as they are, =======, the new lines, >>>>>>> REPLACE, below the file's path.",
         converted: None,
     })
 }
 
+/// True if a line begins with the text.
+fn has_line(text: &str, start: &str) -> bool {
+    text.lines().any(|line| line.starts_with(start))
+}
+
 /// Recognizes operations on line numbers.
 fn numbered_ops(text: &str) -> Option<RepairHint> {
     let verbs = ["replace ", "delete ", "insert ", "PUT ", "CUT "];
-    let numbered = |line: &str| {
-        let rest = verbs.iter().find_map(|verb| line.trim().strip_prefix(verb))?;
-        let rest = ["before ", "after ", "block "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
-        rest.starts_with(|ch: char| ch.is_ascii_digit()).then_some(())
-    };
-    let headed = |line: &str| {
-        let tag = line.strip_prefix('¶').or_else(|| line.strip_prefix('[')?.strip_suffix(']'))?.rsplit_once('#')?.1;
-        (!tag.is_empty() && tag.len() <= 8 && tag.chars().all(|ch| ch.is_ascii_hexdigit())).then_some(())
-    };
-    let looks = text.lines().find_map(|line| numbered(line.trim_end_matches(':')).or_else(|| headed(line.trim_end())));
+    let looks = text
+        .lines()
+        .find_map(|line| numbered_verb(verbs, line.trim_end_matches(':')).or_else(|| tagged_header(line.trim_end())));
     looks.map(|()| RepairHint {
         what: "It looks like hashline operations, but not all of them.",
         next: "Write the header line with the path and the tag as read shows it, and below it one operation per line, each followed by its lines with + in front.",
         converted: hashline::convert(text),
     })
+}
+
+/// Reads a header with a tag.
+fn tagged_header(line: &str) -> Option<()> {
+    let tag = line.strip_prefix('¶').or_else(|| line.strip_prefix('[')?.strip_suffix(']'))?.rsplit_once('#')?.1;
+    (!tag.is_empty() && tag.len() <= 8 && tag.chars().all(|ch| ch.is_ascii_hexdigit())).then_some(())
+}
+
+/// Reads a verb with a line number.
+fn numbered_verb(verbs: [&str; 5], line: &str) -> Option<()> {
+    let rest = verbs.iter().find_map(|verb| line.trim().strip_prefix(verb))?;
+    let rest = ["before ", "after ", "block "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
+    rest.starts_with(|ch: char| ch.is_ascii_digit()).then_some(())
 }
 
 /// Recognizes a fence with text but without a file name.
@@ -314,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn json_becomes_the_call_of_the_right_tool() {
+    fn json_suggests_a_call_of_the_right_tool() {
         for (text, tool) in [
             (r#"[{"old_string":"a","new_string":"b"}]"#, "multi_edit"),
             (r#"{"path":"/a.rs","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}"#, "multi_edit"),
@@ -324,6 +353,8 @@ mod tests {
                 "replace",
             ),
             (r#"{"path":"/a.rs","content":"text"}"#, "write"),
+            (r#"{"path":"/a.rs","edits":"[{\"oldText\":\"a\",\"newText\":\"b\"}]"}"#, "multi_edit"),
+            (r#"{"path":"/a.rs","edits":{"oldText":"a","newText":"b"}}"#, "multi_edit"),
         ] {
             let call = looks(text, "as JSON").unwrap();
             let format = FORMATS.iter().find(|format| format.spec().name == tool).unwrap();
@@ -334,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn likenesses() {
+    fn similar_formats_are_recognized() {
         let diff = looks("Here:\n```diff\n@@ -1 +1 @@\n-a\n+b\n```\n", "names no file").unwrap();
         assert_eq!(diff, "--- a/FILE\n+++ b/FILE\n@@ -1 +1 @@\n-a\n+b\n");
         let diff = looks("src/a.rs\n```diff\n@@\n-a\n+b\n```\n", "names no file").unwrap();

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn counts() {
+    fn expected_counts_are_checked() {
         assert_eq!(pick(None, None), Ok(ExpectedMatches::Unique));
         assert_eq!(pick(Some(false), Some(1)), Ok(ExpectedMatches::Unique));
         assert_eq!(pick(Some(true), None), Ok(ExpectedMatches::All));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_but_for_line_ends_is_no_change() {
+    fn texts_that_differ_only_in_line_ends_are_no_change() {
         let edit = Replacement { old_string: "a\r\nb".into(), new_string: "a\nb".into(), ..Replacement::default() };
         assert_eq!(edit.to_op().unwrap_err().code(), Code::EditNoChange);
     }

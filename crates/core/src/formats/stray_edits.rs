@@ -2,9 +2,12 @@
 
 use super::repair_hint::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::{Format, call_literal, hashline, search_replace};
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
-use crate::error::Error;
-use serde_json::Value;
+use crate::error::{Error, Result};
+use crate::op::{FileAction, Request};
+use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// Field names for the old text that only editing tools use.
@@ -37,6 +40,42 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     )
 }
 
+/// Refuses files whose whole text begins like an edit, which was most likely meant for the file and not as its text.
+///
+/// Errors: [`Code::EditUnparsable`].
+pub(super) fn check_whole_files(request: &Request) -> Result<()> {
+    for file in &request.files {
+        let FileAction::Write(text) = &file.action else { continue };
+        let Some(at) = edit_line(text, &file.path) else { continue };
+        let line = crate::line_format::clip(text.lines().nth(at).unwrap_or_default().trim());
+        let what = format!("The text for {} begins like an edit that could not be read, not like a file.", file.path);
+        let markers = "Write the edit as a block of <<<<<<< SEARCH, =======, >>>>>>> REPLACE";
+        return Err(Error::new(Code::EditUnparsable, what)
+            .evidence(format!("Line {} of the text: {line}", at + 1))
+            .next(
+                advice![format!("{markers}; if it is the text of the file, use "), Phrase::Tool("write"), "."]
+                    .or(format!("{markers}.")),
+            )
+            .fact("path", file.path.clone()));
+    }
+    Ok(())
+}
+
+/// Returns the zero-based first line with text, if the text begins like an edit.
+fn edit_line(text: &str, path: &str) -> Option<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| !line.trim().is_empty())?;
+    let is_first = |at: Option<usize>| at == Some(first);
+    let has_json = || !path.contains(".json") && lines[first].trim_start().starts_with(['{', '[']);
+    let is_edit = begins(lines[first])
+        || search_replace::loosely_opens(lines[first])
+            && lines[first + 1..].iter().any(|it| search_replace::divides(it))
+        || is_first(pair(&lines))
+        || is_first(hunk(&lines))
+        || has_json() && is_first(json(&lines));
+    is_edit.then_some(first)
+}
+
 /// Returns the lines of a text, with detected ones empty.
 fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> Vec<&'a str> {
     let mut lines: Vec<&str> = text.lines().collect();
@@ -55,7 +94,11 @@ fn begins(line: &str) -> bool {
             let marks = ["*** Update File:", "*** Add File:", "*** Delete File:", "*** Begin Patch"];
             marks.iter().any(|mark| text.starts_with(mark))
         }
-        Some(b'<') => search_replace::nearly_opens(line) || is_tag(&text[1..]),
+        Some(b'<') => {
+            let short = text.starts_with("<<") && search_replace::loosely_opens(line);
+            short || search_replace::nearly_opens(line) || is_tag(&text[1..])
+        }
+        Some(b'&') => text.starts_with("&lt;&lt;") && search_replace::loosely_opens(line),
         Some(b'-') => search_replace::nearly_opens(line),
         _ => call_literal::surely_begins(line),
     }
@@ -71,10 +114,9 @@ fn is_tag(rest: &str) -> bool {
 fn pair(lines: &[&str]) -> Option<usize> {
     const WORDS: [(&str, &str); 3] = [("SEARCH:", "REPLACE:"), ("FIND:", "REPLACE:"), ("OLD:", "NEW:")];
     const TAGS: [(&str, &str); 3] = [("search", "replace"), ("find", "replace"), ("old", "new")];
-    let is = |line: &&str, word: &str| line.trim() == word;
     let words = WORDS.iter().filter_map(|(old, new)| {
-        let at = lines.iter().position(|line| is(line, old))?;
-        lines[at..].iter().any(|line| is(line, new)).then_some(at)
+        let at = lines.iter().position(|line| is_word(line, old))?;
+        lines[at..].iter().any(|line| is_word(line, new)).then_some(at)
     });
     let tags = TAGS.iter().filter_map(|(old, new)| {
         let at = lines.iter().position(|line| line.contains(&format!("<{old}>")))?;
@@ -84,11 +126,19 @@ fn pair(lines: &[&str]) -> Option<usize> {
     words.chain(tags).min()
 }
 
+/// True for a line that consists of the word.
+fn is_word(line: &&str, word: &str) -> bool {
+    line.trim() == word
+}
+
 /// Returns the line on which JSON for an edit begins.
 fn json(lines: &[&str]) -> Option<usize> {
     let text = lines.join("\n");
-    let keys = || OLD_FIELDS.iter().chain(&["content", "contents", "file_text"]);
-    if !keys().any(|key| text.contains(&format!("{key}\\\"")) || text.contains(&format!("{key}\""))) {
+    if !OLD_FIELDS
+        .iter()
+        .chain(&["content", "contents", "file_text"])
+        .any(|key| text.contains(&format!("{key}\\\"")) || text.contains(&format!("{key}\"")))
+    {
         return None;
     }
     let (mut skip, mut from) = (0, 0);
@@ -105,8 +155,7 @@ fn json(lines: &[&str]) -> Option<usize> {
             // Truncated or malformed JSON.
             Some(Err(error)) => {
                 let read = &lines[at..lines.len().min(at + error.line())];
-                let says = |line: &&str| UNAMBIGUOUS_FIELDS.iter().any(|key| line.contains(&format!("\"{key}\"")));
-                if read.iter().any(says) {
+                if read.iter().any(|line| UNAMBIGUOUS_FIELDS.iter().any(|key| line.contains(&format!("\"{key}\"")))) {
                     return Some(at);
                 }
             }
@@ -123,9 +172,11 @@ fn is_edit(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(is_edit),
         Value::Object(fields) => {
-            let has = |keys: &[&str]| keys.iter().any(|key| fields.get(*key).is_some_and(Value::is_string));
-            let texts = has(&NEW_FIELDS) && (has(&UNAMBIGUOUS_FIELDS) || has(&OLD_FIELDS) && has(&PATH_FIELDS));
-            let whole = has(&["file_path", "filePath", "target_file"]) && has(&["content", "contents", "file_text"]);
+            let texts = has_text(fields, &NEW_FIELDS)
+                && (has_text(fields, &UNAMBIGUOUS_FIELDS)
+                    || has_text(fields, &OLD_FIELDS) && has_text(fields, &PATH_FIELDS));
+            let whole = has_text(fields, &["file_path", "filePath", "target_file"])
+                && has_text(fields, &["content", "contents", "file_text"]);
             let nested = ARGUMENT_FIELDS.iter().filter_map(|key| fields.get(*key)).any(|value| match value {
                 Value::String(text) => serde_json::from_str(text).is_ok_and(|value| is_edit(&value)),
                 value => is_edit(value),
@@ -134,6 +185,11 @@ fn is_edit(value: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// True for a call with a text under one of the keys.
+fn has_text(fields: &Map<String, Value>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| fields.get(*key).is_some_and(Value::is_string))
 }
 
 /// Returns the line of the first hunk of a diff, or of an operation on line numbers with a row below it.
@@ -159,12 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_not_understood_refuses_the_text() {
+    fn unparsed_edit_refuses_the_text() {
         for part in [
             "b.rs\n<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
             "b.rs\n<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
             "b.rs\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> main\n",
-            "b.rs\n<<<< SEARCH\nx\n====\ny\n>>>> REPLACE\n",
+            "b.rs\n<< SEARCH\nx\n====\ny\n>> REPLACE\n",
             "b.rs\nSEARCH:\nx\nREPLACE:\ny\n",
             "<edit file=\"b.rs\"><search>x</search><replace>y</replace></edit>\n",
             "  b.rs\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",
@@ -189,7 +245,32 @@ mod tests {
     }
 
     #[test]
-    fn prose_and_examples_pass() {
+    fn a_file_that_begins_like_an_edit_is_none() {
+        for edit in [
+            "<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
+            "<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
+            "\n   <<<<<<< SEARCH\n   x\n   =======\n   y\n   >>>>>>> REPLACE\n",
+            "<< SEARCH\nx\n====\ny\n>> REPLACE\n",
+            "### SEARCH\nx\n=====\ny\n### REPLACE\n",
+            "&lt;&lt;&lt;&lt; SEARCH\nx\n====\ny\n&gt;&gt;&gt;&gt; REPLACE\n",
+            "SEARCH:\nx\nREPLACE:\ny\n",
+            "<search>\nx\n</search>\n<replace>\ny\n</replace>\n",
+            "{\"old_string\": \"x\", \"new_string\": \"y\"}\n",
+            "replace 3..4:\n+x\n",
+            "@@\n-x\n+y\n",
+        ] {
+            let text = format!("a.py\n```python\n{edit}```\n");
+            assert!(read(&text).is_err(), "{text}");
+            assert!(read(&format!("{BLOCK}\n{text}")).is_err(), "{text}");
+        }
+        for file in ["# SEARCH\n\nFinds text.\n", "{\"old\": 1}\n", "[a]\nb = 1\n", "<search>x</search>\n"] {
+            assert_eq!(read(&format!("a.txt\n```\n{file}```\n")), Ok(1), "{file}");
+        }
+        assert_eq!(read("a.json\n```\n{\"old_string\": \"x\", \"new_string\": \"y\"}\n```\n"), Ok(1));
+    }
+
+    #[test]
+    fn prose_and_examples_are_accepted() {
         for prose in [
             "I replaced `old` with `new`.\n\n- one\n- two\n",
             "Run it:\n\n```sh\ncargo test\n```\n",

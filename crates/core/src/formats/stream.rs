@@ -92,7 +92,8 @@ impl ParseOptions {
     pub fn name(&self, name: &str) -> String {
         let mut rest = name;
         for _ in 0..self.strip.unwrap_or(0) {
-            rest = rest.split_once('/').map_or(rest, |(_, rest)| rest.trim_start_matches('/'));
+            let Some((_, below)) = rest.split_once('/') else { break };
+            rest = below.trim_start_matches('/');
         }
         rest.to_owned()
     }
@@ -201,9 +202,12 @@ impl PatchStream {
             return understood;
         }
         let settled = detect::unwrap_and_detect(&text, self.named, &self.options)?;
-        let same = |format: &dyn Format| settled.has_no_wrapper() && format.family() == settled.format.family();
         let (mut machine, rest) = match self.state {
-            StreamState::Feeding(format, machine) if same(format) => (machine, &text[self.fed..]),
+            StreamState::Feeding(format, machine)
+                if (settled.has_no_wrapper() && format.family() == settled.format.family()) =>
+            {
+                (machine, &text[self.fed..])
+            }
             _ => (settled.line_parser()?, &*settled.text),
         };
         let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };
@@ -256,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_ends_the_same(text in pieces(), cuts in prop::collection::vec(0usize..2000, 0..12), named: bool, wrapped: bool) {
+        fn any_split_gives_the_same(text in pieces(), cuts in prop::collection::vec(0usize..2000, 0..12), named: bool, wrapped: bool) {
             let text = if wrapped { serde_json::json!({ "input": text }).to_string() } else { text };
             let formats = text_formats().map(Some).filter(|_| named).chain([None]);
             for named in formats {
@@ -266,7 +270,7 @@ mod tests {
         }
 
         #[test]
-        fn any_split_of_an_example_tells_the_same(cuts in prop::collection::vec(0usize..2000, 0..12)) {
+        fn any_split_of_an_example_reports_the_same_events(cuts in prop::collection::vec(0usize..2000, 0..12)) {
             for format in text_formats() {
                 let example = format.spec().example.replace('x', "é");
                 let (whole, _) = streamed(example.as_bytes(), &[], Some(format));
@@ -281,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_early() {
+    fn events_are_reported_early() {
         let mut stream = PatchStream::new(None, ParseOptions::default());
         let mut events = Vec::new();
         stream.push(b"I will do it.\n\na.rs\n<<<<<<< SEARCH\nold\n", &mut events);
@@ -293,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn small_pieces_of_a_large_text() {
+    fn large_text_in_small_chunks_takes_linear_time() {
         let prose = "Not a format at all.\n".repeat(20_000);
         let mut stream = PatchStream::new(None, ParseOptions::default());
         let mut events = Vec::new();

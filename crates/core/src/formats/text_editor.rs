@@ -86,20 +86,19 @@ impl Format for TextEditor {
         let TextEditorInput {
             command, path, file_text, old_str, new_str, replace_all, insert_line, insert_text, ..
         } = read(input)?;
-        let edit = |op| FileAction::Edit { ops: vec![op], order: OpOrder::Together };
         let ask = match command {
             EditorCommand::Create => FileAction::Write(normalize_text(&given("create", "file_text", file_text)?)),
             EditorCommand::StrReplace => {
                 let old_string = given("str_replace", "old_str", old_str)?;
                 let new_string = new_str.unwrap_or_default();
-                edit(
+                single_edit(
                     Replacement { old_string, new_string, replace_all, ..Replacement::default() }
                         .to_op_of(&TextNames::EDITOR)?,
                 )
             }
             EditorCommand::Insert => {
                 // The first version of the tool had `new_str` here.
-                edit(insertion(
+                single_edit(insertion(
                     given("insert", "insert_line", insert_line)?,
                     &given("insert", "insert_text", insert_text.or(new_str))?,
                 )?)
@@ -111,6 +110,11 @@ impl Format for TextEditor {
         };
         Ok(Request { files: vec![FileRequest::new(path, ask)], notes: Vec::new() })
     }
+}
+
+/// Returns the action of one edit.
+fn single_edit(op: Op) -> FileAction {
+    FileAction::Edit { ops: vec![op], order: OpOrder::Together }
 }
 
 fn given<T>(command: &str, field: &str, value: Option<T>) -> Result<T> {
@@ -165,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_is_an_ask() {
+    fn every_command_is_a_file_action() {
         let write = ask(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
         assert_eq!(write, FileAction::Write("x\n".to_owned()));
         let FileAction::Edit { ops, .. } =
@@ -187,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn incomplete_commands_are_refused() {
         for (input, code) in [
             (json!({ "command": "create", "path": "/a" }), Code::CallInvalid),
             (json!({ "command": "insert", "path": "/a", "insert_text": "x" }), Code::CallInvalid),
@@ -203,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_panics(command in "view|create|str_replace|insert|undo_edit|x", line in any::<i64>(), text in any::<String>()) {
+        fn no_input_panics(command in "view|create|str_replace|insert|undo_edit|x", line in any::<i64>(), text in any::<String>()) {
             for field in ["file_text", "old_str", "new_str", "insert_text"] {
                 let _ = ask(json!({ "command": command, "path": "/a", "insert_line": line, field: text }));
             }

@@ -81,18 +81,24 @@ pub fn is_position_independent(ops: &[Op]) -> bool {
 }
 
 fn renumbered(rows: &LineEdit, count: usize, moved: isize) -> LineTarget {
-    let at = |line: usize| line.saturating_add_signed(moved);
     match rows.target {
         LineTarget::Before(line) | LineTarget::After(line) if line > count => LineTarget::Tail,
         LineTarget::Lines { from, .. } if from > count => LineTarget::Tail,
-        LineTarget::Lines { from, to } => LineTarget::Lines { from: at(from), to: at(to.min(count)) },
-        LineTarget::Before(line) => LineTarget::Before(at(line)),
-        LineTarget::After(line) => LineTarget::After(at(line)),
-        LineTarget::Block(line) => LineTarget::Block(at(line)),
-        LineTarget::AfterBlock(line) => LineTarget::AfterBlock(at(line)),
+        LineTarget::Lines { from, to } => {
+            LineTarget::Lines { from: shifted(moved, from), to: shifted(moved, to.min(count)) }
+        }
+        LineTarget::Before(line) => LineTarget::Before(shifted(moved, line)),
+        LineTarget::After(line) => LineTarget::After(shifted(moved, line)),
+        LineTarget::Block(line) => LineTarget::Block(shifted(moved, line)),
+        LineTarget::AfterBlock(line) => LineTarget::AfterBlock(shifted(moved, line)),
         LineTarget::Head => LineTarget::Head,
         LineTarget::Tail => LineTarget::Tail,
     }
+}
+
+/// Returns a line after the shift.
+fn shifted(moved: isize, line: usize) -> usize {
+    line.saturating_add_signed(moved)
 }
 
 /// Occurrences of a line in the two versions.
@@ -203,13 +209,14 @@ impl<'a> LineMap<'a> {
 
 /// True when the lines occur exactly once in the text.
 fn once(whole: &str, lines: &str) -> bool {
-    let ends = |at: usize| whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n');
     // Overlapping occurrences count as well, so the search continues right after the start of the last one.
     let (mut from, mut hits) = (0, 0);
     let finder = memchr::memmem::Finder::new(lines);
     for _ in 0..RANGE_SEARCHES_MAX {
         let Some(at) = finder.find(&whole.as_bytes()[from..]).map(|at| from + at) else { return hits == 1 };
-        hits += usize::from(starts_line(whole, at) && ends(at));
+        hits += usize::from(
+            starts_line(whole, at) && whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n'),
+        );
         if hits > 1 || at >= whole.len() {
             return false;
         }

@@ -1,5 +1,6 @@
 //! Detection of miscounted ranges: rows of the body that repeat the lines just outside of the range.
 
+use super::place::RowGroup;
 use super::{LineEdit, LineTarget, VersionLines, of, rows_shown};
 use crate::advice::Advice;
 use crate::code::Code;
@@ -27,23 +28,28 @@ pub struct ReplacedLines {
 /// Returns the replaced ranges of a request, in its order. Insertions and pure deletions are left out.
 pub fn replaced_lines(base: &Snapshot, ops: &[Op]) -> Vec<ReplacedLines> {
     let table = VersionLines::new(base);
-    let one = |op: &Op| {
-        let (from, to) = of(op)?.range().filter(|(from, _)| *from <= table.count && !op.text.is_empty())?;
-        let to = to.min(table.count);
-        let line = |line: usize| crate::line_format::clip(table.line(line)).into_owned();
-        Some(ReplacedLines { from, to, first: line(from), last: line(to) })
-    };
-    ops.iter().filter_map(one).collect()
+    ops.iter().filter_map(|op| lines_of_op(table, op)).collect()
 }
 
-/// Returns the shift of the lines before each group; `groups` are the number of removed lines and the new text, in
-/// order.
-pub(super) fn shifts(groups: &[(usize, &str)]) -> Vec<isize> {
+/// Returns the lines that an operation replaces with their ends.
+fn lines_of_op(table: VersionLines<'_>, op: &Op) -> Option<ReplacedLines> {
+    let (from, to) = of(op)?.range().filter(|(from, _)| *from <= table.count && !op.text.is_empty())?;
+    let to = to.min(table.count);
+    Some(ReplacedLines { from, to, first: clipped_line(table, from), last: clipped_line(table, to) })
+}
+
+/// Returns a line, cut to its limit.
+fn clipped_line(table: VersionLines<'_>, line: usize) -> String {
+    crate::line_format::clip(table.line(line)).into_owned()
+}
+
+/// Returns the shift of the lines before each group, in order.
+pub(super) fn shifts(groups: &[RowGroup]) -> Vec<isize> {
     let mut moved = 0isize;
     let mut out = Vec::with_capacity(groups.len());
-    for (taken, text) in groups {
+    for group in groups {
         out.push(moved);
-        moved += text.lines().count().cast_signed() - taken.cast_signed();
+        moved += group.text.lines().count().cast_signed() - group.lines.cast_signed();
     }
     out
 }
@@ -74,7 +80,7 @@ pub(super) fn check_restated(
             )
             .fact("line", rows.source_line));
     }
-    let (leading, trailing) = restated_lengths(table, (from, to), text);
+    let (leading, trailing) = restated_lengths(table, from, to, text);
     if (leading, trailing) == (0, 0) {
         return Ok(Vec::new());
     }
@@ -93,7 +99,7 @@ pub(super) fn check_restated(
         let own = if which == "above" { table.line(from) } else { table.line(to) };
         let stays = echo.contains(&own);
         if taken > 1 && count - n < taken && count < taken && !stays {
-            return Err(too_short(table, rows, (from, to), which, n));
+            return Err(too_short(table, rows, from, to, which, n));
         }
         if !stays {
             notes.push(format!(
@@ -107,16 +113,24 @@ pub(super) fn check_restated(
 }
 
 /// Returns how many rows of a body repeat the lines just above its range, and just below it.
-pub(super) fn restated_lengths(table: &VersionLines<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
+pub(super) fn restated_lengths(table: &VersionLines<'_>, from: usize, to: usize, text: &str) -> (usize, usize) {
     // Nearly always, neither the line just above nor the one just below is among the rows.
-    let next_to = |line: usize| table.slice(line, line).lines().next();
-    let above = (from > 1).then(|| next_to(from - 1)).flatten();
-    let below = next_to(to.saturating_add(1));
-    let has = |line: Option<&str>| line.is_some_and(|line| text.lines().any(|row| row == line));
-    if has(above) || has(below) { compared(table, (from, to), text) } else { (0, 0) }
+    let above = (from > 1).then(|| only_line(table, from - 1)).flatten();
+    let below = only_line(table, to.saturating_add(1));
+    if has_row(text, above) || has_row(text, below) { compared(table, from, to, text) } else { (0, 0) }
 }
 
-fn compared(table: &VersionLines<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
+/// True if the line is one of the rows.
+fn has_row(text: &str, line: Option<&str>) -> bool {
+    line.is_some_and(|line| text.lines().any(|row| row == line))
+}
+
+/// Returns a line by its number.
+fn only_line<'t>(table: &VersionLines<'t>, line: usize) -> Option<&'t str> {
+    table.slice(line, line).lines().next()
+}
+
+fn compared(table: &VersionLines<'_>, from: usize, to: usize, text: &str) -> (usize, usize) {
     let body = RowBody(text);
     let (head, tail) = (body.first(ECHO_LINES_MAX), body.last(ECHO_LINES_MAX));
     // At most as many lines as the body has rows, located by one look-up instead of one per line.
@@ -142,7 +156,7 @@ fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
     (1..=most).rev().find(|&n| holds(n)).unwrap_or(0)
 }
 
-fn too_short(table: &VersionLines<'_>, rows: &LineEdit, (from, to): (usize, usize), which: &str, n: usize) -> Error {
+fn too_short(table: &VersionLines<'_>, rows: &LineEdit, from: usize, to: usize, which: &str, n: usize) -> Error {
     let what = format!(
         "{}`{}` rejected: the body restates the {n} line(s) just {which} the range, but is too short to be the full final content of the selected range.",
         rows.describe(),
@@ -178,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_look_at_two_lines_tells_the_same(
+        fn two_line_check_agrees_with_the_full_one(
             lines in prop::collection::vec("[ab]?\r?", 1..40),
             end in "\n?",
             rows in prop::collection::vec("[ab]?\r?", 0..30),
@@ -190,7 +204,7 @@ mod tests {
             let from = from % table.count + 1;
             let range = (from, (from + more).min(table.count));
             let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-            prop_assert_eq!(restated_lengths(&table, range, &text), compared(&table, range, &text));
+            prop_assert_eq!(restated_lengths(&table, range.0, range.1, &text), compared(&table, range.0, range.1, &text));
         }
     }
 }

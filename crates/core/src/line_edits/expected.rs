@@ -18,7 +18,7 @@ pub(super) fn check_expected(table: &VersionLines<'_>, rows: &LineEdit) -> Resul
         && !table.line(from).contains(text.trim())
     {
         let what = format!("{}line {from} does not contain `{}`; nothing was written.", rows.describe(), text.trim());
-        return Err(elsewhere(table, rows, (from, to), text.trim(), what));
+        return Err(elsewhere(table, rows, from, to, text.trim(), what));
     }
     let LineTarget::Lines { .. } = rows.target else { return Ok(()) };
     if rows.old.is_empty() {
@@ -29,14 +29,14 @@ pub(super) fn check_expected(table: &VersionLines<'_>, rows: &LineEdit) -> Resul
         if !lines.any(|line| line.trim_end() == old.trim_end()) {
             let what =
                 format!("{}the row `-{old}` is not among lines {from}..{to}; nothing was written.", rows.describe());
-            return Err(elsewhere(table, rows, (from, to), old.trim_end(), what));
+            return Err(elsewhere(table, rows, from, to, old.trim_end(), what));
         }
     }
     Ok(())
 }
 
 /// Creates the error; it names the line that has the text, if there is exactly one.
-fn elsewhere(table: &VersionLines<'_>, rows: &LineEdit, (from, to): (usize, usize), text: &str, what: String) -> Error {
+fn elsewhere(table: &VersionLines<'_>, rows: &LineEdit, from: usize, to: usize, text: &str, what: String) -> Error {
     let shown = rows_shown(table, from.saturating_sub(CONTEXT_LINES).max(1), to.saturating_add(CONTEXT_LINES));
     let error = Error::new(Code::MatchNotFound, what).evidence(shown).fact("line", rows.source_line);
     let mut hits = memchr::memmem::find_iter(table.text.as_bytes(), text.as_bytes());

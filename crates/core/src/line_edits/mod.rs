@@ -27,7 +27,7 @@ pub use by_anchor::{are_all_by_anchor, by_number, names_anchor};
 pub use carry::{CarriedEdits, CarryConflict, carry, is_position_independent};
 pub use echo::{ECHO_LINES_MAX, ReplacedLines, replaced_lines};
 pub use excerpt::{AROUND, Excerpt, LineShift, excerpt, excerpt_with, first_changed, line_shifts, preview};
-pub use place::not_built;
+pub use place::{not_built, unresolved_block};
 pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill_registers, use_registers};
 pub use repair::{RepairedHunk, repair_guesses};

@@ -31,14 +31,14 @@ struct EditSite {
 }
 
 /// The text that one or more operations write at one position.
-struct RowGroup {
+pub(super) struct RowGroup {
     /// In the decoded text; an unterminated last line is treated as if it had a line end.
     start: usize,
     end: usize,
-    text: String,
+    pub(super) text: String,
     owner: usize,
     /// Number of removed lines.
-    lines: usize,
+    pub(super) lines: usize,
 }
 
 /// Places all edits by line number together. One result per operation, in their order.
@@ -60,7 +60,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
     sites.sort_by_key(|site| (site.line, site.class, site.op));
     without_overlaps(&table, ops, &mut sites, &mut answers);
     let groups = closed(&table, grouped(&table, ops, &sites));
-    let moved = echo::shifts(&groups.iter().map(|group| (group.lines, &*group.text)).collect::<Vec<_>>());
+    let moved = echo::shifts(&groups);
     let mut owned: Vec<Option<(RowGroup, isize)>> = ops.iter().map(|_| None).collect();
     for (group, moved) in groups.into_iter().zip(moved) {
         let owner = group.owner;
@@ -168,6 +168,22 @@ pub fn not_built(base: &Snapshot, rows: &LineEdit, line: usize, language: &str) 
     no_blocks(&VersionLines::new(base), rows, line, Some(language))
 }
 
+/// Returns the message about an operation on a block that cannot be found; the verb dialect has that of its document.
+pub fn unresolved_block(rows: &LineEdit, line: usize) -> String {
+    let op = &*rows.source_text;
+    let what = format!("{}`{op}` could not resolve a syntactic block beginning on line {line}.", rows.describe());
+    let is_verb = ["replace", "delete", "insert"].iter().any(|verb| op.trim_start().starts_with(verb));
+    if is_verb {
+        let range = format!("replace {line}..M:");
+        format!(
+            "{what} The language may be unsupported, the line may be blank or a closing delimiter, or the block may not \
+             parse. Use `{range}` with the block's explicit end line instead."
+        )
+    } else {
+        what
+    }
+}
+
 fn no_blocks(table: &VersionLines<'_>, rows: &LineEdit, line: usize, not_built: Option<&str>) -> Error {
     if line > table.count {
         return table.missing(rows, line);
@@ -179,12 +195,9 @@ fn no_blocks(table: &VersionLines<'_>, rows: &LineEdit, line: usize, not_built: 
         }
         None => (Code::SyntaxUnknown, "this engine does not read the syntax of this file".to_owned()),
     };
-    let what = format!(
-        "{}`{}` could not resolve a syntactic block beginning on line {line}: {why}.",
-        rows.describe(),
-        rows.source_text
-    );
+    let what = unresolved_block(rows, line);
     Error::new(code, what)
+        .evidence(format!("In this case: {why}."))
         .evidence(format!("By its indentation it is lines {line}..{to}:\n{}", rows_shown(table, line, to)))
         .next(match rows.target {
             LineTarget::AfterBlock(_) => {
@@ -220,7 +233,7 @@ fn without_overlaps(
             continue;
         }
         let (early, late) = (first.min(second), first.max(second));
-        answers[late] = Some(Err(taken(table, (&ops[early], &ops[late]), site.line)));
+        answers[late] = Some(Err(taken(table, &ops[early], &ops[late], site.line)));
         dropped.push(if late == second { at } else { other });
         let kept = if late == second { other } else { at };
         open = Some((kept, sites[kept].line, sites[kept].to.max(to)));
@@ -233,7 +246,7 @@ fn without_overlaps(
     });
 }
 
-fn taken(table: &VersionLines<'_>, (early, late): (&Op, &Op), line: usize) -> Error {
+fn taken(table: &VersionLines<'_>, early: &Op, late: &Op, line: usize) -> Error {
     let (early, told, at) = match (of(early), of(late)) {
         (Some(early), Some(late)) => (early.source_line, late.describe(), late.source_line),
         _ => (0, String::new(), 0),

@@ -31,8 +31,8 @@ pub fn repair_guesses(base: &Snapshot, ops: &[Op]) -> Vec<RepairedHunk> {
         if off == BracketBalance::default() {
             return None;
         }
-        let slip = restated(&table, (from, to), &op.text, off).or_else(|| swallowed(&table, (from, to), off))?;
-        Some(slip.applied(index, op, (from, to)))
+        let slip = restated(&table, from, to, &op.text, off).or_else(|| swallowed(&table, from, to, off))?;
+        Some(slip.applied(index, op, from, to))
     };
     ops.iter().enumerate().filter_map(one).collect()
 }
@@ -49,28 +49,43 @@ enum LineCountMistake {
 /// Finds the lines around the range that the body repeats and whose brackets are the surplus.
 fn restated(
     table: &VersionLines<'_>,
-    (from, to): (usize, usize),
+    from: usize,
+    to: usize,
     text: &str,
     off: BracketBalance,
 ) -> Option<LineCountMistake> {
-    let (leading, trailing) = echo::restated_lengths(table, (from, to), text);
+    let (leading, trailing) = echo::restated_lengths(table, from, to, text);
     let rows: Vec<&str> = text.lines().take(ECHO_LINES_MAX).collect();
     let ends: Vec<&str> = text.lines().rev().take(ECHO_LINES_MAX).collect();
-    let net = |rows: &[&str]| rows.iter().fold(BracketBalance::default(), |net, row| net.plus(BracketBalance::of(row)));
     let count = text.lines().count();
-    let below =
-        (1..=trailing).rev().map(|n| LineCountMistake::Restated(0, n)).find(|it| net(&ends[..it.dropped()]) == off);
-    let above =
-        || (1..=leading).rev().map(|n| LineCountMistake::Restated(n, 0)).find(|it| net(&rows[..it.dropped()]) == off);
-    let both = || {
-        let fits = leading > 0 && trailing > 0 && net(&rows[..leading]).plus(net(&ends[..trailing])) == off;
-        fits.then_some(LineCountMistake::Restated(leading, trailing))
+    let below = (1..=trailing)
+        .rev()
+        .map(|n| LineCountMistake::Restated(0, n))
+        .find(|it| net_balance(&ends[..it.dropped()]) == off);
+    let above = || {
+        (1..=leading)
+            .rev()
+            .map(|n| LineCountMistake::Restated(n, 0))
+            .find(|it| net_balance(&rows[..it.dropped()]) == off)
     };
-    below.or_else(above).or_else(both).filter(|slip| slip.dropped() < count)
+    below
+        .or_else(above)
+        .or_else(|| {
+            let fits = leading > 0
+                && trailing > 0
+                && net_balance(&rows[..leading]).plus(net_balance(&ends[..trailing])) == off;
+            fits.then_some(LineCountMistake::Restated(leading, trailing))
+        })
+        .filter(|slip| slip.dropped() < count)
+}
+
+/// Returns the balance of the brackets of some rows.
+fn net_balance(rows: &[&str]) -> BracketBalance {
+    rows.iter().fold(BracketBalance::default(), |net, row| net.plus(BracketBalance::of(row)))
 }
 
 /// Finds the closing lines at the end of the range that would balance the brackets if they stayed.
-fn swallowed(table: &VersionLines<'_>, (from, to): (usize, usize), off: BracketBalance) -> Option<LineCountMistake> {
+fn swallowed(table: &VersionLines<'_>, from: usize, to: usize, off: BracketBalance) -> Option<LineCountMistake> {
     let mut kept = BracketBalance::default();
     for (line, n) in (from..=to).rev().zip(1..=ECHO_LINES_MAX) {
         if !expected::is_closer(table.line(line)) {
@@ -93,7 +108,7 @@ impl LineCountMistake {
         }
     }
 
-    fn applied(&self, index: usize, op: &Op, (from, to): (usize, usize)) -> RepairedHunk {
+    fn applied(&self, index: usize, op: &Op, from: usize, to: usize) -> RepairedHunk {
         let mut op = op.clone();
         let what = match *self {
             LineCountMistake::Restated(above, below) => {

@@ -54,7 +54,7 @@ fn notes(base: &str, ops: &[Op]) -> String {
 }
 
 #[test]
-fn order_inside_and_around_a_range() {
+fn insertions_keep_their_order_around_a_range() {
     let all = [
         op(LineTarget::After(3), "after3\n"),
         lines(2, 4, "new\n"),
@@ -75,7 +75,7 @@ fn order_inside_and_around_a_range() {
 }
 
 #[test]
-fn a_file_without_a_final_line_end_stays_without() {
+fn missing_final_line_end_is_kept() {
     for (base, op, wanted) in [
         ("a\nb", lines(2, 2, ""), "a"),
         ("a\nb", lines(1, 2, ""), ""),
@@ -102,7 +102,7 @@ fn every_line_keeps_its_own_end() {
 }
 
 #[test]
-fn lines_that_do_not_exist() {
+fn lines_beyond_the_end_are_refused() {
     for (base, op) in [
         ("a\nb\n", lines(2, 4, "x\n")),
         ("a\nb\n", lines(4, 4, "x\n")),
@@ -118,7 +118,7 @@ fn lines_that_do_not_exist() {
 }
 
 #[test]
-fn two_hunks_may_not_take_one_line() {
+fn two_hunks_may_not_replace_one_line() {
     let at = |op: Op, line| with(op, |rows| rows.source_line = line);
     for other in [lines(3, 5, "y\n"), lines(2, 2, ""), lines(1, 9, "y\n"), lines(4, 4, "y\n")] {
         let error = edited("a\nb\nc\nd\ne\nf\ng\nh\ni\n", &[at(lines(2, 4, "x\n"), 2), at(other, 5)]).unwrap_err();
@@ -134,7 +134,7 @@ fn two_hunks_may_not_take_one_line() {
 }
 
 #[test]
-fn what_is_expected_is_checked() {
+fn expected_lines_are_checked() {
     let base = "fn a() {\n  one();\n}\nfn b() {\n}\n";
     let check = |text: &str| [with(lines(2, 2, "x\n"), |rows| rows.check = Some(text.to_owned()))];
     assert!(edited(base, &check(" one(")).is_ok());
@@ -148,7 +148,7 @@ fn what_is_expected_is_checked() {
 }
 
 #[test]
-fn signs_of_a_miscount_are_told() {
+fn likely_miscounts_are_reported() {
     let base = "head();\nb\nc\ntail();\n";
     let told = notes(base, &[op(LineTarget::Head, "x\ny\n"), lines(2, 3, "head();\nB\nC\ntail();\n")]);
     assert!(told.contains("just above the range 2..3") && told.contains("delete line 4 of"), "{told}");
@@ -162,7 +162,7 @@ fn signs_of_a_miscount_are_told() {
 }
 
 #[test]
-fn a_placeholder_is_not_written_over_lines() {
+fn placeholder_does_not_replace_lines() {
     let base = "fn a() {\n  one();\n  two();\n}\n";
     let left_out = lines(1, 4, "fn a() {\n  // ... existing code ...\n  three();\n  four();\n}\n");
     let error = edited(base, &[left_out]).unwrap_err();
@@ -179,7 +179,7 @@ fn blocks_are_refused_with_their_lines() {
 }
 
 #[test]
-fn registers() {
+fn registers_are_filled_and_pasted() {
     let named = |name: &str| Some(Register(Some(name.to_owned())));
     let cut = |from, to, name| with(lines(from, to, ""), |rows| rows.cut_to = name);
     let put = |place, name| with(op(place, ""), |rows| rows.paste = name);
@@ -219,7 +219,7 @@ fn carried(seen: &str, now: &str, op: Op) -> Result<LineTarget, usize> {
 }
 
 #[test]
-fn recovery() {
+fn edits_of_an_older_version_are_rebased() {
     let seen = "a\nb\nc\nd\ne\nf\ng\n";
     let at = |from, to| lines(from, to, "x\n");
     let place = |from, to| LineTarget::Lines { from, to };
@@ -239,7 +239,7 @@ fn recovery() {
 }
 
 #[test]
-fn recovery_never_lands_on_a_twin() {
+fn rebased_edit_never_applies_to_a_duplicate() {
     let region = "x\ny\nz\n";
     let seen = format!("{region}mid\n{region}");
     // The first region was deleted with the text in between; the remaining one may be either.
@@ -251,7 +251,7 @@ fn recovery_never_lands_on_a_twin() {
 }
 
 #[test]
-fn what_changed_is_shown_in_rows() {
+fn changes_are_shown_as_rows() {
     let base: String = (1..=12).map(|n| format!("l{n}\n")).collect();
     let base = text(&base);
     let edits = [lines(3, 3, "X3\nX3b\n"), lines(11, 11, "")];
@@ -269,7 +269,7 @@ fn what_changed_is_shown_in_rows() {
 
 proptest! {
     #[test]
-    fn context_does_not_change_what_is_renumbered(
+    fn renumbering_does_not_depend_on_the_context(
         before in prop::collection::vec("[a-d]", 0..20),
         after in prop::collection::vec("[a-d]", 0..20),
         end in "\n?",
@@ -296,7 +296,7 @@ proptest! {
 }
 
 #[test]
-fn excerpts_mark_what_was_asked_for() {
+fn excerpts_mark_the_requested_lines() {
     let base: String = (1..=100).map(|n| format!("l{n}\n")).collect();
     let base = text(&base);
     let some = excerpt(&base, &[(20, 20), (5, 6), (8, 8), (500, 600)]);
@@ -313,7 +313,7 @@ fn excerpts_mark_what_was_asked_for() {
 }
 
 #[test]
-fn many_hunks_are_linear_work() {
+fn many_hunks_take_linear_work() {
     // Ten thousand hunks on a hundred thousand lines: anything quadratic would not finish.
     let base: String = (1..=100_000).map(|n| format!("line {n}\n")).collect();
     let ops: Vec<Op> = (0..10_000).map(|n| lines(n * 10 + 1, n * 10 + 1, "new\n")).collect();
@@ -368,7 +368,7 @@ proptest! {
     }
 
     #[test]
-    fn edits_do_what_the_page_says(
+    fn edits_match_the_documented_rules(
         base in prop::collection::vec("[a-c]{0,2}\n", 1..12),
         ops in prop::collection::vec((1usize..12, 0usize..4, 0u8..3, prop::collection::vec("[x-z]{1,2}\n", 0..3)), 1..6),
         open in any::<bool>(),
@@ -399,10 +399,10 @@ proptest! {
     }
 
     #[test]
-    fn recovery_agrees_with_the_merge(
+    fn rebased_edits_agree_with_a_merge(
         base in prop::collection::vec("[a-d]\n", 1..12), spans in prop::collection::vec((0usize..12, 0usize..2, "[a-e]{0,1}"), 1..3), at in 1usize..12, len in 0usize..2,
     ) {
-        // The other side changes lines; where ours are carried over, they name the same text.
+        // Another program changes lines; if our edits can be rebased, they name the same text.
         let seen = base.concat();
         let mut now = base.clone();
         for (line, len, text) in spans {
@@ -418,7 +418,7 @@ proptest! {
 }
 
 #[test]
-fn brackets_that_went_wrong_tell_of_one_slip() {
+fn unbalanced_brackets_suggest_a_repair() {
     let base = "fn a() {\n    if b {\n        c();\n    }\n}\nfn d() {}\n";
     for (from, to, body, place, left) in [
         // The closing line is removed and not repeated.

@@ -40,11 +40,7 @@ impl<'a, 't> CellMap<'a, 't> {
     fn new(seen: &'a Notebook<'t>, now: &'a Notebook<'t>) -> CellMap<'a, 't> {
         let ids =
             |of: &Notebook<'t>| once(of.cells().iter().enumerate().filter_map(|(at, cell)| Some((of.id(cell)?, at))));
-        let texts = |of: &Notebook<'t>| {
-            let bare = of.cells().iter().enumerate().filter(|(_, cell)| cell.id.is_none());
-            once(bare.map(|(at, cell)| (&of.text[cell.span.range()], at)))
-        };
-        CellMap { seen, now, ids: [ids(seen), ids(now)], texts: [texts(seen), texts(now)] }
+        CellMap { seen, now, ids: [ids(seen), ids(now)], texts: [cell_texts(seen), cell_texts(now)] }
     }
 
     /// The current number of a cell.
@@ -58,6 +54,12 @@ impl<'a, 't> CellMap<'a, 't> {
         let [seen, now] = &self.texts;
         seen.get(text).and_then(|only| *only).and_then(|_| *now.get(text)?)
     }
+}
+
+/// Returns the cells without an id by their texts, if a text occurs once.
+fn cell_texts<'t>(of: &Notebook<'t>) -> HashMap<&'t str, Option<usize>> {
+    let bare = of.cells().iter().enumerate().filter(|(_, cell)| cell.id.is_none());
+    once(bare.map(|(at, cell)| (&of.text[cell.span.range()], at)))
 }
 
 fn changed(what: String) -> Error {
@@ -76,9 +78,8 @@ pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<
     let ways = CellMap::new(seen, now);
     let mut out = Vec::with_capacity(ops.len());
     for (nth, op) in ops.iter().enumerate() {
-        let block = |error: Error, now: Option<usize>| BlockedCellEdit { op: nth, error, now };
         let Some(edit) = of(op) else { continue };
-        let cell = moved(&ways, edit, &op.text).map_err(|(error, now)| block(error, now))?;
+        let cell = moved(&ways, edit, &op.text).map_err(|(error, now)| BlockedCellEdit { op: nth, error, now })?;
         let at = Locator::Cell(Box::new(CellEdit { cell, ..edit.clone() }));
         out.push(Op { at, text: op.text.clone() });
     }

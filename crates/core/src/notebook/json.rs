@@ -29,7 +29,6 @@ enum ExpectedJson {
 /// Checks that a text is one JSON value. `NaN` and `Infinity` are accepted, because Python writes them into outputs.
 pub(super) fn check(text: &str) -> Result<(), JsonFault> {
     let bytes = text.as_bytes();
-    let fault = |at, what| Err(JsonFault { at, what });
     let (mut open, mut next, mut at) = (Vec::new(), ExpectedJson::Value, 0);
     loop {
         at = skip_blanks(bytes, at);
@@ -37,12 +36,12 @@ pub(super) fn check(text: &str) -> Result<(), JsonFault> {
             return if next == ExpectedJson::Nothing {
                 Ok(())
             } else {
-                fault(at, "the text ends in the middle of a value")
+                json_fault(at, "the text ends in the middle of a value")
             };
         };
         let inside = open.last().copied();
         at = match (next, byte) {
-            (ExpectedJson::Nothing, _) => return fault(at, "something follows the end of the value"),
+            (ExpectedJson::Nothing, _) => return json_fault(at, "something follows the end of the value"),
             (ExpectedJson::ValueOrEnd | ExpectedJson::CommaOrEnd, b']') if inside == Some(b'[') => {
                 open.pop();
                 at + 1
@@ -56,20 +55,24 @@ pub(super) fn check(text: &str) -> Result<(), JsonFault> {
                 at += 1;
                 continue;
             }
-            (ExpectedJson::CommaOrEnd, _) => return fault(at, "a comma or the end of the list or object is missing"),
+            (ExpectedJson::CommaOrEnd, _) => {
+                return json_fault(at, "a comma or the end of the list or object is missing");
+            }
             (ExpectedJson::Key | ExpectedJson::KeyOrEnd, b'"') => {
                 let colon = skip_blanks(bytes, string(bytes, at)?);
                 if bytes.get(colon) != Some(&b':') {
-                    return fault(colon, "a colon is missing");
+                    return json_fault(colon, "a colon is missing");
                 }
                 next = ExpectedJson::Value;
                 at = colon + 1;
                 continue;
             }
-            (ExpectedJson::Key | ExpectedJson::KeyOrEnd, _) => return fault(at, "the name of a member is missing"),
+            (ExpectedJson::Key | ExpectedJson::KeyOrEnd, _) => {
+                return json_fault(at, "the name of a member is missing");
+            }
             (ExpectedJson::Value | ExpectedJson::ValueOrEnd, b'{' | b'[') => {
                 if open.len() == NESTING_MAX {
-                    return fault(at, "lists and objects are nested too deep");
+                    return json_fault(at, "lists and objects are nested too deep");
                 }
                 open.push(byte);
                 next = if byte == b'{' { ExpectedJson::KeyOrEnd } else { ExpectedJson::ValueOrEnd };
@@ -81,6 +84,11 @@ pub(super) fn check(text: &str) -> Result<(), JsonFault> {
         };
         next = if open.is_empty() { ExpectedJson::Nothing } else { ExpectedJson::CommaOrEnd };
     }
+}
+
+/// Returns a fault at an offset.
+fn json_fault<T>(at: usize, what: &'static str) -> Result<T, JsonFault> {
+    Err(JsonFault { at, what })
 }
 
 pub(super) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
@@ -121,27 +129,31 @@ fn plain(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
         }
     }
     let fault = Err(JsonFault { at, what: "this is no value of JSON" });
-    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
-    match digits(end) {
+    match count_digits(bytes, end) {
         0 => return fault,
         several if several > 1 && bytes.get(end) == Some(&b'0') => return fault,
         several => end += several,
     }
     if bytes.get(end) == Some(&b'.') {
-        match digits(end + 1) {
+        match count_digits(bytes, end + 1) {
             0 => return fault,
             several => end += 1 + several,
         }
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        match digits(end + 1 + sign) {
+        match count_digits(bytes, end + 1 + sign) {
             0 => return fault,
             several => end += 1 + sign + several,
         }
     }
     Ok(end)
+}
+
+/// Counts the digits from an offset on.
+fn count_digits(bytes: &[u8], from: usize) -> usize {
+    bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// Returns the end of the value that begins at `at` of a checked text.
@@ -161,8 +173,10 @@ fn value_end(bytes: &[u8], at: usize) -> usize {
             }
             Some(b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') => end += 1,
             Some(_) => {
-                let blank = |byte: &u8| matches!(byte, b',' | b':' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
-                end += bytes[end..].iter().position(blank).unwrap_or(bytes.len() - end);
+                end += bytes[end..]
+                    .iter()
+                    .position(|byte| matches!(byte, b',' | b':' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))
+                    .unwrap_or(bytes.len() - end);
             }
         }
         if depth == 0 {
@@ -238,14 +252,18 @@ pub(super) fn string_value(text: &str, span: Span) -> Option<Cow<'_, str>> {
 
 /// Decodes the `\u` escapes of one character; returns it with the number of bytes read.
 fn escaped_char(text: &str) -> (char, usize) {
-    let unit = |at: usize| text.get(at..at + 4).and_then(|hex| u16::from_str_radix(hex, 16).ok());
-    let high = unit(0).unwrap_or(0xFFFD);
+    let high = unit_at(text, 0).unwrap_or(0xFFFD);
     if let Some(char) = char::from_u32(u32::from(high)) {
         return (char, 4);
     }
-    let low = text.get(4..6).filter(|sign| *sign == "\\u").and_then(|_| unit(6));
+    let low = text.get(4..6).filter(|sign| *sign == "\\u").and_then(|_| unit_at(text, 6));
     let pair = low.and_then(|low| char::decode_utf16([high, low]).next()?.ok());
     pair.map_or((char::REPLACEMENT_CHARACTER, 4), |char| (char, 10))
+}
+
+/// Reads the UTF-16 unit of an escape.
+fn unit_at(text: &str, at: usize) -> Option<u16> {
+    text.get(at..at + 4).and_then(|hex| u16::from_str_radix(hex, 16).ok())
 }
 
 /// Decodes a string, or a list of strings to be concatenated; reads at most `most` bytes of it. `None` for anything
@@ -302,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_json_passes_and_what_is_not_is_placed() {
+    fn valid_json_passes_and_errors_have_a_position() {
         for good in
             ["{}", " [1, -0.5e+3, {\"a\": [null, true]}, \"\\u00e9\\n\"]\n", "\"x\"", "NaN", "[Infinity,-Infinity]"]
         {
@@ -333,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_find_their_way() {
+    fn members_are_located() {
         let text = " {\"a\" : [1 , {\"b\":2}, \"],\"] ,\n\"\\u0062\":-1e5}\n";
         let found: Vec<_> = members(text, all(text)).collect();
         let told: Vec<_> =
@@ -347,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn surrogates() {
+    fn surrogates_are_decoded() {
         let of = |text: &str| string_value(text, Span::new(0, text.len())).unwrap().into_owned();
         assert_eq!(of(r#""\ud83d\ude00 \ud83d \ude00""#), "😀 \u{FFFD} \u{FFFD}");
         let mut out = String::new();
@@ -357,7 +375,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_string_comes_back(text in any::<String>(), ascii: bool) {
+        fn strings_round_trip(text in any::<String>(), ascii: bool) {
             let mut out = String::new();
             quote(&mut out, &text, ascii);
             prop_assert_eq!(check(&out), Ok(()));
@@ -365,7 +383,7 @@ mod tests {
             prop_assert!(!ascii || out.is_ascii());
         }
 
-        /// Everything that serde_json accepts is accepted, and beyond it only what Python writes.
+        /// The parser accepts everything that serde_json accepts, and in addition only Python's notation.
         #[test]
         fn agrees_with_serde(text in r#"([\[\]{},:"0-9a-z .\\-]|"a"|null|true|\n|"b":|\[1\]){0,12}"#) {
             let ours = check(&text).is_ok();

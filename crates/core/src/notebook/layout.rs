@@ -64,9 +64,17 @@ impl ListSpacing {
     /// Returns the spacing at this depth of a text whose outermost object has the spacing `outer`.
     fn at_depth(outer: &ListSpacing, depth: usize) -> ListSpacing {
         let Some((_, unit)) = outer.open.rsplit_once('\n') else { return outer.clone() };
-        let line = |depth: usize| format!("\n{}", unit.repeat(depth));
-        ListSpacing { open: line(depth), between: format!(",{}", line(depth)), close: line(depth - 1) }
+        ListSpacing {
+            open: line_at_depth(unit, depth),
+            between: format!(",{}", line_at_depth(unit, depth)),
+            close: line_at_depth(unit, depth - 1),
+        }
     }
+}
+
+/// Returns a line break with the indentation of a depth.
+fn line_at_depth(unit: &str, depth: usize) -> String {
+    format!("\n{}", unit.repeat(depth))
 }
 
 /// Returns the text between name and value.
@@ -87,8 +95,9 @@ impl NotebookLayout {
         let sources = || notebook.cells.iter().filter_map(|cell| cell.source);
         let lists = || sources().filter(|span| text[span.range()].starts_with('['));
         // A list of two lines shows more than one.
-        let two = || lists().find(|&span| json::items(text, span).nth(1).is_some());
-        let full = two().or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
+        let full = lists()
+            .find(|&span| json::items(text, span).nth(1).is_some())
+            .or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
         NotebookLayout {
             cells: ListSpacing::of_list(text, notebook.list, lone).unwrap_or_else(|| ListSpacing::at_depth(&outer, 2)),
             members: model
@@ -155,7 +164,8 @@ impl NotebookLayout {
         &self,
         notebook: &Notebook<'_>,
         like: Option<&CellTemplate<'_>>,
-        (kind, id): (CellType, Option<&str>),
+        kind: CellType,
+        id: Option<&str>,
         source: &str,
     ) -> String {
         let quoted = |text: &str| format!("\"{text}\"");

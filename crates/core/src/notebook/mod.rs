@@ -4,6 +4,7 @@
 //! byte stays.
 
 mod carry;
+mod cell_members;
 mod json;
 mod layout;
 mod outputs;
@@ -183,8 +184,7 @@ impl<'t> Notebook<'t> {
                 }
             }
         }
-        let number = |name: &str| found.get(name).and_then(|span| text[span.range()].parse::<u64>().ok());
-        let version = number("nbformat").ok_or_else(|| {
+        let version = number_of(&found, text, "nbformat").ok_or_else(|| {
             wrong("The file is JSON, but no notebook: it has no nbformat.")
                 .next("Replace the whole file if it is to become a notebook; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one.")
         })?;
@@ -202,7 +202,7 @@ impl<'t> Notebook<'t> {
             return Err(wrong(format!("The notebook has more than {CELLS_MAX} cells.")).next("Split it."));
         }
         let language = found.get("metadata").and_then(|&metadata| language(text, metadata)).unwrap_or_default();
-        let minor = number("nbformat_minor").unwrap_or(0);
+        let minor = number_of(&found, text, "nbformat_minor").unwrap_or(0);
         Ok(Notebook { text, root, list, cells, minor, language, ids: OnceCell::new() })
     }
 
@@ -324,6 +324,11 @@ impl<'t> Notebook<'t> {
     }
 }
 
+/// Reads a member that is a number.
+fn number_of(found: &HashMap<&'static str, Span>, text: &str, name: &str) -> Option<u64> {
+    found.get(name).and_then(|span| text[span.range()].parse::<u64>().ok())
+}
+
 /// Decodes the source at this span.
 pub(crate) fn source_at(text: &str, span: Span) -> Option<String> {
     json::joined_strings(text, span, usize::MAX)
@@ -358,12 +363,17 @@ fn cell(text: &str, span: Span) -> Cell {
 
 /// Returns the value of `metadata.language_info.name` or `metadata.kernelspec.language`.
 fn language(text: &str, metadata: Span) -> Option<String> {
-    let member = |object: Span, name: &str| {
-        json::members(text, object).find(|it| json::string_value(text, it.key).is_some_and(|key| key == name))
-    };
-    let said = |object: &str, name: &str| {
-        let inner = member(metadata, object)?;
-        json::string_value(text, member(inner.value, name)?.value).map(std::borrow::Cow::into_owned)
-    };
-    said("language_info", "name").or_else(|| said("kernelspec", "language"))
+    text_in_metadata(metadata, text, "language_info", "name")
+        .or_else(|| text_in_metadata(metadata, text, "kernelspec", "language"))
+}
+
+/// Returns a text in an object of the metadata.
+fn text_in_metadata(metadata: Span, text: &str, object: &str, name: &str) -> Option<String> {
+    let inner = member_named(text, metadata, object)?;
+    json::string_value(text, member_named(text, inner.value, name)?.value).map(std::borrow::Cow::into_owned)
+}
+
+/// Returns the member of an object with a name.
+fn member_named(text: &str, object: Span, name: &str) -> Option<JsonMember> {
+    json::members(text, object).find(|it| json::string_value(text, it.key).is_some_and(|key| key == name))
 }

@@ -1,6 +1,7 @@
 //! Conversion of all cell edits of a call to splices of one version.
 
-use super::json::{self, JsonMember};
+use super::cell_members::CellMembers;
+use super::json;
 use super::layout::{self, CellTemplate, NotebookLayout};
 use super::{Cell, CellAction, CellEdit, CellType, Notebook, of, wrong};
 use crate::change::{ChangeSet, Splice};
@@ -67,12 +68,14 @@ impl CellTemplates {
 
     /// Returns the cell of this type, or else of any type, that is nearest before a gap, or else after it.
     fn near(&self, gap: usize, kind: CellType) -> Option<usize> {
-        let near = |cells: &[usize]| {
-            let behind = cells.partition_point(|&cell| cell < gap);
-            cells.get(behind.saturating_sub(1)).copied()
-        };
-        self.by_kind.get(&kind).and_then(|cells| near(cells)).or_else(|| near(&self.all))
+        self.by_kind.get(&kind).and_then(|cells| cell_before(gap, cells)).or_else(|| cell_before(gap, &self.all))
     }
+}
+
+/// Returns the last of the cells before a gap, or the first one.
+fn cell_before(gap: usize, cells: &[usize]) -> Option<usize> {
+    let behind = cells.partition_point(|&cell| cell < gap);
+    cells.get(behind.saturating_sub(1)).copied()
 }
 
 /// The text edits of an operation, and its notes.
@@ -100,7 +103,7 @@ fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<PlacedOp>>> {
     let mut out = Vec::with_capacity(ops.len());
     for (nth, (op, aim)) in ops.iter().zip(aims).enumerate() {
         out.push(match (aim, of(op)) {
-            (Ok(aim), Some(edit)) => Ok(site.write((nth, op, edit), aim)?),
+            (Ok(aim), Some(edit)) => Ok(site.write(nth, op, edit, aim)?),
             (Err(error), _) => Err(error),
             (_, None) => Err(Error::new(Code::InternalBug, "An edit of a cell is about something else.")),
         });
@@ -137,13 +140,16 @@ fn aims(notebook: &Notebook<'_>, ops: &[Op]) -> Vec<Result<CellTarget>> {
 
 /// True when two edits do the same to the same cell, however they name it.
 fn same(a: &Op, b: &Op) -> bool {
-    let said = |op: &Op| of(op).map(|edit| (edit.act, edit.kind, edit.clear));
-    a.text == b.text && said(a) == said(b)
+    a.text == b.text && settings_of(a) == settings_of(b)
+}
+
+/// Returns what an edit says about a cell beside its source.
+fn settings_of(op: &Op) -> Option<(CellAction, Option<CellType>, Option<bool>)> {
+    of(op).map(|edit| (edit.act, edit.kind, edit.clear))
 }
 
 fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
     let count = notebook.cells.len();
-    let nameless = || Error::new(Code::CallInvalid, "The edit names no cell.").next("Give cell_id or cell_number.");
     if edit.act == CellAction::Insert {
         return Ok(CellTarget::Gap(match &edit.cell {
             None => 0,
@@ -152,7 +158,9 @@ fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
             Some(name) => notebook.find(name)? + 1,
         }));
     }
-    let at = notebook.find(edit.cell.as_ref().ok_or_else(nameless)?)?;
+    let at = notebook.find(edit.cell.as_ref().ok_or_else(|| {
+        Error::new(Code::CallInvalid, "The edit names no cell.").next("Give cell_id or cell_number.")
+    })?)?;
     if edit.act == CellAction::Replace && notebook.cells[at].odd {
         return Err(wrong(format!(
             "Cell {at} is no object, or has two members of one name; it cannot be edited safely."
@@ -190,7 +198,7 @@ impl<'a> CellEditor<'a> {
         CellEditor { base, notebook, layout, kept_cells, first_stays, remaining, deleted, inserted, ids, patterns }
     }
 
-    fn write(&mut self, (nth, op, edit): (usize, &Op, &CellEdit), aim: CellTarget) -> Result<PlacedOp> {
+    fn write(&mut self, nth: usize, op: &Op, edit: &CellEdit, aim: CellTarget) -> Result<PlacedOp> {
         let written = match (aim, edit.act) {
             (CellTarget::Again(earlier), _) => {
                 let notes = vec![format!("says the same as edits[{earlier}], which was applied once.")];
@@ -201,7 +209,7 @@ impl<'a> CellEditor<'a> {
             }
             (CellTarget::Cell(at), CellAction::Delete) => self.deleted(at),
             (CellTarget::Cell(at), _) => self.replaced(at, &op.text, edit)?,
-            (CellTarget::Gap(at), _) => self.inserted(at, nth, (&op.text, edit))?,
+            (CellTarget::Gap(at), _) => self.inserted(at, nth, &op.text, edit)?,
         };
         let number = u32::try_from(nth).unwrap_or(u32::MAX);
         let claim = self.base.raw_span(written.read_span);
@@ -245,7 +253,7 @@ impl<'a> CellEditor<'a> {
         CellWrite { edits, read_span: cell.span, old: source_of(cell), notes: Vec::new() }
     }
 
-    fn inserted(&mut self, gap: usize, nth: usize, (source, edit): (&str, &CellEdit)) -> Result<CellWrite> {
+    fn inserted(&mut self, gap: usize, nth: usize, source: &str, edit: &CellEdit) -> Result<CellWrite> {
         let kind = edit.kind.ok_or_else(|| {
             Error::new(Code::CallInvalid, "A new cell needs a type.").next("Give cell_type: code, markdown or raw.")
         })?;
@@ -255,7 +263,7 @@ impl<'a> CellEditor<'a> {
             let order = self.patterns.orders.entry(at).or_insert_with(|| layout::order(self.notebook.text, cell));
             CellTemplate { cell, order }
         });
-        let text = self.layout.cell(&self.notebook, like.as_ref(), (kind, id.as_deref()), source);
+        let text = self.layout.cell(&self.notebook, like.as_ref(), kind, id.as_deref(), source);
         let between = &self.layout.cells.between;
         let (span, text) = match (self.kept_cells[gap], self.first_stays) {
             (Some(before), _) => (Span::at(self.end(before)), format!("{between}{text}")),
@@ -312,7 +320,7 @@ impl<'a> CellEditor<'a> {
         let source = if crlf { source.replace('\n', "\r\n") } else { source.to_owned() };
         let kind = edit.kind.filter(|kind| notebook.kind(cell) != Some(*kind));
         let mut written = CellWrite { read_span: cell.span, old: source_of(cell), ..CellWrite::default() };
-        let between = CellMembers::of(self, cell);
+        let between = CellMembers::of(self.notebook.text, cell, &self.layout.members.between);
         if was != source || cell.source.is_none() {
             match cell.source {
                 Some(old) => {
@@ -328,7 +336,7 @@ impl<'a> CellEditor<'a> {
             return Ok(written);
         }
         if let Some(kind) = kind {
-            self.turn(at, cell, (kind, &between), &mut written)?;
+            self.turn(at, cell, kind, &between, &mut written)?;
         }
         if kind.is_none() && edit.clear != Some(false) && notebook.kind(cell) == Some(CellType::Code) {
             written.notes.extend(self.clear(cell, &mut written.edits));
@@ -358,7 +366,8 @@ impl<'a> CellEditor<'a> {
         &self,
         at: usize,
         cell: &Cell,
-        (kind, between): (CellType, &CellMembers),
+        kind: CellType,
+        between: &CellMembers,
         written: &mut CellWrite,
     ) -> Result<()> {
         let text = self.notebook.text;
@@ -397,59 +406,35 @@ impl<'a> CellEditor<'a> {
         let splices = placed.iter().flatten().flat_map(|placed| placed.splices.iter().cloned());
         let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
         let after = self.base.reopen(changes.apply(self.base))?;
-        let bug = |what: &str| Error::new(Code::InternalBug, format!("The edited notebook would be wrong: {what}."));
-        let result = Notebook::read(after.text()).map_err(|error| bug(error.message()))?;
+        let result = Notebook::read(after.text()).map_err(|error| layout_bug(error.message()))?;
         if result.cells.len() != self.remaining[self.deleted.len()] + self.inserted.len() {
-            return Err(bug("it has another number of cells"));
+            return Err(layout_bug("it has another number of cells"));
         }
-        let reads = |at: usize, nth: usize| {
-            result.cells.get(at).is_some_and(|cell| result.source(cell).replace("\r\n", "\n") == ops[nth].text)
-        };
         for (rank, &(gap, nth)) in self.inserted.iter().enumerate() {
-            if !reads(rank + self.remaining[gap], nth) {
-                return Err(bug("a new cell has another source"));
+            if !reads_as_edited(&result, ops, rank + self.remaining[gap], nth) {
+                return Err(layout_bug("a new cell has another source"));
             }
         }
         for (nth, at) in about.iter().enumerate().filter_map(|(nth, at)| Some((nth, (*at)?))) {
             let fresh = self.inserted.partition_point(|&(gap, _)| gap <= at);
-            if !self.deleted[at] && !reads(fresh + self.remaining[at], nth) {
-                return Err(bug("a replaced cell has another source"));
+            if !self.deleted[at] && !reads_as_edited(&result, ops, fresh + self.remaining[at], nth) {
+                return Err(layout_bug("a replaced cell has another source"));
             }
         }
         Ok(())
     }
 }
 
+/// True if the cell of the result has the text of the operation.
+fn reads_as_edited(result: &Notebook<'_>, ops: &[Op], at: usize, nth: usize) -> bool {
+    result.cells.get(at).is_some_and(|cell| result.source(cell).replace("\r\n", "\n") == ops[nth].text)
+}
+
+/// Returns the error of an edited notebook that would be wrong.
+fn layout_bug(what: &str) -> Error {
+    Error::new(Code::InternalBug, format!("The edited notebook would be wrong: {what}."))
+}
+
 fn source_of(cell: &Cell) -> Span {
     cell.source.unwrap_or_else(|| Span::at(cell.span.start()))
-}
-
-/// The members of one cell, and the text between them.
-struct CellMembers {
-    members: Vec<JsonMember>,
-    blanks: String,
-}
-
-impl CellMembers {
-    fn of(site: &CellEditor<'_>, cell: &Cell) -> CellMembers {
-        let text = site.notebook.text;
-        let members: Vec<JsonMember> = json::members(text, cell.span).collect();
-        let blanks = match &*members {
-            [first, second, ..] => text[first.value.end()..second.key.start()].to_owned(),
-            _ => site.layout.members.between.clone(),
-        };
-        CellMembers { members, blanks }
-    }
-
-    /// Removes members by the spans of their values, each with one separator. At least one member remains.
-    fn without(&self, values: &[Span]) -> Vec<TextEdit> {
-        let going = |member: &JsonMember| values.contains(&member.value);
-        let first = self.members.iter().position(|member| !going(member)).unwrap_or(0);
-        let span = |at: usize| match at {
-            at if at < first => Span::new(self.members[at].key.start(), self.members[at + 1].key.start()),
-            at => Span::new(self.members[at.saturating_sub(1)].value.end(), self.members[at].value.end()),
-        };
-        let gone = (0..self.members.len()).filter(|&at| going(&self.members[at]));
-        gone.map(|at| TextEdit { span: span(at), text: String::new() }).collect()
-    }
 }

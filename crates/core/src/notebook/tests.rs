@@ -84,7 +84,7 @@ const JUPYTER: &str = r##"{
 "##;
 
 #[test]
-fn reads_what_is_there() {
+fn cells_are_parsed() {
     let notebook = Notebook::read(JUPYTER).unwrap();
     assert_eq!((notebook.minor, &*notebook.language, notebook.cells().len()), (5, "python", 2));
     let cell = &notebook.cells()[1];
@@ -105,7 +105,7 @@ fn reads_what_is_there() {
 }
 
 #[test]
-fn a_replaced_cell_changes_by_its_lines_and_forgets_its_run() {
+fn replaced_cell_changes_only_its_lines_and_loses_its_outputs() {
     let expected = JUPYTER
         .replace("\"x = 1\\n\"", "\"x = \\\"2\\\"\\n\",\n    \"y\\n\"")
         .replace("\"execution_count\": 3", "\"execution_count\": null")
@@ -128,7 +128,7 @@ fn a_replaced_cell_changes_by_its_lines_and_forgets_its_run() {
 }
 
 #[test]
-fn new_cells_look_like_their_neighbours() {
+fn new_cells_follow_the_style_of_their_neighbours() {
     let out = edited(JUPYTER, &[insert(2, CellType::Code, "a\nb")]).unwrap();
     let new: Value = serde_json::from_str(&out).unwrap();
     let new_id = new["cells"][2]["id"].as_str().unwrap().to_owned();
@@ -149,7 +149,7 @@ fn new_cells_look_like_their_neighbours() {
 }
 
 #[test]
-fn escapes_and_one_string_are_kept() {
+fn escapes_and_single_string_sources_are_kept() {
     let compact = "{\"nbformat\":4,\"nbformat_minor\":4,\"metadata\":{},\"cells\":[{\"source\":\"caf\\u00e9\\r\\nx\",\"metadata\":{},\"cell_type\":\"raw\"}]}";
     let out = edited(compact, &[replace(0, "naïve\nx"), insert(1, CellType::Code, "é")]).unwrap();
     assert_eq!(
@@ -159,7 +159,7 @@ fn escapes_and_one_string_are_kept() {
 }
 
 #[test]
-fn types_turn_with_all_that_belongs_to_them() {
+fn changed_cell_type_adjusts_the_other_members() {
     let turned = edited(JUPYTER, &[op(id("calc"), CellAction::Replace, Some(CellType::Markdown), "*x*")]).unwrap();
     let cell = &serde_json::from_str::<Value>(&turned).unwrap()["cells"][1];
     assert_eq!(*cell, json!({"cell_type": "markdown", "id": "calc", "metadata": {"tags": []}, "source": ["*x*"]}));
@@ -173,7 +173,7 @@ fn types_turn_with_all_that_belongs_to_them() {
 }
 
 #[test]
-fn together_means_the_notebook_as_it_was_read() {
+fn edits_made_together_refer_to_the_notebook_as_read() {
     let ops = [
         delete(0),
         replace(1, "1"),
@@ -196,7 +196,7 @@ fn together_means_the_notebook_as_it_was_read() {
 }
 
 #[test]
-fn what_is_no_notebook_is_refused() {
+fn invalid_notebooks_are_refused() {
     for (text, part) in [
         ("{\"cells\": [\n1,]}", "Line 2: 1,]}"),
         ("[]", "no nbformat"),
@@ -216,7 +216,7 @@ fn what_is_no_notebook_is_refused() {
 }
 
 #[test]
-fn a_cell_is_known_again_wherever_it_went() {
+fn moved_cell_is_recognized() {
     let carried = |seen: &str, now: &str, op: Op| {
         let (seen, now) = (Notebook::read(seen).unwrap(), Notebook::read(now).unwrap());
         carry(&seen, &now, &[op]).map(|ops| super::of(&ops[0]).unwrap().cell.clone()).map_err(|it| it.error.code())
@@ -228,7 +228,7 @@ fn a_cell_is_known_again_wherever_it_went() {
     assert_eq!(carried(JUPYTER, &run, replace(1, "x")), Ok(Some(number(1))));
     let other = edited(JUPYTER, &[replace(1, "y")]).unwrap();
     assert_eq!(carried(JUPYTER, &other, replace(1, "x")), Err(Code::StaleChanged));
-    assert_eq!(carried(JUPYTER, &other, replace(1, "y")), Ok(Some(number(1))), "done already");
+    assert_eq!(carried(JUPYTER, &other, replace(1, "y")), Ok(Some(number(1))), "already made");
     assert_eq!(carried(JUPYTER, &other, replace(0, "x")), Ok(Some(number(0))));
     let gone = edited(JUPYTER, &[delete(1)]).unwrap();
     assert_eq!(carried(JUPYTER, &gone, replace(1, "x")), Err(Code::StaleChanged));
@@ -348,7 +348,7 @@ fn expected(cells: &[(u8, String)], ops: &[Op]) -> Vec<(Option<usize>, String)> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn only_the_cells_that_are_named_change(
+    fn only_named_cells_change(
         hand in hand(),
         cells in proptest::collection::vec((0u8..3, "[a-c\\\\\"é😀\t\n]{0,8}"), 0..6),
         edits in proptest::collection::vec((0usize..7, 0u8..4, 0u8..3, "[a-c\\\\\"é😀\t\n]{0,8}"), 1..6),
@@ -397,7 +397,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_makes_it_panic(text in "[\\[\\]{}\",:0-9a-e\n\\\\]{0,60}", at in 0usize..3) {
+    fn no_text_panics(text in "[\\[\\]{}\",:0-9a-e\n\\\\]{0,60}", at in 0usize..3) {
         let whole = format!("{{\"nbformat\": 4, \"cells\": [{text}], \"id\": {text}}}");
         for text in [&text, &whole] {
             let _ = edited(text, &[replace(at, "x"), delete(at + 1), insert(0, CellType::Code, "y")]);

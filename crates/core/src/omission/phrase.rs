@@ -159,6 +159,11 @@ const TASK_WORDS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
 /// Words without which a comment about a task is an ordinary one.
 const REMAINING_WORDS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
+/// True for a word that such phrases are made of.
+pub(super) fn is_known_word(word: &str) -> bool {
+    OMISSION_WORDS.contains(&word) || OMITTED_NOUNS.contains(&word) || FILLER_WORDS.contains(&word)
+}
+
 /// True for a line that is only a placeholder.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();
@@ -173,24 +178,34 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if bare.text.is_empty() {
         return line.starts_with("{{") && line.ends_with("}}");
     }
-    let separators = |ch: char| ch.is_whitespace() || ",.:;!~-–—'’#=*".contains(ch);
-    let words: Vec<&str> = lower.split(separators).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|ch: char| ch.is_whitespace() || ",.:;!~-–—'’#=*".contains(ch))
+        .filter(|word| !word.is_empty())
+        .collect();
     if words.len() > PHRASE_WORDS_MAX || bare.spread && !bare.commented && !bare.dotted.1 {
         return false;
     }
     if bare.task && !words.iter().any(|word| REMAINING_WORDS.contains(word)) {
         return false;
     }
-    let number = |word: &str| word.chars().all(|ch| ch.is_ascii_digit());
     let is = |word: &str, list: &[&str]| list.contains(&word);
-    let known =
-        |word: &&str| number(word) || is(word, &OMISSION_WORDS) || is(word, &OMITTED_NOUNS) || is(word, &FILLER_WORDS);
+    let known = |word: &&str| {
+        word.chars().all(|ch| ch.is_ascii_digit())
+            || is(word, &OMISSION_WORDS)
+            || is(word, &OMITTED_NOUNS)
+            || is(word, &FILLER_WORDS)
+    };
+    // The end of a sentence from the line above.
+    if matches!(words.first(), Some(&("is" | "are" | "was" | "were" | "be"))) && !bare.dotted.0 && !bare.bracketed {
+        return false;
+    }
     let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
     if words.iter().all(known) && is_placeholder_phrase(&words, any_dots, bare.bracketed, bare.commented) {
         return true;
     }
-    let plain = |word: &&str| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`');
-    let between = bare.dotted == (true, true) && words.len() <= DOTTED_WORDS_MAX && words.iter().all(plain);
+    let between = bare.dotted == (true, true)
+        && words.len() <= DOTTED_WORDS_MAX
+        && words.iter().all(|word| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`'));
     // Dots followed by a phrase: the rest of the sentence may contain anything.
     let names = words.iter().any(|word| is(word, &OMITTED_NOUNS) || is(word, &UNAMBIGUOUS_WORDS));
     let begins =
@@ -247,8 +262,11 @@ fn bare(line: &str) -> BareLine<'_> {
     while let Some(rest) = leads.iter().find_map(|lead| out.text.strip_prefix(lead)) {
         (out.text, out.commented) = (rest.trim_start(), true);
     }
-    let head = |task: &&str| out.text.get(..task.len()).is_some_and(|head| head.eq_ignore_ascii_case(task));
-    if let Some(task) = TASK_WORDS.iter().find(|task| head(task)).filter(|_| out.commented) {
+    if let Some(task) = TASK_WORDS
+        .iter()
+        .find(|task| out.text.get(..task.len()).is_some_and(|head| head.eq_ignore_ascii_case(task)))
+        .filter(|_| out.commented)
+    {
         let rest = &out.text[task.len()..];
         let (named, rest) = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).unwrap_or(("", rest));
         if !named.contains(' ') && rest.starts_with([':', ' ', '-']) {
@@ -288,7 +306,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn placeholders() {
+    fn placeholder_phrases_are_recognized() {
         for line in [
             "# ... rest of the methods unchanged ...",
             "// ... existing code ...",
@@ -348,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text() {
+    fn ordinary_text_is_not_a_placeholder() {
         for line in [
             "...",
             "    ...existing,",
@@ -385,6 +403,7 @@ mod tests {
             "// todo: keep going",
             "# Todo: other cases",
             "// NOTE: existing tests",
+            "// are the same",
         ] {
             assert!(!is_placeholder(line), "{line}");
         }

@@ -28,9 +28,11 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
         let words =
             AnchorMap::new(before.text()).ok_or_else(|| unsaid(delta.path, "its lines are too many for words"))?;
         let lines: Vec<&str> = before.text().split_terminator('\n').collect();
-        let anchor = |line: usize| Some(format!("{}:{}", words.words().get(line - 1)?, lines.get(line - 1)?));
         let hunks = explain::hunks(before, &ChangeSet::diff(before, after), context);
-        let edits: Option<Vec<Value>> = hunks.iter().map(|hunk| edit(hunk, anchor)).collect();
+        let edits: Option<Vec<Value>> = hunks
+            .iter()
+            .map(|hunk| edit(hunk, |line| Some(format!("{}:{}", words.words().get(line - 1)?, lines.get(line - 1)?))))
+            .collect();
         let edits = edits.ok_or_else(|| unsaid(delta.path, "it has no line whose word could be named"))?;
         files.push(json!({ "path": delta.path, "edits": edits }));
     }

@@ -19,7 +19,6 @@ fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
         return Err(unsaid(delta.path, "it has no permissions"));
     }
     let (old, new) = (delta.text_before(), delta.text_after());
-    let is_open = |text: &str| !text.is_empty() && !text.ends_with('\n');
     if delta.after.is_some() && !new.is_empty() && is_open(new) != is_open(old) {
         return Err(unsaid(delta.path, "it says nothing of a last line without line end"));
     }
@@ -36,14 +35,24 @@ fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
     })
 }
 
+/// True for a text whose last line has no end.
+fn is_open(text: &str) -> bool {
+    !text.is_empty() && !text.ends_with('\n')
+}
+
 fn op(stretch: &PrintedHunk<'_>) -> Op {
-    let line = |(kind, text): &(Kind, &str)| HunkLine {
+    Hunk { lines: stretch.lines.iter().map(|(kind, text)| hunk_line(*kind, text)).collect(), ..Hunk::default() }
+        .into_op()
+}
+
+/// Converts a line of a hunk.
+fn hunk_line(kind: Kind, text: &str) -> HunkLine {
+    HunkLine {
         kind: match kind {
             Kind::Kept => HunkLineKind::Context,
             Kind::Removed => HunkLineKind::Removed,
             Kind::Added => HunkLineKind::Added,
         },
-        text: (*text).to_owned(),
-    };
-    Hunk { lines: stretch.lines.iter().map(line).collect(), ..Hunk::default() }.into_op()
+        text: text.to_owned(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Printer of SEARCH/REPLACE blocks, each with enough lines to be unique.
 
-use super::stretch::LineDifference;
+use super::stretch::{LineDifference, PrintedHunk};
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::explain::LineKind;
@@ -20,12 +20,18 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
         };
         let difference = LineDifference::new(before, after);
         for stretch in difference.stretches(before.text(), context) {
-            let side = |without: LineKind| -> String {
-                let lines = stretch.lines.iter().filter(|(kind, _)| *kind != without);
-                lines.map(|(_, line)| format!("{line}\n")).collect()
-            };
-            search_replace::print_block(&side(LineKind::Added), &side(LineKind::Removed), &mut out);
+            search_replace::print_block(
+                &side_text(&stretch, LineKind::Added),
+                &side_text(&stretch, LineKind::Removed),
+                &mut out,
+            );
         }
     }
     Ok(out)
+}
+
+/// Returns the text of one side.
+fn side_text(stretch: &PrintedHunk<'_>, without: LineKind) -> String {
+    let lines = stretch.lines.iter().filter(|(kind, _)| *kind != without);
+    lines.map(|(_, line)| format!("{line}\n")).collect()
 }

@@ -124,16 +124,20 @@ impl PrintFormat {
             return Err(unsaid("it", "it is read as another number of files"));
         }
         for (file, delta) in request.files.iter().zip(deltas) {
-            let wrong = || unsaid(delta.path, "it would be read as another change");
-            let (path, bytes) = outcome(file, delta.before)?.ok_or_else(wrong)?;
+            let (path, bytes) = outcome(file, delta.before)?.ok_or_else(|| misread(delta))?;
             let mode = delta.before.is_none() || delta.after.is_none() || file.mode == delta.new_mode();
             let same = bytes.as_deref() == delta.after.map(Snapshot::raw);
             if !(same && mode && path == delta.path && file.path == delta.old_path()) {
-                return Err(wrong());
+                return Err(misread(delta));
             }
         }
         Ok(())
     }
+}
+
+/// Returns the error of a text that would be read as another change.
+fn misread(delta: &FileDelta<'_>) -> Error {
+    unsaid(delta.path, "it would be read as another change")
 }
 
 /// Path of a file after a request, and its bytes; `None` if it is deleted.
@@ -141,7 +145,25 @@ type FileOutcome<'a> = (&'a str, Option<Vec<u8>>);
 
 /// Applies a request to one file; `None` for a request that no printer produces.
 fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Option<FileOutcome<'a>>> {
-    let edited = |ops: &[Op], order: OpOrder| match before {
+    Ok(match &file.action {
+        FileAction::Edit { ops, order } => Some((&*file.path, Some(apply_ops(before, ops, *order)?))),
+        FileAction::Move { to, ops } => Some((&**to, Some(apply_ops(before, ops, OpOrder::Together)?))),
+        FileAction::Write(text) if before.is_none() => Some((&*file.path, Some(text.clone().into_bytes()))),
+        FileAction::Write(text) => {
+            let whole = Op { at: Locator::Whole, text: text.clone() };
+            Some((&*file.path, Some(apply_ops(before, &[whole], OpOrder::Together)?)))
+        }
+        FileAction::Create(NewFile::Text(text)) if before.is_none() => {
+            Some((&*file.path, Some(text.clone().into_bytes())))
+        }
+        FileAction::Delete { .. } if before.is_some() => Some((&*file.path, None)),
+        _ => None,
+    })
+}
+
+/// Applies operations to the version before.
+fn apply_ops(before: Option<&Snapshot>, ops: &[Op], order: OpOrder) -> Result<Vec<u8>> {
+    match before {
         Some(before) if ops.is_empty() => Ok(before.raw().to_vec()),
         Some(before) => {
             let ops = anchors::by_number(before, ops)?;
@@ -151,21 +173,7 @@ fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Optio
             let empty = Snapshot::from_text("");
             Ok(resolve(&empty, ops, order, ResolveSettings::default())?.changes.apply(&empty))
         }
-    };
-    Ok(match &file.action {
-        FileAction::Edit { ops, order } => Some((&*file.path, Some(edited(ops, *order)?))),
-        FileAction::Move { to, ops } => Some((&**to, Some(edited(ops, OpOrder::Together)?))),
-        FileAction::Write(text) if before.is_none() => Some((&*file.path, Some(text.clone().into_bytes()))),
-        FileAction::Write(text) => {
-            let whole = Op { at: Locator::Whole, text: text.clone() };
-            Some((&*file.path, Some(edited(&[whole], OpOrder::Together)?)))
-        }
-        FileAction::Create(NewFile::Text(text)) if before.is_none() => {
-            Some((&*file.path, Some(text.clone().into_bytes())))
-        }
-        FileAction::Delete { .. } if before.is_some() => Some((&*file.path, None)),
-        _ => None,
-    })
+    }
 }
 
 /// Creates the error for a change that a format cannot express.

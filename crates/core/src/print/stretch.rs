@@ -31,12 +31,17 @@ impl<'a> LineDifference<'a> {
     pub(super) fn new(before: &'a Snapshot, after: &Snapshot) -> LineDifference<'a> {
         let old = before.text().lines().collect();
         let hunks = explain::hunks(before, &ChangeSet::diff(before, after), 0);
-        let change = |hunk: explain::DiffHunk| {
-            let start = if hunk.old_lines == 0 { hunk.old_start } else { hunk.old_start - 1 };
-            let new = hunk.lines.into_iter().filter(|line| line.kind == LineKind::Added).map(|line| line.text);
-            LineReplacement { old: start..start + hunk.old_lines, new: new.collect() }
-        };
-        LineDifference { old, changes: hunks.into_iter().map(change).collect() }
+        LineDifference {
+            old,
+            changes: hunks
+                .into_iter()
+                .map(|hunk| {
+                    let start = if hunk.old_lines == 0 { hunk.old_start } else { hunk.old_start - 1 };
+                    let new = hunk.lines.into_iter().filter(|line| line.kind == LineKind::Added).map(|line| line.text);
+                    LineReplacement { old: start..start + hunk.old_lines, new: new.collect() }
+                })
+                .collect(),
+        }
     }
 
     /// Returns disjoint hunks in order; each occurs once in `text`, the text before the change.
@@ -63,15 +68,19 @@ impl<'a> LineDifference<'a> {
     {
         let mut out: Vec<(LineKind, &str)> = Vec::new();
         let mut at = lines.start;
-        let old = |lines: Range<usize>, kind| self.old[lines].iter().map(move |line| (kind, *line));
         for change in changes {
-            out.extend(old(at..change.old.start, LineKind::Kept));
-            out.extend(old(change.old.clone(), LineKind::Removed));
+            out.extend(self.old_lines(at..change.old.start, LineKind::Kept));
+            out.extend(self.old_lines(change.old.clone(), LineKind::Removed));
             out.extend(change.new.iter().map(|line| (LineKind::Added, &**line)));
             at = change.old.end;
         }
-        out.extend(old(at..lines.end, LineKind::Kept));
+        out.extend(self.old_lines(at..lines.end, LineKind::Kept));
         PrintedHunk { lines: out }
+    }
+
+    /// Returns lines of the old side as lines of a kind.
+    fn old_lines(&self, lines: Range<usize>, kind: LineKind) -> impl Iterator<Item = (LineKind, &str)> {
+        self.old[lines].iter().map(move |line| (kind, *line))
     }
 }
 
@@ -90,13 +99,8 @@ impl<'a> UniqueLines<'a> {
         for line in lines {
             *counts.entry(line.trim()).or_default() += 1;
         }
-        let own = |at: usize| (counts[lines[at].trim()] == 1 && !lines[at].trim().is_empty()).then_some(at);
-        let nearest = |last: &mut Option<usize>, at: usize| {
-            *last = own(at).or(*last);
-            Some(*last)
-        };
-        let before = (0..lines.len()).scan(None, nearest).collect();
-        let mut behind: Vec<Option<usize>> = (0..lines.len()).rev().scan(None, nearest).collect();
+        let before = nearest_unique(&counts, lines, 0..lines.len());
+        let mut behind = nearest_unique(&counts, lines, (0..lines.len()).rev());
         behind.reverse();
         UniqueLines { lines, before, behind }
     }
@@ -125,14 +129,30 @@ impl<'a> UniqueLines<'a> {
         let mut wanted = self.lines[around.clone()].join("\n");
         wanted.insert(0, '\n');
         let padded = format!("\n{}\n", text.strip_suffix('\n').unwrap_or(text));
-        let ends = |at: &usize| padded.as_bytes().get(at + wanted.len()) == Some(&b'\n');
         // Occurrences may overlap, so the search continues right after the start of each.
         let mut from = 0;
-        let next = || {
+        std::iter::from_fn(|| {
             let at = from + memchr::memmem::find(&padded.as_bytes()[from..], wanted.as_bytes())?;
             from = at + 1;
             Some(at)
-        };
-        std::iter::from_fn(next).filter(ends).nth(1).is_none()
+        })
+        .filter(|at| padded.as_bytes().get(at + wanted.len()) == Some(&b'\n'))
+        .nth(1)
+        .is_none()
     }
+}
+
+/// Returns the last unique line up to each of the lines, in the given order.
+fn nearest_unique(
+    counts: &HashMap<&str, usize>,
+    lines: &[&str],
+    order: impl Iterator<Item = usize>,
+) -> Vec<Option<usize>> {
+    let mut last = None;
+    order
+        .map(|at| {
+            last = (counts[lines[at].trim()] == 1 && !lines[at].trim().is_empty()).then_some(at).or(last);
+            last
+        })
+        .collect()
 }

@@ -44,14 +44,27 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
     let hunks = explain::hunks(before, &ChangeSet::diff(before, after), context);
     if !hunks.is_empty() {
         // A tab ends a name with blanks, as in git.
-        let ended = |name: &str| if name.contains(' ') { format!("{name}\t") } else { name.to_owned() };
-        let side = |name: &str, there: bool| if there { ended(name) } else { "/dev/null".to_owned() };
-        let _ = writeln!(out, "--- {}\n+++ {}", side(&a, delta.before.is_some()), side(&b, delta.after.is_some()));
+        let _ = writeln!(
+            out,
+            "--- {}\n+++ {}",
+            side_name(&a, delta.before.is_some()),
+            side_name(&b, delta.after.is_some())
+        );
         let mut diff = explain::DiffText::default();
         explain::marked_lines(&hunks, usize::MAX, &mut diff);
         out.push_str(&diff.text);
     }
     Ok(())
+}
+
+/// Returns the name of a side, `/dev/null` if there is none.
+fn side_name(name: &str, there: bool) -> String {
+    if there { ended_name(name) } else { "/dev/null".to_owned() }
+}
+
+/// Returns a name; a tab ends one with blanks, as in git.
+fn ended_name(name: &str) -> String {
+    if name.contains(' ') { format!("{name}\t") } else { name.to_owned() }
 }
 
 fn octal(mode: Option<FileMode>) -> &'static str {

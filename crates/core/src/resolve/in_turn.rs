@@ -3,7 +3,7 @@
 use super::{EXPLAINED_FAILURES_MAX, OpOutcome, ResolvedEdit, named, number, outcome, place, together, tolerated};
 use crate::advice;
 use crate::advice::Phrase;
-use crate::change::{ChangeSet, Splice};
+use crate::change::ChangeSet;
 use crate::code::Code;
 use crate::conflict;
 use crate::error::{Error, Result};
@@ -30,28 +30,36 @@ pub(super) fn in_turn(base: &Snapshot, ops: &[Op], settings: ResolveSettings) ->
 /// text reaches from one to another and no edit sees a line that another one touches; and the line ends are of one
 /// kind, because in a file with mixed ones the whole file decides about new ones.
 pub(super) fn at_once(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Option<ResolvedEdit> {
-    let length = |op: &Op| match &op.at {
+    let lengths: Vec<usize> = ops.iter().map(find_length).collect::<Option<_>>()?;
+    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT_BYTES)?;
+    if base.raw() != base.text().as_bytes() {
+        return None;
+    }
+    let resolved = together(base, ops, ResolveSettings { partial: false, ..settings }).ok()?;
+    let same = resolved.ops.iter().all(|op| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty())
+        && resolved.changes.splices().windows(2).all(|pair| {
+            let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
+            pair[0].op == pair[1].op
+                || (end + 2 * reach < start && line_number(base, end) + 1 < line_number(base, start))
+        });
+    same.then_some(resolved)
+}
+
+/// Returns the line number of an offset.
+fn line_number(base: &Snapshot, at: usize) -> usize {
+    base.lines().line_of(base.text(), at)
+}
+
+/// Returns the length of a text that has to be unique, if the operation seeks one.
+fn find_length(op: &Op) -> Option<usize> {
+    match &op.at {
         Locator::Find(find)
             if find.expected == ExpectedMatches::Unique && !find.lines && find.line.is_none() && find.at.is_none() =>
         {
             Some(find.old.len())
         }
         _ => None,
-    };
-    let lengths: Vec<usize> = ops.iter().map(length).collect::<Option<_>>()?;
-    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT_BYTES)?;
-    if base.raw() != base.text().as_bytes() {
-        return None;
     }
-    let resolved = together(base, ops, ResolveSettings { partial: false, ..settings }).ok()?;
-    let literal = |op: &OpOutcome| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty();
-    let line_of = |at: usize| base.lines().line_of(base.text(), at);
-    let apart = |pair: &[Splice]| {
-        let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
-        pair[0].op == pair[1].op || (end + 2 * reach < start && line_of(end) + 1 < line_of(start))
-    };
-    let same = resolved.ops.iter().all(literal) && resolved.changes.splices().windows(2).all(apart);
-    same.then_some(resolved)
 }
 
 pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
@@ -77,13 +85,13 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
         if middle.raw().len() > base.raw().len() + INSERTED_BYTES_MAX {
             return Err(too_long(middle.raw().len()));
         }
-        let step = place(&SearchIndex::new(&middle), (op, None), number(index), settings).and_then(|placed| {
+        let step = place(&SearchIndex::new(&middle), op, None, number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
         });
         match step {
             Ok((placed, step)) => {
-                outcomes.push(outcome(&middle, (index, op), placed));
+                outcomes.push(outcome(&middle, index, op, placed));
                 changes.append(base, &step);
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;
             }
@@ -92,7 +100,7 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
                     Some(earlier) if error.code() == Code::MatchNotFound => removed(error, earlier),
                     _ => error,
                 };
-                failed.push(named(error, (index, op), ops.len()));
+                failed.push(named(error, index, op, ops.len()));
             }
         }
         if failed.len() == EXPLAINED_FAILURES_MAX {
@@ -119,16 +127,20 @@ fn removed_by(base: &Snapshot, op: &Op, applied: &[OpOutcome]) -> Option<usize> 
     if find.old.is_empty() || applied.len().saturating_mul(base.raw().len()) > REPLAYED_BYTES_MAX {
         return None;
     }
-    let holds = |text: &Snapshot| finder.find(text.text().as_bytes()).is_some();
     let (mut text, mut removed) = (base.clone(), None);
     for outcome in applied {
         let next = Snapshot::reopen(&text, outcome.changes.apply(&text)).ok()?;
-        if holds(&text) && !holds(&next) {
+        if contains(&finder, &text) && !contains(&finder, &next) {
             removed = Some(outcome.op);
         }
         text = next;
     }
     removed
+}
+
+/// True for a version with the text.
+fn contains(finder: &memchr::memmem::Finder<'_>, text: &Snapshot) -> bool {
+    finder.find(text.text().as_bytes()).is_some()
 }
 
 /// Names the edit that removed the text of a later one.

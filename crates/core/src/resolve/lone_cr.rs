@@ -1,8 +1,11 @@
 //! Edits of a file whose only line ends are lone CRs. Its text is one line for everything that compares lines, so an edit of
 //! several lines is looked for literally, with CRs for its line ends.
 
+use crate::change::ChangeSet;
 use crate::op::{ExpectedMatches, Locator, Op, TextQuery};
+use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::{Code, Error, Result};
 use std::borrow::Cow;
 
 /// The note about edits that were read so.
@@ -17,6 +20,28 @@ pub(super) fn in_lone_cr<'o>(text: &str, ops: &'o [Op]) -> Cow<'o, [Op]> {
         return Cow::Borrowed(ops);
     }
     Cow::Owned(ops.iter().map(|op| translated(text, op).unwrap_or_else(|| op.clone())).collect())
+}
+
+/// Checks that edits by line number leave a file of CRs with one kind of line end: its text is one line for them, so what
+/// they add would stand behind the last CR, with a line feed.
+///
+/// Errors: `edit.unparsable`.
+pub(super) fn check_line_ends(base: &Snapshot, ops: &[Op], changes: &ChangeSet) -> Result<()> {
+    let bytes = base.text().as_bytes();
+    let by_number = ops.iter().any(|op| matches!(op.at, Locator::Lines(_)));
+    if !by_number || memchr::memchr(b'\n', bytes).is_some() || memchr::memchr(b'\r', bytes).is_none() {
+        return Ok(());
+    }
+    let after = base.reopen(changes.apply(base))?;
+    if !(after.text().contains('\n') && after.text().contains('\r')) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::EditUnparsable,
+        "The lines of this file end with CR alone, so it is one line for an edit by line number; the edit would add lines \
+         that end with LF.",
+    )
+    .next("Send the edit with old and new text: line ends are taken for CRs there."))
 }
 
 fn has_line_end(op: &Op) -> bool {
@@ -64,7 +89,10 @@ fn whole_lines<'t>(text: &'t str, lines: &'t str) -> impl Iterator<Item = Span> 
 #[cfg(test)]
 mod tests {
     use super::super::resolve;
-    use crate::op::{ExpectedMatches, Hunk, HunkLine, HunkLineKind, Locator, Op, OpOrder, ResolveSettings, TextQuery};
+    use crate::formats::{Format, FormatInput};
+    use crate::op::{
+        ExpectedMatches, FileAction, Hunk, HunkLine, HunkLineKind, Locator, Op, OpOrder, ResolveSettings, TextQuery,
+    };
     use crate::snapshot::Snapshot;
 
     fn applied(text: &str, op: Op) -> Option<String> {
@@ -96,6 +124,22 @@ mod tests {
         assert_eq!(edit(text, "two\rthree", "2\r3").as_deref(), Some("one\r2\r3\rfour"));
         assert_eq!(edit("a\rb\ra\rb\r", "a\nb", "x"), None);
         assert_eq!(edit(text, "two\nfour", "x"), None);
+    }
+
+    #[test]
+    fn edits_by_line_number_add_no_other_line_ends() {
+        let insert = |text: &str, format: &dyn Format| {
+            let input =
+                serde_json::json!({ "command": "insert", "path": "/a", "insert_line": 1, "insert_text": "new\n" });
+            let request = format.parse(FormatInput::Json(input)).unwrap_or_else(|error| panic!("{error}"));
+            let FileAction::Edit { ops, .. } = request.files[0].action.clone() else { panic!() };
+            applied(text, ops[0].clone())
+        };
+        let editor = crate::formats::format_by_name("text_editor").unwrap();
+        assert_eq!(insert("one\rtwo\r", editor), None);
+        assert_eq!(insert("one\rtwo", editor), None);
+        assert_eq!(insert("one\n", editor).as_deref(), Some("one\nnew\n"));
+        assert_eq!(insert("one\rtwo\n", editor).as_deref(), Some("one\rtwo\nnew\n"));
     }
 
     #[test]

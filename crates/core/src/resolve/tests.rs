@@ -35,14 +35,14 @@ fn far(lines: usize) -> String {
 }
 
 #[test]
-fn edits_far_from_each_other_are_made_at_once() {
+fn distant_edits_are_made_at_once() {
     let text = far(6);
     assert!(same(&text, &[("measure(01)", "weigh(1)"), ("measure(04)", "measure(14)"), ("(03)", "(33)")]));
     assert!(same(&text, &[("  { let value = measure(02); }\n", ""), ("(05)", "(5)")]));
 }
 
 #[test]
-fn what_one_edit_does_to_another_is_seen() {
+fn effects_of_one_edit_on_another_are_noticed() {
     let text = far(4);
     let cases: [&[(&str, &str)]; 8] = [
         // The second target occurs twice after the first edit.
@@ -67,7 +67,7 @@ fn what_one_edit_does_to_another_is_seen() {
 
 proptest! {
     #[test]
-    fn at_once_is_one_by_one(
+    fn edits_made_at_once_equal_edits_one_by_one(
         lines in prop::collection::vec("[a-d]{0,3}( [ab]{1,3})?", 1..40),
         gap in 1usize..40,
         edits in prop::collection::vec((0usize..200, 1usize..9, "[ab\n ]{0,5}"), 2..5),

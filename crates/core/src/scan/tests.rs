@@ -82,7 +82,7 @@ fn texts() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn chunks_of_any_size_tell_the_same(
+    fn result_does_not_depend_on_chunk_sizes(
         text in texts(),
         chunks in prop::collection::vec(1_usize..40, 1..6),
         cuts in prop::collection::vec((0_usize..200, 0_usize..60), 0..7),
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_text_is_seen_as_in_memory(
+    fn binary_files_are_recognized_as_in_memory(
         raw in prop_oneof![
             prop::collection::vec(any::<u8>(), 0..60),
             prop::collection::vec(prop_oneof![Just(0xC3_u8), Just(0xA9), Just(0xE2), Just(0x80), Just(b'a'), Just(0)], 0..40),
@@ -112,7 +112,7 @@ proptest! {
 }
 
 #[test]
-fn texts_in_too_many_places_are_given_up() {
+fn needles_with_too_many_matches_are_dropped() {
     let raw = vec![b'a'; super::OCCURRENCES_MAX + 1];
     assert_eq!(scanned(&raw, &[4096], &["a"], &[]), Err(ScanObstacle::Crowded));
     assert_eq!(scanned(&raw[1..], &[4096], &["a"], &[]).map(|it| it.places.len()), Ok(super::OCCURRENCES_MAX));
@@ -122,7 +122,7 @@ fn texts_in_too_many_places_are_given_up() {
 }
 
 #[test]
-fn a_late_nul_is_data_and_an_early_one_is_not() {
+fn late_nul_is_text_and_early_one_is_binary() {
     let mut raw = "line\n".repeat(3000).into_bytes();
     raw[8192] = 0;
     assert!(scanned(&raw, &[1000], &[], &[]).is_ok());

@@ -36,9 +36,28 @@ const fn row(field: &'static str, others: &'static [&'static str]) -> Alias {
     Alias { field, others, unless: None }
 }
 
-const FILE_NAMES: &[&str] = &["path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
-const PATH_NAMES: &[&str] =
-    &["file_path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
+const FILE_NAMES: &[&str] = &[
+    "path",
+    "file",
+    "filename",
+    "absolute_path",
+    "abs_path",
+    "relative_path",
+    "relative_workspace_path",
+    "target_file",
+    "target_path",
+];
+const PATH_NAMES: &[&str] = &[
+    "file_path",
+    "file",
+    "filename",
+    "absolute_path",
+    "abs_path",
+    "relative_path",
+    "relative_workspace_path",
+    "target_file",
+    "target_path",
+];
 const DIRECTORY_NAMES: &[&str] =
     &["file_path", "file", "directory", "dir", "folder", "root", "search_path", "target_directory"];
 const OLD_NAMES: &[&str] = &[
@@ -52,6 +71,7 @@ const OLD_NAMES: &[&str] = &[
     "original_text",
     "old_content",
     "old_code",
+    "target_content",
 ];
 const NEW_NAMES: &[&str] = &[
     "new_str",
@@ -64,11 +84,12 @@ const NEW_NAMES: &[&str] = &[
     "updated_text",
     "new_content",
     "new_code",
+    "replacement_content",
 ];
 const REPLACE_ALL_NAMES: &[&str] = &["allow_multiple", "replace_all_occurrences", "all_occurrences"];
 const EXPECTED_NAMES: &[&str] = &["expected_count", "expected_occurrences"];
 const LINE_NAMES: &[&str] = &["line_number", "near_line", "line_hint"];
-const EDITS_NAMES: &[&str] = &["changes", "replacements", "edit"];
+const EDITS_NAMES: &[&str] = &["changes", "replacements", "replacement_chunks", "edit"];
 
 const REPLACEMENT_ALIASES: &[Alias] = &[
     row("old_string", OLD_NAMES),
@@ -159,7 +180,10 @@ pub static ALIASES: &[Aliases] = &[
         tool: "write",
         fields: &[
             row("file_path", FILE_NAMES),
-            row("content", &["contents", "text", "file_text", "file_content", "new_content", "data", "body"]),
+            row(
+                "content",
+                &["contents", "text", "file_text", "file_content", "new_content", "code_content", "data", "body"],
+            ),
         ],
         items: &[],
     },
@@ -322,6 +346,8 @@ pub fn of(tool: &str) -> &'static Aliases {
 /// Returns the tool that another client's name refers to.
 pub(crate) fn tool_named(name: &str) -> Option<&'static str> {
     let name = folded(name);
-    let is_row = |row: &&ToolAlias| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name);
-    TOOL_ALIASES.iter().find(is_row).map(|row| row.tool)
+    TOOL_ALIASES
+        .iter()
+        .find(|row| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name))
+        .map(|row| row.tool)
 }

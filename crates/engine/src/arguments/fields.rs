@@ -39,13 +39,13 @@ impl KnownFields {
                 let Some(known) = schema.get("properties").and_then(Value::as_object) else {
                     return has_type(schema, "object");
                 };
-                let fits = |(name, value): (&String, &Value)| {
-                    known.get(name).is_some_and(|field| !value.is_null() && self.accepts(value, field, deep))
-                        && !is_relative(name, value)
-                };
                 let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
                 let mut required = required.filter_map(Value::as_str);
-                !deep || (fields.iter().all(fits) && required.all(|name| fields.contains_key(name)))
+                !deep
+                    || (fields.iter().all(|(name, value)| {
+                        known.get(name).is_some_and(|field| !value.is_null() && self.accepts(value, field, deep))
+                            && !is_relative(name, value)
+                    }) && required.all(|name| fields.contains_key(name)))
             }
         }
     }
@@ -80,10 +80,14 @@ pub(super) fn has_type(schema: &Value, name: &str) -> bool {
 
 /// True for a relative path.
 fn is_relative(name: &str, value: &Value) -> bool {
-    let relative = |value: &Value| value.as_str().is_some_and(|path| !path.starts_with('/'));
     PATH_FIELDS.contains(&name)
         && match value {
-            Value::Array(paths) => paths.iter().any(relative),
-            path => relative(path),
+            Value::Array(paths) => paths.iter().any(is_relative_text),
+            path => is_relative_text(path),
         }
+}
+
+/// True for a path that does not begin at the root.
+fn is_relative_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|path| !path.starts_with('/'))
 }

@@ -14,6 +14,7 @@ use aliases::folded;
 use emendate_core::{Code, Error, Result};
 pub(crate) use fields::KnownFields;
 use reader::ArgumentReader;
+pub(crate) use reader::MISSING_FACT;
 use serde_json::Value;
 use std::path::Path;
 
@@ -71,8 +72,8 @@ fn unwrapped(tool: &Tool, input: Value, notes: &mut Vec<String>) -> Value {
                 _ => return Value::String(text),
             },
             Value::Object(mut fields) => {
-                let is_name = |name: &str| ["name", "tool", "type"].contains(&&*folded(name));
-                let inner: Vec<String> = fields.keys().filter(|name| !is_name(name)).cloned().collect();
+                let inner: Vec<String> =
+                    fields.keys().filter(|name| !["name", "tool", "type"].contains(&&*folded(name))).cloned().collect();
                 let [name] = &*inner else { return Value::Object(fields) };
                 let known = tool.known().whole["properties"].get(name).is_some();
                 let holds = fields[name].is_object()

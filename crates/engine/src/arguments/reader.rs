@@ -23,6 +23,9 @@ pub(super) enum FieldLevel {
     Inner,
 }
 
+/// The fact of an error whose message consists of names of fields.
+pub(crate) const MISSING_FACT: &str = "fields_missing";
+
 /// The field that a name refers to.
 enum FieldRef {
     /// A field of the schema; false if the name is another spelling of it.
@@ -98,20 +101,24 @@ impl<'a> ArgumentReader<'a> {
                 let _ = write!(what, " {rest} more entries miss fields.");
             }
             return Err(Error::new(Code::CallInvalid, what)
-                .next("Send the whole call again with these fields; nothing was changed."));
+                .next("Send the whole call again with these fields; nothing was changed.")
+                .fact(MISSING_FACT, true));
         }
         Ok(Value::Object(out))
     }
 
     /// Removes the fields of the unused form of an edit, if they are empty.
     fn single_or_list(&mut self, out: &mut Map<String, Value>) {
-        let says_nothing = |field: &str| out.get(field).is_none_or(is_nothing);
-        let unused: &[&str] = match (says_nothing("edits"), says_nothing("old_string") && says_nothing("new_string")) {
+        let unused: &[&str] = match (
+            is_empty_field(out, "edits"),
+            is_empty_field(out, "old_string") && is_empty_field(out, "new_string"),
+        ) {
             (true, false) => &["edits", "order"],
             (false, true) => &["old_string", "new_string", "replace_all"],
             _ => return,
         };
-        for field in unused.iter().filter(|field| **field == "order" || says_nothing(field)).collect::<Vec<_>>() {
+        for field in unused.iter().filter(|field| **field == "order" || is_empty_field(out, field)).collect::<Vec<_>>()
+        {
             if out.shift_remove(*field).is_some() {
                 self.ignored.push((*field).to_owned());
             }
@@ -120,17 +127,13 @@ impl<'a> ArgumentReader<'a> {
 
     /// Converts `start_line` and `end_line` of other clients to offset and limit.
     fn lines(&mut self, fields: &mut Map<String, Value>) {
-        let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
-        let named = |fields: &Map<String, Value>, names: &[&str]| {
-            fields.keys().find(|name| names.contains(&&*folded(name))).cloned()
-        };
         if fields.contains_key("limit") {
             return;
         }
-        let Some(last) = named(fields, &["endline", "lineend", "toline"]) else { return };
-        let first = named(fields, &["startline", "linestart", "fromline", "offset"]);
-        let from = first.as_ref().and_then(|name| number(&fields[name])).unwrap_or(1).max(1);
-        let Some(to) = number(&fields[&last]).filter(|to| *to >= from) else { return };
+        let Some(last) = field_named(fields, &["endline", "lineend", "toline"]) else { return };
+        let first = field_named(fields, &["startline", "linestart", "fromline", "offset"]);
+        let from = first.as_ref().and_then(|name| read_number(&fields[name])).unwrap_or(1).max(1);
+        let Some(to) = read_number(&fields[&last]).filter(|to| *to >= from) else { return };
         fields.shift_remove(&last);
         if let Some(first) = first {
             fields.shift_remove(&first);
@@ -142,16 +145,16 @@ impl<'a> ArgumentReader<'a> {
 
     /// Determines the command of a text editor, if the other fields leave only one.
     fn command(&mut self, fields: &mut Map<String, Value>) {
-        let has = |names: &[&str]| fields.keys().any(|name| names.contains(&&*folded(name)));
-        if has(&["command"]) {
+        if has_field(fields, &["command"]) {
             return;
         }
-        let (old, new) = (has(&["oldstr", "oldstring", "oldtext"]), has(&["filetext", "content"]));
-        let command = match (old, new, has(&["insertline"])) {
+        let (old, new) =
+            (has_field(fields, &["oldstr", "oldstring", "oldtext"]), has_field(fields, &["filetext", "content"]));
+        let command = match (old, new, has_field(fields, &["insertline"])) {
             (true, false, false) => "str_replace",
             (false, true, false) => "create",
             (false, false, true) => "insert",
-            (false, false, false) if !has(&["newstr", "newstring", "inserttext"]) => "view",
+            (false, false, false) if !has_field(fields, &["newstr", "newstring", "inserttext"]) => "view",
             _ => return,
         };
         fields.insert("command".to_owned(), command.into());
@@ -340,6 +343,26 @@ impl<'a> ArgumentReader<'a> {
         }
         notes
     }
+}
+
+/// True if there is a field with one of the names.
+fn has_field(fields: &Map<String, Value>, names: &[&str]) -> bool {
+    fields.keys().any(|name| names.contains(&&*folded(name)))
+}
+
+/// Returns the field with one of the names.
+fn field_named(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    fields.keys().find(|name| names.contains(&&*folded(name))).cloned()
+}
+
+/// Reads a number, or a text that is one.
+fn read_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// True for a field that is missing or says nothing.
+fn is_empty_field(out: &Map<String, Value>, field: &str) -> bool {
+    out.get(field).is_none_or(is_nothing)
 }
 
 fn contradiction(first: &str, second: &str, at: &str) -> Error {

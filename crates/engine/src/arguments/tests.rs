@@ -13,7 +13,7 @@ fn value(name: &str, input: Value) -> Value {
 }
 
 #[test]
-fn arguments_that_fit_are_left_alone() {
+fn valid_arguments_stay_unchanged() {
     for tool in TOOLS {
         let input: Value = serde_json::from_str(tool.example).unwrap();
         let read = read(tool.name, input.clone()).unwrap();
@@ -22,7 +22,7 @@ fn arguments_that_fit_are_left_alone() {
 }
 
 #[test]
-fn every_row_names_a_field_and_no_field_is_another_spelling() {
+fn alias_rows_name_fields_and_no_field_is_an_alias() {
     for table in ALIASES.iter().filter(|table| tool(table.tool).is_some()) {
         let schema = tool(table.tool).unwrap().schema();
         for row in table.fields {
@@ -37,12 +37,12 @@ fn every_row_names_a_field_and_no_field_is_another_spelling() {
     }
     let names: Vec<String> = TOOL_ALIASES.iter().flat_map(|row| row.others).map(|name| folded(name)).collect();
     for (index, name) in names.iter().enumerate() {
-        assert!(!names[..index].contains(name), "{name} stands for two tools");
+        assert!(!names[..index].contains(name), "{name} names two tools");
     }
 }
 
 #[test]
-fn the_calls_of_other_clients_are_read() {
+fn calls_of_other_clients_are_accepted() {
     let wanted = json!({"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": true});
     for input in [
         json!({"filePath": "/r/a", "oldString": "a", "newString": "b", "replaceAll": true}),
@@ -93,7 +93,7 @@ fn the_calls_of_other_clients_are_read() {
 }
 
 #[test]
-fn doubts_are_errors() {
+fn doubtful_fields_are_refused() {
     let base = json!({"file_path": "/r/a", "old_string": "a", "new_string": "b"});
     for (field, given, part) in [
         ("oldText", json!("c"), "old_string and oldText"),
@@ -121,7 +121,7 @@ fn doubts_are_errors() {
 }
 
 #[test]
-fn fields_without_meaning_are_left_out() {
+fn meaningless_fields_are_ignored() {
     let input = json!({"file_path": "/r/a", "content": "x", "explanation": "why", "overwrite": false, "regex": false, "tag": null});
     let read = read("write", input).unwrap();
     assert_eq!(read.value, json!({"file_path": "/r/a", "content": "x"}));
@@ -129,7 +129,7 @@ fn fields_without_meaning_are_left_out() {
 }
 
 #[test]
-fn paths_that_are_not_certain_stay_as_they_are() {
+fn ambiguous_paths_stay_unchanged() {
     for path in ["~/a", "C:/a", "file:///a", ""] {
         assert_eq!(value("read", json!({"file_path": path}))["file_path"], path);
     }

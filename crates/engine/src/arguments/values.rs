@@ -37,11 +37,15 @@ impl ArgumentReader<'_> {
                 let Some(each) = schema.get("items").filter(|each| each.is_object()) else {
                     return Ok(Value::Array(items));
                 };
-                let read = |(index, item)| {
-                    let item = self.value(item, each, &format!("{at}[{index}]"), None)?;
-                    Ok(if is_path { self.path(item) } else { item })
-                };
-                items.into_iter().enumerate().map(read).collect::<Result<Vec<Value>>>().map(Value::Array)
+                items
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, item)| {
+                        let item = self.value(item, each, &format!("{at}[{index}]"), None)?;
+                        Ok(if is_path { self.path(item) } else { item })
+                    })
+                    .collect::<Result<Vec<Value>>>()
+                    .map(Value::Array)
             }
             value if is_path => Ok(self.path(value)),
             value => Ok(value),
@@ -51,12 +55,11 @@ impl ArgumentReader<'_> {
     /// Parses a text for a field with a number, a boolean, a list or an object.
     fn parsed(&mut self, text: String, schema: &'static Value, at: &str, field: Option<&str>) -> Result<Value> {
         let word = text.trim();
-        let number = || word.parse::<u64>().map(Value::from).or_else(|_| word.parse::<i64>().map(Value::from)).ok();
         let list = has_type(schema, "array");
         let read = if has_type(schema, "boolean") && ["true", "false"].contains(&&*word.to_ascii_lowercase()) {
             Some(Value::Bool(word.eq_ignore_ascii_case("true")))
         } else if has_type(schema, "integer") || has_type(schema, "number") {
-            number()
+            word.parse::<u64>().map(Value::from).or_else(|_| word.parse::<i64>().map(Value::from)).ok()
         } else {
             None
         };
@@ -127,9 +130,11 @@ fn whole(number: serde_json::Number) -> Value {
 
 /// A text without a fence around all of it.
 fn unfenced(text: &str) -> &str {
-    let inside = || {
-        let rest = text.strip_prefix("```")?.strip_suffix("```")?;
-        rest.split_once('\n').map(|(_, inside)| inside)
-    };
-    inside().unwrap_or(text)
+    fenced_text(text).unwrap_or(text)
+}
+
+/// Returns the text inside a fence.
+fn fenced_text(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("```")?.strip_suffix("```")?;
+    rest.split_once('\n').map(|(_, inside)| inside)
 }

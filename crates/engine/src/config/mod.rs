@@ -479,7 +479,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_project_can_only_tighten() {
+    fn project_can_only_tighten() {
         let text = "[policy]\nallow = ['.git']\ndeny = ['x']\nmax_file = 999999999999\n[write]\ndurability = 'none'\n";
         let project = Config::default().with_file(text, "emend.toml", false).unwrap();
         assert_eq!((project.allow.len(), project.deny.len(), project.max_file), (0, 1, FILE_BYTES_MAX));
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_of_a_project_can_only_get_stricter() {
+    fn project_modes_can_only_be_stricter() {
         let both = |user: &str, project: &str| {
             let with = |config: Config, mode, trusted| {
                 config
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_claude_code() {
+    fn claude_code_rules_are_imported() {
         let text = r#"{"model": "x", "permissions": {"defaultMode": "plan", "deny": ["Read(./.env)", "Bash(rm:*)", "Edit(/gen/**)"],
             "ask": ["Edit(docs/**)"], "allow": ["Edit(src/**)", "WebFetch"]}}"#;
         let read = |trusted| {
@@ -543,8 +543,8 @@ mod tests {
             let text = format!(r#"{{"permissions": {{"deny": {rules}}}}}"#);
             Config::default().with_claude_settings(&text, "s", Path::new("/r"), true).unwrap().deny.len()
         };
-        assert_eq!(denied(r#"["Edit", "Write"]"#), 1, "no file is to be edited");
-        assert_eq!(denied(r#"["Edit", "Write", "NotebookEdit", "Edit(.env)"]"#), 1, "other tools are to do it");
+        assert_eq!(denied(r#"["Edit", "Write"]"#), 1, "all edits are denied");
+        assert_eq!(denied(r#"["Edit", "Write", "NotebookEdit", "Edit(.env)"]"#), 1, "the built-in tools are replaced");
         for broken in ["{", "[]", r#"{"permissions": {"deny": "x"}}"#] {
             let error = Config::default().with_claude_settings(broken, "s", Path::new("/"), true).unwrap_err();
             assert!(error.message().starts_with("s: "), "{error}");

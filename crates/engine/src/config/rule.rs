@@ -58,25 +58,25 @@ impl PathRule {
     ///
     /// Errors: `call.invalid` for an invalid pattern, and for unknown actions.
     pub(crate) fn new(text: &str, source: RuleSource<'_>) -> Result<PathRule> {
-        let wrong = |what: &str| invalid(source.origin, &format!("`{text}` {what}"));
         let creates = created(text);
         let (action, pattern) = match creates {
             Some(pattern) => (Some(Access::Write), pattern),
             None => split(text).map_err(|name| {
-                wrong(&format!(
+                invalid_rule(source, text, &format!(
                     "names the action {name}; rules are about Read(PATTERN), Edit(PATTERN), Write(PATTERN) for new files, or a PATTERN"
                 ))
             })?,
         };
         let creates = creates.is_some();
         if pattern.is_empty() || pattern.starts_with(['!', '#']) {
-            return Err(wrong("is no pattern: it is empty, or begins with ! or #"));
+            return Err(invalid_rule(source, text, "is no pattern: it is empty, or begins with ! or #"));
         }
-        let (absolute, line) = anchored(pattern, source).ok_or_else(|| wrong("needs a home directory"))?;
+        let (absolute, line) =
+            anchored(pattern, source).ok_or_else(|| invalid_rule(source, text, "needs a home directory"))?;
         let mut builder = GitignoreBuilder::new("");
         builder.allow_unclosed_class(false);
         let built = builder.case_insensitive(true).and_then(|it| it.add_line(None, &line)).and_then(|it| it.build());
-        let matcher = built.map_err(|error| wrong(&format!("is not a glob: {error}")))?;
+        let matcher = built.map_err(|error| invalid_rule(source, text, &format!("is not a glob: {error}")))?;
         let (text, origin) = (text.to_owned(), source.origin.to_owned());
         Ok(PathRule { text, origin, trusted: source.trusted, action, creates, absolute, matcher })
     }
@@ -99,6 +99,11 @@ impl PathRule {
     }
 }
 
+/// Returns the error of a rule.
+fn invalid_rule(source: RuleSource<'_>, text: &str, what: &str) -> Error {
+    invalid(source.origin, &format!("`{text}` {what}"))
+}
+
 /// Returns the pattern of a rule about new files: `Write(PATTERN)`.
 fn created(text: &str) -> Option<&str> {
     if text == "Write" { Some("**") } else { text.strip_prefix("Write(")?.strip_suffix(')').map(str::trim) }
@@ -108,33 +113,41 @@ fn created(text: &str) -> Option<&str> {
 ///
 /// Errors: the name of an unknown action.
 fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
-    let known = |name: &str| RULE_ACTIONS.iter().find(|(action, _)| *action == name).map(|(_, access)| *access);
-    if let Some(action) = known(text) {
+    if let Some(action) = access_named(text) {
         return Ok((Some(action), "**"));
     }
     match text.strip_suffix(')').and_then(|it| it.split_once('(')) {
         Some((name, pattern)) if name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_') => {
-            known(name).map(|action| (Some(action), pattern.trim())).ok_or(name)
+            access_named(name).map(|action| (Some(action), pattern.trim())).ok_or(name)
         }
         _ => Ok((None, text.trim())),
     }
 }
 
+/// Returns the access that an action names.
+fn access_named(name: &str) -> Option<Access> {
+    RULE_ACTIONS.iter().find(|(action, _)| *action == name).map(|(_, access)| *access)
+}
+
 /// Converts a pattern to a line of gitignore; also returns whether that applies to absolute paths. `None` without a
 /// home directory to resolve `~/`.
 fn anchored(pattern: &str, source: RuleSource<'_>) -> Option<(bool, String)> {
-    let below = |folder: &Path, rest: &str| format!("{}/{rest}", globset::escape(&folder.to_string_lossy()));
     if let Some(rest) = pattern.strip_prefix("//") {
         return Some((true, format!("/{rest}")));
     }
     if let Some(rest) = pattern.strip_prefix("~/") {
-        return Some((true, below(source.home?, rest)));
+        return Some((true, glob_below(source.home?, rest)));
     }
     Some(match (pattern.strip_prefix("./"), pattern.strip_prefix('/'), source.base) {
         (Some(rest), ..) => (false, format!("/{rest}")),
-        (None, Some(rest), Some(base)) => (true, below(base, rest)),
+        (None, Some(rest), Some(base)) => (true, glob_below(base, rest)),
         (None, ..) => (false, pattern.to_owned()),
     })
+}
+
+/// Returns the pattern of paths below a directory.
+fn glob_below(folder: &Path, rest: &str) -> String {
+    format!("{}/{rest}", globset::escape(&folder.to_string_lossy()))
 }
 
 /// Creates the error for a fault in a configuration.
@@ -186,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn actions_and_anchors() {
+    fn rules_have_actions_and_anchors() {
         assert!(rule("Read(a)").is_about(Access::Read) && !rule("Read(a)").is_about(Access::Write));
         assert!(rule("a").is_about(Access::Read) && rule("a").is_about(Access::Write));
         let home = RuleSource { home: Some(Path::new("/home/me")), ..RuleSource::new("test", true) };
         let secret = PathRule::new("Read(~/.ssh/**)", home).unwrap();
         assert!(secret.matches(Path::new("x"), Path::new("/home/me/.ssh/id")));
-        assert!(PathRule::new("Read(~/.ssh/**)", RuleSource::new("test", true)).is_err(), "nobody said where home is");
+        assert!(PathRule::new("Read(~/.ssh/**)", RuleSource::new("test", true)).is_err(), "home is unknown");
         let based = RuleSource { base: Some(Path::new("/other/[x]")), ..RuleSource::new("test", true) };
         let based = PathRule::new("/a/*", based).unwrap();
         assert!(based.matches(Path::new("q"), Path::new("/other/[x]/a/b")));
@@ -200,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule() {
+    fn invalid_rules_are_refused() {
         for text in ["", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Wrote(x)"] {
             let error = PathRule::new(text, RuleSource::new("emend.toml", true)).unwrap_err();
             assert!(error.message().starts_with("emend.toml: "), "{error}");

@@ -66,10 +66,11 @@ impl LanguageServerConfig {
             (Some(_), _) => return Err(invalid(source.origin, "lsp.command is empty")),
             (None, None) => return Err(unknown(row, source)),
         };
-        let owned = |(glob, language): &(&str, &str)| ((*glob).to_owned(), (*language).to_owned());
         let files: Vec<(String, String)> = match (&row.files, known) {
             (Some(files), _) => files.clone().into_iter().collect(),
-            (None, Some(known)) => known.files.iter().map(owned).collect(),
+            (None, Some(known)) => {
+                known.files.iter().map(|(glob, language)| ((*glob).to_owned(), (*language).to_owned())).collect()
+            }
             (None, None) => return Err(invalid(source.origin, "lsp.files is missing: { \"*.ext\" = \"language\" }")),
         };
         let files = files.into_iter().map(|(glob, language)| Ok((PathRule::new(&glob, source)?, language)));
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_enough_for_a_known_one_and_the_later_counts() {
+    fn known_server_needs_only_a_name_and_later_settings_win() {
         let text =
             "[[lsp]]\nname = 'ruff'\n[[lsp]]\nname = 'ruff'\nwhen = 'check'\ncommand = ['uvx', 'ruff', 'server']\n";
         let config = read(text, true).unwrap();
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_starts_no_servers() {
+    fn project_cannot_configure_servers() {
         assert_eq!(read("[[lsp]]\nname = 'ruff'\n", false).unwrap().language_servers().count(), 0);
     }
 

@@ -4,6 +4,7 @@ use super::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_line
 use super::{DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, hunks, opened, why};
 use crate::base::{self, Base};
 use crate::call_context::{CallContext, UnreadPolicy};
+use crate::edit::OrderedOps;
 use crate::engine::Engine;
 use crate::history_stores::key;
 use crate::options::CallOptions;
@@ -33,19 +34,20 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, order): (&[Op], OpOrder),
+        ops: &[Op],
+        order: OpOrder,
         options: &CallOptions,
     ) -> Result<Option<FilePlan>> {
         let plain =
             self.asks_for_parts(place, options) && !options.partial && !(order == OpOrder::InTurn && ops.len() > 1);
         if let Some(finds) = streamed(ops).filter(|_| plain) {
             return self.retry_streamed(place, source, |source| {
-                self.try_big(caller, place, source, (ops, order, &finds), options)
+                self.try_big(caller, place, source, OrderedOps { ops, order }, &finds, options)
             });
         }
         if let Some(old) = hunks::old_sides(ops).filter(|_| plain) {
             return self.retry_streamed(place, source, |source| {
-                self.try_hunks(caller, place, source, (ops, order, &old), options)
+                self.try_hunks(caller, place, source, OrderedOps { ops, order }, &old, options)
             });
         }
         self.check_whole_allowed(place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
@@ -56,11 +58,12 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, order, finds): (&[Op], OpOrder, &[&TextQuery]),
+        OrderedOps { ops, order }: OrderedOps<'_>,
+        finds: &[&TextQuery],
         options: &CallOptions,
     ) -> Result<StreamOutcome> {
         let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
-        let looked = match self.look(caller, place, &source, (ops, &needles), options)? {
+        let looked = match self.look(caller, place, &source, ops, &needles, options)? {
             Ok(looked) => looked,
             Err(why) => return Ok(StreamOutcome::Whole(why)),
         };
@@ -89,7 +92,8 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: &FileSource,
-        (ops, needles): (&[Op], &[&str]),
+        ops: &[Op],
+        needles: &[&str],
         options: &CallOptions,
     ) -> Result<Result<PassResult, WholeFileReason>> {
         self.never_read(caller, place, source, options)?;
@@ -128,8 +132,7 @@ impl Engine {
             return Ok(());
         }
         let mut blank = true;
-        let beside = |chunk: &[u8]| blank &= chunk.trim_ascii().is_empty();
-        match Engine::scan_beside(source, ScanQuery::default(), beside)? {
+        match Engine::scan_beside(source, ScanQuery::default(), |chunk| blank &= chunk.trim_ascii().is_empty())? {
             Ok(_) if !blank => Err(base::unread(place)),
             _ => Ok(()),
         }
@@ -210,9 +213,14 @@ impl PassResult {
 
 /// Returns the searches of a call that needs only the text around their occurrences.
 fn streamed(ops: &[Op]) -> Option<Vec<&TextQuery>> {
-    let plain = |find: &TextQuery| !find.old.is_empty() && !find.old.contains('\0');
     ops.iter()
-        .map(|op| if let Locator::Find(find) = &op.at { Some(find).filter(|it| plain(it)) } else { None })
+        .map(|op| {
+            if let Locator::Find(find) = &op.at {
+                Some(find).filter(|it| !it.old.is_empty() && !it.old.contains('\0'))
+            } else {
+                None
+            }
+        })
         .collect()
 }
 
@@ -277,15 +285,7 @@ fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<Re
         *left > 0 || finds[stand.needle].expected == ExpectedMatches::All
     };
     // If there are too many or too few occurrences, their headings are reported.
-    let above = |(find, &count): (&&TextQuery, &usize)| {
-        let fits = match find.expected {
-            ExpectedMatches::All => true,
-            ExpectedMatches::Unique => count == 1,
-            ExpectedMatches::Exactly(wanted) => count == wanted,
-        };
-        if fits { 0 } else { HEADING_LINES_MAX }
-    };
-    let above: Vec<usize> = finds.iter().zip(counts).map(above).collect();
+    let above: Vec<usize> = finds.iter().zip(counts).map(|(find, &count)| heading_lines(find, count)).collect();
     let spot = |stand: &Occurrence| RelevantSpan {
         at: stand.at,
         end: stand.end,
@@ -299,4 +299,14 @@ fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<Re
         spots.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
     }
     spots
+}
+
+/// Returns how many lines above an occurrence are kept, in case it has to be reported.
+fn heading_lines(find: &TextQuery, count: usize) -> usize {
+    let fits = match find.expected {
+        ExpectedMatches::All => true,
+        ExpectedMatches::Unique => count == 1,
+        ExpectedMatches::Exactly(wanted) => count == wanted,
+    };
+    if fits { 0 } else { HEADING_LINES_MAX }
 }

@@ -5,9 +5,10 @@ use super::edit::{CONTEXT_BYTES, LONG_LINE, exactly};
 use super::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use super::{StreamOutcome, WholeFileReason};
 use crate::call_context::CallContext;
+use crate::edit::OrderedOps;
 use crate::engine::Engine;
 use crate::options::CallOptions;
-use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, OpOrder, Result, ScanResult, resolve};
+use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, Result, ScanResult, resolve};
 use emendate_fs::{FileSource, SafePath};
 
 /// Occurrences of an old side, whole lines or not, that are examined.
@@ -20,14 +21,18 @@ const NOT_AT_ONE_PLACE: WholeFileReason = WholeFileReason::new(
 
 /// Returns the old sides of hunks that are placed by their lines alone.
 pub(super) fn old_sides(ops: &[Op]) -> Option<Vec<String>> {
-    let old = |op: &Op| match &op.at {
-        Locator::Hunk(hunk) if is_plain(hunk) => Some(hunk.old_text()),
-        _ => None,
-    };
     ops.iter()
-        .map(old)
+        .map(plain_old_text)
         .collect::<Option<Vec<_>>>()
         .filter(|old| old.iter().all(|it| !it.is_empty() && !it.contains('\0')))
+}
+
+/// Returns the old text of a plain hunk.
+fn plain_old_text(op: &Op) -> Option<String> {
+    match &op.at {
+        Locator::Hunk(hunk) if is_plain(hunk) => Some(hunk.old_text()),
+        _ => None,
+    }
 }
 
 fn is_plain(hunk: &Hunk) -> bool {
@@ -44,11 +49,12 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, order, old): (&[Op], OpOrder, &[String]),
+        OrderedOps { ops, order }: OrderedOps<'_>,
+        old: &[String],
         options: &CallOptions,
     ) -> Result<StreamOutcome> {
         let needles: Vec<&str> = old.iter().map(|old| &**old).collect();
-        let looked = match self.look(caller, place, &source, (ops, &needles), options)? {
+        let looked = match self.look(caller, place, &source, ops, &needles, options)? {
             Ok(looked) => looked,
             Err(why) => return Ok(StreamOutcome::Whole(why)),
         };

@@ -5,10 +5,11 @@ use super::{DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileR
 use crate::base::Base;
 use crate::call_context::CallContext;
 use crate::engine::Engine;
+use crate::line_edits::RegisterOps;
 use crate::options::CallOptions;
 use crate::plan::FilePlan;
 use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
-use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult, Splice};
+use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult};
 use emendate_fs::{FileSource, SafePath};
 
 /// Context lines of the named ones: a body may repeat them, and a reply shows them.
@@ -50,7 +51,7 @@ impl Engine {
         let mut filled = registers.clone();
         let plan = self.retry_streamed(place, source, |source| {
             filled.clone_from(registers);
-            self.try_big_rows(caller, place, source, (ops, &mut filled), options)
+            self.try_big_rows(caller, place, source, ops, &mut filled, options)
         })?;
         if plan.is_some() {
             *registers = filled;
@@ -63,7 +64,8 @@ impl Engine {
         caller: &CallContext,
         place: &SafePath,
         source: FileSource,
-        (ops, registers): (&[Op], &mut Registers),
+        ops: &[Op],
+        registers: &mut Registers,
         options: &CallOptions,
     ) -> Result<StreamOutcome> {
         let lines: Vec<usize> =
@@ -90,15 +92,14 @@ impl Engine {
             Ok(Base::Stale { .. }) => Ok(Base::Lost),
             other => other,
         };
-        let plan = match self.plan_rows_in(caller, place.clone(), (now, base), (ops, registers), options) {
+        let plan = match self.plan_rows_in(caller, place.clone(), now, base, RegisterOps { ops, registers }, options) {
             Err(error) if self.tells_of_more(&source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),
             other => other?,
         };
         if plan.failed.iter().any(|error| self.tells_of_more(&source, error)) {
             return Ok(StreamOutcome::Whole(DISTANT_EDITS));
         }
-        let outside = |it: &Splice| plan.before.to_file_offset(it.span).is_none();
-        if plan.changes.splices().iter().any(outside) {
+        if plan.changes.splices().iter().any(|it| plan.before.to_file_offset(it.span).is_none()) {
             return Ok(StreamOutcome::Whole(LONG_LINE));
         }
         Ok(StreamOutcome::Planned(Box::new(plan.sparse(source, scanned.before))))
@@ -130,11 +131,10 @@ fn spots(scanned: &ScanResult, ops: &[Op]) -> Vec<RelevantSpan> {
         Some(RelevantSpan { at, end: starts[1].unwrap_or(size).max(at), line, above: 0 })
     };
     let mut spots: Vec<RelevantSpan> = named.filter_map(spot).collect();
-    let behind = |op: &Op| {
+    if ops.iter().any(|op| {
         let rows = line_edits::of(op);
         rows.is_some_and(|it| it.target == LineTarget::Tail || it.named().is_some_and(|(_, to)| to > lines))
-    };
-    if ops.iter().any(behind) {
+    }) {
         spots.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
     }
     spots.sort_by_key(|spot| spot.at);

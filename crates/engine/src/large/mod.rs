@@ -174,10 +174,10 @@ impl Engine {
 
     /// True when new text has to be written in an encoding that the bytes do not show.
     fn is_declared_otherwise(&self, place: &SafePath, ops: &[Op], whole: &FileSummary) -> bool {
-        let other = |it: encoding::ConfiguredEncoding| it.declared.charset != Charset::Utf8;
         whole.ascii
             && ops.iter().any(|op| !op.text.is_ascii())
-            && encoding::configured_encoding(self.config(), self.store(), place).is_some_and(other)
+            && encoding::configured_encoding(self.config(), self.store(), place)
+                .is_some_and(|it| it.declared.charset != Charset::Utf8)
     }
 
     /// Scans a file; returns the obstacle if it is not suitable.

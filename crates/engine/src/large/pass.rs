@@ -92,19 +92,23 @@ impl<'s> FilePass<'s> {
             return Some(PassEnd::Failed(error));
         }
         let left = usize::try_from(self.source.meta().size - self.at).unwrap_or(usize::MAX).min(CHUNK_BYTES);
-        let unfit = |unfit: ScanObstacle| Some(PassEnd::Unfit(why(unfit)));
         if left == 0 {
-            return self.scan.close().map_or_else(unfit, |()| Some(PassEnd::All));
+            return Some(self.scan.close().map_or_else(unfit_end, |()| PassEnd::All));
         }
         match self.source.read(self.at, &mut self.chunk[..left]) {
             Err(error) => Some(PassEnd::Failed(error)),
             Ok(0) => Some(PassEnd::Failed(Error::new(Code::ConflictRaced, "It became shorter while it was read."))),
             Ok(read) => {
                 self.at += read as u64;
-                self.scan.feed(&self.chunk[..read]).map_or_else(unfit, |()| None)
+                self.scan.feed(&self.chunk[..read]).err().map(unfit_end)
             }
         }
     }
+}
+
+/// Ends a pass over a file that cannot be streamed.
+fn unfit_end(unfit: ScanObstacle) -> PassEnd {
+    PassEnd::Unfit(why(unfit))
 }
 
 impl Read for FilePass<'_> {

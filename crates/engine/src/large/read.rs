@@ -23,12 +23,13 @@ impl Engine {
         &self,
         place: &SafePath,
         source: FileSource,
-        lines: (usize, usize),
+        from: usize,
+        limit: usize,
         tag: bool,
     ) -> Result<Option<LoadedFile>> {
         let mut source = source;
         for attempt in 1.. {
-            match self.lines_of(place, &source, lines, tag) {
+            match self.lines_of(place, &source, from, limit, tag) {
                 Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
                     let Some(again) = self.store().source(place)? else { return Ok(None) };
                     source = again;
@@ -43,7 +44,8 @@ impl Engine {
         &self,
         place: &SafePath,
         source: &FileSource,
-        (from, limit): (usize, usize),
+        from: usize,
+        limit: usize,
         tag: bool,
     ) -> Result<Option<LoadedFile>> {
         let size = source.meta().size;

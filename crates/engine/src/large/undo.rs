@@ -6,7 +6,7 @@ use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::plan::{FilePlan, without_ops};
 use emendate_core::{ChangeSet, Code, ContentHash, ContentId, Error, Result, ScanObstacle, ScanResult, Splice};
-use emendate_fs::{FileMeta, FileSource, SafePath};
+use emendate_fs::{FileSource, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileKind, FileState, LogEntry, OwnedByteReplacement};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -52,37 +52,32 @@ impl Engine {
         let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
         let regular = before.kind == FileKind::Regular && after.kind == FileKind::Regular;
         let place = self.logged_place(&file.path)?;
-        let large = |stamp: &FileMeta| stamp.size > self.config().stream_from.min(self.config().max_whole_bytes());
         let link = place.absolute() != Path::new(OsStr::from_bytes(&file.path));
         if !regular
             || link
             || self.store().read_link(&place)?.is_some()
-            || !self.store().metadata(&place)?.is_some_and(|it| large(&it))
+            || self
+                .store()
+                .metadata(&place)?
+                .is_none_or(|it| it.size <= self.config().stream_from.min(self.config().max_whole_bytes()))
         {
             return Ok(None);
         }
         let Some(source) = self.store().source(&place)? else { return Ok(None) };
         let size = source.meta().size;
         // Content stored in the log is restored as a whole, however large the file is now.
-        let whole = |why| {
-            if size <= CONTENT_BYTES_MAX {
-                Ok(None)
-            } else {
-                self.check_whole_allowed(&place, size, why).map(|()| None)
-            }
-        };
         if before.mode != after.mode {
-            return whole(MODE_CHANGED);
+            return self.whole_or_refused(size, &place, MODE_CHANGED);
         }
         let Some(swaps) = self.history(root).replacements(after.content, before.content)? else {
-            return whole(NO_RECORD);
+            return self.whole_or_refused(size, &place, NO_RECORD);
         };
         let (scanned, lines) = match with_lines(&source, &swaps)? {
             Ok(found) => found,
-            Err(unfit) => return whole(why(unfit)),
+            Err(unfit) => return self.whole_or_refused(size, &place, why(unfit)),
         };
         if scanned.summary.id != after.content {
-            return whole(CHANGED_SINCE);
+            return self.whole_or_refused(size, &place, CHANGED_SINCE);
         }
         let spot = |(swap, line): (&OwnedByteReplacement, &usize)| RelevantSpan {
             at: swap.at,
@@ -92,22 +87,31 @@ impl Engine {
         };
         let spots: Vec<RelevantSpan> = swaps.iter().zip(&lines).map(spot).collect();
         let Some(extract) = sparse_around(&source, scanned.summary, &spots, ContextMargin::FOR_REPORT)? else {
-            return whole(LONG_LINE);
+            return self.whole_or_refused(size, &place, LONG_LINE);
         };
         source.check_unchanged()?;
         let mut splices = Vec::with_capacity(swaps.len());
         for (swap, nth) in swaps.iter().zip(0..) {
-            let Some(span) = extract.from_file_offset(swap.at, swap.old.len()) else { return whole(LONG_LINE) };
+            let Some(span) = extract.from_file_offset(swap.at, swap.old.len()) else {
+                return self.whole_or_refused(size, &place, LONG_LINE);
+            };
             if extract.raw()[span.range()] != *swap.old {
                 return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file."));
             }
             // Each with a number of its own: two insertions of the same text at one offset are not a repetition.
             splices.push(Splice::new(span, &*swap.new, nth));
         }
-        let Ok(changes) = ChangeSet::new(&extract, splices) else { return whole(LONG_LINE) };
+        let Ok(changes) = ChangeSet::new(&extract, splices) else {
+            return self.whole_or_refused(size, &place, LONG_LINE);
+        };
         let lines = self.lines_then(caller, &place, &extract, &changes);
         let plan = FilePlan::edit(place, opened(&source, extract), without_ops(changes), lines);
         Ok(Some(FilePlan { expected_content: Some(before.content), ..plan.sparse(source, None) }))
+    }
+
+    /// Leaves a file to the undo in memory, or refuses it as too large.
+    fn whole_or_refused(&self, size: u64, place: &SafePath, why: WholeFileReason) -> Result<Option<FilePlan>> {
+        if size <= CONTENT_BYTES_MAX { Ok(None) } else { self.check_whole_allowed(place, size, why).map(|()| None) }
     }
 }
 

@@ -72,7 +72,7 @@ impl Engine {
                         moved: false,
                     });
                 }
-                let same = unbroken((&then, &found), (&page, &there));
+                let same = unbroken(&then, &found, &page, &there);
                 same.map_err(|failures| refused(&known, failures))?;
                 let base = Base::Fresh { lines_seen: known, note: Some(MOVED_NOTE.to_owned()) };
                 Ok(NumberedEdits { ops: there, base, moved: true })
@@ -115,14 +115,16 @@ fn all_shown(
     ops: &[Op],
     found: Vec<Op>,
 ) -> std::result::Result<Vec<Op>, Vec<PlacementError>> {
-    let unseen = |(op, found): (&Op, &Op)| {
-        let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named()?);
-        let known = subject.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
-        (!known && !rows.anchors.is_empty())
-            .then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, (from, to)))
-    };
-    let failures: Vec<PlacementError> = ops.iter().zip(&found).filter_map(unseen).collect();
+    let failures: Vec<PlacementError> =
+        ops.iter().zip(&found).filter_map(|(op, found)| unseen_refusal(subject, lines, op, found)).collect();
     if failures.is_empty() { Ok(found) } else { Err(failures) }
+}
+
+/// Refuses lines that the caller was never shown.
+fn unseen_refusal(subject: &LineEditContext<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
+    let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named()?);
+    let known = subject.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
+    (!known && !rows.anchors.is_empty()).then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, from, to))
 }
 
 const NEVER_SHOWN: &str = "it names lines that were never shown, or that are new since then.";
@@ -130,21 +132,26 @@ const RANGE_BROKEN: &str = "lines between its ends were removed, added or moved 
 
 /// Finds the same lines in both versions, with nothing new between them.
 fn unbroken(
-    (then, before): (&AnchorPage<'_>, &[Op]),
-    (page, there): (&AnchorPage<'_>, &[Op]),
+    then: &AnchorPage<'_>,
+    before: &[Op],
+    page: &AnchorPage<'_>,
+    there: &[Op],
 ) -> std::result::Result<(), Vec<PlacementError>> {
-    let broken = |(before, there): (&Op, &Op)| {
-        let (old, new) = (line_edits::of(before)?.named()?, line_edits::of(there)?);
-        let now = new.named()?;
-        let same = then.words(old.0, old.1) == page.words(now.0, now.1);
-        (!same).then(|| refusal(&new.source_text, Code::StaleChanged, RANGE_BROKEN, now))
-    };
-    let failures: Vec<PlacementError> = before.iter().zip(there).filter_map(broken).collect();
+    let failures: Vec<PlacementError> =
+        before.iter().zip(there).filter_map(|(before, there)| broken_refusal(then, page, before, there)).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
-fn refusal(said: &str, code: Code, why: &str, show: (usize, usize)) -> PlacementError {
+/// Refuses a range with other lines than the caller saw.
+fn broken_refusal(then: &AnchorPage<'_>, page: &AnchorPage<'_>, before: &Op, there: &Op) -> Option<PlacementError> {
+    let (old, new) = (line_edits::of(before)?.named()?, line_edits::of(there)?);
+    let now = new.named()?;
+    let same = then.words(old.0, old.1) == page.words(now.0, now.1);
+    (!same).then(|| refusal(&new.source_text, Code::StaleChanged, RANGE_BROKEN, now.0, now.1))
+}
+
+fn refusal(said: &str, code: Code, why: &str, from: usize, to: usize) -> PlacementError {
     let error = Error::new(code, format!("`{said}`: {why}"))
         .next("The lines are shown now: send the same edit again if these are the lines you mean.");
-    PlacementError { error, show: Some(show) }
+    PlacementError { error, show: Some((from, to)) }
 }

@@ -41,7 +41,7 @@ impl Engine {
             }
             Base::Stale { seen, lines_seen: lines } if options.on_stale != StalePolicy::Reject => {
                 cells_shown(caller, &place, &seen, &lines, &ops)?;
-                let ops = self.carried(caller, (&place, &now), (&seen, &lines), &ops)?;
+                let ops = self.carried(caller, &place, &now, &seen, &lines, &ops)?;
                 let theirs = ChangeSet::diff(&seen, &now.snapshot);
                 (ops, base::carry_lines(&lines, &seen, &theirs), Some(CARRIED_NOTE.to_owned()))
             }
@@ -68,26 +68,31 @@ impl Engine {
 
     /// Fills in the configured defaults.
     fn with_clearing(&self, ops: &[Op]) -> Vec<Op> {
-        let settled = |op: &Op| match &op.at {
+        ops.iter().map(|op| self.op_with_clearing(op)).collect()
+    }
+
+    /// Settles whether an operation clears outputs.
+    fn op_with_clearing(&self, op: &Op) -> Op {
+        match &op.at {
             Locator::Cell(edit) => {
                 let clear = Some(edit.clear.unwrap_or(self.config().clear_outputs));
                 Op { at: Locator::Cell(Box::new(CellEdit { clear, ..(**edit).clone() })), text: op.text.clone() }
             }
             _ => op.clone(),
-        };
-        ops.iter().map(settled).collect()
+        }
     }
 
     /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
     fn carried(
         &self,
         caller: &CallContext,
-        (place, now): (&SafePath, &LoadedFile),
-        (seen, lines): (&Snapshot, &LineSet),
+        place: &SafePath,
+        now: &LoadedFile,
+        seen: &Snapshot,
+        lines: &LineSet,
         ops: &[Op],
     ) -> Result<Vec<Op>> {
-        let lost = || stale::version_unavailable(self, caller, place, now);
-        let then = Notebook::read(seen.text()).map_err(|_| lost())?;
+        let then = Notebook::read(seen.text()).map_err(|_| stale::version_unavailable(self, caller, place, now))?;
         let present = Notebook::read(now.snapshot.text())?;
         notebook::carry(&then, &present, ops).map_err(|blocked| {
             let cell = blocked.now.and_then(|at| Some((at, present.cells().get(at)?)));
@@ -122,10 +127,12 @@ fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &
         .collect();
     let (Some(&first), Some(&last)) = (unseen.iter().min(), unseen.iter().max()) else { return Ok(()) };
     // Cells on the same lines have to be shown with them.
-    let lines_of = |at: usize| notebook.lines(&notebook.cells()[at], base.lines());
-    let (top, bottom) = (lines_of(first).0, lines_of(last).1);
-    let first = (0..first).rev().take_while(|&at| lines_of(at).1 >= top).last().unwrap_or(first);
-    let last = (last + 1..notebook.cells().len()).take_while(|&at| lines_of(at).0 <= bottom).last().unwrap_or(last);
+    let (top, bottom) = (cell_lines(&notebook, base, first).0, cell_lines(&notebook, base, last).1);
+    let first = (0..first).rev().take_while(|&at| cell_lines(&notebook, base, at).1 >= top).last().unwrap_or(first);
+    let last = (last + 1..notebook.cells().len())
+        .take_while(|&at| cell_lines(&notebook, base, at).0 <= bottom)
+        .last()
+        .unwrap_or(last);
     let cells = if first == last { first.to_string() } else { format!("{first}-{last}") };
     Err(Error::new(Code::ReadPartial, "Cells that were never shown cannot be replaced or deleted.")
         .evidence(notebook.listed(&unseen))
@@ -134,4 +141,9 @@ fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &
                 .or(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."]),
         )
         .fact("missing", unseen))
+}
+
+/// Returns the lines of a cell.
+fn cell_lines(notebook: &Notebook<'_>, base: &Snapshot, at: usize) -> (usize, usize) {
+    notebook.lines(&notebook.cells()[at], base.lines())
 }

@@ -67,37 +67,45 @@ impl Engine {
             }
             _ => vec!["Call ".into()],
         };
-        let next = |rest: Vec<Phrase>| Advice::new([first.clone(), rest].concat());
         let tool = || Phrase::Tool(NOTEBOOK_TOOL);
         match edit_target(&notebook, place, now, ops) {
-            NotebookEditTarget::Call(call) if call.to_string().len() <= SUGGESTED_CALL_CHARS_MAX => {
-                Err(error.next(next(vec![Phrase::Call(NOTEBOOK_TOOL, call.clone()), ".".into()])).fact("call", call))
-            }
+            NotebookEditTarget::Call(call) if call.to_string().len() <= SUGGESTED_CALL_CHARS_MAX => Err(error
+                .next(advice_from(&first, vec![Phrase::Call(NOTEBOOK_TOOL, call.clone()), ".".into()]))
+                .fact("call", call)),
             NotebookEditTarget::Call(mut call) => {
                 if let Some(fields) = call.as_object_mut() {
                     fields.shift_remove("new_source");
                     fields.shift_remove("edits");
                 }
                 let then = " and in new_source the whole new source of the cell (several: in edits).";
-                Err(error.next(next(vec![Phrase::Call(NOTEBOOK_TOOL, call), then.into()])))
+                Err(error.next(advice_from(&first, vec![Phrase::Call(NOTEBOOK_TOOL, call), then.into()])))
             }
             NotebookEditTarget::Cells(cells) if !cells.is_empty() => {
-                let next = next(vec![tool(), "; new_source is the whole new source of the cell.".into()]);
+                let next =
+                    advice_from(&first, vec![tool(), "; new_source is the whole new source of the cell.".into()]);
                 Err(error.evidence(format!("The edit is about:\n{}", notebook.listed(&cells))).next(next))
             }
             NotebookEditTarget::Cells(_) if notebook.cells().is_empty() => {
                 let call = json!({ "notebook_path": place.shown(), "edit_mode": "insert", "cell_type": "code", "new_source": "" });
                 Err(error
                     .evidence("It has no cells.")
-                    .next(next(vec![Phrase::Call(NOTEBOOK_TOOL, call), ", for example.".into()])))
+                    .next(advice_from(&first, vec![Phrase::Call(NOTEBOOK_TOOL, call), ", for example.".into()])))
             }
             NotebookEditTarget::Cells(_) => {
                 let all: Vec<usize> = (0..notebook.cells().len()).collect();
-                let next = next(vec![tool(), " with the id or number of the cell, and its whole new source.".into()]);
+                let next = advice_from(
+                    &first,
+                    vec![tool(), " with the id or number of the cell, and its whole new source.".into()],
+                );
                 Err(error.evidence(format!("Its cells:\n{}", notebook.listed(&all))).next(next))
             }
         }
     }
+}
+
+/// Joins the beginning of the advice with its rest.
+fn advice_from(first: &[Phrase], rest: Vec<Phrase>) -> Advice {
+    Advice::new([first.to_vec(), rest].concat())
 }
 
 /// The target of a text edit of a notebook.
@@ -118,8 +126,8 @@ fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &
             _ => (String::new(), String::new()),
         };
         // The last line of a cell has no line end.
-        let bare = |text: &str| text.strip_suffix('\n').unwrap_or(text).to_owned();
-        let held = notebook.holding(&old, &new).or_else(|| notebook.holding(&bare(&old), &bare(&new)));
+        let held =
+            notebook.holding(&old, &new).or_else(|| notebook.holding(&without_line_end(&old), &without_line_end(&new)));
         match held {
             Some((at, source)) if !sources.contains_key(&at) => {
                 sources.insert(at, source);
@@ -144,12 +152,14 @@ fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &
     if !whole {
         return NotebookEditTarget::Cells(cells);
     }
-    let one = |(at, source): (&usize, &String)| {
-        let mut edit = name(notebook, *at);
-        edit["new_source"] = source.clone().into();
-        edit
-    };
-    let mut edits: Vec<Value> = sources.iter().map(one).collect();
+    let mut edits: Vec<Value> = sources
+        .iter()
+        .map(|(at, source)| {
+            let mut edit = name(notebook, *at);
+            edit["new_source"] = source.clone().into();
+            edit
+        })
+        .collect();
     let path = place.shown();
     NotebookEditTarget::Call(match &mut *edits {
         [only] => {
@@ -161,6 +171,11 @@ fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &
         }
         _ => json!({ "notebook_path": path, "edits": edits }),
     })
+}
+
+/// Returns a text without the line end behind it.
+fn without_line_end(text: &str) -> String {
+    text.strip_suffix('\n').unwrap_or(text).to_owned()
 }
 
 /// Returns the fields that name a cell.

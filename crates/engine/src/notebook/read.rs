@@ -106,11 +106,10 @@ fn known(notebook: &Notebook<'_>, snapshot: &Snapshot, whole: &[bool]) -> LineSe
 fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
     let total = notebook.cells().len();
     let said = said.trim();
-    let number = |text: &str| text.trim().parse::<usize>().ok();
     let (from, to) = match said.split_once('-') {
-        None => (number(said), number(said)),
-        Some((from, to)) if to.trim().is_empty() => (number(from), Some(usize::MAX)),
-        Some((from, to)) => (number(from), number(to)),
+        None => (cell_number(said), cell_number(said)),
+        Some((from, to)) if to.trim().is_empty() => (cell_number(from), Some(usize::MAX)),
+        Some((from, to)) => (cell_number(from), cell_number(to)),
     };
     let (Some(from), Some(to)) = (from, to) else {
         let at = notebook.find(&CellName::Id(said.to_owned()))?;
@@ -125,6 +124,11 @@ fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
             .fact("total_cells", total));
     }
     Ok(from..to.saturating_add(1).min(total))
+}
+
+/// Reads the number of a cell.
+fn cell_number(text: &str) -> Option<usize> {
+    text.trim().parse::<usize>().ok()
 }
 
 impl NotebookRenderer<'_, '_> {

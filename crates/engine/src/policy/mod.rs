@@ -194,9 +194,14 @@ const ASK_FOR_GUARD_CHANGE: &str =
 
 /// True for secrets, even if a rule allows them: their contents are never stored.
 pub(crate) fn is_secret(place: &SafePath) -> bool {
-    let named = |path: &Path| secret(&split(&fold_path(path))).is_some();
-    named(place.relative())
-        || (place.via_link().is_some() && place.requested().file_name().is_some_and(|name| named(Path::new(name))))
+    is_secret_name(place.relative())
+        || (place.via_link().is_some()
+            && place.requested().file_name().is_some_and(|name| is_secret_name(Path::new(name))))
+}
+
+/// True for a path that names a secret.
+fn is_secret_name(path: &Path) -> bool {
+    secret(&split(&fold_path(path))).is_some()
 }
 
 /// Returns a warning for a person when this file is changed; one sentence.
@@ -345,12 +350,16 @@ impl BlockingRule {
 
 /// Returns the verdict of a default mode.
 fn by_mode(mode: PolicyMode, setting: &str) -> AccessVerdict {
-    let hit = || BlockingRule::new(setting.to_owned(), "the configuration".to_owned());
     match mode {
         PolicyMode::Allow => AccessVerdict::Free,
-        PolicyMode::Ask => AccessVerdict::Ask(hit()),
-        PolicyMode::Deny => AccessVerdict::Denied(hit()),
+        PolicyMode::Ask => AccessVerdict::Ask(configured_rule(setting)),
+        PolicyMode::Deny => AccessVerdict::Denied(configured_rule(setting)),
     }
+}
+
+/// Returns the rule of the configuration that blocks.
+fn configured_rule(setting: &str) -> BlockingRule {
+    BlockingRule::new(setting.to_owned(), "the configuration".to_owned())
 }
 
 /// True when consecutive components of the path match the pattern's: the entry itself or an ancestor. Comparing two
@@ -390,11 +399,15 @@ fn denied(place: &SafePath, access: Access, hit: &BlockingRule, other: Option<&P
 ///
 /// Errors: `access.denied`.
 pub(crate) fn check_creation(config: &Config, place: &SafePath) -> Result<Option<BlockingRule>> {
-    let about = |rule: &&PathRule| rule.is_about_creation() && rule.matches(place.relative(), place.absolute());
-    match config.deny.iter().find(about) {
+    match config.deny.iter().find(|rule| is_creation_rule(place, rule)) {
         Some(rule) => Err(denied(place, Access::Write, &BlockingRule::of(rule), None)),
-        None => Ok(config.ask.iter().find(about).map(BlockingRule::of)),
+        None => Ok(config.ask.iter().find(|rule| is_creation_rule(place, rule)).map(BlockingRule::of)),
     }
+}
+
+/// True for a rule about creating this path.
+fn is_creation_rule(place: &SafePath, rule: &PathRule) -> bool {
+    rule.is_about_creation() && rule.matches(place.relative(), place.absolute())
 }
 
 const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requires explicit user request. Focus on code implementation unless specifically asked \
@@ -407,10 +420,12 @@ const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requ
 pub(crate) fn documentation(config: &Config, place: &SafePath, mode: PolicyMode) -> Result<Option<BlockingRule>> {
     let folded = fold_path(place.relative());
     let name = split(&folded).pop().unwrap_or_default().to_owned();
-    let about = |rule: &PathRule| {
-        (rule.is_about(Access::Write) || rule.is_about_creation()) && rule.matches(place.relative(), place.absolute())
-    };
-    if !(is_markdown(&name) || name.starts_with("readme")) || config.allow.iter().any(about) {
+    if !(is_markdown(&name) || name.starts_with("readme"))
+        || config.allow.iter().any(|rule| {
+            (rule.is_about(Access::Write) || rule.is_about_creation())
+                && rule.matches(place.relative(), place.absolute())
+        })
+    {
         return Ok(None);
     }
     match by_mode(mode, "policy.documentation") {

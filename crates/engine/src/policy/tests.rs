@@ -74,7 +74,7 @@ fn control_files_are_readable_only() {
 }
 
 #[test]
-fn secrets_are_not_even_read() {
+fn secrets_cannot_be_read() {
     let plain = Config::default();
     for path in [
         ".env",
@@ -107,7 +107,7 @@ fn secrets_are_not_even_read() {
 }
 
 #[test]
-fn everyday_names_are_free() {
+fn ordinary_names_are_unguarded() {
     let plain = Config::default();
     for path in [
         ".env.example",
@@ -137,7 +137,7 @@ fn everyday_names_are_free() {
 }
 
 #[test]
-fn rules_lift_and_tighten() {
+fn rules_lift_or_tighten_the_guard() {
     let open = Config::default().with_allow_rule(".git", "--allow").unwrap();
     assert!(may("/r/.git/config", Access::Write, &open) && may("/r/.GIT/config", Access::Write, &open));
     let shut = open.with_deny_rule(".git/config", "emend.toml").unwrap();
@@ -145,7 +145,7 @@ fn rules_lift_and_tighten() {
 }
 
 #[test]
-fn files_that_steer_agents_are_told_of() {
+fn files_that_instruct_agents_are_reported() {
     let store = MemoryStore::new(Path::new("/r"));
     let flag = |path: &str| super::warning(&store.resolve_path(Path::new(path)).unwrap());
     for path in ["/r/CLAUDE.md", "/r/a/AGENTS.md", "/r/gemini.md", "/r/.github/workflows/ci.yml"] {
@@ -172,7 +172,7 @@ fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
 }
 
 #[test]
-fn deny_goes_before_ask_and_ask_before_allow() {
+fn deny_precedes_ask_and_ask_precedes_allow() {
     for (rules, path, wanted) in [
         ("deny = ['a']\nask = ['a']\nallow = ['a']", "/r/a", ["denied", "denied"]),
         ("ask = ['a']\nallow = ['a']", "/r/a", ["ask", "ask"]),
@@ -194,7 +194,7 @@ fn deny_goes_before_ask_and_ask_before_allow() {
 }
 
 #[test]
-fn a_projects_ask_does_not_lift_the_guard() {
+fn ask_rule_of_a_project_does_not_lift_the_guard() {
     let config = Config::default().with_file("[policy]\nask = ['.vscode/**', 'a']\n", "emend.toml", false).unwrap();
     assert!(!may("/r/.vscode/settings.json", Access::Write, &config));
     let store = MemoryStore::new(Path::new("/r"));
@@ -203,7 +203,7 @@ fn a_projects_ask_does_not_lift_the_guard() {
 }
 
 #[test]
-fn documentation_is_a_matter_of_policy() {
+fn documentation_follows_the_policy() {
     let store = MemoryStore::new(Path::new("/r"));
     let said = |text: &str, path: &str| {
         let config = Config::default().with_file(text, "test", true).unwrap();

@@ -17,7 +17,7 @@ pub(super) fn compact_schema(schema: &mut Map<String, Value>) {
         schema.remove("required");
     }
     let Some(Value::Object(fields)) = schema.get("properties") else { return };
-    let said: Vec<(String, Value)> =
+    let said: Map<String, Value> =
         fields.iter().filter_map(|(name, field)| Some((name.clone(), field.get("description")?.clone()))).collect();
     schema.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut).for_each(|it| once(it, &said));
 }
@@ -26,14 +26,13 @@ pub(super) fn compact_schema(schema: &mut Map<String, Value>) {
 fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
     loop {
         let all = format!("{whole}{}", Value::Object(definitions.clone()));
-        let uses = |name: &str| all.matches(&format!("\"#/$defs/{name}\"")).count();
         let known = definitions.len();
-        definitions.retain(|name, _| uses(name) > 0);
+        definitions.retain(|name, _| count_uses(&all, name) > 0);
         if definitions.len() < known {
             // The dropped definition used others.
             continue;
         }
-        let single = definitions.keys().find(|name| uses(name) == 1).cloned();
+        let single = definitions.keys().find(|name| count_uses(&all, name) == 1).cloned();
         let Some((name, definition)) = single.and_then(|name| definitions.remove_entry(&name)) else { break };
         put(whole, &name, &definition);
         definitions.values_mut().for_each(|it| put(it, &name, &definition));
@@ -41,6 +40,11 @@ fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
     if let (Value::Object(whole), false) = (whole, definitions.is_empty()) {
         whole.insert("$defs".to_owned(), definitions.into());
     }
+}
+
+/// Counts how often a definition is used.
+fn count_uses(all: &str, name: &str) -> usize {
+    all.matches(&format!("\"#/$defs/{name}\"")).count()
 }
 
 /// Inlines a definition. The field's own description takes precedence over that of the definition.
@@ -69,14 +73,8 @@ fn put(value: &mut Value, name: &str, definition: &Value) {
 fn thin(schema: &mut Value) {
     match schema {
         Value::Object(schema) => {
-            let nothing = |value: &Value| match value {
-                Value::Null | Value::Bool(false) => true,
-                Value::Number(number) => number.as_u64() == Some(0),
-                Value::Array(list) => list.is_empty(),
-                _ => false,
-            };
             schema.retain(|name, value| match &**name {
-                "default" | "minimum" => !nothing(value),
+                "default" | "minimum" => !is_default(value),
                 "format" => value != "uint",
                 _ => true,
             });
@@ -86,6 +84,16 @@ fn thin(schema: &mut Value) {
         }
         Value::Array(list) => list.iter_mut().for_each(thin),
         _ => {}
+    }
+}
+
+/// True for a value that says nothing.
+fn is_default(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_u64() == Some(0),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
     }
 }
 
@@ -104,8 +112,10 @@ fn without_null(schema: &mut Map<String, Value>) {
         let one = one.clone();
         schema.remove("anyOf");
         let own = std::mem::take(schema);
-        let said = |it: &Map<String, Value>| it.get("description").and_then(Value::as_str).map(str::to_owned);
-        let told: Vec<String> = [&own, &one].into_iter().filter_map(said).collect();
+        let told: Vec<String> = [&own, &one]
+            .into_iter()
+            .filter_map(|it| it.get("description").and_then(Value::as_str).map(str::to_owned))
+            .collect();
         schema.extend(one);
         schema.extend(own);
         if !told.is_empty() {
@@ -130,11 +140,11 @@ fn words(schema: &mut Map<String, Value>) {
 }
 
 /// Removes, below a field of the tool, what the tool's own field of that name says already.
-fn once(value: &mut Value, said: &[(String, Value)]) {
+fn once(value: &mut Value, said: &Map<String, Value>) {
     match value {
         Value::Object(object) => {
             for (name, field) in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
-                let known = said.iter().any(|(other, text)| other == name && field.get("description") == Some(text));
+                let known = said.get(name).is_some_and(|text| field.get("description") == Some(text));
                 if let (true, Value::Object(field)) = (known, field) {
                     field.remove("description");
                 }
@@ -170,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_teaches_nothing_goes() {
+    fn uninformative_parts_of_a_schema_are_removed() {
         let schema = json!({
             "type": "object",
             "required": [],
@@ -209,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_itself_stays_a_definition() {
+    fn recursive_type_stays_a_definition() {
         let tree = json!({ "type": "object", "properties": { "below": { "$ref": "#/$defs/Tree" } } });
         let schema = json!({ "properties": { "tree": { "$ref": "#/$defs/Tree" } }, "$defs": { "Tree": tree } });
         assert_eq!(leaned(schema.clone()), schema);

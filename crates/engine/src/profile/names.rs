@@ -24,14 +24,18 @@ impl ToolView {
         let renamed = self.renamed_fields.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
         let name = renamed.unwrap_or(field);
         let schema = self.schema();
-        let has = |schema: &Map<String, Value>| schema.get("properties").is_some_and(|it| it.get(name).is_some());
         // A field of an entry of `edits` is accepted, too.
         let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items"));
         let definition = entry.and_then(|it| it.get("$ref")?.as_str()?.strip_prefix("#/$defs/"));
         let entry = definition.map_or(entry, |definition| schema.get("$defs")?.get(definition));
         let of_entry = entry.and_then(|it| it.get("properties")?.get(name));
-        (has(&schema) || of_entry.is_some()).then(|| name.to_owned())
+        (has_property(name, &schema) || of_entry.is_some()).then(|| name.to_owned())
     }
+}
+
+/// True for a schema with the property.
+fn has_property(name: &str, schema: &Map<String, Value>) -> bool {
+    schema.get("properties").is_some_and(|it| it.get(name).is_some())
 }
 
 impl ToolViewNames {
@@ -40,13 +44,17 @@ impl ToolViewNames {
     }
 
     fn offer_of(&self, tool: &str) -> Option<&'static ToolView> {
-        let of = |tool: &str| self.offers().iter().find(|offer| offer.tool == tool);
-        of(tool).or_else(|| match tool {
-            "edit" => of("multi_edit"),
-            "multi_edit" => of("edit"),
+        self.exact_offer(tool).or_else(|| match tool {
+            "edit" => self.exact_offer("multi_edit"),
+            "multi_edit" => self.exact_offer("edit"),
             NOTEBOOK_TOOL => self.offers().iter().find(|offer| offer.cells),
             _ => None,
         })
+    }
+
+    /// Returns the offer of exactly this tool.
+    fn exact_offer(&self, tool: &str) -> Option<&'static ToolView> {
+        self.offers().iter().find(|offer| offer.tool == tool)
     }
 
     fn editor(&self) -> Option<&'static ToolView> {
@@ -96,12 +104,16 @@ impl Vocabulary for ToolViewNames {
 fn viewed(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
     let path = fields.get("file_path")?.clone();
     let mut out = Map::from_iter([("command".to_owned(), "view".into()), ("path".to_owned(), path)]);
-    let number = |name: &str| fields.get(name).and_then(Value::as_u64);
     if fields.keys().any(|name| !["file_path", "offset", "limit"].contains(&&**name)) {
         return None;
     }
-    if let (Some(from), Some(count)) = (number("offset"), number("limit")) {
+    if let (Some(from), Some(count)) = (number_of(fields, "offset"), number_of(fields, "limit")) {
         out.insert("view_range".to_owned(), json!([from, from + count.max(1) - 1]));
     }
     Some(out)
+}
+
+/// Returns a field that is a number.
+fn number_of(fields: &Map<String, Value>, name: &str) -> Option<u64> {
+    fields.get(name).and_then(Value::as_u64)
 }

@@ -72,14 +72,16 @@ fn per_edit(plan: &FilePlan, mut room: usize) -> (Value, (usize, usize)) {
 }
 
 fn summary(op: &OpOutcome) -> String {
-    let cut = |text: &str| {
-        let line = text.trim().lines().next().unwrap_or_default();
-        let short: String = line.chars().take(40).collect();
-        if short.len() < text.trim().len() { format!("{short}…") } else { short }
-    };
     let tier = if op.tier == Tier::Exact { String::new() } else { format!(" ({})", op.tier.name()) };
     match (op.places, op.new.is_empty()) {
-        (places, true) => format!("deleted {places}×: {}{tier}", cut(&op.old)),
-        (places, false) => format!("replaced {places}×: {} → {}{tier}", cut(&op.old), cut(&op.new)),
+        (places, true) => format!("deleted {places}×: {}{tier}", first_words(&op.old)),
+        (places, false) => format!("replaced {places}×: {} → {}{tier}", first_words(&op.old), first_words(&op.new)),
     }
+}
+
+/// Returns the beginning of a text.
+fn first_words(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let short: String = line.chars().take(40).collect();
+    if short.len() < text.trim().len() { format!("{short}…") } else { short }
 }

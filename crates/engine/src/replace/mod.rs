@@ -243,16 +243,22 @@ impl Engine {
         let Some((first, ..)) = changing.first() else { return Ok(Vec::new()) };
         let paths: Vec<&[u8]> = changing.iter().map(|(place, ..)| key(place)).collect();
         let known = self.sessions(first).latest_of(&caller.session, &paths)?;
-        let plan = |((place, now, resolved), known): ((SafePath, LoadedFile, ResolvedEdit), Option<Record>)| {
-            let known = known.filter(|record| record.content == now.snapshot.id());
-            let unseen = known.is_none();
-            let lines = known.map_or_else(LineSet::all, |record| {
-                crate::base::after_writing(&record.lines, &now.snapshot, &resolved.changes)
-            });
-            FilePlan { unseen, ..FilePlan::edit(place, now, resolved, lines) }
-        };
-        Ok(changing.into_iter().zip(known).map(plan).collect())
+        Ok(changing
+            .into_iter()
+            .zip(known)
+            .map(|((place, now, resolved), known)| unseen_plan(place, now, resolved, known))
+            .collect())
     }
+}
+
+/// Plans the change of a file, with what the session knew of it.
+fn unseen_plan(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, known: Option<Record>) -> FilePlan {
+    let known = known.filter(|record| record.content == now.snapshot.id());
+    let unseen = known.is_none();
+    let lines = known.map_or_else(LineSet::all, |record| {
+        crate::base::after_writing(&record.lines, &now.snapshot, &resolved.changes)
+    });
+    FilePlan { unseen, ..FilePlan::edit(place, now, resolved, lines) }
 }
 
 fn too_many() -> Error {
@@ -265,7 +271,6 @@ fn too_many() -> Error {
 /// Errors: `match.count`; `read.required` if a model states no count.
 fn check_counts(caller: &CallContext, args: &ReplaceInput, found: &ReplaceMatches, dry_run: bool) -> Result<()> {
     let (places, files) = (found.total(), found.plans.len());
-    let differs = |expected: Option<usize>, count: usize| expected.is_some_and(|expected| expected != count);
     if differs(args.expected, places) || differs(args.expected_files, files) {
         return Err(render::wrong_count(args, found));
     }
@@ -273,4 +278,9 @@ fn check_counts(caller: &CallContext, args: &ReplaceInput, found: &ReplaceMatche
         return Err(render::count_required(found));
     }
     Ok(())
+}
+
+/// True for a number that is not the expected one.
+fn differs(expected: Option<usize>, count: usize) -> bool {
+    expected.is_some_and(|expected| expected != count)
 }

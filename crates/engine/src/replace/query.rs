@@ -118,8 +118,7 @@ fn invalid(what: &str, next: &str) -> Error {
 ///
 /// Errors: a match inside a character; `edit.too_much_work`, `call.too_much_work`.
 fn replacements(matcher: &RegexMatcher, template: &[TemplatePart], text: &str) -> Result<Vec<TextEdit>> {
-    let failed = |error: grep_matcher::NoError| Error::new(Code::InternalBug, error.to_string());
-    let mut captures = matcher.new_captures().map_err(failed)?;
+    let mut captures = matcher.new_captures().map_err(|error| matcher_failure(&error))?;
     let mut found = Replacements { text, template, edits: Vec::new(), fresh: 0 };
     let mut refused = None;
     let all = matcher.captures_iter(text.as_bytes(), &mut captures, |captures| match found.add(captures) {
@@ -129,8 +128,13 @@ fn replacements(matcher: &RegexMatcher, template: &[TemplatePart], text: &str) -
             false
         }
     });
-    all.map_err(failed)?;
+    all.map_err(|error| matcher_failure(&error))?;
     refused.map_or(Ok(found.edits), Err)
+}
+
+/// Returns the error of a matcher that cannot fail.
+fn matcher_failure(error: &grep_matcher::NoError) -> Error {
+    Error::new(Code::InternalBug, error.to_string())
 }
 
 /// The replacements in one text, collected during the search.
@@ -168,10 +172,6 @@ impl Replacements<'_> {
 /// Errors: `call.invalid` for a group that the pattern does not have, because it would silently be empty.
 fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<TemplatePart>> {
     let groups = matcher.capture_count();
-    let missing = |name: &str| {
-        let what = format!("new_string names a group `{name}`, and pattern has {} of them.", groups - 1);
-        Err(invalid(&what, "Correct the number or name ($0 is the whole match); write $$ for a dollar sign."))
-    };
     let (mut out, mut text, mut rest) = (Vec::new(), String::new(), new);
     while let Some((before, behind)) = rest.split_once('$') {
         text.push_str(before);
@@ -191,7 +191,7 @@ fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<TemplatePart>> {
             }
         };
         let group = name.parse().ok().or_else(|| matcher.capture_index(name)).filter(|&nth| nth < groups);
-        let Some(group) = group else { return missing(name) };
+        let Some(group) = group else { return no_such_group(groups, name) };
         out.extend((!text.is_empty()).then(|| TemplatePart::Text(std::mem::take(&mut text))));
         out.push(TemplatePart::Group(group));
         rest = after;
@@ -199,6 +199,12 @@ fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<TemplatePart>> {
     text.push_str(rest);
     out.extend((!text.is_empty()).then_some(TemplatePart::Text(text)));
     Ok(out)
+}
+
+/// Refuses a group that the pattern lacks.
+fn no_such_group(groups: usize, name: &str) -> Result<Vec<TemplatePart>> {
+    let what = format!("new_string names a group `{name}`, and pattern has {} of them.", groups - 1);
+    Err(invalid(&what, "Correct the number or name ($0 is the whole match); write $$ for a dollar sign."))
 }
 
 #[cfg(test)]

@@ -34,11 +34,7 @@ fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p FilePlan>, places: &[usiz
     let mut out = String::new();
     for (plan, places) in plans.zip(places).take(LISTED_FILES_MAX) {
         let hunks = explain::hunks(&plan.before, &plan.changes, 0);
-        let range = |hunk: &DiffHunk| match hunk.old_lines {
-            0 | 1 => hunk.old_start.max(1).to_string(),
-            lines => format!("{}-{}", hunk.old_start, hunk.old_start + lines - 1),
-        };
-        let mut lines: Vec<String> = hunks.iter().take(LISTED_LINES_MAX).map(range).collect();
+        let mut lines: Vec<String> = hunks.iter().take(LISTED_LINES_MAX).map(hunk_lines).collect();
         if hunks.len() > LISTED_LINES_MAX {
             lines.push("…".to_owned());
         }
@@ -51,17 +47,16 @@ fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p FilePlan>, places: &[usiz
     out
 }
 
+/// Returns the old lines of a hunk as text.
+fn hunk_lines(hunk: &DiffHunk) -> String {
+    match hunk.old_lines {
+        0 | 1 => hunk.old_start.max(1).to_string(),
+        lines => format!("{}-{}", hunk.old_start, hunk.old_start + lines - 1),
+    }
+}
+
 /// Formats notes about skipped files.
 fn left(left: &SkippedFiles) -> Vec<String> {
-    let named = |names: &[String], why: &str| {
-        let more = if names.len() > SKIPPED_NAMES_MAX {
-            format!(", and {} more", names.len() - SKIPPED_NAMES_MAX)
-        } else {
-            String::new()
-        };
-        let shown = names.iter().take(SKIPPED_NAMES_MAX).map(String::as_str).collect::<Vec<&str>>().join(", ");
-        (!names.is_empty()).then(|| format!("Left as they are, though they have the text, {why}: {shown}{more}."))
-    };
     let counted: Vec<String> = [
         (left.denied, "file", "that may not be read"),
         (left.binary, "file", if left.binary == 1 { "that is no text" } else { "that are no text" }),
@@ -74,13 +69,24 @@ fn left(left: &SkippedFiles) -> Vec<String> {
     .collect();
     let counted = (!counted.is_empty()).then(|| format!("Not searched: {}.", counted.join(", ")));
     [
-        named(&left.guarded, "because they may not be edited"),
-        named(&left.notebooks, "because notebooks are edited by cells"),
+        skipped_note(&left.guarded, "because they may not be edited"),
+        skipped_note(&left.notebooks, "because notebooks are edited by cells"),
         counted,
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Names the files that are skipped for a reason.
+fn skipped_note(names: &[String], why: &str) -> Option<String> {
+    let more = if names.len() > SKIPPED_NAMES_MAX {
+        format!(", and {} more", names.len() - SKIPPED_NAMES_MAX)
+    } else {
+        String::new()
+    };
+    let shown = names.iter().take(SKIPPED_NAMES_MAX).map(String::as_str).collect::<Vec<&str>>().join(", ");
+    (!names.is_empty()).then(|| format!("Left as they are, though they have the text, {why}: {shown}{more}."))
 }
 
 pub(super) fn answer(
@@ -105,22 +111,13 @@ pub(super) fn answer(
         text += &diffs(receipts);
     }
     text += &diagnosed(receipts);
-    let file = |(receipt, places): (&Receipt, &usize)| {
-        let place = &receipt.plan().place;
-        let said = json!({ "filePath": place.shown(), "replacements": places });
-        let mut file = raw_path::file_json(place.absolute(), said);
-        if let Some(content) = receipt.content() {
-            file["tag"] = content.tag().to_string().into();
-        }
-        if let Some(diagnosis) = &receipt.diagnosis {
-            file["diagnostics"] = diagnosis.to_json();
-        }
-        file
-    };
     let mut data = Map::new();
     data.insert("headline".to_owned(), headline.into());
     data.insert("replacements".to_owned(), total.into());
-    data.insert("files".to_owned(), receipts.iter().zip(places).map(file).collect());
+    data.insert(
+        "files".to_owned(),
+        receipts.iter().zip(places).map(|(receipt, places)| file_data(receipt, *places)).collect(),
+    );
     data.insert("filesSearched".to_owned(), searched.into());
     data.insert("guarded".to_owned(), skipped.guarded.clone().into());
     data.insert("dryRun".to_owned(), dry_run.into());
@@ -129,6 +126,20 @@ pub(super) fn answer(
         data.insert("operation".to_owned(), Value::from(operation.to_string()));
     }
     Answer { text, data }
+}
+
+/// Returns a changed file as JSON.
+fn file_data(receipt: &Receipt, places: usize) -> Value {
+    let place = &receipt.plan().place;
+    let said = json!({ "filePath": place.shown(), "replacements": places });
+    let mut file = raw_path::file_json(place.absolute(), said);
+    if let Some(content) = receipt.content() {
+        file["tag"] = content.tag().to_string().into();
+    }
+    if let Some(diagnosis) = &receipt.diagnosis {
+        file["diagnostics"] = diagnosis.to_json();
+    }
+    file
 }
 
 /// Formats the diagnoses of language servers, if something is new or unknown.

@@ -6,7 +6,7 @@ mod relocate;
 use crate::base::Base;
 use crate::call_context::CallContext;
 use crate::call_handle::CallPhase;
-use crate::edit::whole;
+use crate::edit::{OrderedOps, whole};
 use crate::engine::{Engine, LoadedFile};
 use crate::history_stores::key;
 use crate::limits::check_together;
@@ -40,6 +40,8 @@ struct RequestTree<'a> {
     broken: HashSet<PathBuf>,
     /// Files already taken from their path, by the index of the step that places them.
     moved_away: HashMap<usize, FilePlan>,
+    /// Paths that a step removes or moves away.
+    leaving: HashSet<PathBuf>,
     /// A step failed that others depend on.
     failed: bool,
     /// Edits that were left out, as text.
@@ -72,6 +74,7 @@ impl Engine {
             at: HashMap::new(),
             broken: HashSet::new(),
             moved_away: HashMap::new(),
+            leaving: targets.iter().filter(|it| it.leaves()).map(|it| it.place.absolute().to_owned()).collect(),
             failed: false,
             rejected: String::new(),
             bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
@@ -122,7 +125,9 @@ impl Engine {
 impl RequestTree<'_> {
     fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
         let ActionTarget { place, to, ask, mode, .. } = target;
-        for place in [Some(place), to.as_ref()].into_iter().flatten() {
+        // What leaves may be in a directory that becomes a file.
+        let entered = if target.leaves() { None } else { Some(place) };
+        for place in [entered, to.as_ref()].into_iter().flatten() {
             self.not_below_a_file(place)?;
         }
         match (ask, to) {
@@ -141,8 +146,8 @@ impl RequestTree<'_> {
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
             }
             (FileAction::Delete { text }, _) => self.delete(place, text.as_deref())?,
-            (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, (place, to), ops, *mode)?,
-            (FileAction::Copy { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, true, *mode)?,
+            (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, place, to, ops, *mode)?,
+            (FileAction::Copy { ops, .. }, Some(to)) => self.carry(step, place, to, ops, true, *mode)?,
             (FileAction::Binary(change), _) => self.binary(place, change)?,
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
@@ -153,16 +158,26 @@ impl RequestTree<'_> {
     ///
     /// Errors: `call.too_large`.
     fn check_together(&self) -> Result<()> {
-        let size = |plan: &FilePlan| plan.before.raw().len().max(plan.changes.len_after(&plan.before));
-        let written = || self.plans.iter().filter(|plan| plan.writes());
-        if self.targets.len() == 1 { Ok(()) } else { check_together(written().count(), written().map(size).sum()) }
+        if self.targets.len() == 1 {
+            return Ok(());
+        }
+        check_together(self.written_plans().count(), self.written_plans().map(FilePlan::size_max).sum())
+    }
+
+    /// Returns the plans that write.
+    fn written_plans(&self) -> impl Iterator<Item = &FilePlan> {
+        self.plans.iter().filter(|plan| plan.writes())
     }
 
     /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.
     fn not_below_a_file(&self, place: &SafePath) -> Result<()> {
-        let made = |path: &Path| self.at.get(path).map(|&at| &self.plans[at]);
         let above = place.absolute().ancestors().skip(1);
-        let Some(plan) = above.filter_map(made).find(|plan| plan.target != TargetState::Nothing) else { return Ok(()) };
+        let Some(plan) = above
+            .filter_map(|path| self.at.get(path).map(|&at| &self.plans[at]))
+            .find(|plan| plan.target != TargetState::Nothing)
+        else {
+            return Ok(());
+        };
         let what = if plan.target == TargetState::File { "file" } else { "symbolic link" };
         Err(Error::new(
             Code::PathNotRegular,
@@ -228,8 +243,9 @@ impl RequestTree<'_> {
         Ok(match preimage(self.caller, place, &now, id)? {
             Preimage::Current => (None, None),
             Preimage::Other(seen) => {
-                let version = (place.clone(), now, &seen);
-                (Some(self.engine.plan_three_way(self.caller, version, (ops, order), options)?), None)
+                let ops = OrderedOps { ops, order };
+                let plan = self.engine.plan_three_way(self.caller, place.clone(), now, &seen, ops, options)?;
+                (Some(plan), None)
             }
             Preimage::Unknown(why) => {
                 let note = format!(
@@ -244,8 +260,7 @@ impl RequestTree<'_> {
     fn options(&self, place: &SafePath) -> CallOptions {
         let named = self.bases.get(place.absolute()).copied();
         // Dependent steps, files that are written together and those that get a mode need their whole texts.
-        let moded = self.targets.iter().any(|target| target.mode.is_some());
-        let whole = self.options.whole || self.targets.len() > 1 || moded;
+        let whole = self.options.whole || self.targets.len() > 1 || self.targets.iter().any(|it| it.mode.is_some());
         CallOptions { tag: named.or(self.options.tag), whole, ..*self.options }
     }
 
@@ -321,6 +336,11 @@ impl RequestTree<'_> {
             return Err(file_exists(place, None));
         }
         if removed && let Some(at) = known {
+            return self.replace(at, file);
+        }
+        if self.is_freed(place) {
+            let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
+            let at = self.add(plan);
             return self.replace(at, file);
         }
         if let NewFile::Text(text) = file {

@@ -12,13 +12,15 @@ use crate::stale;
 use crate::target::ActionTarget;
 use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Result};
 use emendate_fs::{SafePath, shown};
+use std::path::Path;
 
 impl RequestTree<'_> {
     /// Moves or copies a file, with optional edits.
     pub(super) fn carry(
         &mut self,
         step: usize,
-        (from, to): (&SafePath, &SafePath),
+        from: &SafePath,
+        to: &SafePath,
         ops: &[Op],
         copied: bool,
         mode: Option<FileMode>,
@@ -135,6 +137,9 @@ impl RequestTree<'_> {
             }
             return Ok(std::mem::replace(&mut self.plans[at].current, CurrentState::Nothing));
         }
+        if self.is_freed(to) {
+            return Ok(CurrentState::Nothing);
+        }
         match self.opened(to)? {
             None => Ok(CurrentState::Nothing),
             Some(now) if self.options.overwrite => match self.engine.base(self.caller, self.options, to, &now)? {
@@ -143,6 +148,26 @@ impl RequestTree<'_> {
             },
             Some(_) => Err(occupied(to)),
         }
+    }
+
+    /// True for a path below a file that the request removes, and for a directory from which it removes files: one becomes a
+    /// directory, the other a file. git sorts patches by name, so the removal may come later. The store checks that nothing
+    /// else is in the directory.
+    pub(super) fn is_freed(&self, place: &SafePath) -> bool {
+        if self.leaving.is_empty() {
+            return false;
+        }
+        let path = place.absolute();
+        // With `partial` a later removal may be left out, so it has to be planned already.
+        let removed = |above: &Path| {
+            let planned = self.at.get(above).is_some_and(|&at| self.plans[at].target == TargetState::Nothing);
+            self.leaving.contains(above) && (planned || !self.options.partial)
+        };
+        if path.ancestors().skip(1).any(removed) {
+            return true;
+        }
+        let is_directory = matches!(self.opened(place), Err(error) if error.code() == Code::PathNotRegular);
+        is_directory && self.leaving.iter().any(|other| *other != path && other.starts_with(path))
     }
 }
 

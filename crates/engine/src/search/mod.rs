@@ -2,8 +2,11 @@
 //! one version of their file, which is loaded whole first; a large file is streamed, and has no line format if it
 //! changed meanwhile.
 
+mod folded;
 mod large;
+mod multiline;
 mod pattern;
+mod shown_lines;
 mod walk;
 
 use crate::call_context::CallContext;
@@ -20,23 +23,22 @@ use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 pub(crate) use pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern, matcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-pub(crate) use walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats};
+pub(crate) use walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats, check_globs};
 
 /// Hits shown by default, and the largest number that a call can request.
 const HITS_DEFAULT: usize = 100;
 const HITS_MAX: usize = 2000;
 /// Context lines of a hit.
 const CONTEXT_LINES_MAX: usize = 50;
-/// Bytes of a row in addition to its text.
-const ROW_OVERHEAD_BYTES: usize = 40;
 /// Bytes of all files of one search. Regular expressions take time proportional to them, so this bounds the time too.
 const SEARCHED_BYTES_MAX: usize = 512 << 20;
 
@@ -87,6 +89,8 @@ struct SearchRun<'a> {
     pattern: SearchPattern,
     searcher: Searcher,
     multiline: bool,
+    /// Lines shown above and below each hit.
+    context: usize,
     limit: usize,
     /// Bytes for the text of the reply.
     most: usize,
@@ -125,13 +129,13 @@ impl Engine {
             pattern: SearchPattern::new(&args.pattern, look)?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
-                .multi_line(args.multiline)
                 .before_context(args.context.min(CONTEXT_LINES_MAX))
                 .after_context(args.context.min(CONTEXT_LINES_MAX))
                 .binary_detection(BinaryDetection::none())
                 .bom_sniffing(false)
                 .build(),
             multiline: args.multiline,
+            context: args.context.min(CONTEXT_LINES_MAX),
             limit: args.limit.unwrap_or(HITS_DEFAULT).clamp(1, HITS_MAX),
             // The rest is for notes.
             most: self.reply_limits(caller).text * 3 / 4,
@@ -222,7 +226,11 @@ impl SearchRun<'_> {
         let mut rows = self.rows_of(place);
         let text = opened.snapshot.text();
         work::spend_bytes(text.len())?;
-        self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+        if self.multiline {
+            multiline::search(&self.pattern, text, self.context, &mut rows)?;
+        } else {
+            self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+        }
         self.searched(text.len(), &rows);
         match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
             (true, _) => {}
@@ -270,19 +278,21 @@ impl SearchRun<'_> {
         if !self.text.is_empty() {
             block.push('\n');
         }
-        let name = || self.engine.name_in_header(self.caller, place);
         let header = self.marks.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
-        let header = header.map(|(header, tag)| header.line(&name(), tag));
-        let plain = || match opened {
-            Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
-            None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
-        };
-        let _ = writeln!(block, "{}", header.clone().unwrap_or_else(plain));
+        let header = header.map(|(header, tag)| header.line(&self.engine.name_in_header(self.caller, place), tag));
+        let _ = writeln!(
+            block,
+            "{}",
+            header.clone().unwrap_or_else(|| match opened {
+                Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
+                None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
+            })
+        );
         let words = opened.filter(|_| self.marks.anchors);
         let words = words.map(|it| self.engine.anchor_map(place, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);
         let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
-        let (lines, ranges) = render(&mut block, (marks, words), rows);
+        let (lines, ranges) = render(&mut block, marks, words, rows);
         self.text.push_str(&block);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
@@ -307,16 +317,12 @@ impl SearchRun<'_> {
 
     fn answer(self, beneath: &str, walked: &WalkStats) -> Answer {
         let mut notes = Vec::new();
-        let count = |count: usize, what: &str| match count {
-            1 => format!("1 {what}"),
-            _ => format!("{count} {what}s"),
-        };
         let cut = self.cut.or(walked.cut.then_some("there are too many files"));
         if let Some(why) = cut {
             notes.push(format!(
                 "The search ended early: {why}. {} in {}. Narrow the pattern, path or glob, or raise limit.",
-                count(self.hits, "hit"),
-                count(self.files.len(), "file")
+                counted(self.hits, "hit"),
+                counted(self.files.len(), "file")
             ));
         }
         let left: Vec<String> = [
@@ -327,12 +333,12 @@ impl SearchRun<'_> {
         ]
         .into_iter()
         .filter(|(files, _)| *files > 0)
-        .map(|(files, why)| format!("{} {why}", count(files, "file")))
-        .chain((walked.closed > 0).then(|| format!("{} that could not be listed", count(walked.closed, "folder"))))
+        .map(|(files, why)| format!("{} {why}", counted(files, "file")))
+        .chain((walked.closed > 0).then(|| format!("{} that could not be listed", counted(walked.closed, "folder"))))
         .chain(walked.long.as_ref().map(|(first, number)| {
             let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
             let first: String = first.chars().take(LONG_PATH_CHARS).collect();
-            format!("{} of more than {PATH_MAX_BYTES} bytes, the first in {first}…", count(*number, "path"))
+            format!("{} of more than {PATH_MAX_BYTES} bytes, the first in {first}…", counted(*number, "path"))
         }))
         .collect();
         if !left.is_empty() {
@@ -341,7 +347,7 @@ impl SearchRun<'_> {
         notes.extend(self.unkept);
         let mut text = self.text;
         if text.is_empty() {
-            let _ = writeln!(text, "No hits in {} below {beneath}.", count(self.searched, "file"));
+            let _ = writeln!(text, "No hits in {} below {beneath}.", counted(self.searched, "file"));
             if self.searched == 0 && !walked.cut {
                 notes.push(
                     "No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore."
@@ -364,10 +370,19 @@ impl SearchRun<'_> {
     }
 }
 
+/// Returns a number with its noun.
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// Writes the rows of a file; returns the lines shown completely, and the ranges of all rows.
 fn render(
     out: &mut String,
-    (marks, words): (&LineFormat, &[AnchorWord]),
+    marks: &LineFormat,
+    words: &[AnchorWord],
     rows: &ShownLines,
 ) -> (LineSet, Vec<(usize, usize)>) {
     let mut lines = LineSet::none();
@@ -382,77 +397,10 @@ fn render(
                 ranges.push((*line, *line));
             }
         }
-        read::push_line(out, marks, LineMark::for_line(*line, words), (text, *left));
+        read::push_line(out, marks, LineMark::for_line(*line, words), text, *left);
         if left.is_none() {
             lines.add(*line as u64, *line as u64);
         }
     }
     (lines, ranges)
-}
-
-/// A line to show, cut if it is long.
-struct ShownLine {
-    line: usize,
-    text: String,
-    left: Option<usize>,
-}
-
-/// The lines of one file to show.
-struct ShownLines {
-    /// Lines on which a hit begins.
-    hits: Vec<usize>,
-    /// All lines, sorted, each once.
-    shown: Vec<ShownLine>,
-    /// Remaining bytes.
-    room: usize,
-    /// The number of hits that may still be shown.
-    left: usize,
-    more: bool,
-    /// True when a row did not fit.
-    full: bool,
-}
-
-impl ShownLines {
-    fn new(left: usize, room: usize) -> ShownLines {
-        ShownLines { hits: Vec::new(), shown: Vec::new(), room, left, more: false, full: false }
-    }
-
-    /// Adds the lines that fit; returns the number of the first one.
-    fn add<'l>(&mut self, from: Option<u64>, lines: impl Iterator<Item = &'l [u8]>) -> usize {
-        let from = from.and_then(|from| usize::try_from(from).ok()).unwrap_or(1);
-        let next = self.shown.last().map_or(1, |last| last.line + 1);
-        for (line, bytes) in (from..).zip(lines).filter(|(line, _)| *line >= next) {
-            // Searched content is text, or will be found not to be.
-            let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(bytes));
-            let (text, left) = read::clip_line(&text);
-            let Some(room) = self.room.checked_sub(text.len() + ROW_OVERHEAD_BYTES) else {
-                self.full = true;
-                break;
-            };
-            self.room = room;
-            self.shown.push(ShownLine { line, text: text.to_owned(), left });
-        }
-        from
-    }
-}
-
-impl Sink for ShownLines {
-    type Error = std::io::Error;
-
-    fn matched(&mut self, _: &Searcher, hit: &SinkMatch<'_>) -> std::io::Result<bool> {
-        if self.hits.len() == self.left {
-            self.more = true;
-            return Ok(false);
-        }
-        let from = self.add(hit.line_number(), hit.lines());
-        if self.shown.last().is_some_and(|row| row.line >= from) {
-            self.hits.push(from);
-        }
-        Ok(!self.full)
-    }
-
-    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {
-        self.add(context.line_number(), std::iter::once(context.bytes()));
-        Ok(!self.full)
-    }
 }

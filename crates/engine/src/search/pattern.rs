@@ -1,5 +1,6 @@
 //! Search patterns: plain text with a worst-case linear search, and regular expressions of bounded size.
 
+use super::folded::FoldedFinder;
 use emendate_core::{Code, Error, Result};
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -11,6 +12,11 @@ pub(crate) const PATTERN_BYTES_MAX: usize = 64 << 10;
 const COMPILED_BYTES_MAX: usize = 8 << 20;
 const DFA_BYTES_MAX: usize = 32 << 20;
 
+/// Bytes of plain text from which it is searched regardless of case without a regular expression.
+const FOLDED_BYTES_MIN: usize = 256;
+/// Characters that mean something in a regular expression.
+const REGEX_CHARS: &[char] = &['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
+
 /// The interpretation of a pattern.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PatternOptions {
@@ -21,7 +27,15 @@ pub(crate) struct PatternOptions {
 
 /// The text or expression to search for.
 pub(crate) enum SearchPattern {
-    Text { finder: Box<Finder<'static>>, lines: bool },
+    Text {
+        finder: Box<Finder<'static>>,
+        lines: bool,
+    },
+    /// Long plain text, regardless of case: the library's search would look at every start for each byte.
+    Folded {
+        finder: FoldedFinder,
+        lines: bool,
+    },
     Regex(Box<RegexMatcher>),
 }
 
@@ -32,6 +46,11 @@ impl SearchPattern {
         if look.literal && !look.ignore_case && !pattern.is_empty() && (in_a_line || look.multiline) {
             let finder = Box::new(Finder::new(pattern).into_owned());
             return Ok(SearchPattern::Text { finder, lines: !look.multiline });
+        }
+        let plain = look.literal || !pattern.contains(REGEX_CHARS);
+        let long = pattern.len() > FOLDED_BYTES_MIN && pattern.len() <= PATTERN_BYTES_MAX;
+        if plain && look.ignore_case && long && (in_a_line || look.multiline) {
+            return Ok(SearchPattern::Folded { finder: FoldedFinder::new(pattern), lines: !look.multiline });
         }
         Ok(SearchPattern::Regex(Box::new(matcher(pattern, look, "set literal")?)))
     }
@@ -71,6 +90,9 @@ impl Matcher for SearchPattern {
                 let found = text.get(at..).and_then(|rest| finder.find(rest));
                 Ok(found.map(|found| Match::new(at + found, at + found + finder.needle().len())))
             }
+            SearchPattern::Folded { finder, .. } => {
+                Ok(finder.find(text, at).map(|found| Match::new(found.start, found.end)))
+            }
             SearchPattern::Regex(matcher) => matcher.find_at(text, at),
         }
     }
@@ -81,14 +103,16 @@ impl Matcher for SearchPattern {
 
     fn line_terminator(&self) -> Option<LineTerminator> {
         match self {
-            SearchPattern::Text { lines, .. } => lines.then(|| LineTerminator::byte(b'\n')),
+            SearchPattern::Text { lines, .. } | SearchPattern::Folded { lines, .. } => {
+                lines.then(|| LineTerminator::byte(b'\n'))
+            }
             SearchPattern::Regex(matcher) => matcher.line_terminator(),
         }
     }
 
     fn find_candidate_line(&self, text: &[u8]) -> Result<Option<grep_matcher::LineMatchKind>, NoError> {
         match self {
-            SearchPattern::Text { .. } => {
+            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => {
                 Ok(self.find_at(text, 0)?.map(|at| grep_matcher::LineMatchKind::Confirmed(at.end())))
             }
             SearchPattern::Regex(matcher) => matcher.find_candidate_line(text),
@@ -97,14 +121,16 @@ impl Matcher for SearchPattern {
 
     fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, NoError> {
         match self {
-            SearchPattern::Text { .. } => Ok(self.find_at(text, at)?.map(|found| found.end())),
+            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => {
+                Ok(self.find_at(text, at)?.map(|found| found.end()))
+            }
             SearchPattern::Regex(matcher) => matcher.shortest_match_at(text, at),
         }
     }
 
     fn non_matching_bytes(&self) -> Option<&grep_matcher::ByteSet> {
         match self {
-            SearchPattern::Text { .. } => None,
+            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => None,
             SearchPattern::Regex(matcher) => matcher.non_matching_bytes(),
         }
     }

@@ -46,29 +46,35 @@ pub(crate) struct WalkStats {
     pub(crate) cut: bool,
 }
 
+/// Checks the size of all globs of a call.
+///
+/// Errors: `call.too_large`.
+pub(crate) fn check_globs(globs: &[String]) -> Result<()> {
+    let bytes: usize = globs.iter().map(String::len).sum();
+    if bytes <= GLOB_BYTES_MAX {
+        return Ok(());
+    }
+    let what = format!("The globs have {bytes} bytes; the limit is {GLOB_BYTES_MAX}.");
+    Err(Error::new(Code::CallTooLarge, what).next("Fewer or shorter globs, or a narrower path."))
+}
+
 impl WalkFilter {
     /// Parses the globs of a call like ripgrep: a file must match one, and none of those that begin with `!`.
     ///
     /// Errors: `call.invalid` for an invalid glob.
     pub(crate) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
         let mut builder = OverrideBuilder::new(folder);
-        let wrong = |error: ignore::Error| {
-            Error::new(Code::CallInvalid, format!("glob is wrong: {error}."))
-                .next(r#"Write e.g. "*.rs" or "!tests/**"."#)
-        };
-        let bytes: usize = globs.iter().map(String::len).sum();
-        if bytes > GLOB_BYTES_MAX {
-            return Err(Error::new(
-                Code::CallTooLarge,
-                format!("The globs have {bytes} bytes; the limit is {GLOB_BYTES_MAX}."),
-            )
-            .next("Fewer or shorter globs, or a narrower path."));
-        }
+        check_globs(globs)?;
         for glob in globs {
-            builder.add(glob).map_err(wrong)?;
+            builder.add(glob).map_err(|error| glob_refusal(&error))?;
         }
-        builder.build().map_err(wrong)
+        builder.build().map_err(|error| glob_refusal(&error))
     }
+}
+
+/// Refuses a pattern.
+fn glob_refusal(error: &ignore::Error) -> Error {
+    Error::new(Code::CallInvalid, format!("glob is wrong: {error}.")).next(r#"Write e.g. "*.rs" or "!tests/**"."#)
 }
 
 impl WalkStats {
@@ -101,7 +107,7 @@ impl Engine {
                 ignores.push(self.ignore_files(folder));
             }
         }
-        let _ = self.enter(folder, scope, (&mut ignores, &mut walked), visit)?;
+        let _ = self.enter(folder, scope, &mut ignores, &mut walked, visit)?;
         Ok(walked)
     }
 
@@ -109,7 +115,8 @@ impl Engine {
         &self,
         folder: &SafePath,
         scope: &WalkFilter,
-        (ignores, walked): (&mut Vec<Gitignore>, &mut WalkStats),
+        ignores: &mut Vec<Gitignore>,
+        walked: &mut WalkStats,
         visit: &mut dyn FnMut(&SafePath) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let entries = match self.store().list(folder) {
@@ -120,8 +127,7 @@ impl Engine {
                 return Ok(ControlFlow::Continue(()));
             }
         };
-        let has = |name: &str| entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::File);
-        let own = !scope.all && (has(".gitignore") || has(".ignore"));
+        let own = !scope.all && (has_file(&entries, ".gitignore") || has_file(&entries, ".ignore"));
         if own {
             ignores.push(self.ignore_files(folder.absolute()));
         }
@@ -146,7 +152,7 @@ impl Engine {
                 }
             };
             if entry.kind == EntryKind::Directory {
-                if self.enter(&place, scope, (ignores, walked), visit)?.is_break() {
+                if self.enter(&place, scope, ignores, walked, visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             } else if !self.may_access_name(&place, Access::Read) {
@@ -178,6 +184,11 @@ impl Engine {
         }
         builder.build().unwrap_or_else(|_| Gitignore::empty())
     }
+}
+
+/// True for a directory with a file of this name.
+fn has_file(entries: &[DirEntry], name: &str) -> bool {
+    entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::File)
 }
 
 impl WalkFilter {

@@ -64,7 +64,7 @@ impl Grammars<'_> {
                 // Missing lines, and the closing line of a block, have errors of their own.
                 Err(NoBlock::NoLine) => continue,
                 Err(NoBlock::Inside(_)) if behind => continue,
-                Err(why) => return Err(self.none(place, base, rows, (line, why))),
+                Err(why) => return Err(self.none(place, base, rows, line, why)),
             };
             rows.target = if behind {
                 LineTarget::After(block.last)
@@ -108,11 +108,8 @@ impl Grammars<'_> {
     }
 
     /// Creates the error for a line on which no block begins.
-    fn none(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, (line, why): (usize, NoBlock)) -> Error {
-        let what = format!(
-            "line {}: `{}` could not resolve a syntactic block beginning on line {line}: {why}.",
-            rows.source_line, rows.source_text
-        );
+    fn none(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, line: usize, why: NoBlock) -> Error {
+        let what = line_edits::unresolved_block(rows, line);
         let below = self.long(place, base, (line + 1..=line.saturating_add(NEARBY_LINES)).collect()).first().copied();
         let around = self.enclosing(place, base, line);
         let mut told = String::new();
@@ -121,6 +118,7 @@ impl Grammars<'_> {
             let _ = write!(told, " {which} is that of line {first}, lines {first}-{last}.");
         }
         Error::new(Code::SymbolMissing, what)
+            .evidence(format!("In this case: {why}."))
             .evidence(shown(base, line))
             .next(format!("Name the lines themselves, or the line where the block begins.{told}"))
             .fact("line", rows.source_line)

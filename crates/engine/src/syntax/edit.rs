@@ -12,7 +12,7 @@ use crate::reply::Answer;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, Snapshot, normalize_text};
 use emendate_fs::SafePath;
-use emendate_syntax::{Symbol, SymbolAction};
+use emendate_syntax::SymbolAction;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -72,7 +72,7 @@ impl Engine {
             if action == SymbolAction::Rename { self.references_elsewhere(caller, &place, &args) } else { None };
         let turns = self.lock_paths(once(place.absolute()));
         let receipts = self.plan_and_commit(caller, options.cause, options.dry_run, || {
-            self.plan_symbol(caller, &place, (&args, action, known.as_ref()), &options).map(|plan| vec![plan])
+            self.plan_symbol(caller, &place, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
         })?;
         drop(turns);
         Ok(self.answer_for_file(receipts, false))
@@ -82,7 +82,9 @@ impl Engine {
         &self,
         caller: &CallContext,
         place: &SafePath,
-        (args, action, known): (&EditSymbolInput, SymbolAction, Option<&References>),
+        args: &EditSymbolInput,
+        action: SymbolAction,
+        known: Option<&References>,
         options: &CallOptions,
     ) -> Result<FilePlan> {
         let text = args.new_text();
@@ -91,21 +93,20 @@ impl Engine {
         };
         let mut notes = Vec::new();
         let mut ops = |base: &Snapshot| {
-            let next = |it: &Symbol| {
+            let splices = self.grammars(caller).splices(place, base.text(), args.named(), action, &text, |it| {
                 format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
-            };
-            let splices = self.grammars(caller).splices(place, base.text(), (args.named(), action, &text), next)?;
+            })?;
             notes = splices.notes;
             let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
             Ok(Cow::Owned(ops.collect()))
         };
-        let mut plan = self.plan_against(caller, place.clone(), now, (&mut ops, OpOrder::Together), options)?;
+        let mut plan = self.plan_against(caller, place.clone(), now, &mut ops, OpOrder::Together, options)?;
         plan.notes.extend(notes);
         if action == SymbolAction::Rename {
             let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
             let elsewhere = match known {
                 Some(known) => known.note(old.trim(), text.trim()),
-                None => self.used_elsewhere(caller, place, (plan.before.text(), old.trim(), text.trim())),
+                None => self.used_elsewhere(caller, place, plan.before.text(), old.trim(), text.trim()),
             };
             plan.notes.extend(elsewhere);
         }

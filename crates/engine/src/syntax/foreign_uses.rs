@@ -48,7 +48,9 @@ impl Engine {
         &self,
         caller: &CallContext,
         home: &SafePath,
-        (text, old, new): (&str, &str, &str),
+        text: &str,
+        old: &str,
+        new: &str,
     ) -> Option<String> {
         let root = self.store().roots().get(home.root())?.canonical.clone();
         let folder = self.store().resolve_path(&root).ok()?;
@@ -57,8 +59,7 @@ impl Engine {
         let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
         // Such files are known by their directory.
         let by_folder = ["mod", "index", "__init__", "lib", "main"].contains(&&*module);
-        let parent = || home.absolute().parent()?.file_name().map(|name| name.to_string_lossy().into_owned());
-        let module = if by_folder { parent().unwrap_or(module) } else { module };
+        let module = if by_folder { parent_name(home).unwrap_or(module) } else { module };
         let language = language(home, text)?;
         let finder = Finder::new(old);
         let mut look = ForeignUseSearch {
@@ -99,18 +100,24 @@ impl Engine {
     }
 }
 
+/// Returns the name of the directory of a file.
+fn parent_name(home: &SafePath) -> Option<String> {
+    home.absolute().parent()?.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
 impl ForeignUseSearch<'_> {
     fn file(&mut self, path: &Path, text: &str) {
         if self.finder.find(text.as_bytes()).is_none() {
             return;
         }
         let first = text.lines().position(|line| has_word(line, self.name));
-        let imports = |line: &str| {
-            let words = || line.split(|ch: char| !is_word(ch));
-            words().any(|word| IMPORT_WORDS.contains(&word))
-                && words().any(|word| word == self.module || word == self.name)
-        };
-        if let Some(line) = first.filter(|_| text.lines().any(imports)) {
+        if let Some(line) = first.filter(|_| {
+            text.lines().any(|line| {
+                let words = || line.split(|ch: char| !is_word(ch));
+                words().any(|word| IMPORT_WORDS.contains(&word))
+                    && words().any(|word| word == self.module || word == self.name)
+            })
+        }) {
             self.count += 1;
             if self.uses.len() < NAMED_FILES_MAX {
                 self.uses.push(ForeignUse { path: path.to_owned(), line: line + 1 });
@@ -120,19 +127,20 @@ impl ForeignUseSearch<'_> {
 
     fn note(self, root: &Path, new: &str) -> Option<String> {
         let heard = format!("Other files import `{}`", self.name);
-        advised(&heard, (&self.uses, self.count), root, (self.name, new))
+        advised(&heard, &self.uses, self.count, root, self.name, new)
     }
 }
 
 /// A note of files that use a name, with the call that renames it there; `None` where there are none.
 pub(super) fn advised(
     heard: &str,
-    (uses, count): (&[ForeignUse], usize),
+    uses: &[ForeignUse],
+    count: usize,
     root: &Path,
-    (old, new): (&str, &str),
+    old: &str,
+    new: &str,
 ) -> Option<String> {
-    let shown = |it: &ForeignUse| format!("{} (line {})", it.path.display(), it.line);
-    let files: Vec<String> = uses.iter().map(shown).collect();
+    let files: Vec<String> = uses.iter().map(|it| format!("{} (line {})", it.path.display(), it.line)).collect();
     let more = count - uses.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let mut call = json!({
@@ -143,9 +151,11 @@ pub(super) fn advised(
         "dry_run": true,
     });
     let names = uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
-    let plain = |name: &String| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#']);
     // In other files the name may be that of something else.
-    if let Some(names) = names.collect::<Option<Vec<String>>>().filter(|names| names.iter().all(plain)) {
+    if let Some(names) = names
+        .collect::<Option<Vec<String>>>()
+        .filter(|names| names.iter().all(|name| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#'])))
+    {
         call["glob"] = names.into();
     }
     (!files.is_empty()).then(|| {

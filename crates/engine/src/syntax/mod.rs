@@ -66,11 +66,6 @@ impl Grammars<'_> {
     ///
     /// Errors: `syntax.unknown`, `call.cancelled`.
     fn ask(&self, place: &SafePath, text: &str, about: QuerySubject<'_>) -> Result<(SyntaxAnswer, Language)> {
-        let unknown = |why: String| {
-            Error::new(Code::SyntaxUnknown, why)
-                .evidence(place.shown())
-                .next("Use read with offset and limit, and edit with old_string.")
-        };
         let Some(language) = language(place, text) else {
             if let Some(name) = Language::not_built(place.absolute()) {
                 let what = format!("This build has no grammar of {name}; the build `full` has it.");
@@ -79,7 +74,7 @@ impl Grammars<'_> {
                     .next("Use read with offset and limit, and edit with old_string."));
             }
             let names: Vec<&str> = Language::all().map(Language::name).collect();
-            return Err(unknown("The language of this file is not known.".to_owned())
+            return Err(unknown_syntax(place, "The language of this file is not known.".to_owned())
                 .evidence(format!("Known here: {}.", names.join(", "))));
         };
         let question = SyntaxQuery { language, limits: ParseLimits::ASKED, text: Cow::Borrowed(text), about };
@@ -88,11 +83,14 @@ impl Grammars<'_> {
         match asked.and_then(|answered| answered.answer.ok_or(NoAnswerReason::Beyond)) {
             Ok(answer) => Ok((answer, language)),
             Err(NoAnswerReason::Beyond) => {
-                Err(unknown(format!("The file is too large or too deep to be parsed as {name}.")))
+                Err(unknown_syntax(place, format!("The file is too large or too deep to be parsed as {name}.")))
             }
-            Err(NoAnswerReason::Failed) => Err(unknown(format!(
-                "The grammar of {name} fails on this file: it crashes, or takes too much time or memory. The file is not parsed again until it changes."
-            ))),
+            Err(NoAnswerReason::Failed) => Err(unknown_syntax(
+                place,
+                format!(
+                    "The grammar of {name} fails on this file: it crashes, or takes too much time or memory. The file is not parsed again until it changes."
+                ),
+            )),
             Err(NoAnswerReason::Stopped) => Err(cancelled()),
         }
     }
@@ -104,7 +102,8 @@ impl Grammars<'_> {
         &self,
         place: &SafePath,
         text: &str,
-        (path, definition): (&str, Definition),
+        path: &str,
+        definition: Definition,
         next: impl FnOnce(&Symbol) -> String,
     ) -> Result<Symbol> {
         match definition {
@@ -149,11 +148,10 @@ impl Grammars<'_> {
     pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
         let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;
         let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
-        let next = |it: &Symbol| {
+        let symbol = self.only(place, text, path, definition, |it| {
             let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
             format!("Give the whole path, or read one of them by its lines: {call}.")
-        };
-        let symbol = self.only(place, text, (path, definition), next)?;
+        })?;
         Ok((symbol.above, symbol.last - symbol.above + 1))
     }
 
@@ -164,14 +162,16 @@ impl Grammars<'_> {
         &self,
         place: &SafePath,
         text: &str,
-        (named, action, new): (SymbolRef<'_>, SymbolAction, &str),
+        named: SymbolRef<'_>,
+        action: SymbolAction,
+        new: &str,
         next: impl FnOnce(&Symbol) -> String,
     ) -> Result<Splices> {
         let about = QuerySubject::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
         match self.ask(place, text, about)?.0 {
             SyntaxAnswer::Edit(splices) => splices.map_err(WireError::into_error),
             SyntaxAnswer::Definition(definition) => {
-                self.only(place, text, (named.path, definition), next).and_then(|_| Err(unfit()))
+                self.only(place, text, named.path, definition, next).and_then(|_| Err(unfit()))
             }
             _ => Err(unfit()),
         }
@@ -186,22 +186,31 @@ impl Grammars<'_> {
     ) -> Option<std::result::Result<DiagnosticReport, DiagnosticsFailure>> {
         let (answer, language) = self.ask(place, snapshot.text(), QuerySubject::FirstError).ok()?;
         let SyntaxAnswer::FirstError(error) = answer else { return None };
-        let problem = |error: FirstError| {
-            let span = snapshot.lines().span_of(snapshot.text(), error.line, error.line);
-            let missing = error.missing.map_or(String::new(), |it| format!(": `{it}` is missing"));
-            Diagnostic {
-                severity: Severity::Error,
-                span,
-                start: (error.line, 1),
-                end: (error.last, 1),
-                message: format!("it does not parse as {}{missing}", language.name()),
-                code: None,
-                source: None,
-            }
-        };
-        let new = error.map(problem).into_iter().collect();
+        let new = error.map(|error| parse_problem(snapshot, language, error)).into_iter().collect();
         Some(Ok(DiagnosticReport { new, existing: 0, basis: AnswerBasis::Asked }))
     }
+}
+
+/// Returns the first error of a text as a problem.
+fn parse_problem(snapshot: &Snapshot, language: Language, error: FirstError) -> Diagnostic {
+    let span = snapshot.lines().span_of(snapshot.text(), error.line, error.line);
+    let missing = error.missing.map_or(String::new(), |it| format!(": `{it}` is missing"));
+    Diagnostic {
+        severity: Severity::Error,
+        span,
+        start: (error.line, 1),
+        end: (error.last, 1),
+        message: format!("it does not parse as {}{missing}", language.name()),
+        code: None,
+        source: None,
+    }
+}
+
+/// Refuses a file whose syntax is not known.
+fn unknown_syntax(place: &SafePath, why: String) -> Error {
+    Error::new(Code::SyntaxUnknown, why)
+        .evidence(place.shown())
+        .next("Use read with offset and limit, and edit with old_string.")
 }
 
 /// Creates the error for an answer of another kind than the question: an internal fault.
@@ -227,17 +236,15 @@ fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
     if last.len() > COMPARED_NAME_BYTES_MAX {
         return Vec::new();
     }
-    let score = |it: &Symbol| {
-        if it.name.len() > COMPARED_NAME_BYTES_MAX {
-            0.0
-        } else {
-            strsim::normalized_damerau_levenshtein(last, &it.name)
-        }
-    };
-    let mut near: Vec<(f64, Symbol)> = symbols.into_iter().map(|it| (score(&it), it)).collect();
+    let mut near: Vec<(f64, Symbol)> = symbols.into_iter().map(|it| (name_likeness(last, &it), it)).collect();
     near.retain(|(score, _)| *score > 0.6);
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     near.into_iter().take(5).map(|(_, symbol)| symbol).collect()
+}
+
+/// Returns how like a name is, from 0 to 1.
+fn name_likeness(last: &str, it: &Symbol) -> f64 {
+    if it.name.len() > COMPARED_NAME_BYTES_MAX { 0.0 } else { strsim::normalized_damerau_levenshtein(last, &it.name) }
 }
 
 /// Converts a symbol to JSON.

@@ -93,10 +93,9 @@ impl Parsers {
         if !fits(&question.text) || !fits(other) {
             return Err(NoAnswerReason::Beyond);
         }
-        let plain = |text: &str| text.len() <= ParseLimits::CHECK.bytes && text.is_ascii();
         let here = match self.apart {
             ParserIsolation::Never => true,
-            ParserIsolation::Unusual => plain(&question.text) && plain(other),
+            ParserIsolation::Unusual => is_small_ascii(&question.text) && is_small_ascii(other),
             ParserIsolation::Always => false,
         };
         if here {
@@ -185,6 +184,11 @@ impl Parsers {
     fn pool(&self) -> MutexGuard<'_, CompanionPool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// True for a text that is quick to parse.
+fn is_small_ascii(text: &str) -> bool {
+    text.len() <= ParseLimits::CHECK.bytes && text.is_ascii()
 }
 
 /// Runs a worker: answers questions of the parent process until the input ends. A text that is too much for its grammar
@@ -289,7 +293,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn nobody_waits_for_an_answer_to_a_client_that_is_gone() {
+    fn cancelled_call_does_not_wait_for_a_parser() {
         let words = ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();
         let parsers = Parsers::apart(words, ParserIsolation::Always);
         let gone = Arc::new(AtomicBool::new(true));

@@ -25,7 +25,7 @@ impl References {
     /// A note of these files, with the call that renames the symbol there; `None` where there are none.
     pub(super) fn note(&self, old: &str, new: &str) -> Option<String> {
         let heard = format!("Other files refer to `{old}`, says {}", self.server);
-        advised(&heard, (&self.uses, self.count), &self.root, (old, new))
+        advised(&heard, &self.uses, self.count, &self.root, old, new)
     }
 }
 
@@ -37,8 +37,8 @@ impl Engine {
         place: &SafePath,
         args: &EditSymbolInput,
     ) -> Option<References> {
-        let asked = |server: &&LanguageServerConfig| server.when != ServerTrigger::Off;
-        let servers: Vec<&LanguageServerConfig> = self.config().servers.iter().filter(asked).collect();
+        let servers: Vec<&LanguageServerConfig> =
+            self.config().servers.iter().filter(|server| server.when != ServerTrigger::Off).collect();
         if servers.is_empty() {
             return None;
         }
@@ -47,16 +47,16 @@ impl Engine {
         let text = exact(snapshot);
         let new = args.new_text();
         let grammars = self.grammars(caller);
-        let next = |_: &_| String::new();
-        let splices =
-            grammars.splices(place, snapshot.text(), (args.named(), SymbolAction::Rename, &new), next).ok()?;
+        let splices = grammars
+            .splices(place, snapshot.text(), args.named(), SymbolAction::Rename, &new, |_| String::new())
+            .ok()?;
         let at = offset(snapshot, splices.edits.first()?.0)?;
         let root = self.store().roots().get(place.root())?.canonical.clone();
         servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {
             let language = server.language(place.relative(), place.absolute())?;
             let project = self.project(server, place);
-            let shown = (FileText { path: place.absolute(), text: &text }, language);
-            let all = self.servers().references((&server.spec, &project), shown, at, server.time).ok()?;
+            let shown = FileText { path: place.absolute(), text: &text };
+            let all = self.servers().references(&server.spec, &project, shown, language, at, server.time).ok()?;
             let (uses, count) = self.beside(place, all);
             Some(References { server: server.spec.name.clone(), root: root.clone(), uses, count })
         })

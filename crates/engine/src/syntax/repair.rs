@@ -33,7 +33,8 @@ impl Engine {
         &self,
         place: &SafePath,
         now: &Snapshot,
-        (ops, resolved): (&[Op], &ResolvedEdit),
+        ops: &[Op],
+        resolved: &ResolvedEdit,
         options: &CallOptions,
     ) -> Option<RepairedEdits> {
         if !self.config().syntax_check || !resolved.failed.is_empty() {
@@ -44,15 +45,14 @@ impl Engine {
             return None;
         }
         let proof = Comparison::new(self.parsers(), language(place, now.text())?, now.text(), ParseLimits::PROOF);
-        let parses = |changes: &ChangeSet| proof.parses(now.reopen(changes.apply(now)).ok()?.text());
-        if parses(&resolved.changes)? {
+        if parses_after(&proof, now, &resolved.changes)? {
             return None;
         }
         let placed =
             |ops: &[Op]| -> Result<ResolvedEdit> { resolve(now, ops, OpOrder::Together, settings(options, false)) };
         let (mut better, mut notes) = (ops.to_vec(), Vec::new());
         for RepairedHunk { index, op, what } in meant.into_iter().take(PROVEN_HUNKS_MAX) {
-            let alone = |op: &Op| parses(&placed(std::slice::from_ref(op)).ok()?.changes);
+            let alone = |op: &Op| parses_after(&proof, now, &placed(std::slice::from_ref(op)).ok()?.changes);
             if alone(&ops[index])? || !alone(&op)? {
                 continue;
             }
@@ -64,8 +64,13 @@ impl Engine {
             better[index] = op;
         }
         let resolved = placed(&better).ok().filter(|_| !notes.is_empty())?;
-        parses(&resolved.changes)?.then_some(RepairedEdits { ops: better, resolved, notes })
+        parses_after(&proof, now, &resolved.changes)?.then_some(RepairedEdits { ops: better, resolved, notes })
     }
+}
+
+/// True if the file parses after a change.
+fn parses_after(proof: &Comparison<'_>, now: &Snapshot, changes: &ChangeSet) -> Option<bool> {
+    proof.parses(now.reopen(changes.apply(now)).ok()?.text())
 }
 
 /// Returns the remark for a range that ends inside a block which begins in it, if the file would parse without the rest
@@ -81,7 +86,7 @@ pub(super) fn inside_a_block(proof: &Comparison<'_>, plan: &FilePlan, after: &Sn
             let rest = rest_of(&block, range, &hunks)?;
             let gone = after.lines().span_of(after.text(), rest.0, rest.1).range();
             let without = format!("{}{}", &after.text()[..gone.start], &after.text()[gone.end..]);
-            proof.parses(&without)?.then(|| repair_note(plan.header, range, &block, rest))
+            proof.parses(&without)?.then(|| repair_note(plan.header, range, &block, rest.0, rest.1))
         })
     })
 }
@@ -89,11 +94,10 @@ pub(super) fn inside_a_block(proof: &Comparison<'_>, plan: &FilePlan, after: &Sn
 /// Returns the position, after the edit, of the lines of a block after a range; `None` if other hunks touch them.
 fn rest_of(block: &CodeBlock, range: &ReplacedLines, hunks: &[DiffHunk]) -> Option<(usize, usize)> {
     let (from, to) = (range.to + 1, block.last);
-    let touches = |hunk: &DiffHunk| {
+    if hunks.iter().any(|hunk| {
         let start = hunk.old_start + usize::from(hunk.old_lines == 0);
         start <= to && hunk.old_start + hunk.old_lines > from
-    };
-    if hunks.iter().any(touches) {
+    }) {
         return None;
     }
     let before = hunks.iter().take_while(|hunk| hunk.old_start < from);
@@ -105,7 +109,8 @@ fn repair_note(
     header: Option<HeaderStyle>,
     range: &ReplacedLines,
     block: &CodeBlock,
-    (from, to): (usize, usize),
+    from: usize,
+    to: usize,
 ) -> String {
     let hunk = match header {
         Some(HeaderStyle::Brackets) => format!("send under the header above: CUT {from}.={to}"),

@@ -81,7 +81,7 @@ impl Engine {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one.")));
         }
-        let (all, taken) = self.choose_and_take_back(caller, cause, (&args, raw.as_deref()), times)?;
+        let (all, taken) = self.choose_and_take_back(caller, cause, &args, raw.as_deref(), times)?;
         let (text, files, operation) = taken;
         let summary: String = all.iter().map(|logged| headline(logged, dry_run)).collect();
         let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, dry_run) };
@@ -99,17 +99,18 @@ impl Engine {
         &self,
         caller: &CallContext,
         cause: CallOrigin<'_>,
-        asked: (&UndoInput, Option<&Path>),
+        args: &UndoInput,
+        raw: Option<&Path>,
         times: usize,
     ) -> Result<(Vec<LogEntry>, UndoSummary)> {
-        let dry_run = asked.0.dry_run || caller.dry_run;
+        let dry_run = args.dry_run || caller.dry_run;
         for attempt in 1.. {
             for root in 0..self.roots().len() {
                 self.wait_for_in_doubt(root)?;
             }
-            let (root, all) = self.choose(caller, asked, times)?;
+            let (root, all) = self.choose(caller, args, raw, times)?;
             let mut overtaken = false;
-            match self.take_back(caller, cause, (root, &all, &mut overtaken), dry_run) {
+            match self.take_back(caller, cause, root, &all, &mut overtaken, dry_run) {
                 Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
                 Err(error) => return Err(error),
                 Ok(taken) => return Ok((all, taken)),
@@ -125,11 +126,12 @@ impl Engine {
     fn choose(
         &self,
         caller: &CallContext,
-        asked: (&UndoInput, Option<&Path>),
+        args: &UndoInput,
+        raw: Option<&Path>,
         times: usize,
     ) -> Result<(usize, Vec<LogEntry>)> {
         loop {
-            match self.select(caller, asked, times)? {
+            match self.select(caller, args, raw, times)? {
                 UndoSelection::Known(root, all) => return Ok((root, all)),
                 UndoSelection::UnderWay(root, logged) if logged.age() < RUNNING_UNDO_AGE_MAX => {
                     wait_briefly();
@@ -146,7 +148,9 @@ impl Engine {
         &self,
         caller: &CallContext,
         cause: CallOrigin<'_>,
-        (root, all, overtaken): (usize, &[LogEntry], &mut bool),
+        root: usize,
+        all: &[LogEntry],
+        overtaken: &mut bool,
         dry_run: bool,
     ) -> Result<UndoSummary> {
         let Some((newest, older)) = all.split_first() else { return Ok((String::new(), Vec::new(), None)) };
@@ -160,7 +164,7 @@ impl Engine {
         let mut check = || self.is_still_done(root, all).inspect_err(|_| *overtaken = true);
         let done = self.plan_and_commit(caller, cause, dry_run, || {
             check()?;
-            let plans = reversal::plans(self, caller, (root, all));
+            let plans = reversal::plans(self, caller, root, all);
             // Conflicting files may be the result of another process undoing the same operation.
             if plans.is_err() {
                 check()?;

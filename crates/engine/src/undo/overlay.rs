@@ -1,7 +1,7 @@
 //! Overlay for undoing several operations as one change: each is reversed on the result of the ones before it; nothing
 //! is written.
 
-use super::reversal::to_bytes;
+use super::reversal::{check_undone, to_bytes};
 use crate::call_context::CallContext;
 use crate::engine::{Engine, LoadedFile};
 use crate::plan::{CurrentState, FilePlan, SourceFile, TargetState};
@@ -56,6 +56,15 @@ impl<'a> Overlay<'a> {
         }
     }
 
+    /// The limit on the bytes of all files, which are in memory together. A single file has a limit of its own.
+    ///
+    /// Errors: `call.too_large`.
+    pub(super) fn check_together(&self) -> Result<()> {
+        let size = |state: &CurrentState| text_of(state).map_or(0, Snapshot::size);
+        let sizes = self.entries.values().map(|it| size(&it.current).max(size(&it.after.now)));
+        if self.entries.len() == 1 { Ok(()) } else { check_undone(self.entries.len(), sizes.sum()) }
+    }
+
     /// Applies the plans that reverse one operation.
     pub(super) fn apply_reversal(&mut self, plans: Vec<FilePlan>) -> Result<()> {
         for plan in &plans {
@@ -99,10 +108,9 @@ impl<'a> Overlay<'a> {
 
     /// Returns the result of a plan at its path.
     fn after(&self, plan: &FilePlan) -> Result<PlannedState> {
-        let nothing = |now| PlannedState { now, file: None, attributes: None };
         match &plan.target {
-            TargetState::Nothing => return Ok(nothing(CurrentState::Nothing)),
-            TargetState::Link(target) => return Ok(nothing(CurrentState::Link(target.clone()))),
+            TargetState::Nothing => return Ok(without_file(CurrentState::Nothing)),
+            TargetState::Link(target) => return Ok(without_file(CurrentState::Link(target.clone()))),
             TargetState::File => {}
         }
         let source = plan.source_file.as_ref().map_or(&plan.place, |origin| &origin.place);
@@ -140,12 +148,12 @@ impl<'a> Overlay<'a> {
                 let mode = file.stamp.mode & 0o7777;
                 let bytes = file.snapshot.raw().to_vec();
                 if let Some(from) = then.file.filter(|from| from.absolute() != place.absolute()) {
-                    self.moved(place, disk, (&from, sources.get(from.absolute())?), (bytes, mode))
+                    self.moved(place, disk, &from, sources.get(from.absolute())?, bytes, mode)
                 } else {
                     let side = FileState { content: file.snapshot.id(), mode, kind: FileKind::Regular };
                     let is_new = !matches!(disk, CurrentState::File(_));
                     let mode = (!is_new && disk.mode() != Some(mode)).then_some(mode);
-                    let plan = self.engine.putting(self.caller, place, disk, bytes, (side, then.attributes));
+                    let plan = self.engine.putting(self.caller, place, disk, bytes, side, then.attributes);
                     FilePlan { mode: mode.or(plan.mode), ..plan }
                 }
             }
@@ -159,8 +167,10 @@ impl<'a> Overlay<'a> {
         &self,
         place: SafePath,
         disk: CurrentState,
-        (from, text): (&SafePath, &Snapshot),
-        (bytes, mode): (Vec<u8>, u32),
+        from: &SafePath,
+        text: &Snapshot,
+        bytes: Vec<u8>,
+        mode: u32,
     ) -> FilePlan {
         let changes = to_bytes(text, bytes);
         let lines = self.engine.lines_then(self.caller, from, text, &changes);
@@ -174,6 +184,11 @@ impl<'a> Overlay<'a> {
             ..FilePlan::replace_entry(place, disk, TargetState::File)
         }
     }
+}
+
+/// Returns the plan of a path without a file.
+fn without_file(now: CurrentState) -> PlannedState {
+    PlannedState { now, file: None, attributes: None }
 }
 
 fn text_of(now: &CurrentState) -> Option<&Snapshot> {

@@ -17,7 +17,7 @@ use crate::stale;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{FileKind, FileState, LogEntry, OperationFilter};
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationFilter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -58,13 +58,13 @@ impl Engine {
             self.resolve_in_doubt(root)?;
         }
         let (root, logged) = self.operation(named.name)?;
-        let (side, told_by) = self.side_at(root, &place, (&logged, named.before))?;
+        let (side, told_by) = self.side_at(root, &place, &logged, named.before)?;
         let dry_run = args.dry_run || caller.dry_run;
         let turns = self.lock_paths(once(place.absolute()));
         let receipts = self.plan_and_commit(caller, cause, dry_run, || {
             let now = self.current_state(&place)?;
             self.may_replace(caller, &options, &place, &now)?;
-            let plan = self.plan_restore(caller, &place, (root, &told_by), now, side)?;
+            let plan = self.plan_restore(caller, &place, root, &told_by, now, side)?;
             if plan.writes() {
                 return Ok(vec![plan]);
             }
@@ -84,7 +84,8 @@ impl Engine {
         &self,
         caller: &CallContext,
         place: &SafePath,
-        (root, told_by): (usize, &LogEntry),
+        root: usize,
+        told_by: &LogEntry,
         now: CurrentState,
         side: Option<FileState>,
     ) -> Result<FilePlan> {
@@ -99,7 +100,7 @@ impl Engine {
         let bytes = match &now {
             CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
             CurrentState::File(now) => {
-                let hand = [(now.snapshot.id(), now.snapshot.raw())];
+                let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
                 self.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
             }
             _ => self.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
@@ -113,7 +114,7 @@ impl Engine {
             CurrentState::Nothing => self.attributes_then(root, place, side)?,
             CurrentState::File(_) | CurrentState::Link(_) => None,
         };
-        let plan = self.putting(caller, place.clone(), now, bytes, (side, attributes));
+        let plan = self.putting(caller, place.clone(), now, bytes, side, attributes);
         Ok(FilePlan { mode: (side.kind == FileKind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
     }
 
@@ -150,11 +151,11 @@ impl Engine {
         &self,
         root: usize,
         place: &SafePath,
-        (logged, before): (&LogEntry, bool),
+        logged: &LogEntry,
+        before: bool,
     ) -> Result<(Option<FileState>, LogEntry)> {
-        let touched = |logged: &LogEntry| logged.operation.files.iter().find(|file| file.path == key(place)).cloned();
         // Others may have changed it between the preceding operation and this one.
-        if before && let Some(file) = touched(logged) {
+        if before && let Some(file) = change_of(place, logged) {
             return Ok((file.before, logged.clone()));
         }
         let history = self.history(root);
@@ -162,7 +163,7 @@ impl Engine {
         let upto = Some(if before { number } else { number.saturating_add(1) });
         let older =
             history.operations(&OperationFilter { path: Some(key(place)), below: upto, limit: 1, session: None })?;
-        if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((touched(&it)?.after, it))) {
+        if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((change_of(place, &it)?.after, it))) {
             return Ok((side, told_by));
         }
         // No earlier operation touched it, so its state is the one that the first later operation found.
@@ -173,7 +174,7 @@ impl Engine {
                 history.operations(&OperationFilter { path: Some(key(place)), below, limit: 50, session: None })?;
             let full = page.len() == 50;
             let later = page.into_iter().take_while(|it| upto.is_none_or(|upto| it.id.number >= upto));
-            let Some(last) = later.filter_map(|it| Some((touched(&it)?.before, it))).last() else { break };
+            let Some(last) = later.filter_map(|it| Some((change_of(place, &it)?.before, it))).last() else { break };
             below = Some(last.1.id.number);
             first = Some(last);
             if !full {
@@ -193,4 +194,9 @@ impl Engine {
                 )
         })
     }
+}
+
+/// Returns the change of the path in an operation.
+fn change_of(place: &SafePath, logged: &LogEntry) -> Option<FileChange> {
+    logged.operation.files.iter().find(|file| file.path == key(place)).cloned()
 }

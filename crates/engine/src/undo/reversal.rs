@@ -5,6 +5,7 @@ use crate::base;
 use crate::call_context::{CallContext, UnreadPolicy};
 use crate::engine::{Engine, LoadedFile};
 use crate::history_stores::key;
+use crate::limits::check_together;
 use crate::plan::replace_all_bytes;
 use crate::plan::{CurrentState, FilePlan, SourceFile, TargetState, without_ops};
 use crate::policy::Access;
@@ -12,7 +13,7 @@ use crate::raw_path;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, TieBreak, explain};
 use emendate_core::{Phrase, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, LineSet, LogEntry};
+use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, KnownContent, LineSet, LogEntry};
 use serde_json::json;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -38,7 +39,7 @@ struct Reversal<'a> {
 /// Returns the plans for all files of some operations, the newest first, that restore their state before them.
 ///
 /// Errors: every conflicting file of the first operation that cannot be undone.
-pub(super) fn plans(engine: &Engine, caller: &CallContext, (root, all): (usize, &[LogEntry])) -> Result<Vec<FilePlan>> {
+pub(super) fn plans(engine: &Engine, caller: &CallContext, root: usize, all: &[LogEntry]) -> Result<Vec<FilePlan>> {
     if let [logged] = all
         && let Some(plan) = engine.plan_big_undo(caller, root, logged)?
     {
@@ -51,6 +52,7 @@ pub(super) fn plans(engine: &Engine, caller: &CallContext, (root, all): (usize, 
             if all.len() > 1 { error.prefixed(&several) } else { error }
         })?;
         course.apply_reversal(plans)?;
+        course.check_together()?;
     }
     let plans = course.plans();
     if plans.is_empty() {
@@ -66,27 +68,44 @@ pub(super) fn plans(engine: &Engine, caller: &CallContext, (root, all): (usize, 
 fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
     let logged = back.logged;
     let files = &logged.operation.files;
-    let source = |file: &FileChange| {
-        let from = file.moved_from.as_ref()?;
-        files.iter().find(|other| other.path == *from && other.before.is_some())
-    };
-    let mut plans = Vec::with_capacity(files.len());
-    let mut errors = Vec::new();
+    let (mut plans, mut errors) = (Vec::with_capacity(files.len()), Vec::new());
+    let mut bytes = 0;
     let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
     for file in files {
         let emptied = moved.contains(&file.path);
-        let planned = match source(file) {
+        let planned = match moved_source(files, file) {
             Some(source) => back.moved(file, source, emptied),
             // The plan of the file that was moved from here puts it back.
             None if emptied => continue,
             None => back.single(file).map(|plan| plan.into_iter().collect()),
         };
         match planned {
-            Ok(planned) => plans.extend(planned),
+            Ok(planned) => {
+                bytes += planned.iter().map(FilePlan::size_max).sum::<usize>();
+                plans.extend(planned);
+                if files.len() > 1 {
+                    check_undone(plans.len(), bytes)?;
+                }
+            }
             Err(error) => errors.push(error),
         }
     }
     Error::combine(errors, files.len()).map_or(Ok(plans), Err)
+}
+
+/// Returns the change of the file that was moved here.
+fn moved_source<'f>(files: &'f [FileChange], file: &FileChange) -> Option<&'f FileChange> {
+    let from = file.moved_from.as_ref()?;
+    files.iter().find(|other| other.path == *from && other.before.is_some())
+}
+
+/// The limit on the bytes of all files that an undo changes.
+///
+/// Errors: `call.too_large`.
+pub(super) fn check_undone(files: usize, bytes: usize) -> Result<()> {
+    check_together(files, bytes).map_err(|error| {
+        error.next("Undo fewer operations in one call, or restore each file by itself, as it was before the operation.")
+    })
 }
 
 impl Engine {
@@ -107,7 +126,12 @@ impl Engine {
 
     /// Resolves a path of the log.
     pub(crate) fn logged_place(&self, path: &[u8]) -> Result<SafePath> {
-        let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(path)))?;
+        let path = Path::new(OsStr::from_bytes(path));
+        let place = match self.store().resolve_no_follow(path) {
+            // Below a file that was a directory.
+            Err(error) if error.code() == Code::PathInvalid => self.resolve_below_file(path).ok_or(error)?,
+            other => other?,
+        };
         self.check_access(&place, Access::Write)?;
         Ok(place)
     }
@@ -135,7 +159,8 @@ impl Engine {
         place: SafePath,
         now: CurrentState,
         bytes: Vec<u8>,
-        (side, attributes): (FileState, Option<FileAttributes>),
+        side: FileState,
+        attributes: Option<FileAttributes>,
     ) -> FilePlan {
         if side.kind == FileKind::Link {
             return FilePlan::replace_entry(place, now, TargetState::Link(OsString::from_vec(bytes)));
@@ -194,10 +219,25 @@ pub(crate) fn is_same_content(now: &CurrentState, side: Option<FileState>) -> bo
 }
 
 impl Reversal<'_> {
+    /// Returns the entry at a path of the operation. A directory that holds files of the operation counts as nothing, and
+    /// so does everything below a file: that is what is left of a change between file and directory.
+    fn current(&self, place: &SafePath) -> Result<CurrentState> {
+        let error = match self.course.current(place) {
+            Err(error) => error,
+            found => return found,
+        };
+        let path = place.absolute();
+        let files = self.logged.operation.files.iter().map(|file| Path::new(OsStr::from_bytes(&file.path)));
+        let changed = files.clone().any(|other| other != path && other.starts_with(path));
+        let is_below = path.ancestors().skip(1).any(|above| files.clone().any(|other| other == above));
+        let gone = error.code() == Code::PathNotRegular && changed || is_below;
+        if gone { Ok(CurrentState::Nothing) } else { Err(error) }
+    }
+
     /// Reverses the change of a file that was not moved.
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
         let place = self.engine.logged_place(&file.path)?;
-        let now = self.course.current(&place)?;
+        let now = self.current(&place)?;
         let bits = match (file.before, file.after) {
             (Some(before), Some(after)) if before.mode != after.mode && before.kind == FileKind::Regular => {
                 Some(before.mode)
@@ -220,14 +260,14 @@ impl Reversal<'_> {
                 if (before.kind, after.kind) == (FileKind::Regular, FileKind::Regular) =>
             {
                 merged = !is_same_content(&now, Some(before));
-                if merged { self.rebased(&place, (before, after), opened)? } else { opened.snapshot.raw().to_vec() }
+                if merged { self.rebased(&place, before, after, opened)? } else { opened.snapshot.raw().to_vec() }
             }
             (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
             _ => return Err(self.conflict(&place, file.after, &now, "something else is there now.")),
         };
         let attributes =
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
-        let mut plan = self.engine.putting(self.caller, place, now, bytes, (before, attributes));
+        let mut plan = self.engine.putting(self.caller, place, now, bytes, before, attributes);
         plan.mode = bits.or(plan.mode);
         self.note_merge(&mut plan, merged);
         Ok(plan.writes().then_some(plan))
@@ -237,7 +277,7 @@ impl Reversal<'_> {
     /// turn, and another plan restores it.
     fn moved(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
         let (to, from) = (self.engine.logged_place(&file.path)?, self.engine.logged_place(&source.path)?);
-        let (there, here) = (self.course.current(&to)?, self.course.current(&from)?);
+        let (there, here) = (self.current(&to)?, self.current(&from)?);
         // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
         let as_left = is_same_content(&here, source.after) && is_same_content(&there, file.after);
         if !as_left && is_same_content(&here, source.before) && (emptied || is_same_content(&there, file.before)) {
@@ -258,7 +298,7 @@ impl Reversal<'_> {
             CurrentState::File(opened) if after.kind == FileKind::Regular => {
                 merged = !is_same_content(&there, file.after);
                 let bytes = if merged {
-                    self.rebased(&to, (before, after), opened)?
+                    self.rebased(&to, before, after, opened)?
                 } else {
                     self.content(&from, before, &there)?
                 };
@@ -288,7 +328,7 @@ impl Reversal<'_> {
                 let bytes = self.content(&to, covered, &there)?;
                 let mode = Some(covered.mode);
                 let attributes = file.attributes.clone();
-                FilePlan { mode, ..self.engine.putting(self.caller, to, there, bytes, (covered, attributes)) }
+                FilePlan { mode, ..self.engine.putting(self.caller, to, there, bytes, covered, attributes) }
             }
         };
         Ok(vec![plan, left])
@@ -307,7 +347,7 @@ impl Reversal<'_> {
     /// Returns the bytes of a version.
     fn content(&self, place: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
         let hand = match now {
-            CurrentState::File(now) => vec![(now.snapshot.id(), now.snapshot.raw())],
+            CurrentState::File(now) => vec![KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }],
             _ => Vec::new(),
         };
         let found = self.engine.history(self.root).content(side.content, &hand)?;
@@ -315,28 +355,32 @@ impl Reversal<'_> {
     }
 
     /// Returns the file with the operation removed from it, although it changed since.
-    fn rebased(&self, place: &SafePath, (before, after): (FileState, FileState), now: &LoadedFile) -> Result<Vec<u8>> {
-        let standing = [(now.snapshot.id(), now.snapshot.raw())];
+    fn rebased(&self, place: &SafePath, before: FileState, after: FileState, now: &LoadedFile) -> Result<Vec<u8>> {
+        let standing = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         let history = self.engine.history(self.root);
-        let changed = |seen: Option<&Snapshot>| {
-            let error = self.changed(place, "the file changed since then, on the same lines or too much to compare.");
-            match seen {
-                Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
-                None => error,
-            }
+        let Some(seen) = history.content(after.content, &standing)? else {
+            return Err(self.changed_since(place, now, None));
         };
-        let Some(seen) = history.content(after.content, &standing)? else { return Err(changed(None)) };
         let seen = with_same_codec(&now.snapshot, seen);
-        let hand = [(seen.id(), seen.raw()), standing[0]];
+        let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, standing[0]];
         let Some(target) = history.content(before.content, &hand)? else { return Err(not_kept(place, self.logged)) };
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
-            return Err(changed(None));
+            return Err(self.changed_since(place, now, None));
         }
         let (mine, theirs) = (ChangeSet::diff(&seen, &target), ChangeSet::diff(&seen, &now.snapshot));
         match mine.rebase(&seen, &theirs, TieBreak::TheirsFirst) {
             Ok(rebased) => Ok(rebased.changes.with_line_ends_of(&seen, &now.snapshot)?.apply(&now.snapshot)),
-            Err(_) => Err(changed(Some(&seen))),
+            Err(_) => Err(self.changed_since(place, now, Some(&seen))),
+        }
+    }
+
+    /// Refuses a file that changed since.
+    fn changed_since(&self, place: &SafePath, now: &LoadedFile, seen: Option<&Snapshot>) -> Error {
+        let error = self.changed(place, "the file changed since then, on the same lines or too much to compare.");
+        match seen {
+            Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
+            None => error,
         }
     }
 
@@ -360,7 +404,7 @@ impl Reversal<'_> {
     fn conflict(&self, place: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
         let error = self.changed(place, what);
         let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
-        let hand = [(now.snapshot.id(), now.snapshot.raw())];
+        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         match self.engine.history(self.root).content(left.content, &hand) {
             Ok(Some(left)) if !now.snapshot.is_binary() => {
                 error.evidence(difference(place, &with_same_codec(&now.snapshot, left), &now.snapshot))

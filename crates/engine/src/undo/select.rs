@@ -101,14 +101,15 @@ impl Engine {
     pub(super) fn select(
         &self,
         caller: &CallContext,
-        (args, raw): (&UndoInput, Option<&Path>),
+        args: &UndoInput,
+        raw: Option<&Path>,
         times: usize,
     ) -> Result<UndoSelection> {
         // A model undoes operations of its own session, unless it says otherwise.
         let session = (caller.unread == UnreadPolicy::Deny && !args.any_session).then_some(&*caller.session);
         match &args.id {
             Some(id) => self.by_id(session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
-            None => self.last(session, (raw.or(args.file_path.as_deref().map(Path::new)), args.redo), times),
+            None => self.last(session, raw.or(args.file_path.as_deref().map(Path::new)), args.redo, times),
         }
     }
 
@@ -135,11 +136,11 @@ impl Engine {
         Ok((root, logged))
     }
 
-    fn last(&self, session: Option<&str>, (path, redo): (Option<&Path>, bool), times: usize) -> Result<UndoSelection> {
+    fn last(&self, session: Option<&str>, path: Option<&Path>, redo: bool, times: usize) -> Result<UndoSelection> {
         let place = path.map(|path| self.resolve_no_follow(path, Access::Read)).transpose()?;
         let mut found = Vec::new();
         for root in 0..self.roots().len() {
-            match self.last_of(root, (session, place.as_ref().map(key)), redo, times)? {
+            match self.last_of(root, session, place.as_ref().map(key), redo, times)? {
                 UndoCandidates::Known(candidates) => found.push(candidates),
                 UndoCandidates::UnderWay(logged) => return Ok(UndoSelection::UnderWay(root, logged)),
             }
@@ -147,7 +148,8 @@ impl Engine {
         let all = newest_first(found, |it: &UndoCandidate| it.logged.at, times);
         let verb = if redo { "redo" } else { "undo" };
         if let Some((nth, gap)) = all.iter().enumerate().find_map(|(nth, (_, it))| Some((nth, it.across?))) {
-            return Err(uncertain(gap, &all, (nth, times), if redo { "redone" } else { "undone" }));
+            let first = all.get(nth).map(|(_, it)| &it.logged);
+            return Err(uncertain(gap, first, nth, times, if redo { "redone" } else { "undone" }));
         }
         let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
         let Some(&(root, _)) = all.first() else {
@@ -188,7 +190,8 @@ impl Engine {
     fn last_of(
         &self,
         root: usize,
-        (session, path): (Option<&str>, Option<&[u8]>),
+        session: Option<&str>,
+        path: Option<&[u8]>,
         redo: bool,
         times: usize,
     ) -> Result<UndoCandidates> {
@@ -205,16 +208,15 @@ impl Engine {
                 }
                 // It was undone since the previous page was read.
                 if logged.undone_by.is_some_and(|by| by.number > newest) {
-                    return self.last_of(root, (session, path), redo, times);
+                    return self.last_of(root, session, path, redo, times);
                 }
                 gaps.meet(logged);
-                let candidate = || UndoCandidate { logged: logged.clone(), across: gaps.before(logged) };
                 match logged.operation.role {
                     // An undo before it is irrelevant to a redo, whether it was undone itself or not.
                     Role::Edit if redo => return Ok(UndoCandidates::Known(found)),
                     _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
-                    Role::Undo(_) if redo => found.push(candidate()),
-                    Role::Edit | Role::Redo(_) if !redo => found.push(candidate()),
+                    Role::Undo(_) if redo => found.push(candidate_of(logged, &gaps)),
+                    Role::Edit | Role::Redo(_) if !redo => found.push(candidate_of(logged, &gaps)),
                     _ => {}
                 }
                 if found.len() == times {
@@ -229,6 +231,11 @@ impl Engine {
     }
 }
 
+/// Returns an operation with the gaps behind it.
+fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
+    UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
+}
+
 /// Creates the error for an operation that would have to finish first.
 pub(super) fn still_running(logged: &LogEntry) -> Error {
     let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));
@@ -236,9 +243,8 @@ pub(super) fn still_running(logged: &LogEntry) -> Error {
         .next("Repeat the call when that process has answered.")
 }
 
-/// Creates the error for operations missing after the `nth` of the selected ones.
-fn uncertain(gap: HistoryGap, all: &[(usize, UndoCandidate)], (nth, times): (usize, usize), verb: &str) -> Error {
-    let logged = all.get(nth).map(|(_, it)| &it.logged);
+/// Creates the error for operations missing after the `nth` of the selected ones, which is `logged`.
+fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usize, verb: &str) -> Error {
     let id = logged.map_or(String::new(), |logged| logged.id.to_string());
     let what = format!("It is not certain which operation is to be {verb}: the history was damaged, and {gap}.");
     let error = Error::new(Code::OperationUncertain, what);

@@ -171,6 +171,7 @@ fn row(text: &str, violation: &Violation) -> String {
 /// Returns the numbered lines around one.
 fn around(text: &str, line: usize) -> String {
     let rows = text.lines().enumerate().skip(line.saturating_sub(2)).take(3);
-    let cut = |text: &str| text.chars().take(LINE_CHARS_MAX).collect::<String>();
-    rows.map(|(nth, text)| format!("{:>6}\t{}", nth + 1, cut(text))).collect::<Vec<String>>().join("\n")
+    rows.map(|(nth, text)| format!("{:>6}\t{}", nth + 1, text.chars().take(LINE_CHARS_MAX).collect::<String>()))
+        .collect::<Vec<String>>()
+        .join("\n")
 }

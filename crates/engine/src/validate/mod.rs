@@ -193,9 +193,8 @@ impl ValidationCase<'_> {
     /// Notes new duplicate names in an object: they are valid syntax, but hardly ever intended.
     fn tell_repeated(&mut self, before: &PriorValidity, repeated: &[DuplicateName]) {
         let old = if let PriorValidity::Sound(document) = before { document.duplicates() } else { &[] };
-        let count = |all: &[DuplicateName], name: &str| all.iter().filter(|it| it.name == name).count();
         let new: Vec<&DuplicateName> =
-            repeated.iter().filter(|it| count(repeated, &it.name) > count(old, &it.name)).take(3).collect();
+            repeated.iter().filter(|it| count_named(repeated, &it.name) > count_named(old, &it.name)).take(3).collect();
         self.notes.extend(new.into_iter().map(|it| messages::repeated(self.after, it)));
     }
 
@@ -244,6 +243,11 @@ impl ValidationCase<'_> {
         }
         Ok(())
     }
+}
+
+/// Counts the duplicates of a name.
+fn count_named(all: &[DuplicateName], name: &str) -> usize {
+    all.iter().filter(|it| it.name == name).count()
 }
 
 /// True for a text that did not fit its schema before: the settings of Claude Code may be edited then (seed 001).

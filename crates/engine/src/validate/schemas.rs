@@ -124,15 +124,17 @@ impl Engine {
         if let Some(files) = self.config().user_file_loader().filter(|_| own) {
             return files(path);
         }
-        let told = |error: Error| {
-            let message = error.message().trim_end_matches('.').to_owned();
-            format!("it cannot be read: {message}")
-        };
-        let place = self.resolve_path(path, Access::Read).map_err(told)?;
-        let version = self.store().read(&place, SCHEMA_BYTES_MAX, Vec::new()).map_err(told)?;
+        let place = self.resolve_path(path, Access::Read).map_err(|error| unreadable(&error))?;
+        let version = self.store().read(&place, SCHEMA_BYTES_MAX, Vec::new()).map_err(|error| unreadable(&error))?;
         let version = version.ok_or_else(|| "there is no such file".to_owned())?;
         String::from_utf8(version.bytes).map_err(|_| "it is no UTF-8 text".to_owned())
     }
+}
+
+/// Describes a file that cannot be read.
+fn unreadable(error: &Error) -> String {
+    let message = error.message().trim_end_matches('.').to_owned();
+    format!("it cannot be read: {message}")
 }
 
 fn unusable(source: &SchemaSource, file: &Path, why: &str) -> Error {

@@ -18,7 +18,7 @@ fn asking() -> Bench {
 }
 
 #[test]
-fn the_same_call_with_a_yes_goes_through() {
+fn approved_call_succeeds() {
     let mut bench = asking();
     let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
     let file = &question["files"][0];
@@ -35,7 +35,7 @@ fn the_same_call_with_a_yes_goes_through() {
 }
 
 #[test]
-fn a_file_that_changed_meanwhile_is_asked_about_again() {
+fn changed_file_needs_another_approval() {
     let mut bench = asking();
     let seal = |question: &Value| question["seal"].as_str().unwrap().to_owned();
     let first = asked(&bench, &bench.edit("a.txt", "two", "2"));
@@ -51,7 +51,7 @@ fn a_file_that_changed_meanwhile_is_asked_about_again() {
 }
 
 #[test]
-fn the_person_may_change_the_text() {
+fn person_may_change_the_text() {
     let mut bench = asking();
     let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
     let texts = vec![(bench.path("a.txt"), "one\nTWO\n".to_owned())];
@@ -76,7 +76,7 @@ fn asked_about_two(bench: &Bench) {
 }
 
 #[test]
-fn a_no_is_told_and_not_asked_again() {
+fn refusal_is_reported_and_not_asked_again() {
     let mut bench = asking();
     let asked = asked(&bench, &bench.edit("a.txt", "two", "2"));
     bench.caller.approval = Some(Approval::denied(asked["seal"].as_str().unwrap()));
@@ -86,7 +86,7 @@ fn a_no_is_told_and_not_asked_again() {
 }
 
 #[test]
-fn one_question_for_all_files_of_a_call() {
+fn one_approval_covers_all_files_of_a_call() {
     let mut bench = asking();
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: c.md\n+new\n*** Delete File: b.txt\n*** End Patch\n";
     let question = asked(&bench, &bench.apply(patch));
@@ -100,7 +100,7 @@ fn one_question_for_all_files_of_a_call() {
 }
 
 #[test]
-fn nothing_is_asked_of_a_dry_run_or_where_nothing_changes() {
+fn dry_run_or_unchanged_file_needs_no_approval() {
     let bench = asking();
     let input = json!({ "old_string": "two", "new_string": "2", "dry_run": true });
     ok(&bench.call_on("a.txt", "edit", input));
@@ -108,7 +108,7 @@ fn nothing_is_asked_of_a_dry_run_or_where_nothing_changes() {
 }
 
 #[test]
-fn a_dry_run_says_who_would_be_asked() {
+fn dry_run_reports_the_required_approval() {
     let bench = asking();
     let input = json!({ "old_string": "two", "new_string": "2", "dry_run": true });
     let reply = bench.call_on("a.txt", "edit", input);
@@ -117,7 +117,7 @@ fn a_dry_run_says_who_would_be_asked() {
 }
 
 #[test]
-fn the_question_holds_the_whole_change() {
+fn question_contains_the_whole_change() {
     let bench = asking();
     let lines: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
     for name in ["a.txt", "new.txt"] {
@@ -128,7 +128,7 @@ fn the_question_holds_the_whole_change() {
 }
 
 #[test]
-fn undoing_is_a_change_too() {
+fn undo_needs_approval_too() {
     let mut bench = asking();
     let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
     bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));

@@ -124,7 +124,7 @@ fn edits() -> impl Strategy<Value = (prop::sample::Index, usize, String, u8)> {
 
 /// Adjacent deletions are undone by insertions of the same text at one point, each of which counts.
 #[test]
-fn undo_brings_back_every_one_of_neighbours() {
+fn undo_restores_every_adjacent_deletion() {
     let text = "aaaaaaaa aaaa\n\n\n\n\nb\n".repeat(40);
     for (old, new) in [("aa", ""), ("\n\n", ""), ("aa", "a"), ("a", "aa")] {
         let edit = json!({ "old_string": old, "new_string": new, "replace_all": true });
@@ -252,7 +252,7 @@ fn header(bench: &Bench, format: &str) -> String {
 }
 
 #[test]
-fn a_header_goes_from_read_to_edit_to_edit() {
+fn header_leads_from_read_to_edit_to_edit() {
     let bench = never_whole();
     let text: String = (1..=3000).map(|nth| format!("line {nth}  \r\n")).collect();
     fs::write(bench.path("f"), text.trim_end()).unwrap();
@@ -262,7 +262,7 @@ fn a_header_goes_from_read_to_edit_to_edit() {
     ] {
         fs::write(bench.path("f"), text.trim_end()).unwrap();
         let told = ok(&bench.apply(&format!("{}\n{first}\n", header(&bench, format))));
-        assert_eq!(told.lines().next(), Some(&*header(&bench, format)), "the tag of what stands there now");
+        assert_eq!(told.lines().next(), Some(&*header(&bench, format)), "the tag of the current text");
         assert!(told.contains(":three") && told.contains("3000:the end"), "{told}");
         let told = ok(&bench.apply(&format!("{}\n{second}\n", told.lines().next().unwrap())));
         assert_eq!(told.lines().next(), Some(&*header(&bench, format)));
@@ -273,7 +273,7 @@ fn a_header_goes_from_read_to_edit_to_edit() {
 }
 
 #[test]
-fn what_a_search_shows_can_be_edited() {
+fn lines_shown_by_a_search_can_be_edited() {
     let bench = never_whole();
     bench.put("f", &(1..=90_000).map(|nth| format!("line {nth}\r\n")).collect::<String>());
     for (format, edit) in [("hashline", "replace 70001..70001:\n+x"), ("hashline_put", "PUT 70001.=70001:\n+y")] {
@@ -298,7 +298,7 @@ fn what_a_search_shows_can_be_edited() {
 
 /// A file that changes during every search has no line format, and does not count as read.
 #[test]
-fn a_file_that_changes_while_it_is_searched_has_no_marks() {
+fn file_that_changes_during_a_search_has_no_marks() {
     let hook = "touch -d @$(date +%N) f";
     let text = format!(
         "[policy]\nstream_from = 0\nmax_whole = 1\n[[hooks]]\non = 'before_read'\nfiles = 'f'\ncommand = ['sh', '-c', '{hook}']\n"
@@ -313,7 +313,7 @@ fn a_file_that_changes_while_it_is_searched_has_no_marks() {
 }
 
 #[test]
-fn a_patch_whose_lines_stand_once_needs_no_more() {
+fn patch_with_unique_lines_needs_no_read() {
     let bench = never_whole();
     let text: String = (1..=3000).map(|nth| format!("line {nth}\r\n")).collect();
     bench.put("f", &text);
@@ -337,7 +337,7 @@ fn a_patch_whose_lines_stand_once_needs_no_more() {
 }
 
 #[test]
-fn what_needs_all_lines_says_what_would_work() {
+fn edits_that_need_all_lines_suggest_an_alternative() {
     let bench = never_whole();
     bench.put("f", &"fn f() {\n    g();\n}\n".repeat(500));
     let head = header(&bench, "hashline");
@@ -352,7 +352,7 @@ fn what_needs_all_lines_says_what_would_work() {
 }
 
 #[test]
-fn a_version_that_is_gone_is_not_written_over() {
+fn edit_of_an_unavailable_version_is_refused() {
     let bench = never_whole();
     let text: String = (1..=2000).map(|nth| format!("line {nth}\n")).collect();
     bench.put("f", &text);
@@ -378,7 +378,7 @@ fn a_version_that_is_gone_is_not_written_over() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn rows_edited_in_parts_are_those_of_the_whole(
+    fn streamed_line_edits_equal_whole_ones(
         text in texts(),
         format in prop_oneof![Just("hashline"), Just("hashline_put")],
         shown in (1_usize..300, 1_usize..300),
@@ -389,7 +389,7 @@ proptest! {
     }
 
     #[test]
-    fn patches_in_parts_are_those_of_the_whole(
+    fn streamed_patches_equal_whole_ones(
         text in texts(),
         seeds in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..4, 0_usize..3, "[a-z]{0,9}", -3_i64..4), 1..4),
         codex in any::<bool>(),
@@ -400,7 +400,7 @@ proptest! {
     }
 
     #[test]
-    fn a_search_in_parts_is_one_of_the_whole(
+    fn streamed_search_equals_a_whole_one(
         text in texts(),
         searches in prop::collection::vec((0_usize..12, 0_usize..4, 1_usize..60, 0_usize..4), 1..5),
     ) {
@@ -416,7 +416,7 @@ proptest! {
     }
 
     #[test]
-    fn lines_inserted_in_parts_are_those_of_the_whole(
+    fn streamed_insertions_equal_whole_ones(
         text in texts(),
         inserts in prop::collection::vec((0_usize..400, "[a-zé\n]{1,12}"), 1..5),
     ) {
@@ -429,7 +429,7 @@ proptest! {
     }
 
     #[test]
-    fn an_edit_in_parts_is_an_edit_of_the_whole(
+    fn streamed_edit_equals_a_whole_one(
         text in texts(),
         seeds in prop::collection::vec(edits(), 1..6),
         many in any::<bool>(),
@@ -447,7 +447,7 @@ proptest! {
     }
 
     #[test]
-    fn lines_read_in_parts_are_those_of_the_whole(
+    fn streamed_reads_equal_whole_ones(
         text in texts(),
         reads in prop::collection::vec((0_usize..500, 0_usize..300), 1..5),
     ) {

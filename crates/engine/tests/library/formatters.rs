@@ -16,7 +16,7 @@ fn notes(reply: &Reply) -> String {
 }
 
 #[test]
-fn an_edit_is_put_into_shape_and_that_is_told() {
+fn edit_is_formatted_and_the_change_reported() {
     let bench = with("sed 's/ *$//'", "");
     bench.put("a.txt", "one\ntwo\n");
     let reply = bench.edit("a.txt", "two", "2  \n3 ");
@@ -31,14 +31,14 @@ fn an_edit_is_put_into_shape_and_that_is_told() {
 }
 
 #[test]
-fn new_files_too_also_where_the_folder_is_new() {
+fn new_files_in_new_directories_are_formatted_too() {
     let bench = with("sed 's/ *$//'", "");
     ok(&bench.write("deep/er/a.txt", "one  \n"));
     assert_eq!(bench.get("deep/er/a.txt"), "one\n");
 }
 
 #[test]
-fn a_file_that_was_not_in_shape_is_left_alone_unless_always() {
+fn unformatted_file_is_left_alone_unless_always() {
     for (more, wanted) in [("", "one  \n2  \n"), ("when = 'always'", "one\n2\n")] {
         let bench = with("sed 's/ *$//'", more);
         bench.put("a.txt", "one  \ntwo\n");
@@ -49,7 +49,7 @@ fn a_file_that_was_not_in_shape_is_left_alone_unless_always() {
 }
 
 #[test]
-fn a_program_that_writes_in_place_gets_a_copy() {
+fn program_that_writes_in_place_gets_a_copy() {
     let text = "[[formatters]]\nfiles = '*.txt'\ncommand = ['sed', '-i', 's/ *$//', '{file}']\n";
     let bench = Bench::trusted(Config::default().with_file(text, "test", true).unwrap());
     bench.put("a.txt", "one\ntwo\n");
@@ -62,7 +62,7 @@ fn a_program_that_writes_in_place_gets_a_copy() {
 }
 
 #[test]
-fn a_failure_leaves_the_edit_as_it_was_sent() {
+fn failing_formatter_leaves_the_edit_unchanged() {
     let scripts = [
         ("exit 3", "always", "did not take it"),
         ("echo broken >&2; exit 1", "always", "did not take it: broken."),
@@ -83,7 +83,7 @@ fn a_failure_leaves_the_edit_as_it_was_sent() {
 }
 
 #[test]
-fn undoing_is_exact_and_a_dry_run_shows_the_shape() {
+fn undo_is_exact_and_dry_run_shows_the_formatted_text() {
     let bench = with("sed 's/ *$//'", "when = 'always'");
     bench.put("a.txt", "one  \ntwo\n");
     let dry = bench.call_on("a.txt", "edit", json!({ "old_string": "two", "new_string": "2 ", "dry_run": true }));
@@ -95,7 +95,7 @@ fn undoing_is_exact_and_a_dry_run_shows_the_shape() {
 }
 
 #[test]
-fn a_project_cannot_name_programs() {
+fn project_cannot_configure_programs() {
     let text = "[[formatters]]\nfiles = '*'\ncommand = ['touch', 'pwned']\n";
     let bench = Bench::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());
     bench.put("a.txt", "one\n");
@@ -108,7 +108,7 @@ fn a_project_cannot_name_programs() {
 }
 
 #[test]
-fn what_the_encoding_cannot_hold_is_told_and_not_written() {
+fn unencodable_formatter_output_is_reported_and_not_written() {
     let bench = with("sed 's/2/→/'", "when = 'always'\n[encoding]\n'*.txt' = 'latin1'");
     std::fs::write(bench.path("a.txt"), b"gr\xfc\xdfe\ntwo\n").unwrap();
     let reply = bench.edit("a.txt", "two", "2");

@@ -16,7 +16,7 @@ fn denied(reply: &Reply) {
 }
 
 #[test]
-fn a_link_to_a_guarded_folder_is_that_folder() {
+fn link_to_a_guarded_directory_is_guarded() {
     let bench = Bench::trusted(Config::default());
     bench.put(".git/config", "[core]\n");
     symlink(".git", bench.root.join("plain")).unwrap();
@@ -36,7 +36,7 @@ fn a_link_to_a_guarded_folder_is_that_folder() {
 }
 
 #[test]
-fn what_a_guarded_link_leads_to_is_guarded() {
+fn target_of_a_guarded_link_is_guarded() {
     let bench = Bench::trusted(Config::default());
     bench.put("config/settings.json", "{}\n");
     bench.put("config/prod.txt", "KEY=1\n");
@@ -54,7 +54,7 @@ fn what_a_guarded_link_leads_to_is_guarded() {
 }
 
 #[test]
-fn a_hard_link_to_a_guarded_file_is_that_file() {
+fn hard_link_to_a_guarded_file_is_guarded() {
     let bench = Bench::trusted(Config::default());
     let link = |from: &str, to: &str| fs::hard_link(bench.root.join(from), bench.root.join(to)).unwrap();
     bench.put(".git/config", "[core]\n");
@@ -86,7 +86,7 @@ fn a_hard_link_to_a_guarded_file_is_that_file() {
 }
 
 #[test]
-fn another_name_that_was_made_a_moment_ago_is_seen() {
+fn recently_created_second_name_is_noticed() {
     // With a small directory, which is listed, and with one in which every name is looked up: it is large, or has a
     // name whose equality only the kernel can decide.
     for (crowd, beside) in [(0, "x"), (400, "x"), (0, "caf\u{e9}")] {
@@ -119,7 +119,7 @@ fn another_name_that_was_made_a_moment_ago_is_seen() {
 }
 
 #[test]
-fn a_rule_for_the_guarded_name_holds_for_its_other_names() {
+fn rule_for_a_guarded_name_applies_to_its_other_names() {
     let bench = Bench::trusted(Config::default().with_allow_rule(".vscode", "--allow").unwrap());
     bench.put("config/settings.json", "{}\n");
     symlink("config", bench.root.join(".vscode")).unwrap();
@@ -162,7 +162,7 @@ fn both_ends_of_a_move_are_guarded() {
 }
 
 #[test]
-fn the_engines_own_state_is_out_of_reach() {
+fn engine_state_is_inaccessible() {
     let bench = Bench::open(Config::default(), |root| StateLocation::Directory(root.join("deep/state")));
     let state = bench.path("deep/state");
     ok(&bench.write("deep/file", "written\n"));
@@ -172,7 +172,7 @@ fn the_engines_own_state_is_out_of_reach() {
 }
 
 #[test]
-fn files_that_steer_agents_are_flagged_when_changed() {
+fn changed_files_that_instruct_agents_are_flagged() {
     let bench = Bench::trusted(Config::default());
     bench.put("AGENTS.md", "a\n");
     let note = |reply: &Reply| reply.to_json()["data"]["notes"].to_string();
@@ -189,7 +189,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_name_that_is_no_utf8_is_edited_by_its_bytes() {
+fn file_with_a_name_that_is_not_utf8_is_edited_by_path_bytes() {
     let bench = Bench::trusted(Config::default());
     let name = OsStr::from_bytes(b"caf\xe9.txt");
     let path = bench.put(name, "one\n");
@@ -227,7 +227,7 @@ fn a_name_that_is_no_utf8_is_edited_by_its_bytes() {
 }
 
 #[test]
-fn names_are_shown_on_one_line_and_as_they_are() {
+fn names_are_shown_on_one_line_and_unchanged() {
     let bench = Bench::trusted(Config::default());
     for name in ["a\nb.txt", "a\u{1b}[31mb.txt", "a\u{202E}txt.exe", "a\u{200B}b.txt", "a\r b.txt"] {
         let path = bench.put(name, "one\n");

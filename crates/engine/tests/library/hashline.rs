@@ -21,7 +21,7 @@ fn header(text: &str) -> &str {
 }
 
 #[test]
-fn a_chain_of_edits_needs_one_read() {
+fn chain_of_edits_needs_one_read() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     let input = json!({ "file_path": bench.root.join("a"), "format": "hashline" });
@@ -39,7 +39,7 @@ fn a_chain_of_edits_needs_one_read() {
 }
 
 #[test]
-fn a_reply_tells_what_was_replaced_and_how_numbers_moved() {
+fn reply_reports_replaced_lines_and_moved_numbers() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\nfour\n");
     let reply = bench.apply(&format!("{}\nreplace 2..3:\n+x\n", whole(&bench, "a")));
@@ -51,7 +51,7 @@ fn a_reply_tells_what_was_replaced_and_how_numbers_moved() {
 }
 
 #[test]
-fn lines_that_were_not_shown_are_served_and_not_replaced() {
+fn lines_not_yet_shown_are_shown_instead_of_replaced() {
     let bench = Bench::new();
     let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
     bench.put("a", &text);
@@ -65,7 +65,7 @@ fn lines_that_were_not_shown_are_served_and_not_replaced() {
 }
 
 #[test]
-fn hunks_are_carried_over_or_refused_with_the_lines_as_they_are() {
+fn hunks_are_rebased_or_refused_with_the_current_lines() {
     let bench = Bench::new();
     let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
     bench.put("a", &text);
@@ -86,7 +86,7 @@ fn hunks_are_carried_over_or_refused_with_the_lines_as_they_are() {
 }
 
 #[test]
-fn tags_that_name_nothing_or_another_text() {
+fn unknown_and_colliding_tags_are_handled() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\n");
     let reply = bench.apply("¶a#0000\ndelete 1\n");
@@ -107,7 +107,7 @@ fn tags_that_name_nothing_or_another_text() {
 }
 
 #[test]
-fn an_edit_without_effect_is_told_and_then_told_to_stop() {
+fn repeated_edit_without_effect_is_reported_more_urgently() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\n");
     let edit = format!("{}\nreplace 2..2:\n+two\n", whole(&bench, "a"));
@@ -121,7 +121,7 @@ fn an_edit_without_effect_is_told_and_then_told_to_stop() {
 }
 
 #[test]
-fn several_files_registers_moves() {
+fn patch_supports_several_files_registers_and_moves() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.put("b/c", "x\ny\n");
@@ -142,7 +142,7 @@ fn several_files_registers_moves() {
 }
 
 #[test]
-fn a_file_is_found_by_its_name_if_it_was_read() {
+fn file_that_was_read_is_found_by_its_bare_name() {
     let bench = Bench::new();
     bench.put("src/deep/a.ts", "a\nb\n");
     let tag = whole(&bench, "src/deep/a.ts").rsplit('#').next().unwrap().to_owned();
@@ -151,7 +151,7 @@ fn a_file_is_found_by_its_name_if_it_was_read() {
 }
 
 #[test]
-fn other_tools_answer_in_rows_when_asked() {
+fn other_tools_reply_in_hashline_on_request() {
     let bench = Bench::new();
     let path = bench.root.join("a");
     let made = ok(&bench.call("write", json!({ "file_path": path, "content": "one\ntwo\n", "marks": "hashline" })));

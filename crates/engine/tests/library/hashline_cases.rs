@@ -158,11 +158,11 @@ fn check(text: &str, dialect: &str) {
 }
 
 #[test]
-fn seed_cases() {
+fn seed_cases_agree_with_the_reference() {
     check(SEED, "seed");
 }
 
 #[test]
-fn current_cases() {
+fn current_cases_agree_with_the_reference() {
     check(CURRENT, "current");
 }

@@ -5,7 +5,7 @@ use emendate::{CallContext, profile};
 use serde_json::json;
 
 #[test]
-fn the_documents_messages_are_reached() {
+fn documented_messages_are_produced() {
     let offers = profile("hashline").unwrap().views;
     let edit = offers.iter().find(|offer| offer.name == "edit").unwrap();
     let read = offers.iter().find(|offer| offer.name == "read").unwrap();

@@ -19,7 +19,7 @@ fn edit(bench: &Bench) -> Reply {
 }
 
 #[test]
-fn it_is_told_what_will_be_written() {
+fn hook_receives_the_new_content() {
     let bench = with("before_edit", "cat > seen.json", "");
     ok(&edit(&bench));
     let seen: serde_json::Value = serde_json::from_str(&bench.get("seen.json")).unwrap();
@@ -29,7 +29,7 @@ fn it_is_told_what_will_be_written() {
 }
 
 #[test]
-fn it_is_told_the_bytes_of_a_name_that_cannot_be_shown() {
+fn hook_receives_the_bytes_of_a_name_that_is_not_utf8() {
     for on in ["before_read", "before_edit", "after_edit"] {
         let bench = with(on, "cat > seen.json", "");
         let seen = || serde_json::from_str::<serde_json::Value>(&bench.get("seen.json")).unwrap();
@@ -49,7 +49,7 @@ fn it_is_told_the_bytes_of_a_name_that_cannot_be_shown() {
 }
 
 #[test]
-fn a_no_stands_and_has_a_reason() {
+fn refusal_of_a_hook_is_final_and_has_a_reason() {
     for script in ["echo '{\"decision\": \"deny\", \"reason\": \"not on Fridays\"}'", "echo not on Fridays >&2; exit 2"]
     {
         let bench = with("before_edit", script, "");
@@ -71,7 +71,7 @@ fn a_no_stands_and_has_a_reason() {
 }
 
 #[test]
-fn it_can_let_a_person_be_asked() {
+fn hook_can_request_approval() {
     let mut bench = with("before_edit", "echo '{\"decision\": \"ask\", \"reason\": \"looks odd\"}'", "");
     let reply = edit(&bench);
     let asked = question(reply.result.as_ref().unwrap_err()).unwrap().clone();
@@ -82,7 +82,7 @@ fn it_can_let_a_person_be_asked() {
 }
 
 #[test]
-fn its_text_is_its_own_step() {
+fn text_of_a_hook_is_undone_as_its_own_step() {
     let bench = with("before_edit", "echo '{\"content\": \"one\\\\n2!\\\\n\", \"message\": \"mind the style\"}'", "");
     let reply = edit(&bench);
     let text = ok(&reply);
@@ -97,7 +97,7 @@ fn its_text_is_its_own_step() {
 }
 
 #[test]
-fn one_that_fails_hangs_or_talks_changes_nothing() {
+fn failing_hanging_or_verbose_hook_changes_nothing() {
     for script in ["exit 1", "sleep 60", "yes", "echo nonsense", "echo '{\"decision\": \"maybe\"}'", "kill -9 $$"] {
         let bench = with("before_edit", script, "seconds = 1");
         assert!(ok(&edit(&bench)).contains("The hook sh did not work"), "{script}");
@@ -109,7 +109,7 @@ fn one_that_fails_hangs_or_talks_changes_nothing() {
 }
 
 #[test]
-fn nothing_of_a_file_is_shown_against_a_no() {
+fn refused_read_shows_nothing_of_the_file() {
     let bench = with("before_read", "grep -q a.txt && exit 2; exit 0", "");
     bench.put("b.txt", "two\n");
     assert_eq!(code(&bench.read("a.txt")), "access.denied");
@@ -119,7 +119,7 @@ fn nothing_of_a_file_is_shown_against_a_no() {
 }
 
 #[test]
-fn after_an_edit_it_can_only_speak() {
+fn hook_after_an_edit_can_only_add_a_message() {
     for (script, said) in [
         ("echo '{\"message\": \"tests pass\"}'", "tests pass"),
         ("echo '{\"decision\": \"deny\", \"reason\": \"too late\"}'", "too late"),
@@ -134,7 +134,7 @@ fn after_an_edit_it_can_only_speak() {
 }
 
 #[test]
-fn a_project_cannot_name_programs() {
+fn project_cannot_configure_hooks() {
     let text = "[[hooks]]\non = 'before_edit'\ncommand = ['touch', 'pwned']\n";
     let bench = Bench::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());
     bench.put("a.txt", "one\ntwo\n");

@@ -46,6 +46,7 @@ const ROWS: &[Row] = &[
 const ELSEWHERE: &[&str] = &[
     "together",
     "kept",
+    "taken back",
     "entries",
     "asked files",
     "work",
@@ -56,7 +57,7 @@ const ELSEWHERE: &[&str] = &[
     "checked",
     "reply text",
     "reply data",
-    // Of machines and of worker processes: crates/cli/tests/command/parsing.rs.
+    // Limits of machines and of worker processes are tested in crates/cli/tests/command/parsing.rs.
     "parse time",
     "parse memory",
     #[cfg(not(feature = "pdf"))]
@@ -287,7 +288,7 @@ fn reply(bench: &Bench, chars: usize) -> Reply {
 }
 
 #[test]
-fn every_row_of_the_table_is_tried() {
+fn every_limit_of_the_table_is_tested() {
     for limit in LIMITS {
         let here = ROWS.iter().any(|row| row.name == limit.name);
         assert!(here != ELSEWHERE.contains(&limit.name), "{}", limit.name);
@@ -297,7 +298,7 @@ fn every_row_of_the_table_is_tried() {
 }
 
 #[test]
-fn at_the_limit_and_one_above() {
+fn limits_hold_at_their_number_and_one_above() {
     for row in ROWS {
         let bench = Bench::trusted(Config::default());
         let limit = LIMITS.iter().find(|limit| limit.name == row.name).unwrap();
@@ -311,7 +312,7 @@ fn at_the_limit_and_one_above() {
 }
 
 #[test]
-fn the_configured_size_of_files_counts_for_edits_too() {
+fn configured_file_size_limit_applies_to_edits_too() {
     let bench = Bench::trusted(Config::default().with_file("[policy]\nmax_file = 100\n", "test", true).unwrap());
     let edit = |name: &str| {
         bench.call("edit", json!({ "file_path": bench.root.join(name), "old_string": "b", "new_string": "c" }))
@@ -323,7 +324,7 @@ fn the_configured_size_of_files_counts_for_edits_too() {
 }
 
 #[test]
-fn what_is_left_out_of_a_read_is_told() {
+fn omissions_of_a_read_are_reported() {
     let bench = Bench::trusted(Config::default());
     let most = |name: &str| usize::try_from(LIMITS.iter().find(|limit| limit.name == name).unwrap().most).unwrap();
     bench.put("lines", &"x\n".repeat(most("lines")));

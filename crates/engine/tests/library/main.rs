@@ -27,3 +27,4 @@ mod replies;
 mod schemas;
 mod servers;
 mod steps;
+mod tree_changes;

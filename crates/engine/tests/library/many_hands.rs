@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[test]
-fn a_chain_of_edits_needs_one_read() {
+fn chain_of_edits_needs_one_read() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     assert_eq!(code(&bench.edit("a", "one", "1")), "read.required");
@@ -21,7 +21,7 @@ fn a_chain_of_edits_needs_one_read() {
 }
 
 #[test]
-fn a_conflict_shows_the_text_and_the_next_call_works() {
+fn conflict_shows_the_text_and_the_next_call_works() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
@@ -35,7 +35,7 @@ fn a_conflict_shows_the_text_and_the_next_call_works() {
 }
 
 #[test]
-fn other_lines_merge_and_the_same_edit_made_elsewhere_is_told() {
+fn other_lines_merge_and_a_concurrent_equal_edit_is_reported() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
@@ -50,7 +50,7 @@ fn other_lines_merge_and_the_same_edit_made_elsewhere_is_told() {
 }
 
 #[test]
-fn a_change_of_the_same_size_in_the_same_tick_is_noticed() {
+fn change_of_equal_size_in_the_same_tick_is_noticed() {
     let bench = Bench::new();
     for round in 0..50 {
         bench.put("a", "aaaa\nbbbb\n");
@@ -61,7 +61,7 @@ fn a_change_of_the_same_size_in_the_same_tick_is_noticed() {
 }
 
 #[test]
-fn a_tag_stands_for_the_session() {
+fn tag_replaces_the_session() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\n");
     let tag = bench.read("a").to_json()["data"]["tag"].clone();
@@ -78,7 +78,7 @@ fn a_tag_stands_for_the_session() {
 }
 
 #[test]
-fn a_partial_read_does_not_allow_a_whole_write() {
+fn partial_read_does_not_allow_a_whole_write() {
     let bench = Bench::new();
     bench.put("a", &(1..=30).map(|line| format!("line {line}\n")).collect::<String>());
     bench.call_on("a", "read", json!({ "offset": 10, "limit": 1 }));
@@ -94,7 +94,7 @@ fn a_partial_read_does_not_allow_a_whole_write() {
 }
 
 #[test]
-fn a_write_is_not_merged_unless_asked() {
+fn write_is_merged_only_on_request() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
@@ -109,7 +109,7 @@ fn a_write_is_not_merged_unless_asked() {
 }
 
 #[test]
-fn markers_only_when_asked() {
+fn conflict_markers_are_written_only_on_request() {
     let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
@@ -121,7 +121,7 @@ fn markers_only_when_asked() {
 }
 
 #[test]
-fn eight_hands_on_one_file_lose_nothing() {
+fn eight_concurrent_editors_lose_nothing() {
     let bench = Bench::new();
     let lines: String = (0..8).map(|hand| format!("hand {hand}: 0\n\n")).collect();
     bench.put("a", &lines);
@@ -164,7 +164,7 @@ fn two_engines_share_one_state() {
 }
 
 #[test]
-fn an_unusable_state_directory_is_only_a_notice() {
+fn unusable_state_directory_is_only_a_notice() {
     let dir = tempfile::tempdir().unwrap();
     let blocker = dir.path().join("file");
     fs::write(&blocker, "").unwrap();
@@ -184,7 +184,7 @@ fn an_unusable_state_directory_is_only_a_notice() {
 }
 
 #[test]
-fn a_failed_edit_learns_of_other_files_and_of_itself() {
+fn failed_edit_mentions_other_files_and_its_repetition() {
     let bench = Bench::new();
     bench.put("a", "alpha one\nbeta two\n");
     bench.put("b", "x\ngamma three\n");
@@ -202,7 +202,7 @@ fn a_failed_edit_learns_of_other_files_and_of_itself() {
 }
 
 #[test]
-fn blocks_for_two_files_land_together_or_not_at_all() {
+fn blocks_for_two_files_are_applied_together_or_not_at_all() {
     let bench = Bench::new();
     bench.put("a.txt", "one\n");
     bench.put("b.txt", "two\n");
@@ -233,10 +233,10 @@ fn blocks_for_two_files_land_together_or_not_at_all() {
     assert_eq!(bench.get("deep/c.txt"), "3\n");
 }
 
-/// The next engine on a root recovers what a process left that died during a call.
+/// The next engine on a root recovers the leftovers of a process that died during a call.
 #[test]
-fn what_a_dead_process_left_is_put_right_at_the_next_start() {
-    let name = "many_hands::what_a_dead_process_left_is_put_right_at_the_next_start";
+fn leftovers_of_a_dead_process_are_recovered_at_the_next_start() {
+    let name = "many_hands::leftovers_of_a_dead_process_are_recovered_at_the_next_start";
     if let Some(root) = std::env::var_os("EMENDATE_TEST_DIES_IN") {
         let root = PathBuf::from(root);
         let store = LocalStore::open(&[root.join("work")]).unwrap().with_journal(&root.join("state/journal")).unwrap();
@@ -259,7 +259,7 @@ fn what_a_dead_process_left_is_put_right_at_the_next_start() {
     assert_eq!((count("work"), count("work/new"), count("state/journal")), (2, 1, 1));
     let open =
         || Engine::open(&[root.join("work")], StateLocation::Directory(root.join("state")), Config::default()).unwrap();
-    assert!(open().notices().is_empty(), "nothing had become visible, so there is nothing to tell");
+    assert!(open().notices().is_empty(), "nothing had become visible, so there is nothing to report");
     assert_eq!((count("work"), count("state/journal")), (0, 0));
     // An unusable state directory is reported, and the engine works without it.
     fs::write(root.join("state/file"), "").unwrap();
@@ -270,7 +270,7 @@ fn what_a_dead_process_left_is_put_right_at_the_next_start() {
 
 /// Eight processes that read and change one file: no word ever names two lines, and equal reads show equal words.
 #[test]
-fn words_of_a_file_that_many_change_name_one_line_each() {
+fn words_of_a_concurrently_changed_file_name_one_line_each() {
     const ROUNDS: usize = 12;
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap().join("root");

@@ -70,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn what_read_prints_names_its_line((lines, open, offset, pick, format) in wanted()) {
+    fn marks_printed_by_read_name_their_line((lines, open, offset, pick, format) in wanted()) {
         let bench = filled(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
         let text = bench.get(FILE);
         let count = text.lines().count();
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn what_an_edit_prints_names_its_line((lines, open, at, pick, format) in wanted(), grown in 0..4_usize) {
+    fn marks_printed_by_an_edit_name_their_line((lines, open, at, pick, format) in wanted(), grown in 0..4_usize) {
         let bench = filled(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
         let count = bench.get(FILE).lines().count();
         let (format, at) = (FORMATS[format], at % count + 1);
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn what_search_prints_names_its_line((lines, open, _, pick, format) in wanted()) {
+    fn marks_printed_by_search_name_their_line((lines, open, _, pick, format) in wanted()) {
         let bench = filled(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
         let text = bench.get(FILE);
         let format = FORMATS[format];

@@ -228,7 +228,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn changes_of_one_file_in_both_formats(story in story()) {
+    fn patches_of_one_file_are_applied_as_intended_or_refused(story in story()) {
         prop_assume!(!story.hunks().is_empty());
         prop_assume!(story.file(Fate::Comes, false) != story.file(Fate::Goes, false));
         meant_or_refused(&story, &story.v4a())?;
@@ -239,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn a_diff_against_the_very_file_applies(story in story()) {
+    fn diff_against_the_current_file_applies(story in story()) {
         let story = Story { drift: vec![Drift::None; story.lines.len()], ..story };
         prop_assume!(!story.hunks().is_empty());
         prop_assume!(story.file(Fate::Comes, false) != story.file(Fate::Goes, false));
@@ -352,7 +352,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn steps_on_several_files(steps in steps()) {
+    fn patches_of_several_files_match_the_model(steps in steps()) {
         let mut model = Model { files: Some(BTreeMap::new()), fresh: 0, patch: "*** Begin Patch\n".to_owned() };
         for name in ["a", "b", "sub/c"] {
             let lines = vec![model.line(), model.line(), model.line()];

@@ -10,7 +10,7 @@ fn read(bench: &Bench, name: &str, pages: Option<&str>) -> emendate::Reply {
 }
 
 #[test]
-fn pages_are_shown_as_asked() {
+fn requested_pages_are_shown() {
     let bench = Bench::trusted(Config::default());
     bench.put("a.pdf", include_str!("pages.pdf"));
     let whole = read(&bench, "a.pdf", None);
@@ -29,7 +29,7 @@ fn pages_are_shown_as_asked() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn unreadable_pdf_is_refused_with_the_reason() {
     let bench = Bench::trusted(Config::default());
     bench.put("locked.pdf", include_str!("locked.pdf"));
     bench.put("cut.pdf", "%PDF-1.4\n1 0 obj\n");

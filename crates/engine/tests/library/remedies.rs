@@ -77,7 +77,7 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ("undo", json!({"id": "99"})),
         ("read", json!({"file_path": file("a.txt"), "offset": 99})),
     ];
-    first.into_iter().chain(of_new_text(root)).chain(of_other_names(root)).collect()
+    first.into_iter().chain(of_entries(root)).chain(of_new_text(root)).chain(of_other_names(root)).collect()
 }
 
 /// Calls whose texts have other names than the fields of an edit.
@@ -124,6 +124,19 @@ fn of_new_text(root: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Lists of edits with equal texts or without them.
+fn of_entries(root: &str) -> Vec<(&'static str, Value)> {
+    [
+        json!([{"old_string": "first line", "new_string": "x"}, {"old_string": "twice", "new_string": "twice"}]),
+        json!([{"old_string": "first line"}]),
+        json!([{"new_string": "x"}, {"old_string": "", "new_string": ""}]),
+        json!([]),
+    ]
+    .into_iter()
+    .map(|edits| ("multi_edit", json!({"file_path": format!("{root}/a.txt"), "edits": edits})))
+    .collect()
+}
+
 fn notebook() -> String {
     json!({"cells": [{"cell_type": "code", "id": "one", "metadata": {}, "source": ["x = 1"], "outputs": [], "execution_count": null}],
         "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
@@ -133,9 +146,16 @@ fn notebook() -> String {
 /// Converts the input of a tool to the fields of a profile's tool; `None` if that lacks one.
 fn offered(offer: &ToolView, input: &Value) -> Option<Value> {
     let fields = input.as_object()?;
-    let known = |name: &String| offer.published(name);
-    let named = fields.iter().map(|(name, value)| Some((known(name)?, value.clone()))).collect::<Option<_>>();
-    named.map(Value::Object)
+    let named = fields.iter().map(|(name, value)| {
+        let value = match value {
+            Value::Array(entries) if name == "edits" && entries.iter().all(Value::is_object) => {
+                entries.iter().map(|entry| offered(offer, entry)).collect::<Option<Value>>()?
+            }
+            value => value.clone(),
+        };
+        Some((offer.published(name)?, value))
+    });
+    named.collect::<Option<_>>().map(Value::Object)
 }
 
 /// Collects the names of fields in a schema, at any depth.
@@ -256,7 +276,7 @@ fn every_remedy_fits_the_schemas_of_its_profile() {
 }
 
 #[test]
-fn the_hook_advises_in_the_fields_of_the_client() {
+fn hook_advice_uses_the_clients_fields() {
     let edit = client_tool("Edit").unwrap();
     let bench = Bench::new();
     bench.put("a.txt", "twice\ntwice\n");

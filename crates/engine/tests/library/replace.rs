@@ -19,7 +19,7 @@ fn words(bench: &Bench) -> emendate::Reply {
 }
 
 #[test]
-fn a_call_that_is_stopped_writes_nothing() {
+fn cancelled_call_writes_nothing() {
     let mut bench = Bench::trusted(Config::default());
     (0..100).for_each(|nth| drop(bench.put(format!("f{nth}"), "old\n")));
     let watch = CallHandle::default();
@@ -39,7 +39,7 @@ fn a_call_that_is_stopped_writes_nothing() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_keeps_all_from_being_written() {
+fn unwritable_file_prevents_the_whole_replacement() {
     let bench = Bench::trusted(Config::default());
     (0..40).for_each(|nth| drop(bench.put(format!("f{nth:02}"), "old\n")));
     // Latin-1 cannot represent the new text.
@@ -51,7 +51,7 @@ fn a_file_that_cannot_be_written_keeps_all_from_being_written() {
 }
 
 #[test]
-fn modes_and_second_names_are_kept() {
+fn modes_and_hard_links_are_kept() {
     let bench = Bench::trusted(Config::default());
     let file = bench.put("a", "old\n");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
@@ -63,7 +63,7 @@ fn modes_and_second_names_are_kept() {
 }
 
 #[test]
-fn what_a_session_has_read_stays_known_and_nothing_else_becomes_known() {
+fn replacement_keeps_read_records_and_adds_none() {
     let mut bench = Bench::new();
     bench.put("read", "old\nend\n");
     bench.put("unread", "old\nend\n");
@@ -74,13 +74,13 @@ fn what_a_session_has_read_stays_known_and_nothing_else_becomes_known() {
     ok(&replace(&bench, json!({ "old_string": "old", "new_string": "new", "expected": 3 })));
     ok(&bench.edit("read", "end", "END"));
     assert_eq!(code(&bench.edit("unread", "end", "END")), "read.required");
-    assert_ne!(code(&bench.edit("stale", "end\n", "END\n")), "ok", "that line was changed by somebody else");
+    assert_ne!(code(&bench.edit("stale", "end\n", "END\n")), "ok", "another program changed that line");
     bench.caller.unread = UnreadPolicy::Allow;
     ok(&bench.call("undo", json!({ "any_session": true })));
 }
 
 #[test]
-fn one_undo_takes_many_files_back() {
+fn one_undo_restores_many_files() {
     let bench = Bench::trusted(Config::default());
     let text = |nth: usize| format!("a\nold {nth} old\nb\n").repeat(nth % 7 + 1);
     (0..300).for_each(|nth| drop(bench.put(format!("d{}/f{nth}", nth % 9), &text(nth))));
@@ -95,7 +95,7 @@ proptest! {
 
     /// A pattern has the effect of `str::replace` in every file, and a dry run reports the same numbers.
     #[test]
-    fn files_become_what_plain_replacement_makes_of_them(
+    fn files_equal_the_result_of_plain_replacement(
         texts in prop::collection::vec("(old|ol|d|é|\n|\r\n| ){0,12}", 1..8),
         regex: bool,
     ) {

@@ -28,7 +28,7 @@ fn ok(reply: &Reply) -> Value {
 }
 
 #[test]
-fn an_edit_of_a_long_line_shows_what_is_around_it() {
+fn edit_of_a_long_line_shows_its_surroundings() {
     let bench = Bench::trusted(Config::default());
     let half = "abcdefgh ".repeat(30_000);
     bench.put("long", &format!("first\n{half}NEEDLE{half}\nlast\n"));
@@ -56,7 +56,7 @@ fn an_edit_of_a_long_line_shows_what_is_around_it() {
     bounded(&bench.edit("long", "abcdefgh ", "x"));
 }
 
-/// The entry about a field in the list of what was left out.
+/// Returns a field's entry in the list of omitted fields.
 #[track_caller]
 fn omitted<'r>(reply: &'r Value, field: &str) -> &'r Value {
     let omitted = &reply["data"]["omitted"];
@@ -68,7 +68,7 @@ fn omitted<'r>(reply: &'r Value, field: &str) -> &'r Value {
 }
 
 #[test]
-fn lines_that_a_patch_does_not_hold_are_reported() {
+fn lines_omitted_from_a_diff_are_reported() {
     let bench = Bench::trusted(Config::default());
     let lines = |word: &str| (0..4_000).map(|nth| format!("{word} line {nth} of the file\n")).collect::<String>();
     bench.put("a", &lines("old"));
@@ -101,7 +101,7 @@ fn lines_that_a_patch_does_not_hold_are_reported() {
 }
 
 #[test]
-fn what_a_reply_cut_was_not_seen() {
+fn omitted_lines_do_not_count_as_seen() {
     let bench = Bench::new();
     let long = "x".repeat(5_000);
     bench.put("a", &format!("one\n{long}\ntwo\nthree\n"));
@@ -114,7 +114,7 @@ fn what_a_reply_cut_was_not_seen() {
 }
 
 #[test]
-fn many_edits_of_one_line() {
+fn many_edits_of_one_line_have_a_bounded_reply() {
     let bench = Bench::trusted(Config::default());
     let cell = |nth: usize| {
         format!(r#"{{"cell_type":"code","id":"c{nth}","metadata":{{}},"outputs":[],"source":["{}"]}}"#, "y".repeat(400))
@@ -140,7 +140,7 @@ fn many_edits_of_one_line() {
 }
 
 #[test]
-fn what_the_call_said_is_not_sent_back_at_length() {
+fn long_input_is_not_repeated_in_the_reply() {
     let bench = Bench::trusted(Config::default());
     bench.put("a", &format!("alpha\n{}\n", "b".repeat(30_000)));
     let big = "q".repeat(300_000);
@@ -173,7 +173,7 @@ fn what_the_call_said_is_not_sent_back_at_length() {
 }
 
 #[test]
-fn calls_about_many_files() {
+fn calls_on_many_files_have_bounded_replies() {
     let bench = Bench::trusted(Config::default());
     let mut patch = "*** Begin Patch\n".to_owned();
     for nth in 0..400 {
@@ -201,7 +201,7 @@ fn calls_about_many_files() {
 }
 
 #[test]
-fn tools_that_only_look() {
+fn read_only_tools_have_bounded_replies() {
     let bench = Bench::trusted(Config::default());
     let code: String = (0..500).fold(String::new(), |mut out, nth| {
         let _ = writeln!(out, "fn {}{nth}() {{}}", "name_".repeat(200));
@@ -222,7 +222,7 @@ fn tools_that_only_look() {
 }
 
 #[test]
-fn a_history_is_listed_page_by_page() {
+fn history_is_listed_page_by_page() {
     let bench = Bench::trusted(Config::default());
     for nth in 0..400 {
         assert!(
@@ -247,7 +247,7 @@ fn a_history_is_listed_page_by_page() {
 }
 
 #[test]
-fn limits_are_configured() {
+fn reply_limits_are_configurable() {
     let text = "[reply]\ntext = 1000\ndata = 4096\nread = 2000\n";
     let bench = Bench::trusted(Config::default().with_file(text, "user", true).unwrap());
     let edits: Vec<Value> =

@@ -22,7 +22,7 @@ fn project(text: &str) -> Bench {
 }
 
 #[test]
-fn every_tool_that_changes_files_is_met() {
+fn every_tool_that_changes_files_is_validated() {
     let bench = with("");
     bench.put("a.json", GOOD);
     bench.put("b.yaml", "a: [1]\n");
@@ -70,7 +70,7 @@ fn every_tool_that_changes_files_is_met() {
 }
 
 #[test]
-fn one_file_of_several_is_enough() {
+fn one_invalid_file_of_several_refuses_the_call() {
     let bench = with("");
     bench.put("a.json", GOOD);
     bench.put("b.json", GOOD);
@@ -81,7 +81,7 @@ fn one_file_of_several_is_enough() {
 }
 
 #[test]
-fn how_strict_it_is() {
+fn strictness_is_configurable() {
     let broken = |bench: &Bench| {
         bench.put("a.json", GOOD);
         bench.put("fixtures/a.json", GOOD);
@@ -118,7 +118,7 @@ fn how_strict_it_is() {
 }
 
 #[test]
-fn what_a_formatter_or_a_hook_makes_of_it_counts() {
+fn output_of_formatters_and_hooks_is_validated() {
     let format = "[[formatters]]\nfiles = '*.json'\nwhen = 'always'\ncommand = ['sh', '-c', 'cat; echo ,']\n";
     let bench = with(format);
     bench.put("a.json", GOOD);
@@ -137,7 +137,7 @@ fn what_a_formatter_or_a_hook_makes_of_it_counts() {
 }
 
 #[test]
-fn a_person_has_the_last_word() {
+fn approved_text_is_written_although_invalid() {
     let mut bench = with("[policy]\nask = ['*.json']\n");
     bench.put("a.json", GOOD);
     // A refused edit needs no approval.
@@ -153,7 +153,7 @@ fn a_person_has_the_last_word() {
 }
 
 #[test]
-fn both_sides_of_a_conflict_may_stand() {
+fn conflict_markers_may_be_written() {
     let bench = Bench::new();
     bench.put("a.json", GOOD);
     ok(&bench.read("a.json"));
@@ -165,7 +165,7 @@ fn both_sides_of_a_conflict_may_stand() {
 }
 
 #[test]
-fn what_is_no_plain_text_and_what_only_moves() {
+fn binary_files_links_and_moves_are_handled() {
     let bench = with("");
     let utf16: Vec<u8> =
         [0xFF, 0xFE].into_iter().chain("{\r\n  \"é\": 1\r\n}\r\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
@@ -187,7 +187,7 @@ fn what_is_no_plain_text_and_what_only_moves() {
 }
 
 #[test]
-fn limits_are_told() {
+fn exceeded_limits_are_reported() {
     let bench = with("");
     for lines in [1_400_000, 4_000_000] {
         let large = format!("[{}1]\n", "1,\n".repeat(lines));
@@ -201,7 +201,7 @@ fn limits_are_told() {
 }
 
 #[test]
-fn schemas_of_the_users_own_may_lie_elsewhere() {
+fn user_schemas_may_be_outside_the_roots() {
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().canonicalize().unwrap();
     std::fs::write(folder.join("s.json"), r#"{"$ref": "more/t.json"}"#).unwrap();
@@ -210,7 +210,7 @@ fn schemas_of_the_users_own_may_lie_elsewhere() {
     let text = "[[schemas]]\nfiles = '*.conf'\nschema = 's.json'\n";
     let config = || Config::default().with_file(text, folder.join("config.toml").to_str().unwrap(), true).unwrap();
     let bench = Bench::trusted(config());
-    assert_eq!(code(&bench.write("a.conf", "[]\n")), "schema.invalid", "it is outside, and nobody reads it");
+    assert_eq!(code(&bench.write("a.conf", "[]\n")), "schema.invalid", "it is outside and not read");
     let reads = |path: &std::path::Path| std::fs::read_to_string(path).map_err(|error| error.to_string());
     let bench = Bench::trusted(config().with_user_file_loader(Arc::new(reads)));
     ok(&bench.write("a.conf", "[]\n"));
@@ -282,7 +282,7 @@ fn violations_are_listed_and_counted() {
         json!({ "line": 1, "column": 5, "pointer": "/1", "message": "1 is a number; expected string" })
     );
     assert!(reply.text().contains("… and 190 more"), "{}", reply.text());
-    assert!(bench.write("x.json", &list(3000)).text().contains("or more more"), "the list itself has an end");
+    assert!(bench.write("x.json", &list(3000)).text().contains("or more more"), "the list is limited");
     // Existing violations are not counted, wherever they are now.
     bench.put("x.json", "[1, \"a\"]\n");
     assert!(ok(&bench.edit("x.json", "\"a\"", "\"b\"")).contains("One thing in this file did not fit"));
@@ -311,7 +311,7 @@ fn violations_are_listed_and_counted() {
 }
 
 #[test]
-fn settings_have_schemas_that_are_shipped() {
+fn built_in_schemas_check_settings() {
     let config = Config::default()
         .with_allow_rule(".claude", "--allow")
         .unwrap()

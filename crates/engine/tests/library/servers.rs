@@ -30,7 +30,7 @@ fn data(reply: &Reply) -> Value {
 }
 
 #[test]
-fn the_reply_says_what_is_new_and_how_much_was_there() {
+fn reply_lists_new_problems_and_counts_existing_ones() {
     let bench = with(&[], "");
     bench.put("a.fake", "bad\r\nfine\r\n");
     let reply = bench.edit("a.fake", "fine", "an ugly thing\nodd");
@@ -55,7 +55,7 @@ fn the_reply_says_what_is_new_and_how_much_was_there() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_and_the_edit_is_made() {
+fn server_failures_are_reported_and_the_edit_is_made() {
     for (faults, more, reasons) in [
         (&["mute"][..], "timeout_ms = 200", &["starting"][..]),
         (&["hangs"], "timeout_ms = 300", &["starting", "timeout"]),
@@ -74,7 +74,7 @@ fn what_goes_wrong_is_told_and_the_edit_is_made() {
 }
 
 #[test]
-fn no_call_waits_for_the_server_of_another() {
+fn calls_do_not_wait_for_each_others_server() {
     let gate = tempfile::tempdir().unwrap();
     let gate = gate.path().join("open");
     let bench = with(&[&format!("gate={}", gate.display())], "");
@@ -96,7 +96,7 @@ fn no_call_waits_for_the_server_of_another() {
 }
 
 #[test]
-fn new_moved_and_removed_files() {
+fn new_moved_and_removed_files_are_diagnosed() {
     let bench = with(&[], "");
     let made = bench.write("new.fake", "bad\nugly\n");
     assert_eq!(data(&made)["newCount"], 2);
@@ -119,12 +119,12 @@ fn new_moved_and_removed_files() {
 }
 
 #[test]
-fn several_files_are_asked_about_together() {
+fn several_files_are_diagnosed_together() {
     let bench = with(&[], "when = 'batch'");
     for name in ["a.fake", "b.fake", "c.fake"] {
         bench.put(name, "fine\n");
     }
-    assert_eq!(data(&bench.edit("c.fake", "fine", "bad")), Value::Null, "one file is no batch");
+    assert_eq!(data(&bench.edit("c.fake", "fine", "bad")), Value::Null, "one file is not a batch");
     let patch = |name: &str| format!("*** Update File: {name}\n@@\n-fine\n+{name} is bad\n");
     let both = bench.apply(&format!("*** Begin Patch\n{}{}*** End Patch\n", patch("a.fake"), patch("b.fake")));
     assert_eq!(ok(&both).matches("error: bad thing").count(), 2, "{}", both.text());
@@ -134,7 +134,7 @@ fn several_files_are_asked_about_together() {
 }
 
 #[test]
-fn of_very_many_files_some_are_not_asked_about() {
+fn diagnosed_files_per_call_are_limited() {
     let bench = with(&[], "");
     for nth in 0..52 {
         bench.put(format!("{nth}.fake"), "fine\n");
@@ -147,7 +147,7 @@ fn of_very_many_files_some_are_not_asked_about() {
 }
 
 #[test]
-fn check_says_what_is_wrong_as_it_is() {
+fn check_lists_current_problems() {
     let bench = with(&[], "when = 'check'");
     bench.put("a.fake", "bad\nodd\n");
     bench.put("b.json", "{ \"a\": }\n");
@@ -167,7 +167,7 @@ fn check_says_what_is_wrong_as_it_is() {
 }
 
 #[test]
-fn a_project_starts_nothing_until_it_is_trusted() {
+fn untrusted_project_starts_no_server() {
     let text = configured(&[], "");
     let bench = Bench::trusted(Config::default().with_file(&text, "emend.toml", false).unwrap());
     bench.put("a.fake", "fine\n");
@@ -175,7 +175,7 @@ fn a_project_starts_nothing_until_it_is_trusted() {
 }
 
 #[test]
-fn positions_are_those_of_the_file_whatever_its_encoding() {
+fn positions_refer_to_the_file_in_any_encoding() {
     let more = "[encoding]\n'*.fake' = 'latin1'";
     let bench = with(&[], more);
     std::fs::write(bench.path("a.fake"), b"gr\xfc\xdfe bad\r\nfine\r\n").unwrap();
@@ -187,12 +187,12 @@ fn positions_are_those_of_the_file_whatever_its_encoding() {
 }
 
 #[test]
-fn a_rename_names_the_files_that_a_server_knows() {
+fn rename_lists_other_files_known_to_the_server() {
     let renamed = |faults: &[&str]| {
         let config = configured(faults, "").replace("'*.fake' = 'fake'", "'*.py' = 'python'");
         let bench = Bench::trusted(Config::default().with_file(&config, "test", true).unwrap());
         bench.put("a.py", "# é\r\ndef first(x):\r\n    return x\r\n");
-        // It imports nothing, so its text alone does not show what the name is.
+        // The file imports nothing, so its text alone does not identify the name.
         bench.put("b.py", "\nglobals()['m'].first(1)\n");
         bench.put("c.py", "firsts = 1\n");
         ok(&bench.read("a.py"));

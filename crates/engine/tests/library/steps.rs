@@ -259,7 +259,7 @@ fn worst_inputs_take_steps_in_proportion() {
 }
 
 #[test]
-fn a_call_that_is_stopped_ends_within_a_few_steps() {
+fn cancelled_call_ends_within_a_few_steps() {
     let mut wrong = Vec::new();
     for row in ROWS {
         let (_, reply, steps) = played(row, row.size, Config::default(), true);
@@ -273,7 +273,7 @@ fn a_call_that_is_stopped_ends_within_a_few_steps() {
 
 /// A budget that ends at any point leaves the file unchanged, or changed completely.
 #[test]
-fn a_budget_that_ends_anywhere_changes_all_or_nothing() {
+fn exhausted_budget_changes_all_or_nothing() {
     for row in ROWS.iter().filter(|row| ["edit", "multi_edit", "apply", "replace_in_files"].contains(&row.tool)) {
         let size = row.size / 10;
         let (whole, _, steps) = played(row, size, Config::default(), false);

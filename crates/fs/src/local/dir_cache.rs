@@ -1,11 +1,12 @@
 //! Lookup of many names in one directory. Asking for each name is expensive, and most are missing; listing a small
 //! directory takes one call, after which only names that may exist have to be looked up.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 use emendate_core::Result;
 use rustix::fs::{OFlags, StatxAttributes, StatxFlags};
@@ -89,10 +90,10 @@ pub(super) fn walk_components(
         let below = folder.join(part);
         let Ok(stat) = sys::statat(top, &below) else { break };
         let beside = match cached_candidates(local, &here, wanted) {
-            Some(may_be) => {
-                let one = |at: usize| Some((at, name_info(top, folder.join(&wanted.names()[at]))?));
-                may_be.into_iter().filter_map(one).collect()
-            }
+            Some(may_be) => may_be
+                .into_iter()
+                .filter_map(|at| Some((at, name_info(top, folder.join(&wanted.names()[at]))?)))
+                .collect(),
             None => components::names_in_dir(local, root, &folder, wanted)?,
         };
         (folder, here) = (below, read::file_meta(&stat));
@@ -143,9 +144,8 @@ fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr
     let may_be = |there: &Vec<u64>| {
         names.iter().map(|name| there.binary_search(&components::hash_of_first_component(name)).is_ok()).collect()
     };
-    let kept = || local.dir_cache.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
-    match kept().get(&id) {
+    match lock_cache(local).get(&id) {
         Some(known) if known.ctime_ns == Some(stamp.ctime_ns) => return known.names.as_ref().map(may_be),
         // The listing could not be cached, and would cost more than the lookups.
         Some(known) if !stands && known.names.as_ref().is_none_or(|there| there.len() > names.len()) => return None,
@@ -154,12 +154,17 @@ fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr
     let there = list_name_hashes(folder, stamp.size);
     let stands = stands && !is_encrypted(folder);
     let answer = there.as_ref().map(may_be);
-    let mut kept = kept();
+    let mut kept = lock_cache(local);
     if kept.len() >= CACHED_DIRS_MAX {
         kept.clear();
     }
     kept.insert(id, DirListing { ctime_ns: stands.then_some(stamp.ctime_ns), names: there, open: None });
     answer
+}
+
+/// Locks the cache; a thread that panicked left it usable.
+fn lock_cache(local: &LocalStore) -> MutexGuard<'_, HashMap<(u64, u64), DirListing>> {
+    local.dir_cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lists a directory in which names changed, so that the next lookup finds it in the cache. An optimization for idle
@@ -170,16 +175,16 @@ fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr
 pub(super) fn refresh_listing(local: &LocalStore, root: usize, folder: &Path) {
     let Ok(fd) = local.open_beneath(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) else { return };
     let Ok(stamp) = sys::fstat(&fd).map(|stat| read::file_meta(&stat)) else { return };
-    let kept = || local.dir_cache.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
-    let stale = kept().get(&id).is_none_or(|known| known.names.is_some() && known.ctime_ns != Some(stamp.ctime_ns));
+    let stale =
+        lock_cache(local).get(&id).is_none_or(|known| known.names.is_some() && known.ctime_ns != Some(stamp.ctime_ns));
     let fine = local.grain_ns(root, &stamp) == FINE_STAMP_NS;
     if !stale || !fine || stamp.size > CACHED_DIR_BYTES_MAX || is_encrypted(&fd) {
         return;
     }
     let there = list_name_hashes(&fd, stamp.size);
     let old = read::now_ns().saturating_sub(FINE_STAMP_NS);
-    let mut kept = kept();
+    let mut kept = lock_cache(local);
     if kept.len() >= CACHED_DIRS_MAX {
         kept.clear();
     }
@@ -271,7 +276,7 @@ mod tests {
         // A directory with a name that is not ASCII.
         fs::write(root.join("caf\u{e9}"), "").unwrap();
         assert_eq!(alike(&local, "", &ASKED).len(), 6);
-        assert_eq!(alike(&local, ".vscode", &ASKED[..11]), <[&str; 0]>::default(), "a link is no folder");
+        assert_eq!(alike(&local, ".vscode", &ASKED[..11]), <[&str; 0]>::default(), "a link is not a directory");
         assert_eq!(alike(&local, ".aws", &["credentials"; 10]).len(), 10);
     }
 
@@ -363,7 +368,7 @@ mod tests {
             assert_eq!(beside(&local, "a/f"), [vec![], vec![".vscode".to_owned()]]);
             assert_eq!(beside(&local, "a/f/g").len(), 2);
             assert_eq!(beside(&local, "a/missing/g").len(), 1);
-            assert_eq!(beside(&local, "link/f").len(), 1, "what is behind a link is not there");
+            assert_eq!(beside(&local, "link/f").len(), 1, "names below a link are not found");
             // Cached from here on where stamps are fine-grained.
             local.changed_dirs.lock().unwrap().extend([(0, "".into()), (0, "a".into())]);
             local.run_deferred();

@@ -23,7 +23,9 @@ pub(super) enum PathState {
     },
     /// Identified by its target.
     Link(ContentId),
-    /// A directory or device. Never in a record.
+    /// A directory with these files, by [`super::tree_swap::TreeHash`].
+    Tree(ContentId),
+    /// Any other directory, or a device. Never in a record.
     Other,
 }
 
@@ -178,6 +180,7 @@ fn put_state(out: &mut Vec<u8>, state: PathState) {
         PathState::Missing | PathState::Other => (b'-', [0; 16], 0),
         PathState::File { content, mode } => (b'f', content.to_bytes(), mode),
         PathState::Link(content) => (b'l', content.to_bytes(), 0),
+        PathState::Tree(content) => (b't', content.to_bytes(), 0),
     };
     out.push(kind);
     out.extend(content);
@@ -216,6 +219,7 @@ impl FrameReader<'_> {
             b'-' => Some(PathState::Missing),
             b'f' => Some(PathState::File { content, mode }),
             b'l' => Some(PathState::Link(content)),
+            b't' => Some(PathState::Tree(content)),
             _ => None,
         }
     }
@@ -235,6 +239,7 @@ mod tests {
             JournalFrame::Commit(vec![
                 step(PathState::Missing, file),
                 step(file, PathState::Link(ContentId::of(b"y"))),
+                step(PathState::Tree(ContentId::of(b"z")), file),
             ]),
             JournalFrame::Bytes { step: 1, old: b"old".to_vec(), new: Vec::new() },
             JournalFrame::Abort,

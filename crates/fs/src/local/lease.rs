@@ -66,8 +66,7 @@ impl LeasedFile {
     /// True if a writer is blocked by our lease, or was until the lease timed out. It has already resolved the name to
     /// this file, so the file must have that name again before the writer continues.
     pub(super) fn has_waiting_writer(&self) -> bool {
-        let whole = |file| sys::is_leased(file).unwrap_or(false);
-        self.is_leased() && !self.file.as_ref().is_some_and(whole)
+        self.is_leased() && !self.file.as_ref().is_some_and(|file| sys::is_leased(file).unwrap_or(false))
     }
 
     /// Releases the lease so that a blocked writer continues, and returns the file, still open, to be closed later.
@@ -133,6 +132,9 @@ impl LocalTransaction<'_> {
     /// See the free function [`still_expected`].
     pub(super) fn still_expected(&self, index: usize, look: OpenMode) -> Result<Option<LeasedFile>> {
         let entry = &self.entries[index];
+        if entry.tree.is_some() {
+            return self.tree_expected(index, look);
+        }
         still_expected(self.local, &self.folders[entry.folder], entry, look)
     }
 }

@@ -16,12 +16,14 @@ mod publish_batch;
 mod raw;
 mod read;
 mod recover;
+mod report;
 mod rollback;
 mod splice;
 mod stage;
 mod sweep;
 mod sys;
 mod temp;
+mod tree_swap;
 mod walk;
 mod write_temp;
 

@@ -97,7 +97,7 @@ impl<'a> ParentDir<'a> {
         ParentDir::of_io(fd, key, readable).map_err(|errno| error::os_error("examine the directory", key.path, errno))
     }
 
-    fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> rustix::io::Result<ParentDir<'a>> {
+    pub(super) fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> rustix::io::Result<ParentDir<'a>> {
         let (id, fixed) = identity(&fd)?;
         Ok(ParentDir { fd, id, key, readable, append_only: fixed })
     }

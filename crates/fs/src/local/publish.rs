@@ -11,34 +11,16 @@ use rustix::io::Errno;
 use super::journal_frame::JournalFrame;
 use super::lease::{LeasedFile, OpenMode};
 use super::parent_dir;
-use super::read;
+use super::report::current_meta;
 use super::stage::{LocalTransaction, StagedFile, failed_write};
 use super::sys::{self, NameAt};
 use super::temp::{self, TempFile};
 use super::{dir_cache, kernel, publish_batch, rollback, splice};
-use crate::{CommitPreview, FileMeta, NewState, Precondition, Transaction, WriteMethod, WriteReport, error};
+use crate::{CommitPreview, NewState, Precondition, Transaction, WriteMethod, WriteReport, error};
 
 impl Transaction for LocalTransaction<'_> {
     fn preview(&self) -> CommitPreview {
-        let stamps = self.entries.iter().map(|entry| {
-            let before = entry.before.unwrap_or_default();
-            let Some(temp) = &entry.temp else {
-                let size = temp::length(entry.draft.new_state.chunks());
-                return FileMeta {
-                    mode: before.mode & !0o7777 | entry.draft.new_state.mode(before.mode),
-                    size,
-                    ..before
-                };
-            };
-            let now = temp.fd.as_ref().and_then(|fd| current_meta(fd).ok());
-            now.unwrap_or(temp.stamp)
-        });
-        let made = self.created_dirs.iter().map(|made| made.path.clone()).collect();
-        CommitPreview {
-            metadata: stamps.collect(),
-            created_dirs: made,
-            spliced_content: self.entries.first().and_then(|entry| entry.spliced),
-        }
+        self.preview_files()
     }
 
     fn commit(mut self: Box<Self>) -> Result<Vec<WriteReport>> {
@@ -50,8 +32,11 @@ impl Transaction for LocalTransaction<'_> {
         if self.entries.len() > 1 {
             // Checks all files before the first becomes visible: a failure found now needs no rollback.
             let mut all: Vec<usize> = (0..self.entries.len()).collect();
-            let one = |index: &usize| self.still_expected(*index, OpenMode::Compare).map(drop);
-            sys::in_parts(&mut all, |part| part.iter().try_for_each(one)).into_iter().collect::<Result<()>>()?;
+            sys::in_parts(&mut all, |part| {
+                part.iter().try_for_each(|index| self.still_expected(*index, OpenMode::Compare).map(drop))
+            })
+            .into_iter()
+            .collect::<Result<()>>()?;
         }
         let needs_record = self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none());
         if needs_record && let Err(error) = self.write_intent() {
@@ -98,6 +83,9 @@ impl LocalTransaction<'_> {
 
     fn publish(&mut self, index: usize) -> Result<WriteMethod> {
         let draft = self.entries[index].draft;
+        if self.entries[index].tree.is_some() {
+            return self.exchange_tree(index);
+        }
         if matches!(draft.precondition, Precondition::Missing) {
             if self.entries.len() == 1 {
                 self.still_expected(index, OpenMode::Compare)?;
@@ -275,8 +263,9 @@ impl LocalTransaction<'_> {
 
     /// Checks a last time, after all files are visible, whether a writer is waiting for a displaced file.
     fn finish(&mut self) -> Result<Vec<WriteReport>> {
-        let wanted = |entry: &&StagedFile<'_>| entry.displaced.as_ref().is_some_and(LeasedFile::has_waiting_writer);
-        if let Some(entry) = self.entries.iter().find(wanted) {
+        if let Some(entry) =
+            self.entries.iter().find(|entry| entry.displaced.as_ref().is_some_and(LeasedFile::has_waiting_writer))
+        {
             let cause = error::raced(entry.path(), "is being opened for writing by another program");
             return Err(rollback::undo(self, cause));
         }
@@ -285,9 +274,7 @@ impl LocalTransaction<'_> {
 
     /// Removes the temporary names, syncs the directories if requested, and collects the metadata.
     fn clean_up(&mut self) -> Result<Vec<WriteReport>> {
-        if !self.record.is_committed() {
-            self.finish_names();
-        }
+        let finished = self.record.is_committed() || self.finish_names();
         let synced = if self.durability.syncs() { self.sync_folders() } else { Ok(()) };
         self.created_dirs.clear();
         if let (Err(errno), Some(entry)) = (synced, self.entries.first()) {
@@ -299,7 +286,7 @@ impl LocalTransaction<'_> {
             ));
         }
         // Needed for recovery after a power cut, so removed only now.
-        if !self.finish_names() {
+        if !(self.finish_names() && finished) {
             // The record names what is left; recovery will remove it.
             self.record.keep_for_recovery();
         }
@@ -317,7 +304,7 @@ impl LocalTransaction<'_> {
         let from = touched.len().saturating_sub(dir_cache::REFRESHED_DIRS_MAX);
         touched.drain(..from);
         drop(touched);
-        (0..self.entries.len()).map(|index| self.report(index)).collect()
+        self.reports()
     }
 
     /// Keeps the record and its temporary files for recovery.
@@ -326,24 +313,6 @@ impl LocalTransaction<'_> {
             self.record.keep_for_recovery();
             self.entries.iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.exists = false);
         }
-    }
-
-    fn report(&mut self, index: usize) -> Result<WriteReport> {
-        let folder = self.folder_of(index);
-        let entry = &self.entries[index];
-        let ours = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
-        let known = if entry.published_by == Some(WriteMethod::Removed) { entry.before } else { entry.stamp };
-        let stamp = match (known, ours) {
-            (Some(stamp), _) => Ok(stamp),
-            (None, Some(fd)) => current_meta(fd),
-            (None, None) => sys::statat(folder, entry.name).map(|stat| read::file_meta(&stat)),
-        };
-        let stamp = stamp.map_err(|errno| {
-            error::partial(&error::os_error("look at", entry.path(), errno), "All is written and in place.")
-        })?;
-        let entry = &mut self.entries[index];
-        let method = entry.published_by.unwrap_or(WriteMethod::Renamed);
-        Ok(WriteReport { meta: stamp, method, notes: std::mem::take(&mut entry.notes) })
     }
 
     /// Removes the displaced files; false if one is left.
@@ -358,7 +327,11 @@ impl LocalTransaction<'_> {
         for entry in &mut self.entries {
             let Some(temp) = entry.temp.as_mut().filter(|temp| temp.exists) else { continue };
             temp.exists = false;
-            match removed.next() {
+            let gone = match removed.next() {
+                Some(Err(Errno::ISDIR)) => Some(temp::unlink_any(&self.folders[entry.folder].fd, &temp.name)),
+                other => other,
+            };
+            match gone {
                 Some(Ok(()) | Err(Errno::NOENT)) | None => {}
                 Some(Err(errno)) => {
                     all = false;
@@ -440,10 +413,6 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> ru
         }
         Err(errno) => Err(errno),
     }
-}
-
-fn current_meta(file: &OwnedFd) -> rustix::io::Result<FileMeta> {
-    sys::fstat(file).map(|stat| read::file_meta(&stat))
 }
 
 /// Makes `pieces` the whole content of an open file.

@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Files with distinct contents beneath a root, with a journal beside it.
+    /// Files with distinct contents beneath a root, with a journal next to it.
     struct Bed {
         outer: tempfile::TempDir,
         local: LocalStore,

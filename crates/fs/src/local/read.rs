@@ -144,8 +144,7 @@ impl LocalStore {
         };
         for attempt in 0..READ_ATTEMPTS {
             if attempt > 0 {
-                let error = |errno| error::os_error("read", path, errno);
-                sys::rewind(&file).map_err(error)?;
+                sys::rewind(&file).map_err(|errno| error::os_error("read", path, errno))?;
             }
             let started = now_ns();
             read_all(&file, path, before.size, limit, &mut buffer)?;

@@ -141,7 +141,7 @@ impl LocalStore {
             for entry in sys::list(list)? {
                 let entry = entry?;
                 if temp::temp_owner(entry.file_name().to_bytes()) == Some(TempOwner::Batch(batch)) {
-                    sys::unlinkat(&folder, OsStr::from_bytes(entry.file_name().to_bytes()), AtFlags::empty())?;
+                    temp::unlink_any(&folder, OsStr::from_bytes(entry.file_name().to_bytes()))?;
                     out.cleaned += 1;
                 }
             }
@@ -249,7 +249,7 @@ fn abort_if_blocked(
 }
 
 /// Reads all bytes of an open file.
-fn read_whole(file: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
+pub(super) fn read_whole(file: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     loop {
         let at = out.len();

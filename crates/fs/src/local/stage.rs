@@ -17,8 +17,10 @@ use super::lease::LeasedFile;
 use super::parent_dir::{self, CreatedDir, DirKey, ParentDir};
 use super::read::{self, READ_FLAGS};
 use super::temp::{self, TempFile};
+use super::tree_swap::{self, TreeSwap};
 use super::write_temp::TempOptions;
 use super::{LocalStore, splice, sweep, sys, write_temp};
+use crate::tree_change::{self, TreeChange};
 use crate::{Durability, FileMeta, FileWrite, NewState, Precondition, WriteMethod, error};
 
 /// A staged transaction. Dropping it removes what it created, unless it was committed.
@@ -39,6 +41,10 @@ pub(super) struct LocalTransaction<'a> {
     pub(super) created_dirs_synced: bool,
     /// Descriptor budget.
     pub(super) budget: FdBudget,
+    /// Paths that change between file and directory; the last entries are theirs, in this order.
+    pub(super) tree_changes: Vec<TreeChange>,
+    /// Number of drafts.
+    pub(super) drafts: usize,
 }
 
 /// One draft in progress.
@@ -62,9 +68,33 @@ pub(super) struct StagedFile<'a> {
     pub(super) stamp: Option<FileMeta>,
     /// Content id of a spliced file.
     pub(super) spliced: Option<ContentId>,
+    /// The files below it, if it changes between file and directory.
+    pub(super) tree: Option<Box<TreeSwap<'a>>>,
 }
 
-impl StagedFile<'_> {
+impl<'a> StagedFile<'a> {
+    /// Creates an entry for a draft; `folder` is the index of its directory.
+    ///
+    /// Errors: `path.not_regular` for a root.
+    pub(super) fn new(draft: &'a FileWrite<'a>, folder: usize) -> Result<StagedFile<'a>> {
+        let path = draft.path.absolute();
+        let name = draft.path.relative().file_name().ok_or_else(|| error::not_regular(path, "a directory"))?;
+        Ok(StagedFile {
+            draft,
+            name,
+            folder,
+            temp: None,
+            notes: Vec::new(),
+            published_by: None,
+            displaced: None,
+            writer_seen: false,
+            before: None,
+            stamp: None,
+            spliced: None,
+            tree: None,
+        })
+    }
+
     pub(super) fn path(&self) -> &Path {
         self.draft.path.absolute()
     }
@@ -72,27 +102,30 @@ impl StagedFile<'_> {
     /// Returns this entry as a step of the journal record.
     pub(super) fn step(&self) -> JournalStep {
         let pieces = self.draft.new_state.chunks();
-        let mode = |stamp: Option<FileMeta>| stamp.map_or(0, |stamp| stamp.mode & 0o7777);
-        let link = |target: &OsStr| PathState::Link(ContentId::of(target.as_encoded_bytes()));
         let old = match self.draft.precondition {
             Precondition::Missing => PathState::Missing,
             Precondition::Version { bytes, .. } => {
-                PathState::File { content: ContentId::of(bytes), mode: mode(self.before) }
+                PathState::File { content: ContentId::of(bytes), mode: mode_of(self.before) }
             }
-            Precondition::Content { content, .. } => PathState::File { content, mode: mode(self.before) },
-            Precondition::Link { target } => link(target),
+            Precondition::Content { content, .. } => PathState::File { content, mode: mode_of(self.before) },
+            Precondition::Link { target } => link_state(target),
         };
         let ours = self.temp.as_ref().map(|temp| temp.stamp);
-        let new_mode = ours.map_or_else(|| self.draft.new_state.mode(mode(self.before)), |ours| mode(Some(ours)));
+        let new_mode = ours.map_or_else(|| self.draft.new_state.mode(mode_of(self.before)), |ours| mode_of(Some(ours)));
         let new = match self.draft.new_state {
             NewState::Absent => PathState::Missing,
-            NewState::Link { target } => link(target),
+            NewState::Link { target } => link_state(target),
             NewState::File { .. } => {
                 PathState::File { content: ContentId::of_pieces(pieces.iter().copied()), mode: new_mode }
             }
             NewState::Spliced { .. } => {
                 PathState::File { content: self.spliced.unwrap_or(ContentId::of(b"")), mode: new_mode }
             }
+        };
+        let (old, new) = match &self.tree {
+            Some(swap) if swap.to_directory => (old, swap.tree),
+            Some(swap) => (swap.tree, new),
+            None => (old, new),
         };
         let temp = self.temp.as_ref().map(|temp| temp.name.clone()).unwrap_or_default();
         let modified = self.before.map_or(0, |before| before.mtime_ns);
@@ -117,6 +150,16 @@ impl StagedFile<'_> {
     pub(super) fn overwrites(&self) -> bool {
         matches!((self.draft.precondition, self.draft.new_state), (Precondition::Version { .. }, NewState::File { .. }))
     }
+}
+
+/// Returns the state of a symbolic link with this target.
+fn link_state(target: &OsStr) -> PathState {
+    PathState::Link(ContentId::of(target.as_encoded_bytes()))
+}
+
+/// Returns the permission bits of a file, 0 for none.
+fn mode_of(stamp: Option<FileMeta>) -> u32 {
+    stamp.map_or(0, |stamp| stamp.mode & 0o7777)
 }
 
 impl Drop for LocalTransaction<'_> {
@@ -154,21 +197,25 @@ pub(super) fn stage<'a>(
         budget: FdBudget::for_drafts(local, drafts)?,
         dir_index: HashMap::new(),
         entries: Vec::with_capacity(drafts.len()),
+        tree_changes: tree_change::find(drafts)?,
+        drafts: drafts.len(),
     };
-    if drafts.len() > 1 {
-        if let Some(draft) = drafts.iter().find(|draft| matches!(draft.new_state, NewState::Spliced { .. })) {
+    let all = drafts;
+    let drafts: Vec<&'a FileWrite<'a>> = plan.plain_drafts(all);
+    if all.len() > 1 {
+        if let Some(draft) = all.iter().find(|draft| matches!(draft.new_state, NewState::Spliced { .. })) {
             return Err(splice::needs_temp_file(
                 draft.path.absolute(),
                 draft.new_state.length(),
                 "it is one of several files",
             ));
         }
-        plan.journal_temp_dirs(drafts)?;
+        plan.journal_temp_dirs(all)?;
     }
     // A part of a large batch at a time, because of its descriptors.
     for part in drafts.chunks(plan.budget.files_at_once) {
         let first = plan.entries.len();
-        part.iter().try_for_each(|draft| plan.add(draft))?;
+        part.iter().try_for_each(|&draft| plan.add(draft))?;
         if let Some(folder) = plan.folders.first().filter(|_| first == 0 && drafts.len() > SMALL_BATCH_FILES) {
             sys::grow_fd_table((plan.folders.len() + 2 * part.len()).min(sys::fd_limit() / 2), &folder.fd);
         }
@@ -179,11 +226,33 @@ pub(super) fn stage<'a>(
             plan.entries[first..].iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.fd = None);
         }
     }
+    for nth in 0..plan.tree_changes.len() {
+        plan.add_tree(nth, all)?;
+    }
     plan.refuse_twins()?;
     Ok(plan)
 }
 
 impl<'a> LocalTransaction<'a> {
+    /// Returns the drafts that belong to no path that changes between file and directory.
+    fn plain_drafts(&self, all: &'a [FileWrite<'a>]) -> Vec<&'a FileWrite<'a>> {
+        let in_trees: BTreeSet<usize> =
+            self.tree_changes.iter().flat_map(|change| change.below.iter().copied().chain([change.top])).collect();
+        all.iter().enumerate().filter(|(index, _)| !in_trees.contains(index)).map(|(_, draft)| draft).collect()
+    }
+
+    /// Adds a path that changes between file and directory, with everything below it.
+    fn add_tree(&mut self, nth: usize, all: &'a [FileWrite<'a>]) -> Result<()> {
+        let change = &self.tree_changes[nth];
+        let (top, below) = (&all[change.top], change.below.iter().map(|&index| &all[index]).collect::<Vec<_>>());
+        self.add(top)?;
+        let (options, syncs) = (TempOptions { batch: self.batch, flush: false }, self.durability.syncs());
+        let index = self.entries.len() - 1;
+        let entry = &mut self.entries[index];
+        tree_swap::build(self.local, &self.folders[entry.folder], entry, &below, (options, syncs))?;
+        if self.budget.syncs_late { Ok(()) } else { self.sync(index) }
+    }
+
     fn refuse_twins(&self) -> Result<()> {
         let mut entries: Vec<&StagedFile<'_>> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|entry| (entry.folder, entry.name));
@@ -232,22 +301,9 @@ impl<'a> LocalTransaction<'a> {
 
     /// Adds one draft, with its directory.
     fn add(&mut self, draft: &'a FileWrite<'a>) -> Result<()> {
-        let path = draft.path.absolute();
-        let name = draft.path.relative().file_name().ok_or_else(|| error::not_regular(path, "a directory"))?;
+        let entry = StagedFile::new(draft, 0)?;
         let folder = self.folder(draft)?;
-        self.entries.push(StagedFile {
-            draft,
-            name,
-            folder,
-            temp: None,
-            notes: Vec::new(),
-            published_by: None,
-            displaced: None,
-            writer_seen: false,
-            before: None,
-            stamp: None,
-            spliced: None,
-        });
+        self.entries.push(StagedFile { folder, ..entry });
         Ok(())
     }
 
@@ -257,16 +313,19 @@ impl<'a> LocalTransaction<'a> {
         let early = self.durability.syncs() && self.entries.len() - first < sys::PARALLEL_CALLS_MIN;
         let (local, folders) = (self.local, &self.folders);
         let options = TempOptions { batch: self.batch, flush: early };
-        let one = |entry: &mut StagedFile<'a>| write_temp::write_entry(local, &folders[entry.folder], entry, options);
-        sys::in_parts(&mut self.entries[first..], |part| part.iter_mut().try_for_each(one))
-            .into_iter()
-            .collect::<Result<()>>()
+        sys::in_parts(&mut self.entries[first..], |part| {
+            part.iter_mut().try_for_each(|entry| write_temp::write_entry(local, &folders[entry.folder], entry, options))
+        })
+        .into_iter()
+        .collect::<Result<()>>()
     }
 
     /// Syncs the temporary files of the entries from `first` on.
     pub(super) fn sync(&self, first: usize) -> Result<()> {
-        let open = |entry: &StagedFile<'_>| entry.temp.as_ref().is_some_and(|temp| temp.fd.is_some());
-        let entries: Vec<&StagedFile<'_>> = self.entries[first..].iter().filter(|entry| open(entry)).collect();
+        let entries: Vec<&StagedFile<'_>> = self.entries[first..]
+            .iter()
+            .filter(|entry| entry.temp.as_ref().is_some_and(|temp| temp.fd.is_some()))
+            .collect();
         if self.durability.syncs() {
             let files = entries.iter().filter_map(|entry| Some(entry.temp.as_ref()?.fd.as_ref()?.as_fd()));
             let files: Vec<_> = files.collect();

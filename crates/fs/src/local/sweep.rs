@@ -5,13 +5,13 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::PoisonError;
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Result;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::parent_dir::ParentDir;
 use super::read::{self, READ_FLAGS};
-use super::temp::{TempOwner, temp_owner};
+use super::temp::{self, TempOwner, temp_owner};
 use super::{LocalStore, sys};
 
 /// Age in seconds after which a temporary file without a lock counts as left over. A transaction takes milliseconds,
@@ -46,7 +46,7 @@ fn sweep_locked(local: &LocalStore, folder: &ParentDir<'_>) -> Result<()> {
             Some(maker) => is_orphan(folder, OsStr::from_bytes(name), maker).unwrap_or(false),
         };
         if left {
-            sys::unlinkat(&folder.fd, OsStr::from_bytes(name), AtFlags::empty())?;
+            temp::unlink_any(&folder.fd, OsStr::from_bytes(name))?;
         }
     }
     Ok(())
@@ -54,6 +54,9 @@ fn sweep_locked(local: &LocalStore, folder: &ParentDir<'_>) -> Result<()> {
 
 /// True if the process that created a temporary file is dead.
 fn is_orphan(folder: &ParentDir<'_>, name: &OsStr, maker: TempOwner) -> Result<bool> {
+    if maker == TempOwner::Discarded {
+        return Ok(true);
+    }
     let stat = sys::statat(&folder.fd, name)?;
     let stamp = read::file_meta(&stat);
     let user = rustix::process::geteuid().as_raw();
@@ -66,7 +69,7 @@ fn is_orphan(folder: &ParentDir<'_>, name: &OsStr, maker: TempOwner) -> Result<b
             let file = sys::openat(&folder.fd, name, READ_FLAGS, Mode::empty())?;
             Ok(sys::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive).is_ok())
         }
-        FileType::Symlink => Ok(old),
+        FileType::Symlink | FileType::Directory => Ok(old),
         _ => Ok(false),
     }
 }

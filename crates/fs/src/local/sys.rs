@@ -374,8 +374,9 @@ pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) 
     let parts = Mutex::new(all.chunks_mut(part).enumerate());
     let mut done = std::thread::scope(|scope| {
         // If no thread can be started, this one does all the work.
-        let spawned = |_| Builder::new().spawn_scoped(scope, || work_on_parts(&parts, &work)).ok();
-        let others: Vec<_> = (1..threads).map_while(spawned).collect();
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| Builder::new().spawn_scoped(scope, || work_on_parts(&parts, &work)).ok())
+            .collect();
         let mut done = work_on_parts(&parts, &work);
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

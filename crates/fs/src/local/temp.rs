@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, Result};
 
 use super::read::file_meta;
@@ -68,11 +68,61 @@ impl TempFile {
             return Ok(());
         }
         self.exists = false;
-        match sys::unlinkat(folder, &self.name, AtFlags::empty()) {
+        match unlink_any(folder, &self.name) {
             Err(Errno::NOENT) => Ok(()),
             other => other,
         }
     }
+}
+
+/// Removes a temporary name of any kind. A directory gets a name first by which it counts as removed, so that recovery
+/// never meets a part of it.
+pub(super) fn unlink_any(folder: impl AsFd, name: &OsStr) -> Result<()> {
+    match sys::unlinkat(&folder, name, AtFlags::empty()) {
+        Err(Errno::ISDIR) => {}
+        other => return other,
+    }
+    if temp_owner(name.as_bytes()) == Some(TempOwner::Discarded) {
+        return remove_tree(folder.as_fd(), name);
+    }
+    let mut discarded = name.as_bytes().to_vec();
+    discarded.truncate(discarded.len().saturating_sub(DISCARDED_SUFFIX.len()));
+    discarded.extend(DISCARDED_SUFFIX.bytes());
+    let discarded = OsString::from_vec(discarded);
+    sys::rename(&folder, name, &discarded, RenameFlags::empty())?;
+    // What is left is swept by the next write.
+    let _ = remove_tree(folder.as_fd(), &discarded);
+    Ok(())
+}
+
+/// Removes a directory with everything in it; links are removed, not followed.
+fn remove_tree(folder: BorrowedFd<'_>, name: &OsStr) -> Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut open = vec![(sys::openat(folder, name, flags, Mode::empty())?, name.to_owned())];
+    while let Some((here, _)) = open.last() {
+        let list = sys::openat(here, ".", flags, Mode::empty())?;
+        let mut inner = None;
+        for entry in sys::list(list)? {
+            let entry = entry?;
+            let bytes = entry.file_name().to_bytes();
+            if bytes == b"." || bytes == b".." {
+                continue;
+            }
+            match sys::unlinkat(here, OsStr::from_bytes(bytes), AtFlags::empty()) {
+                Err(Errno::ISDIR) => inner = Some(OsStr::from_bytes(bytes).to_owned()),
+                other => other?,
+            }
+        }
+        if let Some(inner) = inner {
+            let fd = sys::openat(here, &inner, flags, Mode::empty())?;
+            open.push((fd, inner));
+            continue;
+        }
+        let Some((_, emptied)) = open.pop() else { break };
+        let above = open.last().map_or(folder, |(fd, _)| fd.as_fd());
+        sys::unlinkat(above, &emptied, AtFlags::REMOVEDIR)?;
+    }
+    Ok(())
 }
 
 /// Returns device and inode of the file with the temporary name.
@@ -111,6 +161,8 @@ fn random() -> Result<u64> {
 /// Suffixes of the temporary names of a single file, and of a batch.
 const SINGLE_SUFFIX: &str = ".tmp~";
 const BATCH_SUFFIX: &str = ".txn~";
+/// Suffix of a temporary directory that only waits to be removed.
+const DISCARDED_SUFFIX: &str = ".old~";
 
 /// `.{target}.{random}.tmp~`, or `.{target}.{batch}{random}.txn~`: shorter than 255 bytes, and valid UTF-8 if `target`
 /// is.
@@ -122,8 +174,10 @@ fn temp_name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
     let mut keep = target.as_bytes();
     let room = 253 - tail.len();
     if keep.len() > room {
-        let whole = |&end: &usize| target.to_str().is_none_or(|text| text.is_char_boundary(end));
-        keep = &keep[..(0..=room).rev().find(whole).unwrap_or(0)];
+        keep = &keep[..(0..=room)
+            .rev()
+            .find(|&end| target.to_str().is_none_or(|text| text.is_char_boundary(end)))
+            .unwrap_or(0)];
     }
     OsString::from_vec([b".", keep, tail.as_bytes()].concat())
 }
@@ -134,21 +188,29 @@ pub(super) enum TempOwner {
     Single,
     /// The transaction with this number.
     Batch(u32),
+    /// Nobody: it is to be removed.
+    Discarded,
 }
 
 /// Parses the owner out of a temporary name; `None` for other names.
 pub(super) fn temp_owner(name: &[u8]) -> Option<TempOwner> {
-    let single = name.strip_suffix(SINGLE_SUFFIX.as_bytes());
-    let rest = single.or_else(|| name.strip_suffix(BATCH_SUFFIX.as_bytes()))?.strip_prefix(b".")?;
+    let suffixes = [SINGLE_SUFFIX, BATCH_SUFFIX, DISCARDED_SUFFIX];
+    let (rest, suffix) = suffixes.iter().find_map(|suffix| Some((name.strip_suffix(suffix.as_bytes())?, *suffix)))?;
+    let rest = rest.strip_prefix(b".")?;
     let (target, digits) = rest.split_at_checked(rest.len().checked_sub(16)?)?;
     let number = hexadecimal::<16>(digits).filter(|_| target.ends_with(b"."))?;
-    Some(if single.is_some() { TempOwner::Single } else { TempOwner::Batch(u32::try_from(number >> 32).ok()?) })
+    Some(match suffix {
+        SINGLE_SUFFIX => TempOwner::Single,
+        DISCARDED_SUFFIX => TempOwner::Discarded,
+        _ => TempOwner::Batch(u32::try_from(number >> 32).ok()?),
+    })
 }
 
 /// Parses exactly `N` lower-case hexadecimal digits.
 pub(super) fn hexadecimal<const N: usize>(digits: &[u8]) -> Option<u64> {
-    let small = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-    let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == N && digits.iter().all(small))?;
+    let text = std::str::from_utf8(digits)
+        .ok()
+        .filter(|text| text.len() == N && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')))?;
     u64::from_str_radix(text, 16).ok()
 }
 
@@ -220,6 +282,7 @@ mod tests {
         );
         assert_eq!(temp_owner(single.as_bytes()), Some(TempOwner::Single));
         assert_eq!(temp_owner(batch.as_bytes()), Some(TempOwner::Batch(0xab)));
+        assert_eq!(temp_owner(b".a.000000abffffffff.old~"), Some(TempOwner::Discarded));
         for other in
             [".a.tmp~", "a.000000000000001f.tmp~", ".a.000000000000001F.tmp~", ".a0000000000000001f.txn~", ".txn~", ""]
         {

@@ -3,16 +3,43 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use emendate_core::{Code, ContentId, Error, Result};
+use emendate_core::{ContentId, Result};
 use rustix::io::Errno;
 
 use super::{DEFAULT_MODE, LINK_MODE, MemoryNode, MemoryState, MemoryStore, NodeContent};
+use crate::tree_change::{self, TreeChange};
 use crate::{
     CommitPreview, Durability, FileMeta, FileSource, FileWrite, NewState, Precondition, SpliceChunk, Transaction,
     WriteMethod, WriteReport, error,
 };
 
 impl MemoryState {
+    /// Checks what every draft expects. A path that changes between file and directory is expected to hold only what the
+    /// drafts remove.
+    pub(super) fn all_expected(&self, drafts: &[FileWrite<'_>]) -> Result<Vec<TreeChange>> {
+        let changes = tree_change::find(drafts)?;
+        let made: BTreeSet<usize> = changes
+            .iter()
+            .flat_map(|it| if it.to_directory { &it.below[..] } else { std::slice::from_ref(&it.top) })
+            .copied()
+            .collect();
+        drafts
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !made.contains(at))
+            .try_for_each(|(_, draft)| self.still_expected(draft))?;
+        for change in changes.iter().filter(|change| !change.to_directory) {
+            let top = drafts[change.top].path;
+            let removed = |path: &Path| change.below.iter().any(|&at| drafts[at].path.relative() == path);
+            let other = self.nodes.keys().find(|path| path.starts_with(top.relative()) && !removed(path));
+            if let Some(other) = other {
+                let inside = other.strip_prefix(top.relative()).unwrap_or(other);
+                return Err(error::holds_more(top.absolute(), &[error::show(top.absolute().join(inside))]));
+            }
+        }
+        Ok(changes)
+    }
+
     pub(super) fn still_expected(&self, draft: &FileWrite<'_>) -> Result<()> {
         let (path, relative) = (draft.path.absolute(), draft.path.relative());
         match (draft.precondition, self.nodes.get(relative)) {
@@ -132,7 +159,8 @@ impl Transaction for MemoryTransaction<'_> {
         let state = self.memory.state();
         let mut made: Vec<PathBuf> = Vec::new();
         for folder in self.drafts.iter().flat_map(|draft| draft.path.relative().ancestors().skip(1)) {
-            if !state.is_folder(folder) {
+            // A directory that was a file belongs to the change of that file.
+            if !state.is_folder(folder) && !folder.ancestors().any(|above| state.nodes.contains_key(above)) {
                 made.push(self.memory.root().canonical.join(folder));
             }
         }
@@ -151,19 +179,23 @@ impl Transaction for MemoryTransaction<'_> {
 
     fn commit(self: Box<Self>) -> Result<Vec<WriteReport>> {
         let mut state = self.memory.state();
-        self.drafts.iter().try_for_each(|draft| state.still_expected(draft))?;
-        // One draft may need a directory where another writes a file.
-        let targets: BTreeSet<&Path> = self.drafts.iter().map(|draft| draft.path.relative()).collect();
-        for draft in self.drafts {
-            if draft.path.relative().ancestors().skip(1).any(|folder| targets.contains(folder)) {
-                let path = error::show(draft.path.absolute());
-                return Err(Error::new(Code::PathInvalid, format!("{path} is below another file of this call."))
-                    .next("Name each of them differently."));
-            }
-        }
+        let changes = state.all_expected(self.drafts)?;
         // Everything that may fail, or reads the old state, happens before the first change.
         let made = self.drafts.iter().map(|draft| state.new_content(draft)).collect::<Result<Vec<_>>>()?;
         let syncs = self.durability.syncs();
-        self.drafts.iter().zip(made).map(|(draft, made)| state.publish(draft, made, syncs)).collect()
+        // Removals come first: what they remove may be in the way of what is created.
+        let mut reports: Vec<(usize, WriteReport)> = Vec::with_capacity(made.len());
+        let mut all: Vec<_> = self.drafts.iter().zip(made).enumerate().collect();
+        all.sort_by_key(|(_, (_, made))| made.is_some());
+        let tops: Vec<&Path> =
+            changes.iter().filter(|it| !it.to_directory).map(|it| self.drafts[it.top].path.relative()).collect();
+        for (at, (draft, made)) in all {
+            if tops.contains(&draft.path.relative()) {
+                state.folders.retain(|folder| !folder.starts_with(draft.path.relative()));
+            }
+            reports.push((at, state.publish(draft, made, syncs)?));
+        }
+        reports.sort_by_key(|(at, _)| *at);
+        Ok(reports.into_iter().map(|(_, report)| report).collect())
     }
 }

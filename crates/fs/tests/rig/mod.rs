@@ -97,7 +97,7 @@ pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durabilit
     Ok(store.stage(&draft, durability)?.commit()?.remove(0))
 }
 
-/// Asserts the code, and that the error teaches.
+/// Asserts the code and that the error is actionable; returns its message.
 #[track_caller]
 pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code) -> String {
     let error = result.unwrap_err();
@@ -116,7 +116,7 @@ pub fn ends(work: impl FnOnce() + Send + 'static) {
     });
     // Far more than needed on any machine. A hanging thread is left to the end of the process.
     match wait.recv_timeout(std::time::Duration::from_secs(60)) {
-        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("a call waits for ever"),
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("a call hangs"),
         _ => worker.join().unwrap(),
     }
 }

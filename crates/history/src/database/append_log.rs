@@ -75,11 +75,16 @@ impl AppendLogHead {
 
     fn unpack(bytes: &[u8; HEAD_BYTES]) -> Option<AppendLogHead> {
         let (parts, sum) = bytes.split_at_checked(32)?;
-        let number = |at: usize| Some(u64::from_le_bytes(*parts.get(at..)?.first_chunk()?));
-        let head = AppendLogHead { next: number(8)?, end: number(16)?, generation: number(24)? };
+        let head =
+            AppendLogHead { next: number_at(parts, 8)?, end: number_at(parts, 16)?, generation: number_at(parts, 24)? };
         let whole = parts.starts_with(&MAGIC) && sum == check(parts);
         (whole && (BODY_OFFSET..=FILE_BYTES_MAX).contains(&head.end)).then_some(head)
     }
+}
+
+/// Reads the eight-byte number at an offset.
+fn number_at(parts: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*parts.get(at..)?.first_chunk()?))
 }
 
 fn check(bytes: &[u8]) -> [u8; 8] {
@@ -114,13 +119,12 @@ impl AppendLog {
 
     /// Waits for the lock. The flag is false if the file was damaged; it counts as empty then.
     pub(super) fn lock(&mut self) -> Result<(AppendLogGuard, bool)> {
-        let told = |error: &io::Error, path: &Path| of_io(error, "lock", path);
         loop {
             let sure = lock_file(&self.file, &self.path)?;
             // From here on dropping releases the lock.
             let mut locked =
                 AppendLogGuard { file: Arc::clone(&self.file), head: AppendLogHead::fresh(), real_lock: sure };
-            if self.file.metadata().map_err(|error| told(&error, &self.path))?.nlink() == 0 {
+            if self.file.metadata().map_err(|error| lock_failure(&error, &self.path))?.nlink() == 0 {
                 drop(locked);
                 // The state directory may have been removed with all its content.
                 make_directory(self.path.parent().unwrap_or(&self.path))?;
@@ -128,12 +132,17 @@ impl AppendLog {
                 self.recreated = true;
                 continue;
             }
-            let found = read_head(&self.file).map_err(|error| told(&error, &self.path))?;
+            let found = read_head(&self.file).map_err(|error| lock_failure(&error, &self.path))?;
             let whole = found.is_some();
             locked.head = found.unwrap_or(locked.head);
             return Ok((locked, whole));
         }
     }
+}
+
+/// Returns the error of a log that cannot be locked.
+fn lock_failure(error: &io::Error, path: &Path) -> Error {
+    of_io(error, "lock", path)
 }
 
 fn open(path: &Path) -> Result<File> {

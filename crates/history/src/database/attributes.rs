@@ -27,13 +27,17 @@ pub(super) fn unpack(mut blob: &[u8]) -> FromSqlResult<FileAttributes> {
         *blob = rest;
         Ok(part.to_vec())
     }
-    let id = |number: u64| u32::try_from(number).map_err(|_| FromSqlError::InvalidType);
-    let (uid, gid) = (id(number(&mut blob)?)?, id(number(&mut blob)?)?);
+    let (uid, gid) = (owner_id(number(&mut blob)?)?, owner_id(number(&mut blob)?)?);
     let mut named = Vec::new();
     while !blob.is_empty() {
         named.push((part(&mut blob)?, part(&mut blob)?));
     }
     Ok(FileAttributes { uid, gid, xattrs: named })
+}
+
+/// Converts a stored owner or group to the width of the system's ids.
+fn owner_id(number: u64) -> Result<u32, FromSqlError> {
+    u32::try_from(number).map_err(|_| FromSqlError::InvalidType)
 }
 
 #[cfg(test)]

@@ -24,7 +24,9 @@ pub(super) struct AppendLogEntry<'a> {
 /// Serializes an operation; `None` if it has to go into the database at once: it undoes others, removes contents,
 /// creates directories, must not be kept, or takes more than `most` bytes.
 pub(super) fn pack(
-    (number, at, owner): (u64, i64, u32),
+    number: u64,
+    at: i64,
+    owner: u32,
     operation: &Operation,
     changes: &[ChangeContent<'_>],
     known: &[SessionUpdate<'_>],
@@ -263,7 +265,7 @@ mod tests {
             limit: None,
         };
         let known = [SessionUpdate { path: b"/b\xff", record: &record }];
-        let packed = pack((17, -1, 42), &operation, &changes, &known, 4096).unwrap();
+        let packed = pack(17, -1, 42, &operation, &changes, &known, 4096).unwrap();
         let entry = unpack(&packed).unwrap();
         assert_eq!((entry.number, entry.at, entry.owner), (17, -1, 42));
         assert_eq!(entry.operation, operation);
@@ -277,6 +279,6 @@ mod tests {
             harmed[at] ^= 0xff;
             let _ = unpack(&harmed);
         }
-        assert!(pack((17, -1, 42), &operation, &changes, &known, packed.len() - 1).is_none());
+        assert!(pack(17, -1, 42, &operation, &changes, &known, packed.len() - 1).is_none());
     }
 }

@@ -160,16 +160,17 @@ impl Database {
         now: i64,
     ) -> Option<LogReceipt> {
         // A caller that provides the new bytes wants them stored at once if the base is not stored.
-        let settled = |change: &ChangeContent<'_>| {
-            change.new_bytes.is_none() || change.base.is_none_or(|it| state.cache.is_stored(it))
-        };
-        if !state.append_log_usable || !changes.iter().all(settled) {
+        if !state.append_log_usable
+            || !changes
+                .iter()
+                .all(|change| change.new_bytes.is_none() || change.base.is_none_or(|it| state.cache.is_stored(it)))
+        {
             return None;
         }
         let head = spool.head();
         let most = append_log::entry_bytes_max(operation.files.len())
             .min(usize::try_from(self.limits.delta_texts_max()).unwrap_or(append_log::ENTRY_BYTES_MAX));
-        let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
+        let entry = entry::pack(head.next, now, std::process::id(), operation, changes, known, most)?;
         // If this fails, the database reports the reason or takes the operation.
         if !spool.append(&entry).ok()? {
             return None;
@@ -194,9 +195,8 @@ impl Database {
         if let Some(entered) = self.append(state, &mut spool, logging, now) {
             return Ok(entered);
         }
-        let io = |error| failure::of_io(&error, "write beside", &self.path);
         let before = spool.head();
-        spool.bump_generation().map_err(io)?;
+        spool.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
         state.cache.advance(before.generation, spool.head().generation);
         let entered = self.write(state, &mut spool, GapCheck::Always, |all, learned| {
             let number = log::next_number(all, before.next)?;

@@ -1,7 +1,7 @@
 //! Detection of lost parts of the log. The spool knows the next operation number. If the database ends before that, its
 //! newest transactions are lost: its write-ahead log was truncated, or an older or empty file replaced it.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::size;
 use crate::{HistoryGap, clock};
@@ -63,11 +63,12 @@ pub(super) fn record_gap(all: &Connection, gap: HistoryGap) -> rusqlite::Result<
 /// Returns all gaps, the newest first.
 pub(super) fn all(all: &Connection) -> rusqlite::Result<Vec<HistoryGap>> {
     let mut query = all.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
-    let gap = |row: &Row<'_>| {
-        let until: Option<i64> = row.get(1)?;
-        Ok(HistoryGap { after: size(row, 0)?, until: until.map(i64::cast_unsigned) })
-    };
-    query.query_map([], gap)?.collect()
+    query
+        .query_map([], |row| {
+            let until: Option<i64> = row.get(1)?;
+            Ok(HistoryGap { after: size(row, 0)?, until: until.map(i64::cast_unsigned) })
+        })?
+        .collect()
 }
 
 #[cfg(test)]

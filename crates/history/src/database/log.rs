@@ -81,7 +81,7 @@ pub(super) fn log(
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut loose, mut lost) = (Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
-        insert_file(all, (number, nth), touched, operation.keeps_content)?;
+        insert_file(all, number, nth, touched, operation.keeps_content)?;
         if !operation.keeps_content {
             continue;
         }
@@ -102,18 +102,13 @@ pub(super) fn log(
     for SessionUpdate { path, record } in known {
         let contested =
             crate::blob_store::BlobStore::version(&SqlBlobStore(all), record.content)?.is_some_and(|it| it.contested);
-        let lines = rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
+        let lines = rows::record(all, &operation.session, path, record, contested, now, limits.versions)?;
         learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
     }
     Ok(Some(LogReceipt { id, unstored: loose, lost }))
 }
 
-fn insert_file(
-    all: &Connection,
-    (number, nth): (i64, usize),
-    touched: &FileChange,
-    kept: bool,
-) -> rusqlite::Result<()> {
+fn insert_file(all: &Connection, number: i64, nth: usize, touched: &FileChange, kept: bool) -> rusqlite::Result<()> {
     let FileChange { path, moved_from, before, after, attributes, added, removed } = touched;
     let nth = i64::try_from(nth).unwrap_or(i64::MAX);
     if let Some(attributes) = attributes.as_ref().filter(|_| kept) {
@@ -123,7 +118,6 @@ fn insert_file(
             attributes::pack(attributes)
         ])?;
     }
-    let kind = |side: &Option<FileState>| side.map(|side| side.kind == FileKind::Link);
     all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
         params![
             number,
@@ -132,15 +126,20 @@ fn insert_file(
             moved_from,
             before.map(|side| side.content.to_bytes()),
             before.map(|side| side.mode),
-            kind(before),
+            before.map(is_link),
             after.map(|side| side.content.to_bytes()),
             after.map(|side| side.mode),
-            kind(after),
+            after.map(is_link),
             added.cast_signed(),
             removed.cast_signed(),
         ],
     )?;
     Ok(())
+}
+
+/// True for a side that is a symbolic link.
+fn is_link(side: FileState) -> bool {
+    side.kind == FileKind::Link
 }
 
 /// Serializes numbers and times of operations.
@@ -309,14 +308,9 @@ pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Resu
 }
 
 fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
-    let id = |number: usize, at: usize| -> rusqlite::Result<Option<OperationId>> {
-        let number: Option<i64> = row.get(number)?;
-        let at: Option<i64> = row.get(at)?;
-        Ok(number.map(|number| OperationId::new(number.cast_unsigned(), at.unwrap_or(0))))
-    };
     let number: i64 = row.get(0)?;
     let at = row.get(1)?;
-    let taken = id(10, 11)?;
+    let taken = operation_id_at(row, 10, 11)?;
     let role = match (row.get::<_, i64>(9)?, taken) {
         (0, None) => Role::Edit,
         (1, Some(id)) => Role::Undo(id),
@@ -337,7 +331,20 @@ fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
         created_dirs: folders(all, number)?,
     };
     let owner = u32::try_from(row.get::<_, i64>(15)?).ok().filter(|owner| *owner > 0);
-    Ok(LogEntry { id: OperationId::new(number.cast_unsigned(), at), at, undone_by: id(12, 13)?, owner, operation })
+    Ok(LogEntry {
+        id: OperationId::new(number.cast_unsigned(), at),
+        at,
+        undone_by: operation_id_at(row, 12, 13)?,
+        owner,
+        operation,
+    })
+}
+
+/// Reads an operation's id from the columns of its number and its time.
+fn operation_id_at(row: &Row<'_>, number: usize, at: usize) -> rusqlite::Result<Option<OperationId>> {
+    let number: Option<i64> = row.get(number)?;
+    let at: Option<i64> = row.get(at)?;
+    Ok(number.map(|number| OperationId::new(number.cast_unsigned(), at.unwrap_or(0))))
 }
 
 fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<FileChange>> {

@@ -24,9 +24,9 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::blob_store::{KeepOutcome, keep};
 use crate::{
-    ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter,
-    OperationId, OperationLog, OperationName, OwnedByteReplacement, Record, Retention, SessionUpdate, Sessions,
-    VersionBody, clock, delta_chain, operation, pack, prune,
+    ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, KnownContent, LogEntry, LogReceipt, Operation,
+    OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement, OwnedContent, Record, Retention,
+    SessionUpdate, Sessions, VersionBody, clock, delta_chain, operation, pack, prune,
 };
 use append_log::AppendLog;
 use cache::HistoryCache;
@@ -176,7 +176,7 @@ impl Sessions for Database {
         self.change_records(state, |all, learned| {
             let kept = keep(&mut SqlBlobStore(all), record.content, body, &self.limits)?;
             let alone = kept == KeepOutcome::Contested;
-            let lines = rows::record(all, (session, path), record, alone, (now, self.limits.versions))?;
+            let lines = rows::record(all, session, path, record, alone, now, self.limits.versions)?;
             learned.records.push((session.to_owned(), path.to_vec(), Record { lines, ..record.clone() }));
             learned
                 .stored
@@ -325,7 +325,7 @@ impl OperationLog for Database {
         self.with(state, |connection| gaps::all(connection))
     }
 
-    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+    fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
         self.with_graph(|along| delta_chain::content(along, content, at_hand, &self.limits))
     }
 
@@ -341,16 +341,16 @@ impl OperationLog for Database {
         self.ask(|connection| delta_chain::not_stored(&SqlBlobStore(&*connection.transaction()?), contents))
     }
 
-    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+    fn store_versions(&self, versions: &[OwnedContent]) -> Result<()> {
         let state = &mut *self.state();
         self.change(state, |all, learned| {
-            for (content, bytes) in versions {
+            for OwnedContent { id, bytes } in versions {
                 if let KeepOutcome::Agreed(added) =
-                    keep(&mut SqlBlobStore(all), *content, &VersionBody::Bytes(bytes), &self.limits)?
+                    keep(&mut SqlBlobStore(all), *id, &VersionBody::Bytes(bytes), &self.limits)?
                 {
                     learned.added += added;
                 }
-                learned.stored.extend(delta_chain::is_stored(&SqlBlobStore(all), *content)?.then_some(*content));
+                learned.stored.extend(delta_chain::is_stored(&SqlBlobStore(all), *id)?.then_some(*id));
             }
             Ok(())
         })?;

@@ -219,8 +219,8 @@ fn inspect(path: &Path, distant: bool) -> Result<DatabaseFile> {
 
 fn identify(connection: Connection, distant: bool) -> rusqlite::Result<DatabaseFile> {
     connection.busy_timeout(LOCK_WAIT)?;
-    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0));
-    let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    let (application, version) =
+        (read_pragma(&connection, "PRAGMA application_id")?, read_pragma(&connection, "PRAGMA user_version")?);
     if (application, version) == (APPLICATION_ID, SCHEMA_VERSION) {
         configure(&connection, distant)?;
         return Ok(DatabaseFile::Ours(connection));
@@ -231,10 +231,15 @@ fn identify(connection: Connection, distant: bool) -> rusqlite::Result<DatabaseF
     if application == APPLICATION_ID && version > SCHEMA_VERSION {
         return Ok(DatabaseFile::Unusable("was written by a newer version of Emendate".to_owned()));
     }
-    if (application, version) == (0, 0) && number("SELECT count(*) FROM sqlite_schema")? == 0 {
+    if (application, version) == (0, 0) && read_pragma(&connection, "SELECT count(*) FROM sqlite_schema")? == 0 {
         return Ok(DatabaseFile::Empty(connection));
     }
     Ok(DatabaseFile::Unusable("belongs to another program".to_owned()))
+}
+
+/// Reads the number of a pragma.
+fn read_pragma(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
+    connection.query_row(pragma, [], |row| row.get::<_, i32>(0))
 }
 
 /// Configures a connection. A commit survives a crash of the process; a power cut may lose the last ones but corrupts
@@ -256,21 +261,23 @@ fn use_rollback_journal(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Creates our schema in an empty database.
 fn create_schema(connection: Connection, path: &Path, distant: bool) -> Result<Connection> {
-    let work = || -> rusqlite::Result<()> {
-        if !distant {
-            let mode: String = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
-            if !mode.eq_ignore_ascii_case("wal") {
-                use_rollback_journal(&connection)?;
-            }
-        }
-        connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {SEEN_SCHEMA} {LOG_SCHEMA} {WORDS_SCHEMA} {SCHEMA_V4} {gaps} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT",
-            gaps = gaps::GAPS_TABLE
-        ))?;
-        configure(&connection, distant)
-    };
-    work().map_err(|error| of_sql(&error, path))?;
+    create_tables(distant, &connection).map_err(|error| of_sql(&error, path))?;
     Ok(connection)
+}
+
+/// Creates the tables in one transaction, and first the journal mode of a local database.
+fn create_tables(distant: bool, connection: &Connection) -> rusqlite::Result<()> {
+    if !distant {
+        let mode: String = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
+        if !mode.eq_ignore_ascii_case("wal") {
+            use_rollback_journal(connection)?;
+        }
+    }
+    connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE; {SEEN_SCHEMA} {LOG_SCHEMA} {WORDS_SCHEMA} {SCHEMA_V4} {gaps} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT",
+        gaps = gaps::GAPS_TABLE
+    ))?;
+    configure(connection, distant)
 }
 
 /// Migrates a database to the current schema. Processes that have it open are not disturbed.

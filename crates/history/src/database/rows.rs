@@ -14,10 +14,12 @@ use crate::{LineSet, Record, RecordOrigin, varint};
 /// unless `alone`, and drops all but the newest `keep` records. Returns the resulting lines.
 pub(super) fn record(
     connection: &Connection,
-    (session, path): (&str, &[u8]),
+    session: &str,
+    path: &[u8],
     record: &Record,
     alone: bool,
-    (now, keep): (i64, u32),
+    now: i64,
+    keep: u32,
 ) -> rusqlite::Result<LineSet> {
     let id = record.content.to_bytes();
     let mut others: Vec<(i64, [u8; 16])> = Vec::new();
@@ -78,8 +80,7 @@ pub(super) fn latest_of(
     wanted: &[&[u8]],
 ) -> rusqlite::Result<Vec<Option<Record>>> {
     let known: HashSet<Vec<u8>> = paths(connection, session)?.into_iter().collect();
-    let one = |path: &&[u8]| if known.contains(*path) { latest(connection, session, path) } else { Ok(None) };
-    wanted.iter().map(one).collect()
+    wanted.iter().map(|path| if known.contains(*path) { latest(connection, session, path) } else { Ok(None) }).collect()
 }
 
 /// Returns all records of the session and path, the latest first.
@@ -162,18 +163,22 @@ pub(super) fn pack_stamp(stamp: &FileMeta) -> Vec<u8> {
 
 pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<FileMeta> {
     let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
-    let short = |number: u64| u32::try_from(number).map_err(|_| FromSqlError::InvalidType);
     Ok(FileMeta {
         dev: next()?,
         ino: next()?,
         size: next()?,
         mtime_ns: next()?.cast_signed(),
         ctime_ns: next()?.cast_signed(),
-        mode: short(next()?)?,
+        mode: to_u32(next()?)?,
         links: next()?,
-        uid: short(next()?)?,
-        gid: short(next()?)?,
+        uid: to_u32(next()?)?,
+        gid: to_u32(next()?)?,
     })
+}
+
+/// Converts a stored number, which has to fit.
+fn to_u32(number: u64) -> Result<u32, FromSqlError> {
+    u32::try_from(number).map_err(|_| FromSqlError::InvalidType)
 }
 
 /// Serializes each range as its first line and the number of lines that follow.

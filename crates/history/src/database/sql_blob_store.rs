@@ -71,10 +71,7 @@ impl BlobStore for SqlBlobStore<'_> {
     fn graph(&self) -> rusqlite::Result<Arc<DeltaGraph>> {
         let mut query = self.0.prepare_cached("SELECT id, base, result FROM changes")?;
         let steps = query.query_map([], |row| {
-            let side = |column| -> rusqlite::Result<ContentId> {
-                Ok(ContentId::from_bytes(fixed(row.get_ref(column)?.as_blob()?)?))
-            };
-            Ok(DeltaEdge { data: row.get(0)?, base: side(1)?, result: side(2)? })
+            Ok(DeltaEdge { data: row.get(0)?, base: content_id_at(1, row)?, result: content_id_at(2, row)? })
         })?;
         let steps: Vec<DeltaEdge> = steps.collect::<rusqlite::Result<_>>()?;
         Ok(Arc::new(DeltaGraph::of(steps.into_iter())))
@@ -88,6 +85,11 @@ impl BlobStore for SqlBlobStore<'_> {
             .optional()?;
         Ok(found.and_then(|(data, zstd)| pack::unpack(data, zstd, limits.delta_bytes_max())))
     }
+}
+
+/// Reads the content id in a column.
+fn content_id_at(column: usize, row: &rusqlite::Row<'_>) -> rusqlite::Result<ContentId> {
+    Ok(ContentId::from_bytes(fixed(row.get_ref(column)?.as_blob()?)?))
 }
 
 /// Cached graph of the log's changes.
@@ -123,8 +125,7 @@ impl BlobStore for CachedBlobStore<'_> {
 
     fn graph(&self) -> rusqlite::Result<Arc<DeltaGraph>> {
         let all = self.blobs.0;
-        let number = |sql: &str| all.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0));
-        let written = (number("PRAGMA data_version")?, number("SELECT total_changes()")?);
+        let written = (query_number("PRAGMA data_version", all)?, query_number("SELECT total_changes()", all)?);
         let mut charted = self.graph_cache.borrow_mut();
         if let Some(charted) = charted.as_ref().filter(|it| (it.opened, it.written) == (self.opened, written)) {
             return Ok(Arc::clone(&charted.graph));
@@ -137,4 +138,9 @@ impl BlobStore for CachedBlobStore<'_> {
     fn change(&self, data: i64, limits: &HistoryLimits) -> rusqlite::Result<Option<Vec<u8>>> {
         self.blobs.change(data, limits)
     }
+}
+
+/// Returns the one number that a query yields.
+fn query_number(sql: &str, all: &Connection) -> rusqlite::Result<i64> {
+    all.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0))
 }

@@ -24,7 +24,7 @@ pub(super) fn run(connection: &mut Connection, limits: &HistoryLimits, now: i64)
         return Ok(());
     }
     let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    clean(&all, limits, (used, now))?;
+    clean(&all, limits, used, now)?;
     all.commit()
 }
 
@@ -38,20 +38,26 @@ pub(super) fn free(
 ) -> rusqlite::Result<(u64, u64)> {
     let used = used(connection)?;
     let limits = limits.narrowed(leave);
-    let counts = |all: &Connection| -> rusqlite::Result<(i64, i64)> {
-        let operations = number(all, "SELECT count(*) FROM operations")?;
-        let contents = number(all, "SELECT count(*) FROM versions WHERE stored IS NOT NULL")?;
-        Ok((operations, contents + number(all, "SELECT count(*) FROM changes")?))
-    };
     let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    let before = counts(&all)?;
-    clean(&all, &limits, (used, now))?;
-    let after = counts(&all)?;
+    let before = count_stored(&all)?;
+    clean(&all, &limits, used, now)?;
+    let after = count_stored(&all)?;
     all.commit()?;
     // If a reader prevents this, the space is reused instead of released.
     let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-    let gone = |before: i64, after: i64| before.saturating_sub(after).cast_unsigned();
-    Ok((gone(before.0, after.0), gone(before.1, after.1)))
+    Ok((removed_between(before.0, after.0), removed_between(before.1, after.1)))
+}
+
+/// Returns by how many a count fell.
+fn removed_between(before: i64, after: i64) -> u64 {
+    before.saturating_sub(after).cast_unsigned()
+}
+
+/// Counts the operations and the stored contents.
+fn count_stored(all: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let operations = number(all, "SELECT count(*) FROM operations")?;
+    let contents = number(all, "SELECT count(*) FROM versions WHERE stored IS NOT NULL")?;
+    Ok((operations, contents + number(all, "SELECT count(*) FROM changes")?))
 }
 
 fn number(all: &Connection, sql: &str) -> rusqlite::Result<i64> {
@@ -64,7 +70,7 @@ fn used(all: &Connection) -> rusqlite::Result<u64> {
     Ok(pages.saturating_mul(number(all, "PRAGMA page_size")?).cast_unsigned())
 }
 
-fn clean(all: &Connection, limits: &HistoryLimits, (used, now): (u64, i64)) -> rusqlite::Result<()> {
+fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusqlite::Result<()> {
     all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
     all.execute("DELETE FROM seen WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     all.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;

@@ -8,9 +8,9 @@ use super::{MemoryHistory, MemoryHistoryState};
 use crate::blob_store::{BlobStore, keep};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
-    ChangeContent, DiskUsage, GcStats, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter, OperationId,
-    OperationLog, OperationName, OperationOutcome, OwnedByteReplacement, Retention, SessionUpdate, VersionBody, clock,
-    delta_chain, operation, pack, prune,
+    ChangeContent, DiskUsage, GcStats, HistoryLimits, KnownContent, LogEntry, LogReceipt, Operation, OperationFilter,
+    OperationId, OperationLog, OperationName, OperationOutcome, OwnedByteReplacement, OwnedContent, Retention,
+    SessionUpdate, VersionBody, clock, delta_chain, operation, pack, prune,
 };
 
 /// An operation of the log.
@@ -66,7 +66,7 @@ impl OperationLog for MemoryHistory {
         for SessionUpdate { path, record } in known {
             let Ok(version) = inner.blobs.version(record.content);
             let alone = version.is_some_and(|version| version.contested);
-            inner.add_record((&operation.session, path), record, alone, (now, self.limits.versions));
+            inner.add_record(&operation.session, path, record, alone, now, self.limits.versions);
         }
         if inner.blobs.stored > self.limits.total || inner.logged.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into()) {
             inner.upkeep(&self.limits, now);
@@ -128,13 +128,12 @@ impl OperationLog for MemoryHistory {
 
     fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
         let fits = |logged: &&LogEntry| {
-            let touches = |path: &[u8]| {
-                let mut files = logged.operation.files.iter();
-                files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
-            };
             filter.session.is_none_or(|session| logged.operation.session == session)
                 && filter.below.is_none_or(|below| logged.id.number < below)
-                && filter.path.is_none_or(touches)
+                && filter.path.is_none_or(|path| {
+                    let mut files = logged.operation.files.iter();
+                    files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
+                })
         };
         Ok(self
             .inner()
@@ -155,7 +154,7 @@ impl OperationLog for MemoryHistory {
         Ok(told.find(|logged| name.names(logged.id)).cloned())
     }
 
-    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+    fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
         let Ok(bytes) = delta_chain::content(&self.inner().blobs, content, at_hand, &self.limits);
         Ok(bytes)
     }
@@ -175,10 +174,10 @@ impl OperationLog for MemoryHistory {
         Ok(lacking)
     }
 
-    fn store_versions(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+    fn store_versions(&self, versions: &[OwnedContent]) -> Result<()> {
         let inner = &mut *self.inner();
-        for (content, bytes) in versions {
-            let Ok(_) = keep(&mut inner.blobs, *content, &VersionBody::Bytes(bytes), &self.limits);
+        for OwnedContent { id, bytes } in versions {
+            let Ok(_) = keep(&mut inner.blobs, *id, &VersionBody::Bytes(bytes), &self.limits);
         }
         Ok(())
     }
@@ -189,21 +188,23 @@ impl OperationLog for MemoryHistory {
 
     fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
         let inner = &mut *self.inner();
-        let count = |inner: &MemoryHistoryState| {
-            let shelves = &inner.blobs;
-            let contents = shelves.versions.values().filter(|(_, data)| data.is_some()).count() + shelves.changes.len();
-            (inner.operations.len() as u64, contents as u64)
-        };
-        let before = count(inner);
+        let before = count_stored(inner);
         let held = inner.blobs.stored;
         inner.upkeep(&self.limits.narrowed(leave), clock::now_us());
-        let after = count(inner);
+        let after = count_stored(inner);
         Ok(GcStats {
             operations: before.0 - after.0,
             contents: before.1.saturating_sub(after.1),
             bytes: held.saturating_sub(inner.blobs.stored),
         })
     }
+}
+
+/// Counts the operations and the stored contents.
+fn count_stored(inner: &MemoryHistoryState) -> (u64, u64) {
+    let shelves = &inner.blobs;
+    let contents = shelves.versions.values().filter(|(_, data)| data.is_some()).count() + shelves.changes.len();
+    (inner.operations.len() as u64, contents as u64)
 }
 
 impl MemoryHistoryState {

@@ -64,10 +64,9 @@ impl BlobStore for MemoryBlobStore {
 
     fn put(&mut self, content: ContentId, version: &StoredVersion, data: Option<&[u8]>) -> Result<(), Infallible> {
         let old = self.versions.remove(&content).and_then(|(_, data)| data);
-        let size = |data: &Option<Vec<u8>>| data.as_ref().map_or(0, Vec::len) as u64;
-        self.stored -= size(&old);
+        self.stored -= stored_size(old.as_ref());
         let data = data.map(<[u8]>::to_vec).or(old);
-        self.stored += size(&data);
+        self.stored += stored_size(data.as_ref());
         self.versions.insert(content, (version.clone(), data));
         Ok(())
     }
@@ -75,13 +74,17 @@ impl BlobStore for MemoryBlobStore {
     fn graph(&self) -> Result<Arc<DeltaGraph>, Infallible> {
         let step =
             |(data, change): (i64, &log::LoggedDelta)| DeltaEdge { data, base: change.base, result: change.result };
-        let graph = || Arc::new(DeltaGraph::of((0..).zip(&self.changes).map(step)));
-        Ok(Arc::clone(self.graph.get_or_init(graph)))
+        Ok(Arc::clone(self.graph.get_or_init(|| Arc::new(DeltaGraph::of((0..).zip(&self.changes).map(step))))))
     }
 
     fn change(&self, data: i64, _: &HistoryLimits) -> Result<Option<Vec<u8>>, Infallible> {
         Ok(usize::try_from(data).ok().and_then(|place| self.changes.get(place)).map(|change| change.data.clone()))
     }
+}
+
+/// Returns the length of a stored content.
+fn stored_size(data: Option<&Vec<u8>>) -> u64 {
+    data.map_or(0, Vec::len) as u64
 }
 
 impl MemoryHistory {
@@ -101,7 +104,7 @@ impl Sessions for MemoryHistory {
         let inner = &mut *self.inner();
         let Ok(kept) = keep(&mut inner.blobs, record.content, body, &self.limits);
         let now = clock::now_us();
-        inner.add_record((session, path), record, kept == KeepOutcome::Contested, (now, self.limits.versions));
+        inner.add_record(session, path, record, kept == KeepOutcome::Contested, now, self.limits.versions);
         if inner.blobs.stored > self.limits.total || inner.next_order.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into())
         {
             inner.upkeep(&self.limits, now);
@@ -212,7 +215,7 @@ impl MemoryHistoryState {
 
     /// Stores `record` as the latest of the session and path, merging the lines of an earlier record of the same
     /// content unless `alone`, and drops all but the newest `keep` records.
-    fn add_record(&mut self, (session, path): (&str, &[u8]), record: &Record, alone: bool, (now, keep): (i64, u32)) {
+    fn add_record(&mut self, session: &str, path: &[u8], record: &Record, alone: bool, now: i64, keep: u32) {
         self.next_order += 1;
         let known = self.seen.entry(path.to_vec()).or_default().entry(session.to_owned()).or_default();
         let mut seen = SeenRecord { record: record.clone(), at: now, order: self.next_order };

@@ -2,8 +2,9 @@
 
 use emendate_core::ContentId;
 use emendate_history::{
-    ByteReplacement, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, LogReceipt, Operation,
-    OperationFilter, OperationLog, OperationName, OperationOutcome, Retention, Role, SessionUpdate, VersionBody,
+    ByteReplacement, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownContent, LogReceipt,
+    Operation, OperationFilter, OperationLog, OperationName, OperationOutcome, OwnedContent, Retention, Role,
+    SessionUpdate, VersionBody,
 };
 
 use super::{Open, PATH, noise, record};
@@ -98,7 +99,7 @@ fn told_as_logged(open: Open<'_>) {
     let logged = store.operation(name).unwrap().unwrap();
     assert_eq!((logged.id, logged.undone_by, &logged.operation), (entered.id, None, &whole));
     assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap(), [logged]);
-    // The session has a record of what it wrote.
+    // The session has a record of the new content.
     assert_eq!(store.latest("s", PATH).unwrap(), Some(known));
     let other = OperationName { check: Some(entered.id.check ^ 1), ..name };
     assert_eq!(store.operation(other).unwrap(), None);
@@ -212,21 +213,26 @@ fn contents_along_the_trail(open: Open<'_>) {
         states.push(next);
     }
     let last = states.last().unwrap();
-    let hand = [(ContentId::of(last), &**last)];
+    let hand = [KnownContent { id: ContentId::of(last), bytes: last }];
     for state in &states {
         let id = ContentId::of(state);
-        assert!(!store.can_rebuild(id, &[]).unwrap() && store.can_rebuild(id, &[hand[0].0]).unwrap());
+        assert!(!store.can_rebuild(id, &[]).unwrap() && store.can_rebuild(id, &[hand[0].id]).unwrap());
         assert_eq!(store.content(id, &[]).unwrap(), None);
         assert_eq!(store.content(id, &hand).unwrap().as_ref(), Some(state));
     }
-    // A version that does not match its id leads nowhere.
-    assert_eq!(store.content(ContentId::of(&states[0]), &[(hand[0].0, b"something else")]).unwrap(), None);
+    // A version that does not match its id is not used.
+    assert_eq!(
+        store.content(ContentId::of(&states[0]), &[KnownContent { id: hand[0].id, bytes: b"something else" }]).unwrap(),
+        None
+    );
     // Any one of them stored whole is sufficient.
-    store.store_versions(&[(ContentId::of(&states[11]), b"lies".to_vec())]).unwrap();
+    store.store_versions(&[OwnedContent { id: ContentId::of(&states[11]), bytes: b"lies".to_vec() }]).unwrap();
     assert!(!store.can_rebuild(ContentId::of(&states[0]), &[]).unwrap());
     let ids: Vec<ContentId> = states.iter().map(|state| ContentId::of(state)).collect();
     assert_eq!(store.not_stored(&ids).unwrap(), ids.iter().copied().collect());
-    store.store_versions(&[(ids[11], states[11].clone()), (ids[12], b"lies".to_vec())]).unwrap();
+    let (good, bad) = (states[11].clone(), b"lies".to_vec());
+    let versions = [OwnedContent { id: ids[11], bytes: good }, OwnedContent { id: ids[12], bytes: bad }];
+    store.store_versions(&versions).unwrap();
     assert_eq!(store.not_stored(&ids[10..13]).unwrap(), [ids[10], ids[12]].into());
     for state in &states {
         assert_eq!(store.content(ContentId::of(state), &[]).unwrap().as_ref(), Some(state));
@@ -279,8 +285,8 @@ fn one_side_missing(open: Open<'_>) {
     assert!(!store.can_rebuild(ContentId::of(&large), &[]).unwrap());
 }
 
-/// The last copy of a large content is stored if no change leads back to it: of a removed file, or one that was written
-/// anew. A content that takes more than half of the limit is reported as lost, and leaves space for the rest.
+/// Stores the last copy of a large content, of a removed or rewritten file, if no change leads back to it. A content
+/// larger than half of the limit is reported as lost, and leaves space for the rest.
 fn the_last_copy_of_a_large_content(open: Open<'_>) {
     let store = open(HistoryLimits { blob: 1000, total: 400_000, ..HistoryLimits::default() });
     let (gone, before, after) = (noise(40_000, 11), noise(30_000, 12), noise(30_000, 13));
@@ -314,7 +320,7 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
     }
 }
 
-/// A file that is overwritten: its old text is in the change, or nowhere.
+/// Overwrites a file: its old text is in the change, or nowhere.
 fn more_changed_than_is_kept(open: Open<'_>) {
     let store = open(HistoryLimits { blob: 4000, total: 40_000, ..HistoryLimits::default() });
     let (large, small, more) = (noise(3990, 6), noise(10, 7), noise(30, 8));
@@ -333,7 +339,7 @@ fn more_changed_than_is_kept(open: Open<'_>) {
     assert!(!store.can_rebuild(ContentId::of(&most), &[ContentId::of(&more)]).unwrap());
 }
 
-/// A file that replaces another one, with an edit on the way.
+/// Replaces a file by another one that is edited on the way.
 fn moved_over_another(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let (source, target) = (noise(2000, 8), noise(2000, 9));
@@ -348,7 +354,10 @@ fn moved_over_another(open: Open<'_>) {
     let id = ContentId::of(&result);
     assert_eq!(entered.unstored, [id]);
     assert_eq!(store.content(ContentId::of(&target), &[]).unwrap().as_ref(), Some(&target));
-    assert_eq!(store.content(ContentId::of(&source), &[(id, &result)]).unwrap().as_ref(), Some(&source));
+    assert_eq!(
+        store.content(ContentId::of(&source), &[KnownContent { id, bytes: &result }]).unwrap().as_ref(),
+        Some(&source)
+    );
 }
 
 fn secrets(open: Open<'_>) {
@@ -363,7 +372,7 @@ fn secrets(open: Open<'_>) {
     assert!(entered.unstored.is_empty());
     let id = ContentId::of(&before);
     assert!(!store.can_rebuild(id, &[ContentId::of(&after)]).unwrap());
-    assert_eq!(store.content(id, &[(ContentId::of(&after), &after)]).unwrap(), None);
+    assert_eq!(store.content(id, &[KnownContent { id: ContentId::of(&after), bytes: &after }]).unwrap(), None);
 }
 
 fn freeing(open: Open<'_>) {
@@ -401,7 +410,7 @@ pub(crate) fn limits(open: Open<'_>) {
     let last = ContentId::of(bodies.last().unwrap());
     let reached = all.iter().filter(|logged| {
         let before = logged.operation.files[0].before.unwrap().content;
-        let bytes = store.content(before, &[(last, bodies.last().unwrap())]).unwrap();
+        let bytes = store.content(before, &[KnownContent { id: last, bytes: bodies.last().unwrap() }]).unwrap();
         assert_eq!(bytes.is_some(), store.can_rebuild(before, &[last]).unwrap());
         bytes.is_some()
     });

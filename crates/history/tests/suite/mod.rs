@@ -305,7 +305,7 @@ fn totals(open: Open<'_>) {
     }
     let kept: Vec<_> = bodies.iter().map(|body| store.bytes(ContentId::of(body)).unwrap().is_some()).collect();
     let count = kept.iter().filter(|kept| **kept).count() as u64;
-    // Not all, not more than the limit and an eighth and one, and the newest ones.
+    // Some versions stay: at most an eighth and one over the limit, and the newest ones.
     assert!(count * 10_000 <= total + total / 8 + 10_000, "{count}");
     assert!(count >= 10 && kept.is_sorted(), "{kept:?}");
     // The records outlive the bytes, and bytes that arrive again are stored again.

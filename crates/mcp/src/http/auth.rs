@@ -18,7 +18,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// The path of the server. A suffix of a request's path names a session.
 pub(super) const MCP_PATH: &str = "/mcp";
@@ -51,6 +51,10 @@ impl HttpConnection {
 #[derive(Clone)]
 struct RequestSession(String);
 
+/// A receiver that is closed once the client of a request is gone.
+#[derive(Clone)]
+struct RequestClient(watch::Receiver<()>);
+
 /// The ids of the requests in progress, each with its session.
 type RunningRequests = Arc<Mutex<HashSet<(String, RequestId)>>>;
 
@@ -62,7 +66,8 @@ struct InFlightRequest {
 
 impl InFlightRequest {
     /// Registers a request as in progress. `None` if another one in the same session has the same id.
-    fn begin(running: &RunningRequests, key: (String, RequestId)) -> Option<InFlightRequest> {
+    fn begin(running: &RunningRequests, session: String, id: RequestId) -> Option<InFlightRequest> {
+        let key = (session, id);
         let new = running.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         new.then(|| InFlightRequest { running: Arc::clone(running), key })
     }
@@ -94,11 +99,9 @@ impl AuthLayer {
         sessions.session_config.keep_alive = Some(limits.session_idle);
         let sessions = Arc::new(sessions);
         // Access is checked here, before the library's own checks.
-        let config = || {
-            let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
-            config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
+        let service = |server| {
+            McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), transport_config(limits))
         };
-        let service = |server| McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), config());
         AuthLayer {
             service: service(server.clone()),
             standing_streams: service(server),
@@ -149,14 +152,16 @@ impl AuthLayer {
             Ok(in_flight) => in_flight,
             Err(refusal) => return *refusal.0,
         };
+        let (connected, client) = watch::channel(());
+        parts.extensions.insert(RequestClient(client));
         let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
-        // A stream is in progress until it ends.
+        // A stream is in progress until it ends, and its client is there until the connection is closed.
         answer.map(|body| {
-            let hold = move |frame| {
-                let _held = &in_flight;
+            body.map_frame(move |frame| {
+                let _held = (&in_flight, &connected);
                 frame
-            };
-            body.map_frame(hold).boxed()
+            })
+            .boxed()
         })
     }
 
@@ -165,7 +170,7 @@ impl AuthLayer {
         let session = parts.headers.get(SESSION_HEADER).and_then(|session| session.to_str().ok());
         let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
         let told = "A request with this id is still running; give every request a different id.";
-        match InFlightRequest::begin(&self.running, (session.to_owned(), id.clone())) {
+        match InFlightRequest::begin(&self.running, session.to_owned(), id.clone()) {
             Some(in_flight) => Ok(Some(in_flight)),
             None => Err(fault(ErrorData::invalid_request(told, None), Some(id))),
         }
@@ -176,8 +181,10 @@ impl AuthLayer {
         let mut hosts = parts.headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
         let named = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
-        let ours = |host: &str| self.names.has_host(host);
-        if !host.is_some_and(ours) || hosts.next().is_some() || !named.is_none_or(ours) {
+        if !host.is_some_and(|host| self.is_own_host(host))
+            || hosts.next().is_some()
+            || !named.is_none_or(|host| self.is_own_host(host))
+        {
             return Err(refused(
                 StatusCode::FORBIDDEN,
                 "This server does not answer to that host name; see --http-host.",
@@ -204,15 +211,18 @@ impl AuthLayer {
             let _ = guest.0.set(place);
         }
         let name = rest.strip_prefix('/').unwrap_or(rest);
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let identity = |coding: &hyper::header::HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
-        if !parts.headers.get_all(CONTENT_ENCODING).iter().all(identity) {
+        if !parts
+            .headers
+            .get_all(CONTENT_ENCODING)
+            .iter()
+            .all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+        {
             let words = "Compressed requests are not supported; send the body without Content-Encoding.";
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, words));
         }
         if (!rest.is_empty() && !rest.starts_with('/'))
             || name.len() > SESSION_NAME_BYTES_MAX
-            || !name.bytes().all(plain)
+            || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         {
             return Err(refused(StatusCode::NOT_FOUND, "A session's name has letters, digits and -_. only."));
         }
@@ -223,13 +233,17 @@ impl AuthLayer {
         Ok(())
     }
 
+    /// True for a name of this server.
+    fn is_own_host(&self, host: &str) -> bool {
+        self.names.has_host(host)
+    }
+
     /// Reads the whole body of a request.
     async fn read(&self, body: Incoming) -> Result<Bytes, HttpRefusal> {
         let most = self.limits.bytes;
-        let too_large = || refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."));
         let size = body.size_hint();
         if size.lower() > most as u64 {
-            return Err(too_large());
+            return Err(too_large(most));
         }
         let read = async {
             let _place = if size.upper().is_none_or(|upper| upper > LARGE_BODY_BYTES) {
@@ -241,7 +255,7 @@ impl AuthLayer {
         };
         match tokio::time::timeout(self.limits.body, read).await {
             Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(most)),
             Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "The request ended early.")),
             Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "The request took too long.")),
         }
@@ -264,6 +278,17 @@ impl AuthLayer {
             _ => None,
         })
     }
+}
+
+/// Refuses a request of too many bytes.
+fn too_large(most: usize) -> HttpRefusal {
+    refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."))
+}
+
+/// Returns the library's settings; hosts are checked before the library sees a request.
+fn transport_config(limits: HttpLimits) -> rmcp::transport::StreamableHttpServerConfig {
+    let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
+    config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
 }
 
 fn body(text: Vec<u8>) -> BoxBody<Bytes, Infallible> {
@@ -289,6 +314,15 @@ fn fault(error: ErrorData, id: Option<RequestId>) -> HttpRefusal {
     HttpRefusal(Box::new(answer))
 }
 
+/// Waits until the client of a request has closed its connection; forever for requests over other transports.
+pub(crate) async fn disconnected(context: &RequestContext<RoleServer>) {
+    match context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<RequestClient>()) {
+        // Nothing is ever sent.
+        Some(RequestClient(client)) => while client.clone().changed().await.is_ok() {},
+        None => std::future::pending().await,
+    }
+}
+
 /// Returns the session under which a call's reads count: the one that the path names; else one for each session of the
 /// older era, and for each program that uses the newer one. `None` for requests over other transports.
 pub(crate) fn session(base: &str, context: &RequestContext<RoleServer>) -> Option<String> {
@@ -297,8 +331,7 @@ pub(crate) fn session(base: &str, context: &RequestContext<RoleServer>) -> Optio
         return Some(name.clone());
     }
     let of_session = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let of_program = || context.client_info().map(|client| client.name).unwrap_or_default();
-    let own = of_session.unwrap_or_else(of_program);
+    let own = of_session.unwrap_or_else(|| context.client_info().map(|client| client.name).unwrap_or_default());
     Some(format!(
         "{base}/{}",
         own.chars()

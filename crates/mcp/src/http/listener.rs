@@ -26,24 +26,20 @@ impl HttpListener {
         hosts: &[String],
         origins: &[String],
     ) -> Result<(HttpListener, Option<String>)> {
-        let wrong = |what: String| Error::new(Code::CallInvalid, what).next("Give e.g. 8931, or 192.0.2.7:8931.");
-        let failed = |error: std::io::Error| {
-            Error::new(Code::IoFailed, format!("{address} cannot be listened on: {error}."))
-                .next("Give another port, or end the program that uses this one.")
-        };
         let short = address.strip_prefix(':').unwrap_or(address);
         let (listener, name) = if let Ok(port) = short.parse::<u16>() {
             (TcpListener::bind((Ipv4Addr::LOCALHOST, port)), None)
         } else {
             let host = address.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
             let Some((host, _)) = host.filter(|(host, _)| !host.is_empty()) else {
-                return Err(wrong(format!("`{address}` is neither a port nor HOST:PORT.")));
+                return Err(Error::new(Code::CallInvalid, format!("`{address}` is neither a port nor HOST:PORT."))
+                    .next("Give e.g. 8931, or 192.0.2.7:8931."));
             };
             (TcpListener::bind(address), Some(host.to_owned()))
         };
-        let listener = listener.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = listener.map_err(|error| listen_failure(address, &error))?;
+        listener.set_nonblocking(true).map_err(|error| listen_failure(address, &error))?;
+        let address = listener.local_addr().map_err(|error| listen_failure(address, &error))?;
         let local = address.ip().is_loopback();
         let (token, made) = match token {
             Some(token) => (token, None),
@@ -69,6 +65,12 @@ impl HttpListener {
         }
         format!("http://{address}{}", super::auth::MCP_PATH)
     }
+}
+
+/// Returns the error of an address that cannot be listened on.
+fn listen_failure(address: &str, error: &std::io::Error) -> Error {
+    Error::new(Code::IoFailed, format!("{address} cannot be listened on: {error}."))
+        .next("Give another port, or end the program that uses this one.")
 }
 
 /// The accepted host names and origins. A page of a hostile site whose name was made to resolve to this machine (DNS
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_names_are_answered_to() {
+    fn only_own_host_names_are_accepted() {
         let here = names(true);
         for ours in ["localhost", "LocalHost:8931", "127.0.0.1:1", "[::1]:8931", "127.8.8.8", "DevBox:80"] {
             assert!(here.has_host(ours), "{ours}");
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_alone_is_this_machine_and_other_addresses_want_a_token() {
+    fn bare_port_means_localhost_and_other_addresses_need_a_token() {
         let token = || Some(BearerToken::new("0123456789abcdef").unwrap());
         for local in ["0", ":0", "127.0.0.1:0"] {
             let (door, made) = HttpListener::open(local, None, &[], &[]).unwrap();

@@ -27,7 +27,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
-pub(crate) use auth::session;
+pub(crate) use auth::{disconnected, session};
 pub use listener::HttpListener;
 pub use token::BearerToken;
 
@@ -173,7 +173,7 @@ async fn serve(
         let (gate, guest) = (Arc::clone(&gate), Arc::clone(&guest));
         async move { Ok::<_, std::convert::Infallible>(gate.answer(request, &guest).await) }
     });
-    // A client that closes its side is gone: that cancels a call in the newer era.
+    // A client that closes its side is gone: that stops its calls.
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)

@@ -32,9 +32,13 @@ fn patient() -> HttpLimits {
 
 impl Bed {
     fn new(limits: HttpLimits) -> Bed {
+        Bed::with(limits, Config::default())
+    }
+
+    fn with(limits: HttpLimits, config: Config) -> Bed {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a.txt"), "one\ntwo\n").unwrap();
-        let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default()).unwrap();
+        let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, config).unwrap();
         let options = ServerOptions { profile: profile("full").unwrap(), structured: false };
         let origins = ["https://app.example".to_owned()];
         let (door, made) = HttpListener::open("0", Some(BearerToken::new(SECRET).unwrap()), &[], &origins).unwrap();
@@ -91,6 +95,25 @@ impl Bed {
         self.ask("tools/call", params, ("/mcp", &format!("/mcp{session}"))).await
     }
 
+    /// Returns a request of the older era; `session` is the line with its id, or empty.
+    fn older(&self, session: &str, message: &Value) -> String {
+        let message = message.to_string();
+        self.head(&format!("{session}Content-Length: {}\r\n\r\n{message}", message.len()))
+    }
+
+    /// Begins a session of the older era and returns the lines that name it.
+    async fn session(&self) -> String {
+        let client = json!({ "name": "t", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let welcome = self.talk(self.older("", &hello).as_bytes()).await;
+        let id = welcome.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+        let session = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", id.trim());
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.talk(self.older(&session, &ready).as_bytes()).await;
+        session
+    }
+
     /// Checks that a well-behaved client is served.
     async fn serves(&self) {
         let answer = self.ask("tools/list", json!({}), ("", "")).await;
@@ -125,7 +148,7 @@ fn body(answer: &str) -> Value {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_the_token() {
+async fn requests_without_the_token_are_refused() {
     let bed = Bed::new(patient());
     let write = json!({ "name": "write", "arguments": { "file_path": bed.path("made.txt"), "content": "x" } });
     let said = format!("Authorization: Bearer {SECRET}\r\n");
@@ -144,7 +167,7 @@ async fn nobody_comes_in_without_the_token() {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_are_not_let_in() {
+async fn requests_from_other_sites_are_refused() {
     let bed = Bed::new(patient());
     let list = |swap: (String, String)| {
         let bed = &bed;
@@ -169,7 +192,7 @@ async fn pages_of_other_sites_are_not_let_in() {
 }
 
 #[tokio::test]
-async fn there_is_one_place_and_sessions_beneath_it() {
+async fn server_has_one_endpoint_with_sessions_below_it() {
     let bed = Bed::new(patient());
     for (path, expected) in [("/", "404"), ("/mcp2", "404"), ("/mcp/a/b", "404"), ("/mcp/%2e", "404"), ("/mcp/", "200")]
     {
@@ -188,10 +211,10 @@ async fn there_is_one_place_and_sessions_beneath_it() {
 }
 
 #[tokio::test]
-async fn a_body_has_a_limit_however_it_comes() {
+async fn body_size_is_limited_in_any_encoding() {
     let bed = Bed::new(HttpLimits { bytes: 10_000, ..patient() });
     let said = bed.talk(bed.head("Content-Length: 10001\r\n\r\n").as_bytes()).await;
-    assert_eq!(status(&said), "413", "nothing of it was sent: {said}");
+    assert_eq!(status(&said), "413", "the body was not sent: {said}");
     let mut chunked = bed.head("Transfer-Encoding: chunked\r\n\r\n");
     chunked.push_str(&format!("3e8\r\n{}\r\n", "x".repeat(1000)).repeat(11));
     assert_eq!(status(&bed.talk(chunked.as_bytes()).await), "413");
@@ -205,7 +228,7 @@ async fn a_body_has_a_limit_however_it_comes() {
 }
 
 #[tokio::test]
-async fn who_is_slow_is_not_waited_for() {
+async fn slow_clients_are_disconnected() {
     let bed = Bed::new(HttpLimits { head: SOON, ..patient() });
     // The server closes: otherwise nothing here would ever end.
     assert_eq!(bed.talk(b"").await, "");
@@ -221,7 +244,7 @@ async fn who_is_slow_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn slow_strangers_do_not_keep_others_out() {
+async fn slow_unauthenticated_clients_do_not_block_others() {
     let bed = Bed::new(HttpLimits { unauthenticated_connections: 3, ..patient() });
     let mut slow = Vec::new();
     for _ in 0..50 {
@@ -231,14 +254,14 @@ async fn slow_strangers_do_not_keep_others_out() {
     }
     bed.serves().await;
     for mut stream in slow.drain(..40) {
-        assert_eq!(heard(&mut stream).await, "", "the oldest had to go");
+        assert_eq!(heard(&mut stream).await, "", "the oldest connection is closed");
     }
     drop(slow);
     bed.end().await;
 }
 
 #[tokio::test]
-async fn who_takes_no_answer_gives_his_place_back() {
+async fn client_that_reads_no_answers_is_disconnected() {
     let bed = Bed::new(HttpLimits { connections: 1, write_timeout: SOON, ..patient() });
     std::fs::write(bed.root.path().join("a.txt"), "a line of some length, so that answers are long\n".repeat(1500))
         .unwrap();
@@ -255,7 +278,7 @@ async fn who_takes_no_answer_gives_his_place_back() {
 }
 
 #[tokio::test]
-async fn places_are_limited_and_given_back() {
+async fn connections_are_limited_and_released() {
     let bed = Bed::new(HttpLimits { connections: 1, sessions: 1, ..patient() });
     let mut first = bed.connect().await;
     let keeping = bed.modern("tools/list", json!({})).replace("Connection: close\r\n", "");
@@ -280,25 +303,11 @@ async fn places_are_limited_and_given_back() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_under_way_in_its_session_is_refused() {
+async fn duplicate_id_in_a_session_is_refused() {
     let bed = Bed::new(patient());
     std::fs::write(bed.root.path().join("large.txt"), "a line without it\n".repeat(2_000_000)).unwrap();
-    let post = |session: &str, message: Value| {
-        let (message, session) = (message.to_string(), session.to_owned());
-        bed.head(&format!("{session}Content-Length: {}\r\n\r\n{message}", message.len()))
-    };
-    let client = json!({ "name": "t", "version": "1" });
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-    let mut sessions = Vec::new();
-    for _ in 0..2 {
-        let welcome = bed.talk(post("", hello.clone()).as_bytes()).await;
-        let id = welcome.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
-        let session = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", id.trim());
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        bed.talk(post(&session, ready).as_bytes()).await;
-        sessions.push(session);
-    }
+    let post = |session: &str, message: Value| bed.older(session, &message);
+    let sessions = [bed.session().await, bed.session().await];
     let arguments = json!({ "path": bed.path("large.txt"), "pattern": "(with|by) (all|none) of (it|them)$" });
     let long = json!({ "name": "search", "arguments": arguments });
     let long = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": long });
@@ -324,7 +333,35 @@ async fn an_id_that_is_under_way_in_its_session_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_ends_its_connection_only() {
+async fn a_closed_connection_stops_its_call_in_both_eras() {
+    let formatter = "[[formatters]]\nfiles = '*.txt'\ncommand = ['sh', '-c', 'touch begun; sleep 3600']\n";
+    let bed = Bed::with(patient(), Config::default().with_file(formatter, "test", true).unwrap());
+    let session = bed.session().await;
+    let root = bed.root.path().to_owned();
+    for name in ["older.txt", "newer.txt"] {
+        let arguments = json!({ "file_path": bed.path(name), "content": "x\n" });
+        let params = json!({ "name": "write", "arguments": arguments });
+        let request = match name {
+            "newer.txt" => bed.modern("tools/call", params),
+            _ => bed.older(&session, &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params })),
+        };
+        let mut stream = bed.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        while std::fs::remove_file(root.join("begun")).is_err() {
+            tokio::time::sleep(SOON).await;
+        }
+        drop(stream);
+    }
+    let Bed { root: kept, stop, server, .. } = bed;
+    // The server ends once all of its calls have ended.
+    stop.send(()).await.unwrap();
+    server.await.unwrap().unwrap();
+    assert!(!root.join("older.txt").exists() && !root.join("newer.txt").exists());
+    drop(kept);
+}
+
+#[tokio::test]
+async fn invalid_http_ends_only_its_connection() {
     let bed = Bed::new(patient());
     let endless = format!("GET /{} HTTP/1.1\r\n", "x".repeat(200_000));
     let many = bed.head(&"X: y\r\n".repeat(1000)) + "\r\n";
@@ -358,7 +395,7 @@ async fn what_is_no_http_ends_its_connection_only() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_told_so_with_its_id() {
+async fn invalid_message_is_refused_with_its_id() {
     let bed = Bed::new(patient());
     let told = async |text: &str| {
         let answer = bed.talk((bed.head(&format!("Content-Length: {}\r\n\r\n", text.len())) + text).as_bytes()).await;
@@ -377,7 +414,7 @@ async fn what_is_no_message_is_told_so_with_its_id() {
 }
 
 #[tokio::test]
-async fn methods_and_headers_that_do_not_fit_are_refused() {
+async fn unsuitable_methods_and_headers_are_refused() {
     let bed = Bed::new(patient());
     let empty = |method: &str, more: &str| bed.head(&format!("{more}\r\n")).replace("POST", method);
     for (method, more, expected) in [

@@ -64,7 +64,7 @@ mod tests {
     use tokio::io::AsyncWriteExt as _;
 
     #[tokio::test]
-    async fn a_reader_that_does_not_read_is_given_up() {
+    async fn reader_that_does_not_read_times_out() {
         let (ours, theirs) = tokio::io::duplex(16);
         let mut patient = TimeoutStream::new(ours, Duration::from_millis(1));
         patient.write_all(b"fits").await.unwrap();

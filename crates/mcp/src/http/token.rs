@@ -16,18 +16,14 @@ impl BearerToken {
     /// Errors: `call.invalid` if it is too short, or invalid in a header.
     pub fn new(text: &str) -> Result<BearerToken> {
         let text = text.trim();
-        let wrong = |what: String| {
-            Error::new(Code::CallInvalid, what)
-                .next("Use e.g. what `openssl rand -hex 32` prints, or leave it out: then one is made.")
-        };
         if text.len() < TOKEN_CHARS_MIN {
-            return Err(wrong(format!(
+            return Err(token_refusal(format!(
                 "A token has at least {TOKEN_CHARS_MIN} characters; this one has {}.",
                 text.len()
             )));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong("A token consists of ASCII characters without blanks.".to_owned()));
+            return Err(token_refusal("A token consists of ASCII characters without blanks.".to_owned()));
         }
         Ok(BearerToken(blake3::hash(text.as_bytes())))
     }
@@ -53,12 +49,18 @@ impl BearerToken {
     }
 }
 
+/// Refuses a token.
+fn token_refusal(what: String) -> Error {
+    Error::new(Code::CallInvalid, what)
+        .next("Use e.g. what `openssl rand -hex 32` prints, or leave it out: then one is made.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::BearerToken;
 
     #[test]
-    fn only_the_token_itself_opens() {
+    fn only_the_exact_token_is_accepted() {
         let (token, text) = BearerToken::random().unwrap();
         let opens = |header: &str| token.is_in(header.as_bytes());
         assert!(opens(&format!("Bearer {text}")) && opens(&format!("bearer  {text} ")));
@@ -69,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_one_is_refused() {
+    fn weak_token_is_refused() {
         for weak in ["", "short", "fifteen-letters", "with a blank inside it", "nicht-ganz-geheim-für-uns"] {
             assert!(BearerToken::new(weak).is_err(), "{weak}");
         }

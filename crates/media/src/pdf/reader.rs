@@ -75,16 +75,6 @@ impl Inside {
             let number =
                 |at: usize| operation.operands.get(at).and_then(|it| it.as_float().ok()).map_or(0.0, f64::from);
             let numbers = || [number(0), number(1), number(2), number(3), number(4), number(5)];
-            let show = |lines: &mut PageText, shown: Option<&Object>| {
-                for piece in shown.map_or(&[][..], |it| it.as_array().map_or(std::slice::from_ref(it), Vec::as_slice)) {
-                    match (piece, encoding) {
-                        (Object::String(bytes, _), Some(encoding)) => {
-                            lines.show(&Document::decode_text(encoding, bytes).unwrap_or_default());
-                        }
-                        (other, _) => lines.kern(other.as_float().map_or(0.0, f64::from)),
-                    }
-                }
-            };
             match operation.operator.as_str() {
                 "q" => lines.save(),
                 "Q" => lines.restore(),
@@ -102,19 +92,31 @@ impl Inside {
                 }
                 "Tm" => lines.set(numbers()),
                 "T*" => lines.next(),
-                "Tj" | "TJ" => show(&mut lines, operation.operands.first()),
+                "Tj" | "TJ" => show_text(encoding, &mut lines, operation.operands.first()),
                 "'" => {
                     lines.next();
-                    show(&mut lines, operation.operands.first());
+                    show_text(encoding, &mut lines, operation.operands.first());
                 }
                 "\"" => {
                     lines.next();
-                    show(&mut lines, operation.operands.get(2));
+                    show_text(encoding, &mut lines, operation.operands.get(2));
                 }
                 _ => {}
             }
         }
         Ok(lines.text())
+    }
+}
+
+/// Adds the texts of an operand to the page.
+fn show_text(encoding: Option<&Encoding<'_>>, lines: &mut PageText, shown: Option<&Object>) {
+    for piece in shown.map_or(&[][..], |it| it.as_array().map_or(std::slice::from_ref(it), Vec::as_slice)) {
+        match (piece, encoding) {
+            (Object::String(bytes, _), Some(encoding)) => {
+                lines.show(&Document::decode_text(encoding, bytes).unwrap_or_default());
+            }
+            (other, _) => lines.kern(other.as_float().map_or(0.0, f64::from)),
+        }
     }
 }
 
@@ -145,19 +147,21 @@ fn encrypted() -> Error {
 
 /// Estimates the number of object streams in a file, by their type names in any spelling.
 fn count_packed_lists(bytes: &[u8]) -> usize {
-    let name = |at: usize| {
-        let rest = &bytes[at + 1..bytes.len().min(at + 25)];
-        let (mut out, mut at) = (Vec::with_capacity(8), 0);
-        while let Some(&byte) = rest.get(at).filter(|byte| byte.is_ascii_alphanumeric() || **byte == b'#') {
-            let hex = rest.get(at + 1..at + 3).filter(|_| byte == b'#');
-            let said = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-            out.push(said.unwrap_or(byte));
-            at += if said.is_some() { 3 } else { 1 };
-        }
-        out
-    };
     let slashes = memmem::find_iter(bytes, b"/");
-    slashes.filter(|&at| matches!(&*name(at), b"ObjStm" | b"XRef")).count()
+    slashes.filter(|&at| matches!(&*name_at(bytes, at), b"ObjStm" | b"XRef")).count()
+}
+
+/// Reads the name that begins at an offset, without its escapes.
+fn name_at(bytes: &[u8], at: usize) -> Vec<u8> {
+    let rest = &bytes[at + 1..bytes.len().min(at + 25)];
+    let (mut out, mut at) = (Vec::with_capacity(8), 0);
+    while let Some(&byte) = rest.get(at).filter(|byte| byte.is_ascii_alphanumeric() || **byte == b'#') {
+        let hex = rest.get(at + 1..at + 3).filter(|_| byte == b'#');
+        let said = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        out.push(said.unwrap_or(byte));
+        at += if said.is_some() { 3 } else { 1 };
+    }
+    out
 }
 
 #[cfg(test)]

@@ -117,13 +117,9 @@ impl Compiler<'_> {
         let mut left = vec![(root, 0u32)];
         while let Some((id, mut resource)) = left.pop() {
             let SchemaFile { document, draft, resources, resource_of: within, .. } = &mut self.files[nth];
-            let text = |object: &Object, name: &str| match document.value(object.get(name)?.value) {
-                Value::Text(text) => Some(text.clone()),
-                _ => None,
-            };
             match document.value(id) {
                 Value::Object(object) => {
-                    let own = text(object, if *draft == SchemaDraft::D4 { "id" } else { "$id" });
+                    let own = text_member(document, object, if *draft == SchemaDraft::D4 { "id" } else { "$id" });
                     if let Some(own) = own {
                         let (address, anchor) = split(&own);
                         if !address.is_empty() {
@@ -141,7 +137,7 @@ impl Compiler<'_> {
                         }
                     }
                     for name in ["$anchor", "$dynamicAnchor"] {
-                        if let Some(anchor) = text(object, name) {
+                        if let Some(anchor) = text_member(document, object, name) {
                             if name == "$dynamicAnchor" {
                                 self.dynamic.insert((nth, resource, anchor.clone()), id);
                             }
@@ -238,16 +234,18 @@ impl Compiler<'_> {
     }
 
     fn types(&self, part: NodeRef, id: Id) -> Result<TypeSet, SchemaError> {
-        let named = |id: Id| {
-            let name = self.text(part, id)?;
-            TypeSet::named(name).ok_or_else(|| self.broken((part.0, id), format!("`{name}` is no type")))
-        };
         match self.document(part).value(id) {
             Value::List(items) => {
-                items.iter().try_fold(TypeSet::default(), |types, item| Ok(types.with(named(*item)?)))
+                items.iter().try_fold(TypeSet::default(), |types, item| Ok(types.with(self.type_named(part, *item)?)))
             }
-            _ => named(id),
+            _ => self.type_named(part, id),
         }
+    }
+
+    /// Returns the type that a part of the schema names.
+    fn type_named(&self, part: NodeRef, id: Id) -> Result<TypeSet, SchemaError> {
+        let name = self.text(part, id)?;
+        TypeSet::named(name).ok_or_else(|| self.broken((part.0, id), format!("`{name}` is no type")))
     }
 
     fn pattern(&mut self, text: &str) -> PatternId {
@@ -368,18 +366,15 @@ impl Compiler<'_> {
     ) -> Result<Vec<Keyword>, SchemaError> {
         let mut out = Vec::new();
         for (inner, outer, upper) in [("maximum", "exclusiveMaximum", true), ("minimum", "exclusiveMinimum", false)] {
-            let make = |number, outside| {
-                if upper { Keyword::Most(number, outside) } else { Keyword::Least(number, outside) }
-            };
             let flag = get(outer).map(|id| (id, self.document(part).value(id)));
             let outside = matches!(flag, Some((_, Value::Bool(true)))) && draft == SchemaDraft::D4;
             if let Some(id) = get(inner) {
-                out.push(make(self.number_value(part, id)?, outside));
+                out.push(limit_keyword(upper, self.number_value(part, id)?, outside));
             }
             match flag {
                 None => {}
                 Some((_, Value::Bool(_))) if draft == SchemaDraft::D4 => {}
-                Some((id, _)) => out.push(make(self.number_value(part, id)?, true)),
+                Some((id, _)) => out.push(limit_keyword(upper, self.number_value(part, id)?, true)),
             }
         }
         Ok(out)
@@ -422,6 +417,19 @@ impl Compiler<'_> {
         let rest = get("additionalProperties").map(|id| self.subschema(part, id)).transpose()?;
         let says = !named.is_empty() || !patterns.is_empty() || rest.is_some();
         Ok(says.then(|| Keyword::Properties { named: named.into_iter().collect(), patterns, rest }))
+    }
+}
+
+/// Returns the keyword of an upper or a lower limit.
+fn limit_keyword(upper: bool, number: Number, outside: bool) -> Keyword {
+    if upper { Keyword::Most(number, outside) } else { Keyword::Least(number, outside) }
+}
+
+/// Returns a member that is a text.
+fn text_member(document: &Document, object: &Object, name: &str) -> Option<String> {
+    match document.value(object.get(name)?.value) {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
     }
 }
 

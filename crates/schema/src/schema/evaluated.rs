@@ -47,8 +47,11 @@ impl<'a> Validation<'a> {
     /// Returns the parts that the other keywords of a rule evaluate.
     pub(super) fn marks_beside(&mut self, rule: RuleId, id: Id) -> Result<EvaluatedParts, BudgetError> {
         let mut marks = EvaluatedParts::default();
-        let about = |it: &&Keyword| !matches!(it, Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_));
-        for keyword in self.keywords(rule).iter().filter(about) {
+        for keyword in self
+            .keywords(rule)
+            .iter()
+            .filter(|it| !matches!(it, Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_)))
+        {
             self.mark(keyword, id, &mut marks)?;
         }
         Ok(marks)

@@ -105,7 +105,7 @@ mod tests {
     use super::SchemaPattern;
 
     #[test]
-    fn javascript_patterns() {
+    fn javascript_patterns_are_translated() {
         for (pattern, text, fits) in [
             ("^[a-z]+$", "abc", Some(true)),
             ("^\\d+$", "١", Some(false)),

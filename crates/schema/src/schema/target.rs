@@ -32,17 +32,21 @@ impl Compiler<'_> {
     pub(super) fn referred_recursively(&mut self, part: NodeRef, id: Id) -> Result<RuleId, SchemaError> {
         let reference = self.text(part, id)?.to_owned();
         let mut target = self.target((part.0, id), &reference)?;
-        let recursive = |part: NodeRef| match self.document(part).value(part.1) {
+        let root = (0, self.files[0].resources[0].1);
+        if self.is_recursive_anchor(target) && self.is_recursive_anchor(root) {
+            target = root;
+        }
+        self.number(target)
+    }
+
+    /// True for a schema with `$recursiveAnchor: true`.
+    fn is_recursive_anchor(&self, part: NodeRef) -> bool {
+        match self.document(part).value(part.1) {
             Value::Object(object) => object
                 .get("$recursiveAnchor")
                 .is_some_and(|it| matches!(self.document(part).value(it.value), Value::Bool(true))),
             _ => false,
-        };
-        let root = (0, self.files[0].resources[0].1);
-        if recursive(target) && recursive(root) {
-            target = root;
         }
-        self.number(target)
     }
 
     /// Returns the part that a reference points to.

@@ -62,13 +62,13 @@ fn closest_alternative_is_explained() {
 }
 
 #[test]
-fn drafts_differ() {
+fn drafts_are_distinguished() {
     let four = r#"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x/y", "maximum": 3, "exclusiveMaximum": true}"#;
     assert_eq!(wrong(four, "3"), ["0  3 is not less than 3"]);
     assert_eq!(wrong(r#"{"exclusiveMaximum": 3}"#, "3"), ["0  3 is not less than 3"]);
     let seven = |more: &str| format!("{{\"$schema\": \"http://json-schema.org/draft-07/schema#\", {more}}}");
     let beside = r##""$ref": "#/definitions/a", "type": "string", "definitions": {"a": {"type": "integer"}}"##;
-    assert_eq!(wrong(&seven(beside), "1"), [""; 0], "what stands beside a reference does not count");
+    assert_eq!(wrong(&seven(beside), "1"), [""; 0], "siblings of a reference do not count");
     assert_eq!(wrong(&format!("{{{beside}}}"), "1").len(), 1);
     assert_eq!(wrong(&seven(r#""items": [{"type": "string"}], "additionalItems": false"#), "[\"a\", 1]").len(), 1);
     assert_eq!(wrong(r#"{"prefixItems": [{"type": "string"}], "items": false}"#, "[\"a\", 1]").len(), 1);
@@ -82,7 +82,7 @@ fn drafts_differ() {
 }
 
 #[test]
-fn unevaluated_parts() {
+fn unevaluated_properties_and_items_are_checked() {
     let schema = r##"{"allOf": [{"$ref": "#/$defs/a"}], "properties": {"b": true}, "unevaluatedProperties": false,
         "$defs": {"a": {"properties": {"a": true}, "patternProperties": {"^x-": {"type": "string"}}}}}"##;
     assert_eq!(wrong(schema, r#"{"a": 1, "b": 2, "x-c": ""}"#), [""; 0]);
@@ -96,7 +96,7 @@ fn unevaluated_parts() {
 }
 
 #[test]
-fn references_are_resolved_beside_the_file() {
+fn references_are_resolved_relative_to_the_file() {
     let mut asked = Vec::new();
     let schema = r##"{"$id": "https://example.com/schemas/root.json", "properties": {"a": {"$ref": "../common/b.json#/$defs/n"},
         "c": {"$ref": "#c"}, "d": {"$ref": "https://example.com/schemas/d"}, "e": {"$ref": "#/properties/a"}},
@@ -156,7 +156,7 @@ fn no_schema_takes_many_steps() {
         assert!(!checked.limit_reached && checked.violations.len() < 3);
     }
     let deep = check_as(DataFormat::Json, &chain(10_000, &|next| next.to_owned()), "3");
-    assert!(deep.limit_reached, "the stack is spared");
+    assert!(deep.limit_reached, "the depth is limited");
     let twice = r##"{"type": ["array", "null"], "allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}"##;
     let checked = check_as(DataFormat::Json, twice, &format!("{}3{}", "[".repeat(100), "]".repeat(100)));
     assert!(!checked.limit_reached && checked.violations.len() == 1);
@@ -179,7 +179,7 @@ fn patterns_that_cannot_be_evaluated_count_as_matching() {
 }
 
 #[test]
-fn yaml_and_toml_specific_values() {
+fn yaml_and_toml_specific_values_are_checked() {
     let schema = r#"{"properties": {"on": true, "debug": {"type": "boolean"}, "name": {"type": "string"}, "at": {"type": "string"},
         "port": {"type": "integer"}, "key": {"enum": ["no"]}, "ref": {"type": "integer"}}, "additionalProperties": false}"#;
     let yaml = "on: push\ndebug: yes\nname: no\nport: 0x50\nkey: no\nref: !Ref a\n";
@@ -210,7 +210,7 @@ fn new_violations_are_separated() {
 }
 
 #[test]
-fn settings_of_claude_code() {
+fn claude_code_settings_are_checked() {
     let schema = Schema::compile(crate::SETTINGS, DataFormat::Json, &mut none).unwrap();
     let wrong = |text: &str| -> Vec<String> {
         let checked = schema.check(&read(DataFormat::Json, text).unwrap());

@@ -1,6 +1,6 @@
-//! The least a process can do to make one edit: read, find, check that it is unique, write aside, rename. What
-//! `bench startup` measures `emend` against. Arguments: path, old text, new text; or `--nothing` to end at once; or `--echo`
-//! to send every line back; or `--peak` and a command, for the most memory that it holds.
+//! The least a process can do to make one edit: read, find, check for uniqueness, write a temporary file, rename.
+//! `bench startup` compares `emend` with it. Arguments: path, old text, new text; or `--nothing` to exit at once; or
+//! `--echo` to send every line back; or `--peak` and a command to print its peak memory.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -29,7 +29,7 @@ fn edit() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What a server must do at least.
+/// Sends every line back, which is the least a server must do.
 fn echo() -> Result<(), Box<dyn std::error::Error>> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut line = Vec::new();
@@ -41,7 +41,7 @@ fn echo() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Runs a command, and prints the most memory that it held, in KB.
+/// Runs a command and prints its peak memory in KB.
 fn peak() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = env::args_os().skip(2);
     let program = arguments.next().ok_or("which program?")?;

@@ -1,4 +1,4 @@
-//! Texts that make a search expensive: everything alike, everything repeated, one long line.
+//! Texts that make a search expensive: similar lines, repeated lines, one long line.
 
 use super::kinds::Kind;
 use crate::outcome::Outcome;
@@ -7,10 +7,10 @@ use emendate::core::{ExpectedMatches, ResolveSettings, Snapshot, TextQuery, find
 use std::hint::black_box;
 use std::time::Duration;
 
-/// No search may take longer, whatever it is given.
+/// Longest time for any search.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// Functions that differ in their numbers only, and texts that are not in them although much is like them.
+/// Returns functions that differ only in their numbers, and texts that do not occur in them but resemble them.
 pub(super) fn alike(lines: usize) -> (String, Vec<Kind>) {
     let block = "    fn function_054000(argument: usize) -> usize {\n        let valeu = argument * 54000;\n        if value > 10 {\n            return value;\n        }\n        log(\"54000\", value);\n    }\n";
     let kinds = [
@@ -35,7 +35,7 @@ fn program(lines: usize) -> String {
     (0..lines).step_by(9).map(function).collect()
 }
 
-/// Inputs made to cost much. The ratio to the first says little; the limit counts.
+/// Runs searches on hostile inputs. Ratios to the first row mean little; the time limit counts.
 pub(super) fn run() -> Outcome {
     let inputs = inputs();
     let cases = inputs.iter().flat_map(|(name, text, old)| {
@@ -43,7 +43,7 @@ pub(super) fn run() -> Outcome {
         [("one place", ExpectedMatches::Unique), ("all places", ExpectedMatches::All)].map(|(picked, pick)| {
             let (what, new) = (TextQuery::new(old, pick), new.clone());
             let search = move || {
-                // Anew each time, so that nothing it has worked out helps the next.
+                // A new snapshot each time, so that nothing is cached between searches.
                 let base = Snapshot::from_text(text);
                 timed(|| black_box(find(&base, &what, &new, ResolveSettings::default()).is_ok())).1
             };

@@ -1,9 +1,9 @@
-//! The kinds of edits: one change to a block of twenty lines, said as models say it.
+//! The kinds of edits: one change to a block of twenty lines, written the way models write it.
 
 use emendate::core::Tier;
 use std::time::Duration;
 
-/// The block as the file has it: trailing blanks, a dash that is not ASCII.
+/// The block in the file, with trailing blanks and a dash that is not ASCII.
 pub(crate) const BLOCK: &str =
     "    pub(crate) fn settle_ledger(&mut self, entries: &[LedgerEntry]) -> Result<Balance, LedgerError> {
         let mut balance = Balance::opening(self.currency);
@@ -26,15 +26,15 @@ pub(crate) const BLOCK: &str =
         Ok(balance)
     }
 ";
-/// The line of it that is changed; it occurs once.
+/// The line of the block that changes; it occurs once.
 pub(crate) const LINE: &str = "        self.settled += entries.len();\n";
 const LINES: &str = "        self.settled += entries.len() as u64;\n        self.settled_at = self.clock.now();\n";
 
-/// Tiers 1 to 9, and tier 11 or a failed search.
+/// Time limits for tiers 1 to 9, and for tier 11 or a failed search.
 const EARLY: Duration = Duration::from_millis(15);
 const LATE: Duration = Duration::from_millis(60);
 
-/// The block after the edit, whatever the edit forgave: everything else stays as the file has it.
+/// Returns the block after the edit. Whatever mistake the edit has, all other lines keep their bytes.
 pub(crate) fn edited() -> String {
     changed(BLOCK)
 }
@@ -47,7 +47,7 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) old: String,
     pub(crate) new: String,
-    /// What must find it; nothing where the search must fail.
+    /// The tier that must find the block; `None` if the search must fail.
     pub(crate) tier: Option<Tier>,
     pub(crate) limit: Option<Duration>,
 }
@@ -67,7 +67,7 @@ impl Kind {
     }
 }
 
-/// What is measured beside the other matchers.
+/// Returns the kinds that are compared with the other matchers.
 pub(crate) fn main() -> Vec<Kind> {
     let alike = BLOCK.replace("self.settled +=", "self.cleared +=");
     let alike_new = alike.replace("entries.len();", "entries.len() as u64;");
@@ -85,7 +85,7 @@ pub(crate) fn main() -> Vec<Kind> {
     ]
 }
 
-/// The tiers that [`main`] leaves out: the later ones pay for all before them.
+/// Returns kinds for the tiers that [`main`] leaves out. A later tier includes the cost of all earlier ones.
 pub(crate) fn more() -> Vec<Kind> {
     vec![
         Kind::found("tier 0: exact", Tier::Exact, str::to_owned),

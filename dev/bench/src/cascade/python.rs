@@ -1,4 +1,4 @@
-//! The matchers written in Python: one process in an environment of its own, made on first use.
+//! Runs the matchers written in Python, in one process with an environment that is created on first use.
 
 use super::kinds::Kind;
 use crate::exact::scratch;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// aider, and what its matchers import. Without the other packages aider asks for: the script stands in for those.
+/// aider and the packages its matchers import. The script replaces aider's other dependencies by stubs.
 const PACKAGES: &[&str] = &[
     "aider-chat==0.86.2",
     "diff-match-patch==20241021",
@@ -21,10 +21,10 @@ const PACKAGES: &[&str] = &[
     "packaging==26.3",
     "codex-apply-patch==0.4.0",
 ];
-/// How long one call may take, in seconds.
+/// Time limit of one call in seconds.
 const SECONDS: u32 = 20;
 
-/// What one matcher did on one kind.
+/// The result of one matcher on one kind.
 pub(super) struct Row {
     pub(super) kind: String,
     name: String,
@@ -33,7 +33,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Whether it did what it should.
+    /// Returns whose row this is, or `Wrong` if the result is wrong.
     pub(super) fn whose(&self) -> Whose {
         if self.end == "right" { Whose::Peer } else { Whose::Wrong }
     }
@@ -47,16 +47,16 @@ impl Row {
     }
 }
 
-/// The rows of all kinds.
+/// Measures all kinds.
 ///
-/// Errors: no Python, no network.
+/// Errors: if Python or the network is missing.
 pub(super) fn run(text: &str, want: &str, kinds: &[Kind]) -> Result<Vec<Row>, String> {
     measure(&environment()?, text, want, kinds)
 }
 
 fn measure(python: &Path, text: &str, want: &str, kinds: &[Kind]) -> Result<Vec<Row>, String> {
     let cases = kinds.iter().map(|kind| {
-        // difflib is measured where likeness is asked for.
+        // difflib is measured only on inexact matches.
         let similar = kind.tier.is_none_or(|tier| tier == Tier::Drift);
         json!({ "kind": kind.name, "old": kind.old, "new": kind.new, "want": kind.tier.map(|_| want), "similar": similar })
     });
@@ -81,11 +81,11 @@ fn row(row: &Value) -> Row {
     Row { kind: word("kind"), name: word("name"), end: word("end"), median: Duration::from_secs_f64(median) }
 }
 
-/// The interpreter of the environment, which holds [`PACKAGES`].
+/// Returns the Python interpreter of an environment with [`PACKAGES`].
 pub(crate) fn environment() -> Result<PathBuf, String> {
     let folder = peers::folder().join("python");
     let python = folder.join("bin/python");
-    // Written last: an environment without it was left half made.
+    // This file is written last, so an environment without it is incomplete.
     let made = folder.join("made");
     let holds = PACKAGES.join("\n");
     if fs::read_to_string(&made).is_ok_and(|text| text == holds) {
@@ -99,7 +99,7 @@ pub(crate) fn environment() -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Runs a command; what it prints goes to stderr, where it does not mix with the table.
+/// Runs a command with its output on stderr, apart from the table.
 fn succeed(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;

@@ -1,4 +1,4 @@
-//! One call that changes many files.
+//! Measures one call that changes many files.
 
 use super::{Bed, RENAME, open};
 use crate::outcome::Outcome;
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Files of the batch, and bytes of each.
+/// Number of files in the batch, and bytes per file.
 const FILES: usize = 200;
 const SIZE: usize = 8 << 10;
 
@@ -30,7 +30,7 @@ pub(super) fn run(rounds: usize) -> Outcome {
         .beside("", power, none, 1.3)
 }
 
-/// A folder of files for one case.
+/// Creates a folder of files for one case.
 fn tree(bed: &Bed, name: &str) -> (PathBuf, Vec<PathBuf>) {
     let folder = bed.root.join(name.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
     let _ = fs::create_dir(&folder);

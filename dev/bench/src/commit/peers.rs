@@ -1,5 +1,5 @@
-//! The tools of others on the same edit: Codex' `apply_patch`, a process per edit, and the MCP filesystem server, which
-//! stays. Beside them ours in the same two ways.
+//! Other tools on the same edit: Codex's `apply_patch`, one process per edit, and the MCP filesystem server, which
+//! keeps running. Next to them, Emendate in the same two ways.
 
 use super::Bed;
 use crate::mcp;
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What could be installed here.
+/// The tools that could be installed.
 pub(super) struct Peers {
     codex: Option<Codex>,
     /// The server's script.
@@ -29,7 +29,7 @@ impl Peers {
         Peers { codex, filesystem, emend: startup::emend() }
     }
 
-    /// A case for each.
+    /// Returns a case for each tool.
     pub(super) fn cases(&self, bed: &Bed) -> Vec<Case<'static>> {
         let ours = |durability| {
             let mut command = Command::new(&self.emend);
@@ -58,7 +58,7 @@ impl Peers {
     }
 }
 
-/// A process that reads a patch from its standard input.
+/// Runs a process that reads a patch from standard input.
 fn patch(bed: &Bed, kind: Kind, name: &str, mut command: Command) -> Case<'static> {
     let file = bed.file(name);
     let input = bed.root.with_file_name(format!("{}.patch", file.display().to_string().replace('/', "-")));

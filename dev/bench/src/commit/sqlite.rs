@@ -5,7 +5,6 @@ use super::{Bed, RENAME, by_rename};
 use crate::outcome::Outcome;
 use crate::race::{Case, race, settle, timed};
 use crate::text::source;
-use emendate::StateLocation;
 use emendate::fs::Durability;
 use rusqlite::{Connection, params};
 use std::fs;

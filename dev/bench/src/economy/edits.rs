@@ -1,9 +1,9 @@
-//! Ten edits of one file: the kinds that make up most changes of code. Each is hunks, from which every format makes its own
-//! text, and the file as it must be afterwards.
+//! Ten edits of one file, covering most kinds of code changes. Each consists of hunks, from which every format makes
+//! its text, and of the resulting file.
 
 use std::ops::Range;
 
-/// The file: a source of this repository as it once was.
+/// The file: an earlier version of a source of this repository.
 pub(super) const SAMPLE: &str = include_str!("../../samples/search.rs.txt");
 
 /// One edit.
@@ -12,14 +12,14 @@ pub(super) struct Edit {
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// Lines (0-based) that become others.
+/// Zero-based lines and their replacement.
 pub(super) struct Hunk {
     pub(super) old: Range<usize>,
     pub(super) new: Vec<&'static str>,
 }
 
 impl Edit {
-    /// The file after it.
+    /// Returns the file after the edit.
     pub(super) fn after(&self) -> String {
         let mut lines: Vec<&str> = SAMPLE.lines().collect();
         for hunk in self.hunks.iter().rev() {
@@ -28,23 +28,23 @@ impl Edit {
         lines.into_iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// The new lines alone, which no format can do without.
+    /// Returns the new lines alone, which every format needs.
     pub(super) fn new_text(&self) -> String {
         self.hunks.iter().flat_map(|hunk| &hunk.new).map(|line| format!("{line}\n")).collect()
     }
 }
 
-/// Lines from the first to the last, 1-based, as an editor shows them.
+/// Replaces the lines from `first` to `last`, 1-based.
 fn lines(first: usize, last: usize, new: &'static str) -> Hunk {
     Hunk { old: first - 1..last, new: new.lines().collect() }
 }
 
-/// Behind a line, 1-based.
+/// Inserts lines after a line, 1-based.
 fn behind(line: usize, new: &'static str) -> Hunk {
     Hunk { old: line..line, new: new.lines().collect() }
 }
 
-/// The ten.
+/// Returns the ten edits.
 pub(super) fn all() -> Vec<Edit> {
     let edit = |name, hunks| Edit { name, hunks };
     vec![

@@ -1,32 +1,32 @@
-//! The same edit in every format, as short as the format allows: what a model would have to write.
+//! The same edit in every format, in the shortest form a model could write.
 
 use super::edits::{Edit, Hunk, SAMPLE};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// A format in which edits are written.
+/// An edit format.
 pub(super) struct Format {
     pub(super) name: &'static str,
-    /// The tool that takes it.
+    /// The tool that takes the format.
     pub(super) tool: &'static str,
-    /// How the file is shown before.
+    /// The marks of the `read` that shows the file before the edit.
     pub(super) marks: &'static str,
     pub(super) write: fn(&Edit, &Shown) -> Payload,
 }
 
-/// What a model has seen of the file.
+/// The parts of the file that a model has seen.
 pub(super) struct Shown {
-    /// The path that tools take, and the one beneath the folder that patches start from.
+    /// The path for tools, and the path relative to the folder for patches.
     pub(super) path: String,
     pub(super) name: &'static str,
     /// The header above the lines.
     pub(super) header: String,
-    /// The words of the lines.
+    /// The anchor words of the lines.
     pub(super) words: Vec<String>,
 }
 
-/// What a model writes.
+/// The text that a model writes.
 pub(super) enum Payload {
     Text(String),
     Json(Value),
@@ -44,7 +44,7 @@ const fn fields(
     Format { name, tool, marks, write }
 }
 
-/// The one that others are compared with.
+/// The format that the others are compared with.
 pub(super) const MEASURE: &str = "str_replace, JSON";
 
 /// Every format.
@@ -78,7 +78,8 @@ fn lines() -> Vec<&'static str> {
     SAMPLE.lines().collect()
 }
 
-/// Hunks with so many lines of context, or what it takes to stand in the file once; those whose context meets are one.
+/// Returns hunks with `context` lines of context, or more if that is needed to be unique. Hunks with adjacent context
+/// are joined.
 fn with_context(edit: &Edit, context: usize) -> Vec<(Range<usize>, Vec<&Hunk>)> {
     let lines = lines();
     let mut out: Vec<(Range<usize>, Vec<&Hunk>)> = Vec::new();
@@ -97,7 +98,7 @@ fn with_context(edit: &Edit, context: usize) -> Vec<(Range<usize>, Vec<&Hunk>)> 
     out
 }
 
-/// The rows of a hunk of a patch.
+/// Returns the lines of a patch's hunk.
 fn rows(range: &Range<usize>, hunks: &[&Hunk]) -> String {
     let (lines, mut out, mut at) = (lines(), String::new(), range.start);
     let mut put = |mark: char, rows: &[&str]| rows.iter().for_each(|row| _ = writeln!(out, "{mark}{row}"));
@@ -131,7 +132,7 @@ fn apply_patch(edit: &Edit, shown: &Shown, context: usize) -> String {
     format!("*** Begin Patch\n*** Update File: {}\n{hunks}*** End Patch\n", shown.name)
 }
 
-/// The shortest text of whole lines around a hunk that stands in the file once; and what becomes of it.
+/// Returns the shortest unique text of whole lines around a hunk, and its replacement.
 fn unique(hunk: &Hunk) -> (Vec<&'static str>, Vec<&'static str>) {
     let lines = lines();
     let windows = (0..8).flat_map(|up| (0..8).map(move |down| (up, down)));
@@ -150,7 +151,7 @@ fn unique(hunk: &Hunk) -> (Vec<&'static str>, Vec<&'static str>) {
 fn str_replace(edit: &Edit, shown: &Shown) -> Payload {
     let one = |hunk: &Hunk| {
         let (old, new) = unique(hunk);
-        // A line goes away with its end.
+        // Deleting a line also deletes its line end.
         let end = if new.is_empty() { "\n" } else { "" };
         let pair = [("old_string", old.join("\n") + end), ("new_string", new.join("\n"))];
         pair.into_iter().map(|(name, text)| (name.to_owned(), Value::from(text))).collect::<Map<String, Value>>()
@@ -208,7 +209,7 @@ fn seed(edit: &Edit, shown: &Shown) -> String {
     out
 }
 
-/// How a line (0-based) is named.
+/// Names a zero-based line in the format.
 type Naming<'a> = dyn Fn(usize) -> String + 'a;
 
 fn numbers(line: usize) -> String {

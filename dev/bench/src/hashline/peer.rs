@@ -1,4 +1,4 @@
-//! @oh-my-pi/hashline from npm, in a warm process of npm's bun that does one edit after another in memory.
+//! Runs @oh-my-pi/hashline from npm in a warm bun process that makes edits in memory.
 
 use crate::exact::scratch;
 use crate::peers;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// What is measured, and what runs it.
+/// The measured package, and the runtime for it.
 pub(super) const PACKAGES: &[&str] = &["@oh-my-pi/hashline@18.1.5", "bun@1.4.5"];
 
-/// A running peer.
+/// A running peer process.
 pub(super) struct Peer {
     process: Child,
     input: ChildStdin,
@@ -22,12 +22,12 @@ pub(super) struct Peer {
 impl Peer {
     /// Installs the packages on first use and starts the process.
     ///
-    /// Errors: no npm, no network, no disk.
+    /// Errors: from npm, the network or the disk.
     pub(super) fn start() -> Result<Peer, String> {
         let folder = installed()?;
         let script = folder.join("hashline.ts");
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/hashline.ts");
-        // Modules are looked for from where the script lies.
+        // Modules are resolved relative to the script's folder.
         fs::copy(here, &script).map_err(|error| error.to_string())?;
         let mut bun = Command::new(folder.join("node_modules/.bin/bun"));
         let bun = bun.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
@@ -41,25 +41,25 @@ impl Peer {
     fn ask(&mut self, what: &Value) -> Value {
         let mut line = String::new();
         let done = writeln!(self.input, "{what}").and_then(|()| self.output.read_line(&mut line));
-        assert!(done.is_ok_and(|read| read > 0), "the peer died");
+        assert!(done.is_ok_and(|read| read > 0), "the peer has exited");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// A file of its own.
+    /// Loads a file into the peer.
     pub(super) fn load(&mut self, name: &str, text: &str) {
         let file = scratch().join("hashline.txt");
         fs::write(&file, text).unwrap_or_else(|error| panic!("{error}"));
         self.ask(&json!({ "do": "load", "name": name, "file": file }));
     }
 
-    /// Makes edits in turn; the time they took, and why the last one was refused if it was.
+    /// Makes edits in order; returns their time, and the reason if the last one was refused.
     pub(super) fn edit(&mut self, name: &str, patches: &[String]) -> (Duration, Option<String>) {
         let answer = self.ask(&json!({ "do": "edit", "name": name, "patches": patches }));
         let time = Duration::from_secs_f64(answer["ns"].as_f64().unwrap_or_default() / 1e9);
         (time, answer["error"].as_str().map(str::to_owned))
     }
 
-    /// The tag of the file as it is now.
+    /// Returns the tag of the current file.
     pub(super) fn tag(&mut self, name: &str) -> String {
         self.ask(&json!({ "do": "tag", "name": name }))["tag"].as_str().unwrap_or_default().to_owned()
     }
@@ -74,7 +74,7 @@ impl Drop for Peer {
 
 fn installed() -> Result<PathBuf, String> {
     let folder = peers::folder().join("hashline");
-    // Written last: a folder without it was left half made.
+    // This file is written last, so a folder without it is incomplete.
     let made = folder.join("made");
     let holds = PACKAGES.join("\n");
     if fs::read_to_string(&made).is_ok_and(|text| text == holds) {

@@ -1,4 +1,4 @@
-//! codex-apply-patch from `PyPI`: an early fork of Codex' own Rust code behind a thin Python wrapper.
+//! Measures codex-apply-patch from `PyPI`: an early fork of Codex's own Rust code with a thin Python wrapper.
 
 use crate::exact::scratch;
 use crate::outcome::{Kind, Outcome};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub(super) const NAME: &str = "codex-apply-patch";
 
-/// Adds its row: the text, the patch, and what should come of it.
+/// Adds the row for a text, a patch and the expected result.
 pub(super) fn row(
     outcome: Outcome,
     python: &Path,
@@ -23,7 +23,7 @@ pub(super) fn row(
     }
 }
 
-/// The median, and whether the result was the one that was meant.
+/// Returns the median time, and whether the result was right.
 fn measure(
     python: &Path,
     (text, patch, want): (&str, &str, Option<&str>),

@@ -1,4 +1,4 @@
-//! One line changed, said in each format: from the two texts to the third, beside one copy of the text.
+//! Measures one changed line in each format, from two texts to the third, next to one copy of the text.
 
 use super::{COPY, copy, numbered};
 use crate::exact::scratch;
@@ -39,7 +39,7 @@ pub(super) fn run(title: &str, count: usize, peer: Option<&Path>, rounds: usize)
     outcome.beside("G12", "ours: hashline", PEER, 0.05)
 }
 
-/// The same edit in four formats.
+/// Returns the same edit in four formats.
 fn said(old: &[&str], at: usize, new: &str) -> Vec<(&'static str, String)> {
     let mut hunk: Vec<String> = old[at - 3..at].iter().map(|line| format!(" {line}")).collect();
     hunk.push(format!("-{}", old[at]));
@@ -62,7 +62,7 @@ fn apply(format: &str, input: &str, text: &str) -> Option<Vec<u8>> {
     Some(resolved.changes.apply(&base))
 }
 
-/// The median of the peer's program, and whether its text was the one that is meant.
+/// Returns the peer's median time, and whether its result was right.
 fn theirs(peer: &Path, text: &str, line: usize, new: &str, rounds: usize) -> Result<(Duration, bool), String> {
     let file = scratch().join("hashline.rs");
     std::fs::write(&file, text).map_err(|error| error.to_string())?;

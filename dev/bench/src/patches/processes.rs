@@ -1,4 +1,4 @@
-//! Whole processes that apply one hunk: `emend apply` as it is shipped, `git apply`, GNU patch, the tool of Codex.
+//! Measures processes that apply one hunk: the shipped `emend apply`, `git apply`, GNU patch and Codex's tool.
 
 use super::{Task, marked, numbered, task};
 use crate::exact::scratch;
@@ -58,7 +58,7 @@ fn beside(emend: &Path, codex: Option<&Codex>, count: usize, rounds: usize) -> O
     )
 }
 
-/// The program on a fresh copy of the file each time.
+/// Runs the program on a fresh copy of the file each time.
 fn case<'a>(
     (kind, name): (Kind, &str),
     mut command: Command,
@@ -67,7 +67,7 @@ fn case<'a>(
 ) -> Case<'a> {
     let (file, input) = (folder.join("f.rs"), folder.with_extension("patch"));
     let _ = fs::write(&input, patch);
-    // No repository above the folder.
+    // Ignore repositories above the folder.
     command.env("GIT_CEILING_DIRECTORIES", folder).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
     let name = name.to_owned();
     Case::new(kind, name.clone(), move || {

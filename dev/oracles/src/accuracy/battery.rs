@@ -11,13 +11,13 @@ pub(super) enum Section {
     Case,
 }
 
-/// All of them, by table and name.
+/// Returns all tasks with their section and name.
 pub(super) fn tasks() -> Vec<(Section, &'static str, Task)> {
     let battery = battery().into_iter().map(|(name, task)| (Section::Battery, name, task));
     battery.chain(cases().into_iter().map(|(name, task)| (Section::Case, name, task))).collect()
 }
 
-/// An edit of one line of a file of three, given as bytes around it.
+/// Builds a task that edits one line of a three-line file, given the bytes before and after the line.
 fn around(before: &[u8], after: &[u8]) -> Task {
     let file = [before, b"let limit = 10;", after].concat();
     let want = [before, b"let limit = 20;", after].concat();
@@ -34,7 +34,7 @@ fn around(before: &[u8], after: &[u8]) -> Task {
     }
 }
 
-/// The same in UTF-16, with a mark.
+/// Converts a task to UTF-16 with a byte order mark.
 fn utf16(task: Task) -> Task {
     let wide = |bytes: Vec<u8>| {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -79,7 +79,7 @@ fn cases() -> Vec<(&'static str, Task)> {
     out
 }
 
-/// Edits whose place is the question.
+/// Edits that test how the place is found.
 fn places() -> Vec<(&'static str, Task)> {
     let js = JS;
     let names = "static int lock_file(struct ctx *ctx)\n{\n\treturn take(ctx);\n}\n";
@@ -129,7 +129,7 @@ fn places() -> Vec<(&'static str, Task)> {
     ]
 }
 
-/// Edits with a slip in the old text.
+/// Edits with a mistake in the old text.
 fn slips() -> Vec<(&'static str, Task)> {
     let js = JS;
     let python = PYTHON;

@@ -1,4 +1,4 @@
-//! The accuracy of edits, ours and those of other tools, on the same tasks: docs/accuracy.md.
+//! Measures the accuracy of edits by Emendate and other tools on the same tasks, for docs/accuracy.md.
 
 mod battery;
 mod page;
@@ -13,41 +13,41 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// One edit.
+/// One edit and its expected result.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The file as the caller saw it.
     pub seen: Vec<u8>,
-    /// The file as it is.
+    /// The file at the time of the edit.
     pub file: Vec<u8>,
-    /// 1-based line at which the old text begins in what the caller saw.
+    /// 1-based line of the old text in the file as the caller saw it.
     pub line: usize,
-    /// The text to be replaced; `None`: the new text is written as a whole file that the caller has not read.
+    /// The text to replace. `None` writes the new text as a whole file that the caller has not read.
     pub old: Option<String>,
-    /// The text to put there.
+    /// The replacement.
     pub new: String,
-    /// The bytes that the edit must lead to; `None`: it must be refused.
+    /// The bytes that the edit must produce. `None` means that it must be refused.
     pub want: Option<Vec<u8>>,
-    /// Properties of the file beside its bytes.
+    /// Properties of the file besides its bytes.
     pub place: Place,
-    /// A refusal is right, too: the file may be taken for a binary one.
+    /// A refusal counts as right, too, because the file may be taken for binary.
     pub may_refuse: bool,
 }
 
 /// Properties of a file that an edit must keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// None in particular.
+    /// No special property.
     #[default]
     Plain,
-    /// It may be executed.
+    /// The file is executable.
     Executable,
-    /// The path is a symbolic link to it.
+    /// The path is a symbolic link to the file.
     Linked,
 }
 
 impl Task {
-    /// An edit of a plain file that has not changed since.
+    /// Creates an edit of a plain file that has not changed since it was read.
     pub fn new(file: &str, old: &str, new: &str, want: Option<&str>) -> Task {
         Task {
             seen: file.into(),
@@ -61,7 +61,7 @@ impl Task {
         }
     }
 
-    /// True where only a tool that works on files can do it.
+    /// Returns true if only a tool that works on files can do the task.
     fn needs_disk(&self) -> bool {
         self.place != Place::Plain
             || self.old.is_none()
@@ -70,36 +70,36 @@ impl Task {
     }
 }
 
-/// The end of one edit by one tool.
+/// The outcome of one edit by one tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The tool has no such edit, or works on texts alone.
+    /// The tool does not offer such an edit, or works only on texts.
     Absent,
-    /// It reported that it could not.
+    /// The tool reported a failure.
     Refused,
-    /// It reported success: the bytes, and whether link and mode are as they were.
+    /// The tool reported success.
     Made {
         /// The bytes of the file.
         bytes: Vec<u8>,
-        /// Link and mode are as they were.
+        /// The link and the mode are unchanged.
         intact: bool,
     },
 }
 
-/// Counts of answers by their kind.
+/// The judgement of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// The edit that was meant; a refusal where one was due.
+    /// The intended edit, or a refusal if one was due.
     Right,
     /// A refusal of an edit that could have been made.
     Refused,
-    /// Another change than the one meant.
+    /// A change other than the intended one.
     Wrong,
-    /// Success is reported, and nothing was changed.
+    /// The tool reported success but changed nothing.
     Silent,
 }
 
-/// Judges an answer; `None` where the tool does not have the task.
+/// Judges an answer; `None` if the tool cannot do the task.
 pub fn judge(task: &Task, answer: &Answer) -> Option<Verdict> {
     Some(match (answer, &task.want) {
         (Answer::Absent, _) => return None,
@@ -112,28 +112,28 @@ pub fn judge(task: &Task, answer: &Answer) -> Option<Verdict> {
     })
 }
 
-/// The answers of all tools to the tasks of a row.
+/// The verdicts of all tools on one row of a table.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The mistake, the column of the battery, or the case.
     pub name: String,
-    /// Verdicts by tool.
+    /// Counts of verdicts by tool.
     pub counts: BTreeMap<String, BTreeMap<Verdict, usize>>,
 }
 
 impl Row {
-    /// The number of tasks of one tool with this verdict.
+    /// Returns the number of one tool's tasks with this verdict.
     pub fn count(&self, tool: &str, verdict: Verdict) -> usize {
         self.counts.get(tool).and_then(|counts| counts.get(&verdict)).copied().unwrap_or(0)
     }
 
-    /// The number of tasks of one tool.
+    /// Returns the number of one tool's tasks.
     pub fn all(&self, tool: &str) -> usize {
         self.counts.get(tool).map_or(0, |counts| counts.values().sum())
     }
 }
 
-/// A run of all tasks.
+/// The results of all tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// The tools that ran, ours first.
@@ -148,7 +148,7 @@ pub struct Results {
     pub battery: Vec<Row>,
     /// Handwritten cases.
     pub cases: Vec<Row>,
-    /// Source files from which the edits are.
+    /// Number of source files that the edits were made from.
     pub sources: usize,
     /// Edits of each kind of mistake.
     pub count: usize,
@@ -157,9 +157,9 @@ pub struct Results {
 /// The name of our own column.
 pub const OURS: &str = "Emendate";
 
-/// Runs all tasks, `count` of each kind of mistake. With `install`, tools that are missing are installed first.
+/// Runs all tasks, `count` of each kind of mistake. With `install`, missing tools are installed first.
 ///
-/// Errors: those of the disk and of the engine.
+/// Errors: from the disk and the engine.
 pub fn run(folder: &Path, count: usize, install: bool) -> io::Result<Results> {
     let sources = slips::sources();
     let mut out = Results { sources: sources.len(), count, ..Results::default() };
@@ -191,9 +191,9 @@ pub fn run(folder: &Path, count: usize, install: bool) -> io::Result<Results> {
     Ok(out)
 }
 
-/// Writes the page.
+/// Writes docs/accuracy.md.
 ///
-/// Errors: those of [`run`] and of the disk.
+/// Errors: from [`run`] and the disk.
 pub fn write_page(folder: &Path, page: &Path, count: usize) -> io::Result<()> {
     std::fs::write(page, page::render(&run(folder, count, true)?))
 }

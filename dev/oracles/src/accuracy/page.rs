@@ -1,9 +1,9 @@
-//! docs/accuracy.md.
+//! Renders docs/accuracy.md.
 
 use super::{OURS, Results, Row, Verdict};
 use std::fmt::Write as _;
 
-/// The page.
+/// Renders the page.
 pub(super) fn render(results: &Results) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# Accuracy\n");
@@ -47,7 +47,7 @@ pub(super) fn render(results: &Results) -> String {
     out
 }
 
-/// All rows of a tool together.
+/// Renders the totals of each tool.
 fn totals(results: &Results) -> String {
     let mut out =
         "| tool | recoverable mistakes right | must be refused: refused | wrong | silent |\n|---|---|---|---|---|\n"
@@ -77,12 +77,12 @@ fn percent(part: usize, of: usize) -> String {
     if of == 0 {
         return "–".to_owned();
     }
-    // One digit behind the point, rounded down: 100 % is all of them.
+    // Show one decimal, rounded down, so that 100 % means all.
     let tenths = part * 1000 / of;
     if part == of { "100 %".to_owned() } else { format!("{}.{} %", tenths / 10, tenths % 10) }
 }
 
-/// A table with a row for each of these and a column for each tool.
+/// Renders a table with one row per element of `rows` and one column per tool.
 fn table(results: &Results, rows: &[Row]) -> String {
     let mut out = format!("| | {} |\n|---|{}\n", results.tools.join(" | "), "---|".repeat(results.tools.len()));
     for row in rows {
@@ -112,7 +112,7 @@ fn cell(row: &Row, tool: &str) -> String {
     out
 }
 
-/// The rows in which another tool is right more often than ours.
+/// Lists the rows in which another tool is right more often than Emendate.
 fn better(results: &Results) -> String {
     let ours = |row: &Row| (row.count(OURS, Verdict::Right), row.all(OURS));
     let mut out = "## Rows in which another tool is right more often\n\n".to_owned();

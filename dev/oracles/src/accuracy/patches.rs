@@ -1,13 +1,14 @@
-//! A task as the patches that other tools read.
+//! Converts a task to the patch formats that other tools read.
 
 use super::Task;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use std::fmt::Write as _;
 
-/// The name of the file in patches.
+/// File name used in patches.
 pub(super) const NAME: &str = "f.rs";
 
-/// A task as a unified diff with the line numbers of what the caller saw, and as a V4A patch; `None` for a whole file.
+/// A task as a unified diff, with the line numbers of the file the caller saw, and as a V4A patch. `None` for a whole
+/// file.
 pub(super) struct Patches {
     pub(super) unified: String,
     pub(super) v4a: String,
@@ -42,7 +43,7 @@ impl Patches {
         }
     }
 
-    /// A new file where there is one already.
+    /// Builds patches that create a file where one already exists.
     fn whole(task: &Task) -> Patches {
         let lines: String = task.new.lines().map(|line| format!("+{line}\n")).collect();
         let count = task.new.lines().count();

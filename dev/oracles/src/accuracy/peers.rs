@@ -1,4 +1,4 @@
-//! The tools whose edits are compared, each with an adapter from tasks to what it reads.
+//! The compared tools, each with an adapter from tasks to its input.
 
 use super::patches::{NAME, Patches};
 use super::server::Server;
@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The packages of the tools written in Python, without what they ask for beside.
+/// Packages of the tools written in Python, without their dependencies.
 const PYTHON: [&str; 9] = [
     "aider-chat==0.86.2",
     "diff-match-patch==20241021",
@@ -27,19 +27,19 @@ const PYTHON: [&str; 9] = [
     "whatthepatch==1.0.7",
     "openai-agents==0.24.0",
 ];
-/// The MCP server for files, from npm.
+/// The MCP filesystem server on npm.
 const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem@2026.8.31";
 
-/// A tool that edits files or texts.
+/// A tool that edits files or text.
 pub(super) trait Peer {
-    /// The answers to some tasks, in their order.
+    /// Returns the answers to `tasks`, in order.
     fn answers(&mut self, tasks: &[Task]) -> io::Result<Vec<Answer>>;
 }
 
-/// A tool, or the reason for which it is not there.
+/// A tool, or the reason why it is missing.
 type Found = Result<Box<dyn Peer>, String>;
 
-/// Every tool with its name on the page.
+/// Returns every tool with its name on the page.
 pub(super) fn all(folder: &Path, install: bool) -> Vec<(&'static str, Found)> {
     let words = |error: io::Error| error.to_string();
     let ready = |name: &str| {
@@ -52,7 +52,7 @@ pub(super) fn all(folder: &Path, install: bool) -> Vec<(&'static str, Found)> {
     let disk = || Disk::new().map_err(words);
     let on_path = |name: &str| match Command::new(name).arg("--version").output() {
         Ok(output) if output.status.success() => Ok(()),
-        _ => Err(format!("there is no `{name}` on this machine")),
+        _ => Err(format!("`{name}` is not installed")),
     };
     let python = |tool: &'static str| -> Found {
         ready("python-accuracy")?;
@@ -103,7 +103,7 @@ pub(super) fn all(folder: &Path, install: bool) -> Vec<(&'static str, Found)> {
     ]
 }
 
-/// A folder with the file of one task.
+/// A folder for the file of one task.
 struct Disk {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -121,7 +121,7 @@ impl Disk {
         self.root.join(NAME)
     }
 
-    /// Empties the folder and makes the file as the caller saw it.
+    /// Empties the folder and creates the file as the caller saw it.
     fn put(&self, task: &Task) -> io::Result<()> {
         for entry in fs::read_dir(&self.root)? {
             fs::remove_file(entry?.path())?;
@@ -134,12 +134,12 @@ impl Disk {
         fs::set_permissions(self.file(), fs::Permissions::from_mode(mode))
     }
 
-    /// Makes the file as it is when the edit comes.
+    /// Changes the file to its state at the time of the edit.
     fn change(&self, task: &Task) -> io::Result<()> {
         if task.seen == task.file { Ok(()) } else { fs::write(self.file(), &task.file) }
     }
 
-    /// The answer of a tool that reported success or not.
+    /// Returns the answer of a tool that reported success or failure.
     fn answer(&self, task: &Task, success: bool) -> io::Result<Answer> {
         if !success {
             return Ok(Answer::Refused);
@@ -183,7 +183,7 @@ impl Emendate {
     }
 }
 
-/// A program that reads a unified diff from its standard input.
+/// A program that reads a unified diff from standard input.
 struct Patcher {
     disk: Disk,
     tool: &'static str,
@@ -197,7 +197,7 @@ impl Peer for Patcher {
             self.disk.change(task)?;
             let mut tool = Command::new(self.tool);
             tool.args(self.arguments).current_dir(&self.disk.root);
-            // No repository above the folder, and nobody's settings.
+            // Ignore repositories above the folder and the user's settings.
             tool.env("GIT_CEILING_DIRECTORIES", &self.disk.root).env("GIT_CONFIG_GLOBAL", "/dev/null");
             let done = feed(&mut tool, &Patches::of(task).unified)?;
             self.disk.answer(task, done.status.success())
@@ -256,7 +256,7 @@ impl Peer for Text {
     fn answers(&mut self, tasks: &[Task]) -> io::Result<Vec<Answer>> {
         let one = |task: &Task| {
             let Ok(text) = str::from_utf8(&task.file) else { return Answer::Absent };
-            // A tool that gets only the text cannot know more than the text.
+            // A tool that gets only the text cannot keep anything else.
             if task.place != Place::Plain || task.old.is_none() {
                 return Answer::Absent;
             }

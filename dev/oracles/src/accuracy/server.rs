@@ -1,4 +1,4 @@
-//! The MCP filesystem server as a process.
+//! Runs the MCP filesystem server as a process.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -14,7 +14,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts the server of this script over a folder.
+    /// Starts the server script with access to `folder`.
     pub(super) fn start(script: &Path, folder: &Path) -> io::Result<Server> {
         let mut node = Command::new("node");
         node.arg(script).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -31,7 +31,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Calls a tool; true if it reports success.
+    /// Calls a tool; returns true if it reports success.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> io::Result<bool> {
         let answer = self.request("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
         Ok(answer.get("error").is_none() && answer["result"]["isError"] != true)
@@ -45,7 +45,7 @@ impl Server {
         loop {
             let mut line = String::new();
             if self.output.read_line(&mut line)? == 0 {
-                return Err(io::Error::other("the server is gone"));
+                return Err(io::Error::other("the server has exited"));
             }
             let answer: Value = serde_json::from_str(&line).unwrap_or_default();
             if answer["id"] == id {

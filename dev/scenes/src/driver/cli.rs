@@ -1,4 +1,4 @@
-//! One process per call: what a session knows goes through the database.
+//! Starts one process per call; sessions are kept in the database.
 
 use super::{Driver, Reply, Stage};
 use std::io::Write as _;
@@ -21,10 +21,10 @@ impl Driver for Cli {
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let input = input.to_owned();
         let stdin = child.stdin.take();
-        // Beside the reading, or both sides wait for each other when pipes are full.
+        // Write while the output is read, or both processes wait for each other once the pipes are full.
         let writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
         let done = child.wait_with_output().map_err(|error| error.to_string())?;
-        // A process that refuses its input early closes the pipe; its reply says why.
+        // A process that rejects its input early closes the pipe; its reply gives the reason.
         let _ = writer.join();
         let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
         let object = serde_json::from_str(&out)
@@ -33,9 +33,9 @@ impl Driver for Cli {
         if done.status.code() != Some(reply.exit()) {
             return Err(format!("{}, but the reply means {}", done.status, reply.exit()));
         }
-        // Notes about the configuration are for people; nothing else is said beside the reply.
+        // Standard error may contain only notes for people about the configuration.
         if err.lines().any(|line| !line.starts_with("note: ")) {
-            return Err(format!("something on standard error: {err}"));
+            return Err(format!("unexpected standard error: {err}"));
         }
         Ok(reply)
     }

@@ -1,4 +1,4 @@
-//! The engine in this process.
+//! Calls the engine in this process.
 
 use super::{Driver, Reply, Stage};
 use emendate::{CallContext, Config, Engine, StateLocation, Tool};
@@ -41,7 +41,7 @@ impl Driver for Library {
     }
 }
 
-/// The data of every reply is what the table of outputs says.
+/// Checks the data of a reply against the table of outputs.
 fn documented(tool: &Tool, data: &Map<String, Value>) -> Result<(), String> {
     let kind = |value: &Value| match value {
         Value::Null => "null",

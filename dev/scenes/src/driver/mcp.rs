@@ -1,4 +1,4 @@
-//! `emend mcp` over standard input and output, with JSON-RPC written by hand.
+//! Speaks handwritten JSON-RPC to `emend mcp` over standard input and output.
 
 use super::serve::Pipe;
 use super::{Driver, Reply, Stage};
@@ -35,7 +35,7 @@ impl Mcp {
         self.pipe.send(&json!({ "jsonrpc": "2.0", "id": self.calls, "method": method, "params": params }))?;
         loop {
             let mut message = self.pipe.receive()?;
-            // Notifications may come in between.
+            // Notifications may arrive before the reply.
             if message["id"] == self.calls {
                 return match message.get("result") {
                     Some(_) => Ok(message["result"].take()),
@@ -46,12 +46,12 @@ impl Mcp {
     }
 }
 
-/// Puts the bytes of images and documents back where the other ways have them.
+/// Moves the bytes of images and documents to where the other drivers have them.
 fn attach(data: &mut Value, content: &[Value]) -> Result<(), String> {
     let mut list: Vec<&mut Value> =
         data.get_mut("attachments").and_then(Value::as_array_mut).into_iter().flatten().collect();
     if list.len() != content.len() {
-        return Err(format!("{} attachments are told, {} are there", list.len(), content.len()));
+        return Err(format!("{} attachments are announced, but {} are there", list.len(), content.len()));
     }
     for (told, block) in list.iter_mut().zip(content) {
         let (bytes, media_type) = match block["type"].as_str() {
@@ -59,7 +59,7 @@ fn attach(data: &mut Value, content: &[Value]) -> Result<(), String> {
             _ => (&block["resource"]["blob"], &block["resource"]["mimeType"]),
         };
         if told["mediaType"] != *media_type || told.get("data").is_some() {
-            return Err(format!("an attachment is told as {told}, but is {block}"));
+            return Err(format!("an attachment is announced as {told}, but is {block}"));
         }
         told["data"] = bytes.clone();
     }

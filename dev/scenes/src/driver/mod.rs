@@ -1,4 +1,4 @@
-//! Four ways to the engine. All must give the same replies and leave the same files.
+//! Four drivers for the engine. All must give the same replies and leave the same files.
 
 mod cli;
 mod library;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A way to the engine.
+/// A way to reach the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `emendate::Engine` in this process, sessions in memory.
@@ -23,27 +23,27 @@ pub enum Kind {
     Mcp,
 }
 
-/// Every driver, the one that others are compared with first.
+/// Every driver. The others are compared with the first one.
 pub const KINDS: [Kind; 4] = [Kind::Library, Kind::Cli, Kind::Serve, Kind::Mcp];
 
-/// Where a scene is played.
+/// The environment in which a scene is played.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The `emend` binary; not needed for the library.
     pub emend: Option<PathBuf>,
     /// The engine's root.
     pub root: PathBuf,
-    /// Where sessions are kept.
+    /// Folder for sessions.
     pub state: PathBuf,
-    /// A home, where a scene may put a configuration.
+    /// Home folder, in which a scene may put a configuration.
     pub home: PathBuf,
 }
 
-/// Seconds after which a process is killed.
+/// Time limit of a process in seconds; it is killed afterwards.
 const PATIENCE: &str = "120";
 
 impl Stage {
-    /// The binary with the flags that make it behave as for a model, and nothing of this process's environment.
+    /// Builds the command line of the binary: flags that make it treat the caller as a model, and an empty environment.
     fn command(&self) -> Result<Command, String> {
         let emend = self.emend.as_deref().ok_or("there is no emend binary")?;
         let mut command = Command::new("timeout");
@@ -54,19 +54,19 @@ impl Stage {
     }
 }
 
-/// What a call was answered.
+/// The reply to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
     /// `None` for success, else the code and its number in the seed's table.
     pub error: Option<(String, Option<u64>)>,
-    /// What a model reads.
+    /// The text for the model.
     pub text: String,
-    /// What programs read; for an error its facts, and `op` for the operation it belongs to.
+    /// The data for programs. For an error these are its facts, with `op` for the operation that failed.
     pub data: Value,
 }
 
 impl Reply {
-    /// Reads the object of `emend call` and `emend serve`.
+    /// Parses the object that `emend call` and `emend serve` print.
     fn of(object: &Value) -> Result<Reply, String> {
         match object.get("ok").and_then(Value::as_bool) {
             Some(true) => Ok(Reply { error: None, text: part(object, "text")?.to_owned(), data: data(object) }),
@@ -84,7 +84,7 @@ impl Reply {
         }
     }
 
-    /// Reads what programs are told of an error.
+    /// Parses the data of an error.
     fn failed(object: &Value, text: String) -> Result<Reply, String> {
         let code = part(object, "code")?;
         let row = CODES.iter().find(|row| row.name == code).ok_or_else(|| format!("no such code: {code}"))?;
@@ -99,7 +99,7 @@ impl Reply {
         Ok(Reply { error: Some((code.to_owned(), seed)), text, data })
     }
 
-    /// Exit status that goes with it.
+    /// Returns the exit status of the reply's code.
     fn exit(&self) -> i32 {
         let code = self.error.as_ref().map(|(code, _)| &**code);
         CODES.iter().find(|row| Some(row.name) == code).map_or(0, |row| row.exit.into())
@@ -114,25 +114,25 @@ fn data(object: &Value) -> Value {
     object.get("data").cloned().unwrap_or_else(|| Value::Object(Map::new()))
 }
 
-/// An open way to the engine.
+/// An open connection to the engine.
 pub trait Driver {
     /// Calls a tool with the JSON text of its input.
     ///
     /// # Errors
-    /// When there was no reply, or one of another shape than promised.
+    /// Fails if there was no reply, or one of an unexpected shape.
     fn call(&mut self, tool: &str, input: &str) -> Result<Reply, String>;
 
-    /// Ends it.
+    /// Closes the connection.
     ///
     /// # Errors
-    /// When it does not end as it should.
+    /// Fails if the process does not end properly.
     fn close(&mut self) -> Result<(), String> {
         Ok(())
     }
 }
 
 impl Kind {
-    /// The name for `skip` and reports.
+    /// Returns the name that `skip` and reports use.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Library => "library",
@@ -142,10 +142,10 @@ impl Kind {
         }
     }
 
-    /// Opens it.
+    /// Opens the connection.
     ///
     /// # Errors
-    /// When the engine or the process does not start.
+    /// Fails if the engine or the process does not start.
     pub fn open(self, stage: &Stage) -> Result<Box<dyn Driver>, String> {
         Ok(match self {
             Kind::Library => Box::new(library::Library::open(stage)?),
@@ -156,10 +156,11 @@ impl Kind {
     }
 }
 
-/// The path of the `emend` binary: `EMEND_BIN`, the one of this build if it is newer than the sources, or freshly built.
+/// Returns the path of the `emend` binary: `EMEND_BIN`, this build's binary if it is newer than the sources, or a new
+/// build.
 ///
 /// # Errors
-/// What the build says.
+/// Returns the output of a failed build.
 pub fn emend() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("EMEND_BIN") {
         return Ok(path.into());
@@ -167,7 +168,7 @@ pub fn emend() -> Result<PathBuf, String> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // Building it alone may build its dependencies once more, with other features than a build of the workspace.
     let here = std::env::current_exe().unwrap_or_default();
-    // A test stands one folder deeper than a program.
+    // The binary of a test is one folder deeper than that of a program.
     let mut built = here.ancestors().skip(1).take(2).map(|folder| folder.join("emend"));
     if let Some(path) = built.find(|path| is_fresh(path, &repository)) {
         return Ok(path);
@@ -182,7 +183,7 @@ pub fn emend() -> Result<PathBuf, String> {
     made.ok_or_else(|| format!("cannot build emend: {}", String::from_utf8_lossy(&done.stderr)))
 }
 
-/// True when the binary is newer than everything it is made of.
+/// Returns true if the binary is newer than all of its sources.
 fn is_fresh(binary: &Path, repository: &Path) -> bool {
     let time = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let Some(made) = time(binary) else { return false };

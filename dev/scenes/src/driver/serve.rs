@@ -1,11 +1,12 @@
-//! `emend serve --ndjson`: one request and one reply per line. And the pipe that MCP shares.
+//! Drives `emend serve --ndjson`, which takes one request and gives one reply per line. Also has the pipe that MCP
+//! shares.
 
 use super::{Driver, Reply, Stage};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A process that answers lines with lines.
+/// A process that replies to each line with a line.
 pub(super) struct Pipe {
     child: Child,
     input: Option<ChildStdin>,
@@ -34,7 +35,7 @@ impl Pipe {
         }
     }
 
-    /// Closes its input; it must end by that.
+    /// Closes the process's input, which must make it end.
     pub(super) fn close(&mut self) -> Result<(), String> {
         self.input = None;
         let status = self.child.wait().map_err(|error| error.to_string())?;
@@ -45,7 +46,7 @@ impl Pipe {
 impl Drop for Pipe {
     fn drop(&mut self) {
         self.input = None;
-        // It ends by itself or by `timeout`; this only takes its status.
+        // The process ends by itself or is killed by `timeout`; this only collects its status.
         let _ = self.child.wait();
     }
 }

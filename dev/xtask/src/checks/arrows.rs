@@ -1,8 +1,8 @@
-//! The picture of ARCHITECTURE.md: every crate is in it, and arrows point down.
+//! Checks the picture of ARCHITECTURE.md: every crate is in it, and dependencies point down.
 
 use crate::repo::Repo;
 
-/// What each crate may depend on, of this workspace. A crate that is not listed may not depend on any.
+/// The workspace crates that each crate may depend on. A crate that is not listed may depend on none.
 const MAY: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("clients", &["core"]),
@@ -19,7 +19,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cli", &["clients", "engine", "mcp"]),
 ];
 
-/// Folder of a crate by its package name.
+/// Returns the folder of a crate by its package name.
 fn folder(package: &str) -> &str {
     match package {
         "emendate" => "engine",
@@ -27,7 +27,7 @@ fn folder(package: &str) -> &str {
     }
 }
 
-/// Folder and manifest of every crate.
+/// Returns the folder and manifest of every crate.
 fn crates(repo: &Repo) -> impl Iterator<Item = (&str, &str)> {
     repo.below("crates/", "/Cargo.toml").filter_map(|file| {
         let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
@@ -52,7 +52,7 @@ fn wrong(name: &str, manifest: &str) -> Vec<String> {
     wrong.map(|dependency| format!("crates/{name} depends on {dependency}")).collect()
 }
 
-/// Crates of the workspace that a manifest depends on, tests apart.
+/// Returns the workspace crates that a manifest depends on, except for tests.
 fn dependencies(manifest: &str) -> Vec<&str> {
     let mut section = "";
     let mut out = Vec::new();
@@ -74,7 +74,7 @@ mod tests {
     use super::wrong;
 
     #[test]
-    fn arrows_point_down() {
+    fn dependencies_point_down() {
         let manifest = "[package]\nname = \"x\"\n[dependencies]\nemendate-core.workspace = true\nemendate.workspace = true\n[dev-dependencies]\nemendate-mcp = { path = \"x\" }\n";
         assert_eq!(wrong("fs", manifest), ["crates/fs depends on engine"]);
         assert!(

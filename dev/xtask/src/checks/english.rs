@@ -1,9 +1,9 @@
-//! The English of comments: phrases that read like a translation, and sentences without a subject.
+//! Checks the English of comments: phrases that read like a translation, and sentences without a subject.
 
 use super::sizes::is_test;
 use crate::repo::Repo;
 
-/// Phrases that plain English has a better word for, and that word.
+/// Unidiomatic phrases, each with a better one.
 const PHRASES: &[(&str, &str)] = &[
     ("stands", "is, occurs or contains"),
     ("is told", "is reported"),
@@ -11,7 +11,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("so many", "at most N"),
     ("so few", "at most N"),
 ];
-/// First words of a documentation comment that make a clause of it instead of a sentence.
+/// First words that make a documentation comment a clause instead of a sentence.
 const OPENINGS: &[&str] = &["What ", "Where ", "Who "];
 
 pub(super) fn comments(repo: &Repo) -> Vec<String> {
@@ -29,7 +29,7 @@ pub(super) fn comments(repo: &Repo) -> Vec<String> {
     out
 }
 
-/// The fault of a line; `first` is the text of a documentation comment's first line.
+/// Returns the fault of a line. `first` is the text of a documentation comment's first line.
 fn fault(line: &str, first: Option<&str>) -> Option<String> {
     let comment = line.strip_prefix("//")?;
     if let Some(word) = OPENINGS.iter().find(|word| first.is_some_and(|text| text.trim_start().starts_with(**word))) {

@@ -1,4 +1,4 @@
-//! The checks of tidy. One function per check, from the repository to findings, each naming its file.
+//! The checks of tidy. Each check is a function from the repository to findings, which name their file.
 
 mod arrows;
 mod english;
@@ -16,9 +16,9 @@ use crate::repo::Repo;
 
 /// A check.
 pub(crate) struct Check {
-    /// The word before its findings.
+    /// The name printed before its findings.
     pub name: &'static str,
-    /// Returns the findings, each with its place.
+    /// Returns the findings, each with its file.
     pub run: fn(&Repo) -> Vec<String>,
 }
 

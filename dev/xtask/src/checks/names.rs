@@ -1,10 +1,10 @@
-//! Names: vague ones, which collect everything, and types that share theirs with another type.
+//! Checks names: vague names, which attract unrelated code, and types with the same name.
 
 use super::sizes::{is_test, without_tests};
 use crate::repo::Repo;
 use std::collections::BTreeMap;
 
-/// Words no file, module or type is named after, alone or as one word of several.
+/// Words that no file, module or type may have in its name.
 const FORBIDDEN: &[&str] = &["util", "utils", "helper", "helpers", "common", "manager"];
 
 pub(super) fn names(repo: &Repo) -> Vec<String> {
@@ -21,12 +21,12 @@ pub(super) fn names(repo: &Repo) -> Vec<String> {
     out
 }
 
-/// Types that may share their name: two forms of one type, of which a feature chooses.
+/// Types that may share their name: two versions of one type, selected by a feature.
 const SHARED: &[&str] = &["Inside"];
-/// Types that may be named after what happened to them, as their field says it.
+/// Types that may have a participle as their name.
 const PARTICIPLES: &[&str] = &["Staged"];
 
-/// Types of the shipped crates are nouns, and each name belongs to one file.
+/// Checks that type names of the shipped crates are nouns and unique.
 pub(super) fn unique(repo: &Repo) -> Vec<String> {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     let mut out = Vec::new();
@@ -37,21 +37,21 @@ pub(super) fn unique(repo: &Repo) -> Vec<String> {
                 out.push(format!("{} declares `{name}`, and so does {owner}", file.path));
             }
             if name.ends_with("ed") && !name.ends_with("eed") && !PARTICIPLES.contains(&name) {
-                out.push(format!("{} declares `{name}`, which is no noun", file.path));
+                out.push(format!("{} declares `{name}`, which is not a noun", file.path));
             }
         }
     }
     out
 }
 
-/// The name of the type that a line declares. Associated types do not count.
+/// Returns the name of the type that a line declares. Associated types do not count.
 fn declared_type(line: &str) -> Option<&str> {
     let name = declared(line)?;
     let associated = line.starts_with(' ') && line.trim_start().starts_with("type ");
     (!associated && name.starts_with(char::is_uppercase)).then_some(name)
 }
 
-/// The name of the module or type that a line declares.
+/// Returns the name of the module or type that a line declares.
 fn declared(line: &str) -> Option<&str> {
     let line = line.trim_start();
     if !line.starts_with(char::is_alphabetic) {
@@ -65,7 +65,7 @@ fn declared(line: &str) -> Option<&str> {
     if matches!(word, "mod" | "struct" | "enum" | "trait" | "type") { words.next() } else { None }
 }
 
-/// The forbidden word in a name, of `snake_case` or `CamelCase`.
+/// Returns the forbidden word in a `snake_case` or `CamelCase` name.
 fn vague(name: &str) -> Option<&'static str> {
     let mut words = String::new();
     for ch in name.chars() {
@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn types_count_where_they_are_declared() {
+    fn associated_types_do_not_count_as_declared() {
         assert_eq!(declared_type("pub struct Span {"), Some("Span"));
         assert_eq!(declared_type("    type Error = Failure;"), None);
         assert_eq!(declared_type("mod span;"), None);
     }
 
     #[test]
-    fn declarations() {
+    fn declared_names_are_read_from_lines() {
         assert_eq!(declared("pub(crate) struct FileManager {"), Some("FileManager"));
         assert_eq!(declared("    mod helpers;"), Some("helpers"));
         assert_eq!(declared("let common = 1;"), None);

@@ -1,4 +1,4 @@
-//! The Markdown pages: short lines, links that lead somewhere, a place in the book, and few private terms.
+//! Checks the Markdown pages: short lines, valid links, an entry in the book, and few private terms.
 
 use crate::markdown::{WIDTH, anchors, lines, links, resolve};
 use crate::repo::{File, Repo};
@@ -40,9 +40,9 @@ pub(super) fn book(repo: &Repo) -> Vec<String> {
         .collect()
 }
 
-/// Lines of ARCHITECTURE.md, which is two printed pages.
+/// Longest ARCHITECTURE.md in lines: two printed pages.
 const ARCHITECTURE_LINES_MAX: usize = 130;
-/// Terms that ARCHITECTURE.md may explain.
+/// Most terms that ARCHITECTURE.md may explain.
 const TERMS_MAX: usize = 20;
 
 pub(super) fn architecture(repo: &Repo) -> Vec<String> {
@@ -58,7 +58,7 @@ pub(super) fn architecture(repo: &Repo) -> Vec<String> {
     out
 }
 
-/// The number of bold words in the section `Terms`.
+/// Counts the bold words in the section `Terms`.
 fn terms(page: &str) -> usize {
     page.split_once("\n## Terms\n").map_or(0, |(_, section)| section.matches("**").count() / 2)
 }

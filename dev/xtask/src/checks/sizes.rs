@@ -1,12 +1,12 @@
-//! Sizes: a file is read in one sitting, a function on one screen. Tests and marked tables do not count.
+//! Checks sizes: a file can be read in one sitting, a function on one screen. Tests and marked tables do not count.
 
 use crate::repo::{File, Repo};
 
-/// Lines of a file, blank ones and comments apart.
+/// Most lines of a file, without blank lines and comments.
 const FILE: usize = 400;
-/// Lines of a function, its signature included.
+/// Most lines of a function, including its signature.
 const FUNCTION: usize = 70;
-/// A file with this comment is a table: its length says nothing.
+/// Marks a file as a table, whose length is not limited.
 const TABLE: &str = "// tidy: table";
 
 fn sources(repo: &Repo) -> impl Iterator<Item = &File> {
@@ -34,18 +34,18 @@ pub(super) fn functions(repo: &Repo) -> Vec<String> {
     sources(repo).flat_map(long).collect()
 }
 
-/// Lines that are neither blank nor comment.
+/// Counts lines that are neither blank nor comments.
 fn logic(lines: &[&str]) -> usize {
     lines.iter().map(|line| line.trim_start()).filter(|line| !line.is_empty() && !line.starts_with("//")).count()
 }
 
-/// The lines before the test module, which stands at the end by custom.
+/// Returns the lines before the test module, which by convention is at the end of a file.
 pub(super) fn without_tests(text: &str) -> Vec<&str> {
     text.lines().take_while(|line| *line != "#[cfg(test)]").collect()
 }
 
-/// First line and length of the functions longer than `most`. A function ends where rustfmt puts its brace: below its
-/// first letter.
+/// Returns the first line and length of functions longer than `most`. A function ends at the closing brace that rustfmt
+/// aligns with its first letter.
 fn long_functions(lines: &[&str], most: usize) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -77,7 +77,7 @@ mod tests {
     use super::{is_test, logic, long_functions, without_tests};
 
     #[test]
-    fn functions_are_measured_by_their_brace() {
+    fn functions_are_measured_up_to_their_closing_brace() {
         let text = "impl A {\n    fn a() {\n        x\n    }\n\n    pub fn b(\n        c: u8,\n    ) {\n        if c {\n            d\n        }\n    }\n}\nfn e() {}\n";
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(long_functions(&lines, 3), [(6, 7)]);

@@ -1,13 +1,14 @@
-//! The tables: every format complete, every error code documented and shown by a scene, the generated pages up to date.
+//! Checks the tables: every format is complete, every error code is documented and shown by a scene, and the generated
+//! pages are up to date.
 
 use crate::docs;
 use crate::repo::Repo;
 use emendate::core::CODES;
 use emendate::core::formats::{FORMATS, Format, FormatInput};
 
-/// Codes that no scene can show, and why.
+/// Codes that no scene can show, with the reason.
 pub(crate) static NOT_SHOWN: &[(&str, &str)] = &[
-    ("call.cancelled", "needs a caller who changes its mind while the call runs; shown by the tests of crates/engine"),
+    ("call.cancelled", "needs a caller that cancels a running call; shown by the tests of crates/engine"),
     ("conflict.raced", "needs another writer between the check and the write; shown by the tests of crates/fs"),
     ("io.no_space", "needs a full disk; shown by the tests of crates/fs"),
     ("io.read_only", "needs a read-only file system"),
@@ -32,7 +33,7 @@ fn incomplete(format: &dyn Format) -> Vec<String> {
     if spec.prompt.len() < 40 {
         missing("prompt");
     }
-    // A text format shows its grammar in the prompt; the example proves that it is one.
+    // A text format shows its grammar in the prompt, and its example proves that it is a text format.
     if spec.schema.is_none() && spec.example.trim_start().starts_with('{') {
         missing("schema");
     }
@@ -56,7 +57,7 @@ pub(super) fn codes(repo: &Repo) -> Vec<String> {
         }
     }
     let unknown = NOT_SHOWN.iter().filter(|(name, _)| !CODES.iter().any(|row| row.name == *name));
-    out.extend(unknown.map(|(name, _)| format!("{name} is listed as impossible to show, but is no code")));
+    out.extend(unknown.map(|(name, _)| format!("{name} is listed as impossible to show, but is not a code")));
     out
 }
 

@@ -1,8 +1,9 @@
-//! Words that must not be in the sources: work put off, ways around the compiler, and places of one machine.
+//! Checks for words that must not be in the sources: postponed work, ways around the compiler, and paths of one
+//! machine.
 
 use crate::repo::{File, Repo};
 
-/// Put off or switched off. In pieces, so that this file is clean itself.
+/// Words for postponed or disabled code. They are split, so that this file passes the check itself.
 const WORDS: &[(&str, &str)] = &[
     (concat!("#[", "ignore"), "a test that does not run"),
     (concat!("to", "do!("), "work put off"),
@@ -16,7 +17,7 @@ const WORDS: &[(&str, &str)] = &[
     (concat!("    unsa", "fe_code,"), "unsafe code"),
 ];
 
-/// Registry hosts and folders that only the machine of one author has.
+/// Registry hosts, and folders that exist only on an author's machine.
 const MACHINES: &[&str] = &[
     concat!("index.crates", ".io"),
     concat!("static.crates", ".io"),
@@ -30,7 +31,7 @@ const MACHINES: &[&str] = &[
     concat!("/tmp/", "target"),
 ];
 
-/// The one file that may do what the compiler cannot check; it says why.
+/// The only file that may contain unsafe code; it gives the reasons.
 const UNCHECKED: &str = "crates/fs/src/local/raw.rs";
 
 pub(super) fn words(repo: &Repo) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What callgrind writes: functions and the instructions that each executes itself.
+//! Parses callgrind's output: functions with the instructions that each executes itself.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 pub(crate) struct Profile {
     /// All instructions.
     pub(crate) total: u64,
-    /// By function, without those of the functions that it calls.
+    /// Instructions by function, without those of called functions.
     pub(crate) functions: BTreeMap<String, u64>,
 }
 
 impl Profile {
-    /// Reads a profile with one event, without compressed names and positions.
+    /// Parses a profile with one event and without compressed names and positions.
     pub(crate) fn parse(text: &str) -> Profile {
         let mut profile = Profile::default();
         let mut function = String::new();
-        // The line after `calls=` has what the callee executed.
+        // The line after `calls=` has the callee's count.
         let mut callee = false;
         for line in text.lines() {
             if let Some(name) = line.strip_prefix("fn=") {
@@ -35,8 +35,8 @@ impl Profile {
     }
 }
 
-/// The name without what differs from build to build: the hash of the crate's version, the number of a recursion, and
-/// the address of what has no name.
+/// Removes the parts of a name that differ between builds: the hash of the crate version, the recursion number, and the
+/// address of an unnamed function.
 fn plain(name: &str) -> String {
     if name.starts_with("0x") {
         return "(no name)".to_owned();
@@ -53,7 +53,7 @@ mod tests {
     use super::Profile;
 
     #[test]
-    fn functions_have_what_they_execute_themselves() {
+    fn functions_count_only_their_own_instructions() {
         let text = "version: 1\nevents: Ir\n\nfl=???\nfn=core::walk::h0123456789abcdef\n0 100\ncfn=step\ncalls=3 0\n0 40\n0 7\n\nfn=step'2\n0 15\nfn=0x0000000001\n0 3\nfn=step\n0 25\n\ntotals: 150\n";
         let profile = Profile::parse(text);
         assert_eq!(profile.total, 150);

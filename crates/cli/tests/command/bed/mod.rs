@@ -1,4 +1,4 @@
-//! A bed for the tests: a scratch workspace, its state, and the real binary run in them.
+//! The test environment: a scratch workspace, its state, and the real binary run in them.
 
 pub(crate) mod programs;
 
@@ -9,41 +9,41 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A workspace of one test; removed with it.
+/// The workspace of one test, removed with it.
 pub(crate) struct Bed {
     base: PathBuf,
 }
 
 impl Bed {
-    /// An empty workspace.
+    /// Creates an empty workspace.
     pub(crate) fn new() -> Bed {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("emend-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let base = std::env::temp_dir().canonicalize().unwrap().join(name);
-        // Of a process of the same number that was killed.
+        // A killed process with the same id may have left the directory.
         let _ = fs::remove_dir_all(&base);
         fs::create_dir_all(base.join("work")).unwrap();
         Bed { base }
     }
 
-    /// A workspace with one file `a.txt`.
+    /// Creates a workspace with one file `a.txt`.
     pub(crate) fn with(text: &str) -> Bed {
         let bed = Bed::new();
         bed.put("a.txt", text);
         bed
     }
 
-    /// The root.
+    /// Returns the root.
     pub(crate) fn work(&self) -> PathBuf {
         self.base.join("work")
     }
 
-    /// A path beside the root.
+    /// Returns a path next to the root.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.base.join(name)
     }
 
-    /// A path in the root, as text.
+    /// Returns a path in the root as text.
     pub(crate) fn path(&self, name: &str) -> String {
         self.work().join(name).display().to_string()
     }
@@ -55,12 +55,12 @@ impl Bed {
         fs::write(path, text).unwrap();
     }
 
-    /// The text of a file in the root.
+    /// Reads the text of a file in the root.
     pub(crate) fn get(&self, name: &str) -> String {
         fs::read_to_string(self.work().join(name)).unwrap()
     }
 
-    /// The command, in the root, with nothing of the caller's environment that could matter.
+    /// Returns the command, in the root, without the caller's environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_emend"));
         command.args(args).current_dir(self.work()).env_clear();
@@ -69,17 +69,17 @@ impl Bed {
         command
     }
 
-    /// Runs it with nothing to read.
+    /// Runs the command with empty input.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         self.feed(args, b"")
     }
 
-    /// Runs it with this on standard input.
+    /// Runs the command with this standard input.
     pub(crate) fn feed(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
         feed(self.command(args), input.as_ref())
     }
 
-    /// `emend call` with this input.
+    /// Runs `emend call` with this input.
     pub(crate) fn call(&self, tool: &str, input: &Value) -> Ran {
         self.feed(&["call", tool], input.to_string())
     }
@@ -91,20 +91,21 @@ impl Drop for Bed {
     }
 }
 
-/// Runs a command with this on standard input.
+/// Runs a command with this standard input.
 pub(crate) fn feed(mut command: Command, input: &[u8]) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let output = std::thread::scope(|scope| {
-        // Both ends are served at once, so that neither pipe fills up. A child that does not read ends early.
+        // Writing and reading at the same time keeps either pipe from filling up. A child that does not read its input
+        // ends early.
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output().unwrap()
     });
     Ran::of(&output)
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// Exit status.
@@ -124,7 +125,7 @@ impl Ran {
         }
     }
 
-    /// Standard output as one JSON object.
+    /// Parses standard output as one JSON object.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert_eq!(self.out.matches('\n').count(), 1, "{self:?}");

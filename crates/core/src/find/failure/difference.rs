@@ -6,6 +6,7 @@ use crate::find::fold::{self, BLANKS, Normalization, indent_of, is_blank};
 use crate::find::search::MatchSearch;
 use crate::find::tokens::{token_runs, tokens};
 use core::fmt::Write as _;
+use std::collections::HashSet;
 
 /// Lines compared.
 const COMPARED_LINES_MAX: usize = 2_000;
@@ -73,46 +74,66 @@ fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
 
 /// Returns the class of a difference, and a phrase that describes it.
 fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
-    let say = |class: &'static str, what: &str| (class, what.to_owned());
-    let trimmed = |line: &'_ str| line.trim_matches(BLANKS).to_owned();
     if old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS) {
-        return say("trailing blanks", "the blanks at the end of the line differ");
+        return described("trailing blanks", "the blanks at the end of the line differ");
     }
     if trimmed(old) == trimmed(file) {
-        let tabs = |line: &str| indent_of(line).contains('\t');
-        return match tabs(old) == tabs(file) {
-            true => say("indentation", "the depth of indentation differs"),
-            false if tabs(file) => {
-                say("tabs and blanks", &format!("the file is indented with tabs, {name} with blanks"))
+        return match has_tab_indent(old) == has_tab_indent(file) {
+            true => described("indentation", "the depth of indentation differs"),
+            false if has_tab_indent(file) => {
+                described("tabs and blanks", &format!("the file is indented with tabs, {name} with blanks"))
             }
-            false => say("tabs and blanks", &format!("the file is indented with blanks, {name} with tabs")),
+            false => described("tabs and blanks", &format!("the file is indented with blanks, {name} with tabs")),
         };
     }
     if fold::are_equal_under(old, file, Normalization::Indentation) {
-        return say("quotes", "quotes, dashes or other punctuation look alike and are different characters");
+        return described("quotes", "quotes, dashes or other punctuation look alike and are different characters");
     }
     if fold::are_equal_under(old, file, Normalization::BlankRuns) {
-        return say("blanks", "the number of blanks inside the line differs");
+        return described("blanks", "the number of blanks inside the line differs");
     }
     if old.to_lowercase() == file.to_lowercase() || trimmed(old).to_lowercase() == trimmed(file).to_lowercase() {
-        return say("case", "upper and lower case differ");
+        return described("case", "upper and lower case differ");
     }
-    let bare = |line: &str| line.replace('\\', "");
-    if bare(old) == bare(file) {
-        return say("escapes", "backslashes differ");
+    if without_backslashes(old) == without_backslashes(file) {
+        return described("escapes", "backslashes differ");
     }
     if let Some((a, b)) = one_token(old, file) {
-        let digits = |token: &str| token.chars().all(|ch| ch.is_ascii_digit());
-        if digits(a) && digits(b) {
+        if is_number(a) && is_number(b) {
             return ("number", format!("a number differs ({a} in {name}, {b} in the file)"));
         }
         return ("one word", format!("one word differs (`{a}` in {name}, `{b}` in the file)"));
     }
     if line_likeness(old, file) > 0.5 {
-        say("words", "several words differ")
+        described("words", "several words differ")
     } else {
-        say("other text", "the lines differ")
+        described("other text", "the lines differ")
     }
+}
+
+/// True for a token of digits only.
+fn is_number(token: &str) -> bool {
+    token.chars().all(|ch| ch.is_ascii_digit())
+}
+
+/// Returns a line without its backslashes.
+fn without_backslashes(line: &str) -> String {
+    line.replace('\\', "")
+}
+
+/// True for a line that is indented with tabs.
+fn has_tab_indent(line: &str) -> bool {
+    indent_of(line).contains('\t')
+}
+
+/// Returns a line without blanks around it.
+fn trimmed(line: &'_ str) -> String {
+    line.trim_matches(BLANKS).to_owned()
+}
+
+/// Returns a class of differences with its description.
+fn described(class: &'static str, what: &str) -> (&'static str, String) {
+    (class, what.to_owned())
 }
 
 /// Returns the only token in which two lines differ.
@@ -133,15 +154,10 @@ fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
 fn marked(old: &str, file: &str) -> String {
     let (old, file) = (tokens(old), tokens(file));
     let (mut out, mut at) = (String::new(), 0);
-    let missing = |out: &mut String, part: &[&str]| {
-        if !part.is_empty() {
-            let _ = write!(out, "[-{}-]", part.concat());
-        }
-    };
     for stretch in token_runs(&old, &file) {
         match stretch.kept {
             Some(kept) => {
-                missing(&mut out, &old[at..kept.start]);
+                push_missing(&mut out, &old[at..kept.start]);
                 at = kept.end;
                 out.extend(file[stretch.new].iter().copied());
             }
@@ -151,9 +167,16 @@ fn marked(old: &str, file: &str) -> String {
             }
         }
     }
-    missing(&mut out, &old[at..]);
+    push_missing(&mut out, &old[at..]);
     // A replacement is easier to read with the old text first.
     swapped(&out)
+}
+
+/// Appends the words that are missing.
+fn push_missing(out: &mut String, part: &[&str]) {
+    if !part.is_empty() {
+        let _ = write!(out, "[-{}-]", part.concat());
+    }
 }
 
 /// Turns `{+b+}[-a-]` into `[-a-]{+b+}`.
@@ -178,16 +201,19 @@ fn swapped(marked: &str) -> String {
 
 /// Lists the non-ASCII characters that only one of the lines has.
 fn code_points(old: &str, file: &str, name: &str) -> String {
-    let only = |line: &str, other: &str, name: &str| {
-        let mut seen: Vec<char> = Vec::new();
-        for ch in line.chars().filter(|ch| !ch.is_ascii() && !other.contains(*ch)).take(20) {
-            if !seen.contains(&ch) {
-                seen.push(ch);
-            }
+    [chars_only_in(old, file, name), chars_only_in(file, old, "the file")].concat().join(", ")
+}
+
+/// Lists the characters beyond ASCII that only one line has.
+fn chars_only_in(line: &str, other: &str, name: &str) -> Vec<String> {
+    let others: HashSet<char> = other.chars().filter(|ch| !ch.is_ascii()).collect();
+    let mut seen: Vec<char> = Vec::new();
+    for ch in line.chars().filter(|ch| !ch.is_ascii() && !others.contains(ch)).take(20) {
+        if !seen.contains(&ch) {
+            seen.push(ch);
         }
-        seen.iter().map(|ch| format!("{ch} U+{:04X} in {name}", u32::from(*ch))).collect::<Vec<String>>()
-    };
-    [only(old, file, name), only(file, old, "the file")].concat().join(", ")
+    }
+    seen.iter().map(|ch| format!("{ch} U+{:04X} in {name}", u32::from(*ch))).collect::<Vec<String>>()
 }
 
 /// Shows tabs as arrows and blanks as dots.

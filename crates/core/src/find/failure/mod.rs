@@ -207,27 +207,38 @@ fn but_not_all(search: &MatchSearch<'_>) -> String {
 
 fn one_of_several(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>]) -> Advice {
     let id = places.first().map_or_else(String::new, |place| select::site_id(search, place.span));
-    let all = || {
-        if tier > Tier::IndentWidths {
-            return Vec::new();
-        }
-        vec!["To replace all occurrences, ".into(), Phrase::On("replace_all"), ". ".into()]
-    };
-    let unique = || {
-        let context = Phrase::Field("old_string");
-        vec![" lines of context in ".into(), context, " so that it is unique.".into()]
-    };
-    let form = |middle: Vec<Phrase>| Advice::new([all(), middle, unique()].concat());
     in_fields(
         search,
-        form(vec![
-            "To replace only one occurrence, repeat the call with ".into(),
-            Phrase::Set("at", id.into()),
-            " (or another id shown above), or with more".into(),
-        ])
-        .or(form(vec!["To replace only one occurrence, repeat the call with more".into()])),
+        context_advice(
+            tier,
+            vec![
+                "To replace only one occurrence, repeat the call with ".into(),
+                Phrase::Set("at", id.into()),
+                " (or another id shown above), or with more".into(),
+            ],
+        )
+        .or(context_advice(tier, vec!["To replace only one occurrence, repeat the call with more".into()])),
         "Repeat the call with more lines of context, so that the place is unique.".into(),
     )
+}
+
+/// Joins the parts of the advice.
+fn context_advice(tier: Tier, middle: Vec<Phrase>) -> Advice {
+    Advice::new([replace_all_advice(tier), middle, unique_advice()].concat())
+}
+
+/// Returns the end of the advice to add context.
+fn unique_advice() -> Vec<Phrase> {
+    let context = Phrase::Field("old_string");
+    vec![" lines of context in ".into(), context, " so that it is unique.".into()]
+}
+
+/// Returns the advice to replace all occurrences; empty where that is not possible.
+fn replace_all_advice(tier: Tier) -> Vec<Phrase> {
+    if tier > Tier::IndentWidths {
+        return Vec::new();
+    }
+    vec!["To replace all occurrences, ".into(), Phrase::On("replace_all"), ". ".into()]
 }
 
 /// Begins a failure: the searched text, and everything known without a search.
@@ -291,28 +302,48 @@ fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<u
     }
     let places: Vec<usize> =
         memchr::memmem::find_iter(search.text.as_bytes(), new.as_bytes()).take(APPLIED_PLACES_MAX).collect();
-    let line_of = |at: usize| search.base.lines().line_of(search.text, at);
     if let NearestResult::Place(nearest) = sought
         && nearest.likeness >= SHOWN_LIKENESS_MIN
     {
-        let lines = |at: usize| line_of(at) - 1..line_of(at + new.len() - 1);
         // A part of a line is evidence only if it resembles the old text closely.
         let alike = similarity(&tokens(&search.find.old), &tokens(new)) >= PARTIAL_LIKENESS_MIN;
-        let whole = |at: usize| {
-            let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
-            search.text[start..at].trim().is_empty() && search.text[at + new.len()..stop].trim().is_empty()
-        };
-        let near = |&&at: &&usize| {
-            let overlap = lines(at).start < nearest.lines.end && nearest.lines.start < lines(at).end;
-            overlap && (alike || whole(at))
-        };
-        return places.iter().find(near).map(|&at| line_of(at));
+        return places
+            .iter()
+            .find(|&&at| {
+                let overlap = lines_of_new(search, new, at).start < nearest.lines.end
+                    && nearest.lines.start < lines_of_new(search, new, at).end;
+                overlap && (alike || is_whole_lines(search, new, at))
+            })
+            .map(|&at| line_number(search, at));
     }
-    let kept = |line: &&str| fold::count_alnum(line, 4) >= 4 && search.pattern.old.contains(line);
     match *places {
-        [at] if search.pattern.new.len() > 1 && search.pattern.new.iter().any(kept) => Some(line_of(at)),
+        [at] if search.pattern.new.len() > 1
+            && search
+                .pattern
+                .new
+                .iter()
+                .any(|line| fold::count_alnum(line, 4) >= 4 && search.pattern.old.contains(line)) =>
+        {
+            Some(line_number(search, at))
+        }
         _ => None,
     }
+}
+
+/// True if the new text fills whole lines.
+fn is_whole_lines(search: &MatchSearch<'_>, new: &str, at: usize) -> bool {
+    let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
+    search.text[start..at].trim().is_empty() && search.text[at + new.len()..stop].trim().is_empty()
+}
+
+/// Returns the lines that the new text occupies.
+fn lines_of_new(search: &MatchSearch<'_>, new: &str, at: usize) -> Range<usize> {
+    line_number(search, at) - 1..line_number(search, at + new.len() - 1)
+}
+
+/// Returns the line number of an offset.
+fn line_number(search: &MatchSearch<'_>, at: usize) -> usize {
+    search.base.lines().line_of(search.text, at)
 }
 
 /// Adds the nearest place: its text and the first difference.
@@ -407,7 +438,7 @@ mod tests {
     use crate::find::testing::refuse;
 
     #[test]
-    fn a_near_miss_comes_with_the_call_that_works() {
+    fn near_miss_suggests_a_working_call() {
         let file = "use a;\n\nfn f() {\n    const minRetries: u8 = 3;\n}\n";
         let error = refuse(file, "    const maxRetries: u8 = 3;", "    const maxRetries: u8 = 5;");
         assert_eq!(error.code(), Code::MatchNotFound);
@@ -426,14 +457,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_already_is_said() {
+    fn applied_edit_is_recognized() {
         let error = refuse("let alpha = 2;\n", "let alpha = 1;", "let alpha = 2;");
         assert_eq!(error.data()["already_applied"], true);
         assert!(error.to_string().contains("contain new_string already at line 1"), "{error}");
     }
 
     #[test]
-    fn text_that_is_elsewhere_is_no_sign_of_an_edit_done() {
+    fn text_elsewhere_does_not_count_as_an_applied_edit() {
         let file = "getUser(1);\nother();\n";
         for old in ["fetchAccount(1);", "loadAll();\nother_call();"] {
             let error = refuse(file, old, "getUser");
@@ -448,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_file_is_said_to_be_one() {
+    fn blank_file_is_reported() {
         for (file, what) in [("", "is empty"), (" \n\n", "white space (2 lines)")] {
             let error = refuse(file, "some text", "x");
             assert!(error.to_string().contains(what) && error.next_step().contains("write"), "{error}");
@@ -456,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn line_numbers_are_pointed_out() {
+    fn copied_line_numbers_are_reported() {
         let error = refuse("alpha = 1;\nbeta = 2;\n", "1\talpha = 1;\n2\tgamma = 2;", "x");
         assert!(error.to_string().contains("old_string appears to contain line number prefix"), "{error}");
         assert_eq!(error.data()["suggestion"], "alpha = 1;\nbeta = 2;");
@@ -467,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_of_difference() {
+    fn class_of_difference_is_reported() {
         let cases = [
             ("const Alpha = call();\n", "const alpha = call();", "case"),
             ("timeout_value: 60\n", "timeout_value: 30", "number"),
@@ -481,13 +512,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_similar_is_said_too() {
+    fn absence_of_similar_text_is_reported() {
         let error = refuse("alpha\nbeta\n", "nonexistent_text_xyz", "q");
         assert!(error.to_string().contains("Nothing similar"), "{error}");
     }
 
     #[test]
-    fn long_text_is_not_sent_back() {
+    fn long_text_is_not_repeated() {
         let error = refuse("alpha\n", &"word \n".repeat(5000), "q");
         assert!(error.to_string().len() < 2000, "{error}");
     }

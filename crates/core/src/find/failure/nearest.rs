@@ -114,8 +114,13 @@ fn looked_up(search: &MatchSearch<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option
     let mut out = Vec::new();
     for (&key, places) in at {
         let stands = search.index.similar_lines(search.pattern.old[*places.first()?])?;
-        let same = |line: &&usize| fold::normalized_hash(search.line(**line), Normalization::Indentation) == key;
-        let lines: Vec<usize> = stands.lines.iter().filter(same).take(VOTES_PER_LINE_MAX).copied().collect();
+        let lines: Vec<usize> = stands
+            .lines
+            .iter()
+            .filter(|line| fold::normalized_hash(search.line(**line), Normalization::Indentation) == key)
+            .take(VOTES_PER_LINE_MAX)
+            .copied()
+            .collect();
         if lines.len() < VOTES_PER_LINE_MAX && stands.all().is_none() {
             return None;
         }
@@ -191,17 +196,20 @@ impl BigramSet {
 /// Rates lines of the file by their likeness to old: weighted, in order, changed lines by what they share.
 pub(in crate::find) fn rate(search: &MatchSearch<'_>, lines: Range<usize>) -> NearestLines {
     let old = &search.pattern.old;
-    let trimmed = |line: &'_ str| fold::normalize(line, Normalization::BlankRuns).into_owned();
-    let a: Vec<String> = old.iter().take(RATED_LINES_MAX).map(|line| trimmed(line)).collect();
-    let b: Vec<String> = lines.clone().take(2 * RATED_LINES_MAX).map(|at| trimmed(search.line(at))).collect();
+    let a: Vec<String> = old.iter().take(RATED_LINES_MAX).map(|line| fold_blanks(line)).collect();
+    let b: Vec<String> = lines.clone().take(2 * RATED_LINES_MAX).map(|at| fold_blanks(search.line(at))).collect();
     NearestLines { lines, likeness: likeness(&a, &b) }
+}
+
+/// Returns a line with runs of blanks folded.
+fn fold_blanks(line: &'_ str) -> String {
+    fold::normalize(line, Normalization::BlankRuns).into_owned()
 }
 
 /// Computes the likeness of two runs of lines by their normalized forms: weighted, in order, changed lines by the parts
 /// they share.
 pub(in crate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
-    let weigh = |line: &str| if line.is_empty() { 0 } else { fold::count_alnum(line, usize::MAX).max(1) };
-    let all: usize = a.iter().map(|line| weigh(line)).sum();
+    let all: usize = a.iter().map(|line| line_weight(line)).sum();
     let mut lost = 0.0;
     for (from, to) in diff::line_hunks(a, b) {
         let mut partners = b[to].iter();
@@ -210,10 +218,15 @@ pub(in crate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
                 .next()
                 .filter(|_| !work::spend_or_end(RATING_STEPS))
                 .map_or(0.0, |other| line_likeness(line, other));
-            lost += share(weigh(line), all) * (1.0 - like);
+            lost += share(line_weight(line), all) * (1.0 - like);
         }
     }
     if all == 0 { 0.0 } else { (1.0 - lost).max(0.0) }
+}
+
+/// Returns the weight of a line: its letters and digits.
+fn line_weight(line: &str) -> usize {
+    if line.is_empty() { 0 } else { fold::count_alnum(line, usize::MAX).max(1) }
 }
 
 /// Computes the likeness of two lines: shared tokens or shared byte bigrams, whichever is higher.

@@ -45,10 +45,27 @@ pub(super) fn list_places(search: &MatchSearch<'_>, mut error: Error, places: &[
 
 /// Returns the heading of a place: the nearest shallower line above, else the nearest one that is not blank.
 fn header(text: &str, place: usize) -> Option<usize> {
-    let line = |at: usize| &text[at..line_stop(text, at)];
     let first = line_start(text, place);
-    let depth = indent_of(line(first)).len();
-    let above = |at: &usize| at.checked_sub(1).map(|before| line_start(text, before));
-    let above = || successors(above(&first), above).take(HEADING_LINES_MAX).filter(|&at| !is_blank(line(at)));
-    above().find(|&at| indent_of(line(at)).len() < depth).or_else(|| above().next())
+    let depth = indent_of(line_at(text, first)).len();
+    let mut nearest = None;
+    for at in successors(line_above(text, first), |&at| line_above(text, at)).take(HEADING_LINES_MAX) {
+        if is_blank(line_at(text, at)) {
+            continue;
+        }
+        if indent_of(line_at(text, at)).len() < depth {
+            return Some(at);
+        }
+        nearest = nearest.or(Some(at));
+    }
+    nearest
+}
+
+/// Returns where the line above begins.
+fn line_above(text: &str, at: usize) -> Option<usize> {
+    at.checked_sub(1).map(|before| line_start(text, before))
+}
+
+/// Returns the line from an offset on.
+fn line_at(text: &str, at: usize) -> &str {
+    &text[at..line_stop(text, at)]
 }

@@ -78,15 +78,19 @@ fn gaps(index: &SearchIndex<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Op
 fn with(hunk: &Hunk, gaps: &[BlankGap]) -> Option<Hunk> {
     let mut out = hunk.clone();
     for BlankGap { around: [before, after], blanks } in gaps.iter().rev() {
-        let removed = |at: usize| hunk.lines[at].kind == HunkLineKind::Removed;
-        let at = match (removed(*before), removed(*after)) {
+        let at = match (is_removed(hunk, *before), is_removed(hunk, *after)) {
             (false, true) => before + 1,
             (true, false) => *after,
             (false, false) if after - before == 1 => *after,
             (true, true) | (false, false) => return None,
         };
-        let line = |text: &String| HunkLine { kind: HunkLineKind::Context, text: text.clone() };
-        out.lines.splice(at..at, blanks.iter().map(line));
+        out.lines
+            .splice(at..at, blanks.iter().map(|text| HunkLine { kind: HunkLineKind::Context, text: text.clone() }));
     }
     Some(out)
+}
+
+/// True for a line that the hunk removes.
+fn is_removed(hunk: &Hunk, at: usize) -> bool {
+    hunk.lines[at].kind == HunkLineKind::Removed
 }

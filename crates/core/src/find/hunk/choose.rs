@@ -1,7 +1,7 @@
 //! Disambiguation of hunks that fit several places: by the section they name, by the numbers of their headers, by the
 //! order of the hunks. Each rule may select a place only if it is unambiguous; otherwise the hunk is refused.
 
-use super::{HunkCandidate, HunkMatches, scope};
+use super::{HunkMatches, scope};
 use crate::error::Result;
 use crate::find::search::SearchIndex;
 use crate::op::Hunk;
@@ -13,20 +13,24 @@ const DISTANCE_FACTOR_MIN: usize = 2;
 
 /// Selects one place for every hunk for which a rule decides.
 pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<HunkMatches>]) {
-    let open = |sought: &[Result<HunkMatches>]| sought.iter().flatten().filter(|it| it.candidates.len() > 1).count();
     by_section(index, hunks, sought);
     for _ in 0..DISAMBIGUATION_ROUNDS {
-        let before = open(sought);
+        let before = count_undecided(sought);
         if before == 0 {
             return;
         }
         by_number(hunks, sought, |distances| distances.iter().position(|&it| it == 0));
         by_order(sought);
         by_number(hunks, sought, nearest);
-        if open(sought) == before {
+        if count_undecided(sought) == before {
             return;
         }
     }
+}
+
+/// Counts the hunks with several places.
+fn count_undecided(sought: &[Result<HunkMatches>]) -> usize {
+    sought.iter().flatten().filter(|it| it.candidates.len() > 1).count()
 }
 
 /// Keeps one place and notes the reason.
@@ -52,13 +56,12 @@ fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<Hun
     for (_, hunk, sought) in several(hunks, sought) {
         let Some(name) = &hunk.section else { continue };
         let sections = scope::sections(index, name);
-        let inside = |first: usize| sections.iter().any(|it| it.block.contains(&first) || it.line == first);
         let within: Vec<usize> =
-            (0..sought.candidates.len()).filter(|&at| inside(sought.candidates[at].lines.start)).collect();
+            (0..sought.candidates.len()).filter(|&at| sections.covers(sought.candidates[at].lines.start)).collect();
         match &*within {
             [] => {}
             [at] => keep(sought, *at, &format!("the section name `{name}`")),
-            _ => sought.candidates.retain(|it| inside(it.lines.start)),
+            _ => sought.candidates.retain(|it| sections.covers(it.lines.start)),
         }
     }
 }
@@ -71,8 +74,11 @@ fn by_number(hunks: &[&Hunk], sought: &mut [Result<HunkMatches>], pick: impl Fn(
         let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
         let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
         // Without context on either side, nothing ties a place to the number.
-        let distance = |it: &HunkCandidate| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?));
-        let distances: Option<Vec<usize>> = sought.candidates.iter().map(distance).collect();
+        let distances: Option<Vec<usize>> = sought
+            .candidates
+            .iter()
+            .map(|it| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?)))
+            .collect();
         let Some(distances) = distances else { continue };
         if let Some(at) = pick(&distances) {
             keep(sought, at, &format!("the line number {said} in its header"));

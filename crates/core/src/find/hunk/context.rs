@@ -6,13 +6,12 @@ use crate::op::{Hunk, HunkLineKind};
 /// The hunk with ever less context, down to `least` lines on each side, with a note for each. As git does, the side with
 /// more lines loses one first.
 pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
-    let context = |line: &&crate::op::HunkLine| line.kind == HunkLineKind::Context;
     let lines = &hunk.lines;
-    let head = lines.iter().take_while(context).count();
+    let head = lines.iter().take_while(|line| line.kind == HunkLineKind::Context).count();
     if head == lines.len() {
         return Vec::new();
     }
-    let tail = lines.iter().rev().take_while(context).count();
+    let tail = lines.iter().rev().take_while(|line| line.kind == HunkLineKind::Context).count();
     let (mut front, mut back) = (head, tail);
     let mut out = Vec::new();
     while front > least || back > least {
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_side_with_more_loses_first() {
+    fn longer_context_side_is_shortened_first() {
         let hunk = hunk(&[" a", " b", "-c", "+C", " d"]);
         let all = reduced(&hunk, 0);
         let shape: Vec<(usize, Option<usize>)> = all.iter().map(|(hunk, _)| (hunk.lines.len(), hunk.first)).collect();
@@ -67,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_line_stays() {
+    fn removed_lines_are_never_dropped() {
         assert!(reduced(&hunk(&[" a", "+b"]), 0).is_empty());
         assert_eq!(reduced(&hunk(&[" a", "+b", " c"]), 0).len(), 0);
         assert_eq!(reduced(&hunk(&[" a", "-b"]), 0).len(), 1);

@@ -23,9 +23,8 @@ pub(super) fn seek_with_less_context<'s>(
     mut admit: impl FnMut(Vec<HunkCandidate>) -> Vec<HunkCandidate>,
 ) -> Result<Option<HunkMatches>> {
     let lines = &seeker.hunk.lines;
-    let context = |line: &&crate::op::HunkLine| line.kind == HunkLineKind::Context;
-    let head = lines.iter().take_while(context).count();
-    let tail = lines.iter().rev().take_while(context).count();
+    let head = lines.iter().take_while(|line| line.kind == HunkLineKind::Context).count();
+    let tail = lines.iter().rev().take_while(|line| line.kind == HunkLineKind::Context).count();
     if head == lines.len() {
         return Ok(None);
     }
@@ -59,7 +58,7 @@ pub(super) fn seek_with_less_context<'s>(
         }
         if !found.is_empty() {
             found.sort_by_key(|it| it.lines.start);
-            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: vec![note(cut)] }));
+            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: vec![note(cut.0, cut.1)] }));
         }
     }
     Ok(None)
@@ -73,14 +72,18 @@ fn same(a: &HunkCandidate, b: &HunkCandidate) -> bool {
     }
 }
 
-fn note((front, back): (usize, usize)) -> String {
-    let lines = |count: usize| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+fn note(front: usize, back: usize) -> String {
     let at = match (front, back) {
-        (front, 0) => format!("the first {}", lines(front)),
-        (0, back) => format!("the last {}", lines(back)),
-        (front, back) => format!("the first {} and the last {}", lines(front), lines(back)),
+        (front, 0) => format!("the first {}", count_of_lines(front)),
+        (0, back) => format!("the last {}", count_of_lines(back)),
+        (front, back) => format!("the first {} and the last {}", count_of_lines(front), count_of_lines(back)),
     };
     format!("Context of the hunk is not in the file and was ignored: {at}.")
+}
+
+/// Returns a number of lines in words.
+fn count_of_lines(count: usize) -> String {
+    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
 }
 
 /// Finds places for the hunk without `front` lines at its beginning and `back` at its end.
@@ -104,8 +107,12 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
             .map_err(|refusal| failure::refused(&seeker.search, Tier::Drift, &refusal))?;
         if !trial.places.is_empty() {
             let left_out = DroppedContext { front, back };
-            let place = |place| HunkCandidate { left_out, ..candidate(&seeker.search, place) };
-            return Ok(trial.places.iter().map(place).filter(|it| !mistaken(seeker, it)).collect());
+            return Ok(trial
+                .places
+                .iter()
+                .map(|place| HunkCandidate { left_out, ..candidate(&seeker.search, place) })
+                .filter(|it| !mistaken(seeker, it))
+                .collect());
         }
     }
     Ok(Vec::new())

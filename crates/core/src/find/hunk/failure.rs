@@ -17,6 +17,7 @@ use core::ops::Range;
 use memchr::memmem;
 use serde_json::json;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Places that a message lists.
 const LISTED_PLACES_MAX: usize = 5;
@@ -62,7 +63,10 @@ fn lines_of_old(index: &SearchIndex<'_>, hunk: &Hunk) -> Vec<usize> {
         return Vec::new();
     }
     let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
-    super::seek::literal(&search, false).iter().map(|place| search.lines().at(place.span.start()) + 1).collect()
+    super::seek::literal(&search, false, usize::MAX)
+        .iter()
+        .map(|place| search.lines().at(place.span.start()) + 1)
+        .collect()
 }
 
 /// Lists the first of some lines.
@@ -247,29 +251,34 @@ pub(super) fn line_of_applied(seeker: &Seeker<'_>) -> Option<usize> {
     let new = seeker.search.new;
     let lines = &seeker.hunk.lines;
     let of = |kind: HunkLineKind| lines.iter().filter(move |line| line.kind == kind);
-    let substance = |line: &crate::op::HunkLine| fold::count_alnum(&line.text, APPLIED_ALNUM_MIN);
-    let added: usize = of(HunkLineKind::Added).map(substance).sum();
+    let added: usize = of(HunkLineKind::Added).map(alnum_weight).sum();
     // After a removal its neighbours are adjacent; new lines must exist, with neighbours if they are not distinctive
     // themselves.
     let removal = of(HunkLineKind::Added).next().is_none()
         && [lines.first(), lines.last()].into_iter().flatten().all(|line| line.kind == HunkLineKind::Context);
-    let around: usize = of(HunkLineKind::Context).map(substance).sum();
+    let around: usize = of(HunkLineKind::Context).map(alnum_weight).sum();
     let certain = added >= APPLIED_ALNUM_MIN || (added > 0 || removal) && added + around >= APPLIED_ALNUM_MIN;
     if !certain || new.is_empty() {
         return None;
     }
     let find = TextQuery { lines: true, names: TextNames::HUNK, ..TextQuery::new(new, ExpectedMatches::Unique) };
     let search = MatchSearch::new(seeker.index, &find, "");
-    let starts = super::seek::literal(&search, false).into_iter().map(|place| search.lines().at(place.span.start()));
+    let starts =
+        super::seek::literal(&search, false, usize::MAX).into_iter().map(|place| search.lines().at(place.span.start()));
     let pointer = HunkPointer::new(seeker.index, seeker.hunk);
     starts.filter(|&start| pointer.allows(start)).min_by_key(|&start| pointer.rank(start)).map(|start| start + 1)
+}
+
+/// Returns the letters and digits of a line, as far as they count.
+fn alnum_weight(line: &crate::op::HunkLine) -> usize {
+    fold::count_alnum(&line.text, APPLIED_ALNUM_MIN)
 }
 
 /// The place to which a hunk says it belongs: the failure report describes that place.
 struct HunkPointer {
     anchored: bool,
-    anchors: Vec<scope::ScopeAnchor>,
-    sections: Vec<scope::ScopeAnchor>,
+    anchors: Rc<scope::ScopeAnchors>,
+    sections: Rc<scope::ScopeAnchors>,
     stated_line: Option<usize>,
 }
 
@@ -278,20 +287,20 @@ impl HunkPointer {
         HunkPointer {
             anchored: !hunk.scopes.is_empty(),
             anchors: scope::anchors(index, &hunk.scopes).unwrap_or_default(),
-            sections: hunk.section.as_ref().map_or_else(Vec::new, |name| scope::sections(index, name)),
+            sections: hunk.section.as_ref().map(|name| scope::sections(index, name)).unwrap_or_default(),
             stated_line: hunk.first,
         }
     }
 
     fn allows(&self, start: usize) -> bool {
-        !self.anchored || scope::nearness(&self.anchors, start).is_some()
+        !self.anchored || self.anchors.nearness(start).is_some()
     }
 
     /// The rank of a place; lower is better.
     fn rank(&self, start: usize) -> (bool, Option<scope::Nearness>, bool, usize) {
-        let inside = self.sections.iter().any(|it| it.block.contains(&start) || it.line == start);
+        let inside = self.sections.covers(start);
         let far = self.stated_line.map_or(start, |said| said.abs_diff(start + 1));
-        (!self.allows(start), scope::nearness(&self.anchors, start), !inside, far)
+        (!self.allows(start), self.anchors.nearness(start), !inside, far)
     }
 }
 
@@ -332,8 +341,11 @@ fn nearest(search: &MatchSearch<'_>, hunk: &Hunk) -> Option<NearestLines> {
 /// Adds the hunk corrected to the file's lines if few of them differ, else the lines to build it from.
 fn ready(error: Error, index: &SearchIndex<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
     let about = wanted(hunk);
-    let there = |old: &&str| lines.clone().any(|at| index.line(at).trim() == old.trim());
-    let missing = about.old.iter().filter(|line| !line.trim().is_empty()).find(|line| !there(line));
+    let missing = about
+        .old
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .find(|line| !lines.clone().any(|at| index.line(at).trim() == line.trim()));
     let error = match missing {
         Some(line) => error.evidence(format!("This line of the hunk is not there: {}", line.trim())),
         None => error,

@@ -1,6 +1,7 @@
 //! Hunks that only add lines: placed by an anchor, by a line number in the header, or at the end of the file.
 
-use super::scope::ScopeAnchor;
+use super::scope::ScopeAnchors;
+use super::seek::places_max;
 use super::{DroppedContext, HunkCandidate, HunkMatches, failure};
 use crate::error::Result;
 use crate::find::search::SearchIndex;
@@ -9,12 +10,12 @@ use crate::op::Hunk;
 use crate::span::Span;
 
 /// Returns the zero-based line before which the new lines are inserted.
-pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &[ScopeAnchor]) -> Result<HunkMatches> {
+pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &ScopeAnchors) -> Result<HunkMatches> {
     let count = index.lines().count();
     let mut notes = Vec::new();
-    let places: Vec<usize> = if !anchors.is_empty() {
+    let places: Vec<usize> = if !anchors.lines().is_empty() {
         notes.push("Inserted right after the line of the anchor.".to_owned());
-        anchors.iter().map(|anchor| anchor.line + 1).collect()
+        anchors.lines().iter().map(|line| line + 1).collect()
     } else if hunk.at_end || count == 0 {
         vec![count]
     } else if let Some(line) = hunk.first {
@@ -28,7 +29,10 @@ pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &[Sc
     };
     let candidate =
         |at: usize| HunkCandidate { lines: at..at, hit: Ok(hit(index, hunk, at)), left_out: DroppedContext::default() };
-    Ok(HunkMatches { tier: Tier::Exact, candidates: places.into_iter().map(candidate).collect(), notes })
+    let kept = places_max(index) + 1;
+    let candidates: Vec<HunkCandidate> = places.into_iter().take(kept).map(candidate).collect();
+    index.cached.set(index.cached.get() + candidates.len());
+    Ok(HunkMatches { tier: Tier::Exact, candidates, notes })
 }
 
 /// Creates the insertion before a line, or after the last one, which keeps its line end or lack of one.

@@ -29,6 +29,8 @@ use crate::span::Span;
 use crate::work;
 use core::ops::Range;
 
+pub(super) use scope::ScopeCache;
+
 /// Hunks from which lines that were not found together are looked up in a table instead of searching the text once for
 /// each hunk.
 const LINE_TABLE_HUNKS_MIN: usize = 6;
@@ -78,18 +80,19 @@ pub(crate) fn place_all(
     let sides: Vec<TextQuery> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
     let literal =
         literal::of_searches(index.base().text(), &sides.iter().map(Some).collect::<Vec<Option<&TextQuery>>>());
-    let one = |((hunk, find), literal): ((&&Hunk, &TextQuery), &Option<Vec<Span>>)| {
-        seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
-    };
     let mut sought: Vec<Result<HunkMatches>> = Vec::with_capacity(hunks.len());
     let mut repairs: Vec<Option<TextMatches>> = Vec::with_capacity(hunks.len());
     let mut failures = 0;
-    for hunk in hunks.iter().zip(&sides).zip(&literal.places) {
+    for ((hunk, find), literal) in hunks.iter().zip(&sides).zip(&literal.places) {
         // Each failure costs an explanation. Beyond this number the rest cannot change the outcome: nothing is written.
         let tries = failures < EXPLAINED_FAILURES_MAX && !work::spend_or_end(1);
-        let found = if tries { one(hunk) } else { Err(failure::not_searched()) };
+        let found = if tries {
+            seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
+        } else {
+            Err(failure::not_searched())
+        };
         let is_missing = found.as_ref().err().is_some_and(|error| error.code() == Code::MatchNotFound);
-        let repair = if is_missing && tries { repaired(index, hunk.0.0, settings) } else { None };
+        let repair = if is_missing && tries { repaired(index, hunk, settings) } else { None };
         failures += usize::from(found.is_err() && repair.is_none());
         sought.push(found);
         repairs.push(repair);
@@ -99,12 +102,10 @@ pub(crate) fn place_all(
     }
     choose::disambiguate(index, hunks, &mut sought);
     // Braces and blank lines that exist already were added by this patch, unless another hunk shows that it is new.
-    let lines = |sought: &Result<HunkMatches>| match sought {
-        Ok(HunkMatches { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
-        _ => None,
-    };
     let trifle = |(hunk, sought): (&&Hunk, &Result<HunkMatches>)| {
-        lines(sought).and_then(|lines| stands_already(index, hunk, &lines)).filter(|it| it.proof == ProofStrength::Weak)
+        only_lines(sought)
+            .and_then(|lines| stands_already(index, hunk, &lines))
+            .filter(|it| it.proof == ProofStrength::Weak)
     };
     let trifles: Vec<Option<AppliedEvidence>> = hunks.iter().zip(&sought).map(trifle).collect();
     let all_stand = trifles.iter().all(Option::is_some);
@@ -126,6 +127,14 @@ pub(crate) fn place_all(
     out
 }
 
+/// Returns the lines of a hunk with one place.
+fn only_lines(sought: &Result<HunkMatches>) -> Option<Range<usize>> {
+    match sought {
+        Ok(HunkMatches { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
+        _ => None,
+    }
+}
+
 /// Places a hunk after repairing a known mistake in it.
 fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> Option<TextMatches> {
     if work::spend_or_end(1) {
@@ -133,25 +142,31 @@ fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> 
     }
     let occurs =
         |text: &str| (0..index.lines().count()).any(|at| work::spend_or_end(1) || index.line(at).trim() == text);
-    let place = |meant: &Hunk| {
-        let find = seek::old_side(meant);
-        let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
-        settle(index, meant, sought).ok()
-    };
-    let marked = repair::repair_hunk(hunk, occurs).and_then(|(meant, repairs)| Some((place(&meant)?, repairs)));
+    let marked = repair::repair_hunk(hunk, occurs)
+        .and_then(|(meant, repairs)| Some((place_alone(index, settings, &meant)?, repairs)));
     if let Some(least) = settings.context.filter(|_| marked.is_none()) {
         let less = context::reduced(hunk, least).into_iter();
-        let found = less.map_while(|(meant, note)| (!work::spend_or_end(1)).then(|| (place(&meant), note)));
+        let found = less
+            .map_while(|(meant, note)| (!work::spend_or_end(1)).then(|| (place_alone(index, settings, &meant), note)));
         if let Some((Some(mut found), note)) = found.into_iter().find(|(found, _)| found.is_some()) {
             found.notes.push(note);
             return Some(found);
         }
     }
-    let filled = || Some((place(&blanks::fill_blank_lines(index, hunk)?)?, vec![blanks::BLANKS_FILLED_NOTE]));
+    let filled = || {
+        Some((place_alone(index, settings, &blanks::fill_blank_lines(index, hunk)?)?, vec![blanks::BLANKS_FILLED_NOTE]))
+    };
     let tolerant = settings.matching == crate::op::Matching::Standard && !settings.stale;
     let (mut found, repairs) = marked.or_else(|| if tolerant { filled() } else { None })?;
     found.notes.extend(repairs.into_iter().map(str::to_owned));
     Some(found)
+}
+
+/// Places a hunk without the others.
+fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, meant: &Hunk) -> Option<TextMatches> {
+    let find = seek::old_side(meant);
+    let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
+    settle(index, meant, sought).ok()
 }
 
 /// Places a single hunk.
@@ -258,14 +273,14 @@ fn stands_already(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) ->
     if hunk.lines.iter().any(|line| line.kind == HunkLineKind::Removed) {
         return None;
     }
-    let says = |it: &HunkLine| super::fold::count_alnum(&it.text, 1) > 0;
-    let strong = hunk.lines.iter().any(|it| it.kind == HunkLineKind::Added && says(it));
+    let strong = hunk.lines.iter().any(|it| it.kind == HunkLineKind::Added && has_alnum(it));
     let new = &hunk.lines;
     let before = hunk.lines.iter().take_while(|line| line.kind == HunkLineKind::Added).count();
     let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
     // Without old lines the place is a gap, and the new lines follow it.
     let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
-    let tells = if before < new.len() { new.iter().any(says) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
+    let tells =
+        if before < new.len() { new.iter().any(has_alnum) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
     let stands = adds
         && tells
         && first + new.len() <= index.lines().count()
@@ -274,6 +289,11 @@ fn stands_already(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) ->
         line: first + 1,
         proof: if strong { ProofStrength::Strong } else { ProofStrength::Weak },
     })
+}
+
+/// True for a line with a letter or a digit.
+fn has_alnum(it: &HunkLine) -> bool {
+    super::fold::count_alnum(&it.text, 1) > 0
 }
 
 /// Returns the two sides of a hunk, and the ranges of lines that replace each other.

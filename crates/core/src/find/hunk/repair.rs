@@ -22,8 +22,11 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
     let mut changed = false;
     let mut at = 0;
     while at < lines.len() {
-        let open = |line: &&HunkLine| matches!(line.kind, HunkLineKind::Bare | HunkLineKind::Context);
-        let end = at + lines[at..].iter().take_while(open).count();
+        let end = at
+            + lines[at..]
+                .iter()
+                .take_while(|line| matches!(line.kind, HunkLineKind::Bare | HunkLineKind::Context))
+                .count();
         let added = |at: Option<usize>| at.and_then(|at| lines.get(at)).filter(|line| line.kind == HunkLineKind::Added);
         if let (true, Some(before), Some(after)) = (end > at, added(at.checked_sub(1)), added(Some(end))) {
             let depths = [indent(&before.text), indent(&after.text)];
@@ -57,12 +60,11 @@ fn indent(text: &str) -> usize {
 
 /// Drops a blank line at the end of both sides of the last change, if only blank context follows it.
 fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
-    let stays = |line: &HunkLine| matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare);
-    let Some(last) = lines.iter().rposition(|line| !stays(line)) else { return false };
+    let Some(last) = lines.iter().rposition(|line| !is_kept(line)) else { return false };
     if lines[last + 1..].iter().any(|line| !line.text.is_empty()) {
         return false;
     }
-    let first = lines[..=last].iter().rposition(stays).map_or(0, |at| at + 1);
+    let first = lines[..=last].iter().rposition(is_kept).map_or(0, |at| at + 1);
     let of = |kind: HunkLineKind| {
         let at = lines[first..=last].iter().rposition(|line| line.kind == kind)? + first;
         lines[at].text.is_empty().then_some(at)
@@ -71,4 +73,9 @@ fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
     lines.remove(removed.max(added));
     lines.remove(removed.min(added));
     !lines.is_empty()
+}
+
+/// True for a line that the hunk keeps.
+fn is_kept(line: &HunkLine) -> bool {
+    matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare)
 }

@@ -1,6 +1,6 @@
 //! Context lines with other blanks than the file's: their mark was omitted, or only their indentation differs.
 
-use super::seek::{Seeker, candidate, literal as places};
+use super::seek::{CANDIDATES_MAX, Seeker, candidate, literal as places};
 use super::{HunkCandidate, wanted};
 use crate::find::fold::{self, BLANKS, Normalization, is_blank};
 use crate::find::indent::{self, IndentMap};
@@ -26,17 +26,21 @@ pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<HunkCandida
     let respaced = respaced(seeker.hunk)?;
     let find = TextQuery { old: respaced.old_text(), ..seeker.search.find.clone() };
     let search = MatchSearch::for_lines(seeker.index, &find, seeker.search.new, wanted(&respaced));
-    Some(places(&search, many).iter().map(|place| candidate(&search, place)).collect())
+    Some(places(&search, many, CANDIDATES_MAX + 1).iter().map(|place| candidate(&search, place)).collect())
 }
 
 /// Restores the blanks, if the hunk has a context line with text.
 fn respaced(hunk: &Hunk) -> Option<Hunk> {
-    let lost = |line: &HunkLine| line.kind == HunkLineKind::Context && !is_blank(&line.text);
-    hunk.lines.iter().any(lost).then(|| {
+    hunk.lines.iter().any(is_filled_context).then(|| {
         let mut hunk = hunk.clone();
-        hunk.lines.iter_mut().filter(|line| lost(line)).for_each(|line| line.text.insert(0, ' '));
+        hunk.lines.iter_mut().filter(|line| is_filled_context(line)).for_each(|line| line.text.insert(0, ' '));
         hunk
     })
+}
+
+/// True for a line of context that is not blank.
+fn is_filled_context(line: &HunkLine) -> bool {
+    line.kind == HunkLineKind::Context && !is_blank(&line.text)
 }
 
 /// Returns places where the changed lines are verbatim in the file and the context differs in indentation only. Without
@@ -45,16 +49,6 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     let (search, hunk) = (&seeker.search, seeker.hunk);
     let old: Vec<&HunkLine> = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
     let removes = old.iter().any(|line| line.kind == HunkLineKind::Removed && !is_blank(&line.text));
-    let fits = |first: usize| {
-        (first..).zip(&old).all(|(at, line)| {
-            let file = search.line(at);
-            file == line.text
-                || (line.kind != HunkLineKind::Removed && file.strip_prefix(' ') == Some(&*line.text))
-                || (line.kind != HunkLineKind::Removed
-                    && removes
-                    && file.trim_matches(BLANKS) == line.text.trim_matches(BLANKS))
-        })
-    };
     let mut budget = COMPARED_LINES_MAX / old.len().max(1);
     let windows = search.wanted_windows().iter().copied().take_while(|_| {
         budget = budget.saturating_sub(1);
@@ -62,9 +56,22 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     });
     let enough = search.pattern.alnum(4) >= 4
         && old.iter().any(|line| fold::normalize(&line.text, Normalization::Indentation).len() > 1);
-    let firsts = windows.filter(|&first| enough && fits(first));
-    let place = |first| MatchSite::lines(search, first, &search.pattern, IndentMap::Verbatim, false);
-    firsts.map(|first| candidate(search, &place(first))).collect()
+    let firsts = windows.filter(|&first| enough && fits_at(&old, search, removes, first));
+    firsts
+        .map(|first| candidate(search, &MatchSite::lines(search, first, &search.pattern, IndentMap::Verbatim, false)))
+        .collect()
+}
+
+/// True if the old lines fit from a line of the file on, but for lost blanks.
+fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: usize) -> bool {
+    (first..).zip(old).all(|(at, line)| {
+        let file = search.line(at);
+        file == line.text
+            || (line.kind != HunkLineKind::Removed && file.strip_prefix(' ') == Some(&*line.text))
+            || (line.kind != HunkLineKind::Removed
+                && removes
+                && file.trim_matches(BLANKS) == line.text.trim_matches(BLANKS))
+    })
 }
 
 /// Letters and digits of a hunk that is found by its tokens.
@@ -80,15 +87,17 @@ pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     if search.pattern.alnum(TOKENS_ALNUM_MIN) < TOKENS_ALNUM_MIN || old.is_empty() {
         return Vec::new();
     }
-    let same = |at: usize, old: &str| tokens::are_same(search.line(at), old);
     let count = search.lines().count();
     // The line with most letters and digits determines where windows may begin.
     let pivot = (0..old.len()).max_by_key(|&at| fold::count_alnum(old[at], 200)).unwrap_or(0);
     let lines = search.index.differing_in_blanks(old[pivot], PIVOT_PLACES_MAX);
     let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
     let starts: Vec<usize> = starts.filter(|first| first + old.len() <= count).collect();
-    let fits = |first: &usize| (*first..).zip(old).all(|(at, old)| same(at, old));
-    starts.into_iter().filter(fits).map(|first| candidate(search, &spaced(search, first))).collect()
+    starts
+        .into_iter()
+        .filter(|first| (*first..).zip(old).all(|(at, old)| tokens::are_same(search.line(at), old)))
+        .map(|first| candidate(search, &spaced(search, first)))
+        .collect()
 }
 
 /// Creates the site of lines that differ in blanks between tokens.

@@ -12,9 +12,10 @@ use crate::op::{ExpectedMatches, Hunk, HunkLine, HunkLineKind, ResolveSettings, 
 use crate::span::Span;
 use crate::work;
 use memchr::memmem;
+use std::rc::Rc;
 
 /// Places that are examined; more are too many to choose from.
-const CANDIDATES_MAX: usize = 200;
+pub(super) const CANDIDATES_MAX: usize = 200;
 /// Places kept for all hunks of a file together, and further ones that every hunk may have.
 const KEPT_PLACES_MAX: usize = 200_000;
 const KEPT_PLACES_PER_HUNK: usize = 12;
@@ -25,7 +26,7 @@ const CHAIN_LINES_MAX: usize = 64;
 
 /// The restrictions that a hunk states.
 pub(super) struct HunkConstraints {
-    anchors: Vec<scope::ScopeAnchor>,
+    anchors: Rc<scope::ScopeAnchors>,
     anchored: bool,
     at_end: bool,
     /// Lines at which the hunk fits apart from the restrictions.
@@ -60,7 +61,7 @@ pub(super) fn seek(
     let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, old, settings, many) };
     let mut whole = MatchSearch::for_lines(index, old.0, "", wanted(hunk));
     whole.literal = old.1;
-    if literal(&whole, many).is_empty() {
+    if literal(&whole, many, 1).is_empty() {
         seek_as_it_is(index, &bare, (&old_side(&bare), None), settings, many)
     } else {
         seek_as_it_is(index, hunk, old, settings, many)
@@ -69,17 +70,26 @@ pub(super) fn seek(
 
 /// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty ones, and `...`.
 fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
-    let bare = |line: &&HunkLine| match line.kind {
-        HunkLineKind::Bare => line.text.is_empty() || is_elision(&line.text),
-        HunkLineKind::Context => is_elision(&line.text),
-        HunkLineKind::Added | HunkLineKind::Removed => false,
-    };
-    let front = hunk.lines.iter().take_while(bare).count();
-    let back = hunk.lines[front..].iter().rev().take_while(bare).count();
+    let front = hunk.lines.iter().take_while(|line| is_elided(line)).count();
+    let back = hunk.lines[front..].iter().rev().take_while(|line| is_elided(line)).count();
     (front + back > 0).then(|| {
         let lines = hunk.lines[front..hunk.lines.len() - back].to_vec();
         Hunk { lines, ..hunk.clone() }
     })
+}
+
+/// True for a line that may replace others: elided or layout of the patch.
+fn is_elided(line: &HunkLine) -> bool {
+    match line.kind {
+        HunkLineKind::Bare => line.text.is_empty() || is_elision(&line.text),
+        HunkLineKind::Context => is_elision(&line.text),
+        HunkLineKind::Added | HunkLineKind::Removed => false,
+    }
+}
+
+/// Returns the number of places that the next hunk may keep.
+pub(super) fn places_max(index: &SearchIndex<'_>) -> usize {
+    KEPT_PLACES_MAX.saturating_sub(index.cached.get()).clamp(KEPT_PLACES_PER_HUNK, CANDIDATES_MAX)
 }
 
 fn seek_as_it_is(
@@ -129,10 +139,9 @@ impl HunkConstraints {
             }
         }
         if self.anchored {
-            let near = |it: &HunkCandidate| scope::nearness(&self.anchors, it.lines.start);
-            let nearest = candidates.iter().filter_map(near).min();
-            let below = candidates.iter().filter_map(near).count();
-            candidates.retain(|it| near(it).is_some() && near(it) == nearest);
+            let nearest = candidates.iter().filter_map(|it| self.nearness_of(it)).min();
+            let below = candidates.iter().filter_map(|it| self.nearness_of(it)).count();
+            candidates.retain(|it| self.nearness_of(it).is_some_and(|own| Some(own) == nearest));
             if let ([_], Some(scope::Nearness::Adjoining), 2..) = (&*candidates, nearest, below) {
                 self.chosen = Some(format!("Of {below} places below the anchor, the one right after it was chosen."));
             }
@@ -141,6 +150,11 @@ impl HunkConstraints {
             self.outside.extend(all);
         }
         candidates
+    }
+
+    /// Returns how near a candidate is to the anchors.
+    fn nearness_of(&self, it: &HunkCandidate) -> Option<scope::Nearness> {
+        self.anchors.nearness(it.lines.start)
     }
 
     pub(super) fn outside(&self) -> &[usize] {
@@ -155,7 +169,7 @@ impl HunkConstraints {
 impl Seeker<'_> {
     /// Searches the lines as they are, and with restored context marks.
     fn exact(&self, limits: &mut HunkConstraints, many: bool) -> Option<HunkMatches> {
-        let places = literal(&self.search, many);
+        let places = literal(&self.search, many, places_max(self.index) + 1);
         if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Vec::new()) {
             return Some(sought);
         }
@@ -234,8 +248,8 @@ impl Seeker<'_> {
         places: &[MatchSite<'_>],
         notes: Vec<String>,
     ) -> Option<HunkMatches> {
-        let left = KEPT_PLACES_MAX.saturating_sub(self.index.cached.get()).clamp(KEPT_PLACES_PER_HUNK, CANDIDATES_MAX);
-        let places = places.iter().take(left + 1).take_while(|_| !work::spend_or_end(PLACEMENT_STEPS));
+        let places =
+            places.iter().take(places_max(self.index) + 1).take_while(|_| !work::spend_or_end(PLACEMENT_STEPS));
         let candidates: Vec<HunkCandidate> = places.map(|place| candidate(&self.search, place)).collect();
         self.index.cached.set(self.index.cached.get() + candidates.len());
         let candidates = limits.admit(self.index, candidates);
@@ -260,9 +274,10 @@ impl Seeker<'_> {
         if is_elision(line) {
             return true;
         }
-        let holds = |part: &str| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some();
-        let like = || self.index.similar_lines(line).is_none_or(|stands| !stands.lines.is_empty());
-        like() || tier::escapes::plain_parts(line).is_some_and(|parts| parts.into_iter().all(holds))
+        self.index.similar_lines(line).is_none_or(|stands| !stands.lines.is_empty())
+            || tier::escapes::plain_parts(line).is_some_and(|parts| {
+                parts.into_iter().all(|part| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some())
+            })
     }
 }
 
@@ -283,17 +298,20 @@ pub(super) fn candidate(search: &MatchSearch<'_>, place: &MatchSite<'_>) -> Hunk
     }
 }
 
-/// Returns the sites where the lines occur verbatim.
-pub(super) fn literal<'a>(search: &MatchSearch<'a>, many: bool) -> Vec<MatchSite<'a>> {
+/// Returns the first `most` sites where the lines occur verbatim.
+pub(super) fn literal<'a>(search: &MatchSearch<'a>, many: bool, most: usize) -> Vec<MatchSite<'a>> {
     let firsts = if many && search.literal.is_none() { looked_up(search) } else { None };
     let firsts = firsts.unwrap_or_else(|| {
-        let places = tier::exact::run(search).map(|trial| trial.places).unwrap_or_default();
+        let spans = tier::exact::spans_of_lines(search, most).into_iter();
         // Blank lines are also found at the very end, where the file may have fewer of them.
-        let fits = |first: &usize| first + search.pattern.old.len() <= search.lines().count();
-        places.iter().map(|place| search.lines().at(place.span.start())).filter(fits).collect()
+        spans
+            .map(|span| search.lines().at(span.start()))
+            .filter(|first| first + search.pattern.old.len() <= search.lines().count())
+            .collect()
     });
     let verbatim = crate::find::indent::IndentMap::Verbatim;
-    firsts.into_iter().map(|first| MatchSite::lines(search, first, &search.pattern, verbatim.clone(), false)).collect()
+    let site = |first| MatchSite::lines(search, first, &search.pattern, verbatim.clone(), false);
+    firsts.into_iter().take(most).map(site).collect()
 }
 
 /// Searches by the line table; `None` if every line of the hunk occurs too often.
@@ -308,8 +326,11 @@ fn looked_up(search: &MatchSearch<'_>) -> Option<Vec<usize>> {
     }
     let count = search.lines().count();
     let starts = table.lines_like(old[nth]).filter_map(|line| line.checked_sub(nth));
-    let fits = |&first: &usize| {
-        first + old.len() <= count && old.iter().enumerate().all(|(at, line)| search.line(first + at) == *line)
-    };
-    Some(starts.filter(fits).collect())
+    Some(
+        starts
+            .filter(|&first| {
+                first + old.len() <= count && old.iter().enumerate().all(|(at, line)| search.line(first + at) == *line)
+            })
+            .collect(),
+    )
 }

@@ -59,14 +59,14 @@ fn second_close() -> String {
 }
 
 #[test]
-fn a_removed_elision_stands_for_lines_that_stay() {
+fn removed_elision_represents_unchanged_lines() {
     let file = "fn first() {\n    one();\n    two();\n}\n";
     let patch = "-fn first() {\n+fn second() {\n-    ...\n+    ...\n-}\n+}\n";
     assert_eq!(edit(file, hunk(patch)), "fn second() {\n    one();\n    two();\n}\n");
 }
 
 #[test]
-fn a_line_with_escapes_is_looked_for_decoded_too() {
+fn lines_with_escapes_are_searched_decoded_too() {
     let file = "if a &amp;&amp; b {\n    say(\"one\");\n}\n".replace("&amp;", "&");
     assert_eq!(edit(&file, hunk("-if a &amp;&amp; b {\n+if a {")), file.replace("a && b", "a"));
     assert_eq!(edit(&file, hunk("-    say(\\\"one\\\");\n+    say(\\\"two\\\");")), file.replace("one", "two"));
@@ -76,7 +76,7 @@ fn a_line_with_escapes_is_looked_for_decoded_too() {
 }
 
 #[test]
-fn anchors_choose_and_several_places_are_a_question() {
+fn anchors_select_a_place_and_several_places_are_ambiguous() {
     let error = refuse(APP, hunk(CLOSE));
     assert_eq!(error.code(), Code::MatchAmbiguous);
     assert!(error.to_string().contains("line 9") && error.to_string().contains("line 17"), "{error}");
@@ -98,7 +98,7 @@ fn anchors_choose_and_several_places_are_a_question() {
 }
 
 #[test]
-fn sections_and_numbers_choose() {
+fn sections_and_numbers_select_a_place() {
     assert_eq!(
         edit(APP, Hunk { section: Some("class Server:".into()), first: Some(1), ..hunk(CLOSE) }),
         second_close()
@@ -106,11 +106,11 @@ fn sections_and_numbers_choose() {
     assert_eq!(edit(APP, at(17, CLOSE)), second_close());
     assert_eq!(edit(APP, at(18, CLOSE)), second_close());
     assert_eq!(refuse(APP, at(13, CLOSE)).code(), Code::MatchAmbiguous, "halfway");
-    assert_eq!(refuse(APP, at(1, CLOSE)).code(), Code::MatchAmbiguous, "nobody counted");
+    assert_eq!(refuse(APP, at(1, CLOSE)).code(), Code::MatchAmbiguous, "line 1 means not counted");
 }
 
 #[test]
-fn the_order_of_hunks_chooses() {
+fn order_of_hunks_selects_a_place() {
     let host = hunk("-import sys\n+import json");
     let run_hunk = hunk("-        port = int(self.get(\"8080\"))\n+        port = 1");
     let (text, _) = run(APP.as_bytes(), &[hunk(CLOSE), hunk("-class Server:\n+class Host:"), hunk(CLOSE)]).unwrap();
@@ -124,7 +124,7 @@ fn the_order_of_hunks_chooses() {
 }
 
 #[test]
-fn removed_lines_must_be_there() {
+fn removed_lines_must_exist() {
     for old in ["port = int(self.get(\"8081\"))", "log.info(\"starting\")", "port = int(self.got(\"8080\"))"] {
         let error = refuse(
             APP,
@@ -139,7 +139,7 @@ fn removed_lines_must_be_there() {
 }
 
 #[test]
-fn stale_context_at_an_edge_is_left_out() {
+fn stale_context_at_an_edge_is_dropped() {
     let text = "     # Starts to listen.\n         host = self.get(\"host\")\n-        port = int(self.get(\"8080\"))\n+        port = 1";
     let (out, resolved) = run(APP.as_bytes(), &[hunk(text)]).unwrap();
     assert!(out.contains("        port = 1\n        print"));
@@ -153,7 +153,7 @@ fn stale_context_at_an_edge_is_left_out() {
 }
 
 #[test]
-fn lost_blanks_of_context() {
+fn lost_blanks_of_context_are_tolerated() {
     assert_eq!(
         edit(APP, hunk("import os\n+import json\nimport sys")),
         APP.replacen("import sys", "import json\nimport sys", 1)
@@ -174,7 +174,7 @@ fn indentation_follows_the_file() {
 }
 
 #[test]
-fn context_keeps_its_bytes_and_new_lines_follow_the_neighbours() {
+fn context_keeps_its_bytes_and_new_lines_follow_their_neighbours() {
     let file = b"one\r\ntwo\nthree\r\nfour\n";
     let (out, _) = run(file, &[hunk(" one\n two\n-three\n+THREE\n+more\n four")]).unwrap();
     assert_eq!(out, "one\r\ntwo\nTHREE\r\nmore\r\nfour\n");
@@ -191,7 +191,7 @@ fn context_keeps_its_bytes_and_new_lines_follow_the_neighbours() {
 }
 
 #[test]
-fn the_end_of_the_file() {
+fn final_line_ends_follow_the_hunk() {
     let file = "x\ny\nx\ny\n";
     let end = |text| Hunk { at_end: true, ..hunk(text) };
     assert_eq!(edit(file, end(" x\n-y\n+Y")), "x\ny\nx\nY\n");
@@ -200,16 +200,16 @@ fn the_end_of_the_file() {
     assert_eq!(edit("a\nb", hunk("-b\n+c\n+d")), "a\nc\nd", "state kept");
     assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b\n+c") }), "a\nc\n");
     assert_eq!(edit("a\nb\n", Hunk { open: (false, true), ..hunk("-b\n+c") }), "a\nc");
-    assert_eq!(edit("a\nb\n", Hunk { open: (true, true), ..hunk(" a\n-b\n+c") }), "a\nc\n", "a mark that lies");
+    assert_eq!(edit("a\nb\n", Hunk { open: (true, true), ..hunk(" a\n-b\n+c") }), "a\nc\n", "a wrong mark");
     assert_eq!(edit("a\nb\n", Hunk { open: (false, true), ..hunk(" a\n b") }), "a\nb", "only the line end");
     assert_eq!(edit("a\nb\n", hunk("-a\n-b")), "");
     assert_eq!(edit("a\nb", hunk("-b")), "a", "state kept, with or without context");
     assert_eq!(edit("a\nb", hunk(" a\n-b")), "a");
-    assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b") }), "a\n", "as git says it");
+    assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b") }), "a\n", "as in git");
 }
 
 #[test]
-fn insertions() {
+fn insertions_are_placed_by_context() {
     assert_eq!(
         edit(APP, below(&["import sys"], "+import json")),
         APP.replacen("import sys\n", "import sys\nimport json\n", 1)
@@ -223,7 +223,7 @@ fn insertions() {
 }
 
 #[test]
-fn what_is_applied_already_is_not_applied_again() {
+fn applied_hunk_is_not_applied_again() {
     let file = APP.replacen("import sys", "import sys_of_old\nimport sys", 1);
     let error = refuse(&file, hunk(" import os\n+import sys_of_old\n import sys"));
     assert_eq!(error.code(), Code::EditNoChange, "{error}");
@@ -233,13 +233,13 @@ fn what_is_applied_already_is_not_applied_again() {
     assert_eq!(error.data()["already_applied"], true);
     let error = refuse("a\nx\nb\n", at(1, "+x"));
     assert_eq!(error.data()["already_applied"], true);
-    assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}")), "{\n}\n}\n}\n", "too little to be sure");
+    assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}")), "{\n}\n}\n}\n", "not enough evidence");
     let error = refuse(APP, hunk("-def old_name_of_it():\n+class Server:"));
     assert_eq!(error.data()["already_at"], 13);
 }
 
 #[test]
-fn forgotten_marks_and_blank_lines_too_many() {
+fn missing_marks_and_extra_blank_lines_are_repaired() {
     let file = "def f():\n    a\n    z\n";
     let unmarked = hunk("     a\n+    b\n    c\n+    d\n     z");
     let mut unmarked = unmarked;
@@ -254,7 +254,7 @@ fn forgotten_marks_and_blank_lines_too_many() {
 }
 
 #[test]
-fn many_hunks_are_looked_up() {
+fn many_hunks_take_linear_work() {
     let line = |n: usize| format!("line number {n} of the file\n");
     let file: String = (0..2000).map(line).collect();
     let hunks: Vec<Hunk> =
@@ -267,7 +267,7 @@ fn many_hunks_are_looked_up() {
 }
 
 #[test]
-fn blank_context_between_changes_is_not_written_anew() {
+fn blank_context_between_changes_is_not_rewritten() {
     // The file has one blank line where the hunk has two: the missing one determines what is written, so nothing is.
     let text = " alpha_alpha\n-beta_beta\n \n+gamma_gamma\n ";
     for file in ["zero\nalpha_alpha\nbeta_beta\n\n", "zero\nalpha_alpha\nbeta_beta\n\nomega\n"] {
@@ -277,7 +277,7 @@ fn blank_context_between_changes_is_not_written_anew() {
 }
 
 #[test]
-fn the_place_behind_an_anchor_is_told() {
+fn place_after_an_anchor_is_reported() {
     let file = "def f():\n    x = 1\n    y = 2\n    x = 1\n";
     let (out, resolved) = run(file.as_bytes(), &[below(&["def f():"], "-    x = 1\n+    x = 3")]).unwrap();
     assert_eq!(out, file.replacen("x = 1", "x = 3", 1));
@@ -288,7 +288,7 @@ fn the_place_behind_an_anchor_is_told() {
 }
 
 #[test]
-fn a_failure_is_about_the_place_that_the_hunk_points_at() {
+fn failure_describes_the_place_the_hunk_points_at() {
     let done = APP.replace("        pass", "        self.values = None");
     let error = refuse(&done, Hunk { section: Some("class Server:".into()), ..hunk(CLOSE) });
     assert_eq!(error.data()["already_at"], 17, "{error}");
@@ -300,7 +300,7 @@ fn a_failure_is_about_the_place_that_the_hunk_points_at() {
 }
 
 #[test]
-fn a_number_does_not_decide_without_its_context() {
+fn line_number_does_not_decide_without_context() {
     let file = "one\nstart_block()\nfinish_block()\nfour\nfive\nsix\nstart_block()\nfinish_block()\nnine\n";
     let second = file.rsplitn(2, "finish_block()").collect::<Vec<_>>();
     let second = format!("{}done(){}", second[1], second[0]);
@@ -319,7 +319,7 @@ fn a_number_does_not_decide_without_its_context() {
 }
 
 #[test]
-fn context_with_another_number_or_name_is_no_slip() {
+fn context_with_another_number_or_name_is_not_a_typo() {
     let file = "struct tpacket_req {\n    int size;\n    int count;\n    int frames;\n};\n";
     let patch = " struct tpacket_req3 {\n     int size;\n     int count;\n-    int frames;\n+    int blocks;\n };\n";
     assert_eq!(refuse(file, hunk(patch)).code(), Code::MatchNotFound);
@@ -329,7 +329,7 @@ fn context_with_another_number_or_name_is_no_slip() {
 }
 
 #[test]
-fn a_hunk_that_fits_elsewhere_more_closely_is_a_question() {
+fn hunk_with_a_closer_match_elsewhere_is_ambiguous() {
     let file = "class A:\n    def area(self):\n        w = self.width\n        return w * 2\n\n\ndef area(self):\n    w = self.width\n    return w * 3\n";
     let patch = " def area(self):\n     w = self.width\n-    return w * 2\n+    return w * 4\n";
     let error = refuse(file, hunk(patch));
@@ -351,7 +351,7 @@ fn blanks_between_tokens_may_differ() {
 }
 
 #[test]
-fn blank_lines_may_be_left_out_of_short_hunks() {
+fn short_hunks_may_omit_blank_lines() {
     let file = "def a():\n    x = 1\n\n    y = 2\n    return x\n";
     assert_eq!(
         edit(file, hunk(" def a():\n     x = 1\n-    y = 2\n+    y = 3\n     return x\n")),

@@ -2,8 +2,10 @@
 //!
 //! Models get the first and the last line of a block right and misremember lines in between. If the edit keeps none of
 //! these, they only identify the block: both edge lines exist, the block has about as many lines, the lines in between
-//! are at least half alike, and no other place comes near. The whole block is replaced. A line with another number does
-//! not count as alike, because it is about something else.
+//! are at least half alike, and no other place comes near. The whole block is replaced, so each statement of the file
+//! between the edges must be one that the old text has, too, possibly misremembered; else it would be lost unseen.
+
+mod remembered;
 
 use crate::find::failure::nearest;
 use crate::find::fold::{self, Normalization, is_blank};
@@ -14,7 +16,6 @@ use crate::find::search::{CandidateSites, MatchSearch, span_of};
 use crate::find::target_indent::{self, Depth, MatchedLine};
 use crate::find::tier::widths;
 use crate::find::transplant;
-use crate::find::typo;
 use crate::resolve;
 use crate::work;
 use core::ops::Range;
@@ -45,9 +46,19 @@ pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSite
     if !blocks.iter().any(|(_, like)| *like >= LIKENESS_MIN) {
         return Ok(CandidateSites::default());
     }
+    // A choice is offered among blocks that may be replaced, if there is one.
+    let mut blocks: Vec<_> =
+        blocks.into_iter().map(|(lines, like)| (unknown_line(search, &edges, &lines), lines, like)).collect();
+    if blocks.iter().all(|(unknown, ..)| unknown.is_some()) {
+        blocks.sort_by(|a, b| b.2.total_cmp(&a.2));
+        blocks.truncate(1);
+    }
     let mut trial = CandidateSites::default();
-    for (lines, _) in blocks {
-        let (plan, fitted) = plan(search, &edges, &lines);
+    for (unknown, lines, _) in blocks {
+        let (plan, fitted) = match unknown {
+            Some(at) => (SitePlan::Refused(unknown_refusal(search, at).at(lines.start, lines.end)), false),
+            None => plan(search, &edges, &lines),
+        };
         trial.fitted |= fitted;
         trial.places.push(MatchSite { span: span_of(search.lines(), lines.start, lines.end), plan });
     }
@@ -66,9 +77,9 @@ fn edges(search: &MatchSearch<'_>) -> Option<Range<usize>> {
         return None;
     }
     let changes = transplant::changes(&wanted.old, &wanted.new);
-    let is_kept = |line: &usize| !changes.iter().any(|(from, _)| from.contains(line));
     let between = &at[1..at.len() - 1];
-    (!between.iter().any(is_kept)).then(|| at[0]..at[at.len() - 1] + 1)
+    (!between.iter().any(|line| !changes.iter().any(|(from, _)| from.contains(line))))
+        .then(|| at[0]..at[at.len() - 1] + 1)
 }
 
 /// Returns the ranges of the file that begin and end like old and have about as many lines.
@@ -80,10 +91,7 @@ fn candidates(search: &MatchSearch<'_>, edges: &Range<usize>) -> Vec<Range<usize
     let mut out = Vec::new();
     for start in search.lines_but_for_indent(first, EXAMINED_PLACES_MAX) {
         for end in start + height - slack..=start + height + slack {
-            let ends = || {
-                !work::spend_or_end(1) && fold::are_equal_under(search.line(end - 1), last, Normalization::Indentation)
-            };
-            if end <= count && end > start + 1 && out.len() < EXAMINED_PLACES_MAX && ends() {
+            if end <= count && end > start + 1 && out.len() < EXAMINED_PLACES_MAX && ends_like(search, end, last) {
                 out.push(start..end);
             }
         }
@@ -91,17 +99,41 @@ fn candidates(search: &MatchSearch<'_>, edges: &Range<usize>) -> Vec<Range<usize
     out
 }
 
+/// True if the line before the end is equal to the last line but for its indentation.
+fn ends_like(search: &MatchSearch<'_>, end: usize, last: &str) -> bool {
+    !work::spend_or_end(1) && fold::are_equal_under(search.line(end - 1), last, Normalization::Indentation)
+}
+
 /// The likeness of the lines between the edges, from 0 to 1.
 fn likeness(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>) -> f64 {
-    let trimmed = |line: &str| fold::normalize(line, Normalization::BlankRuns).into_owned();
-    let filled = |lines: Vec<String>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>();
-    let old = filled(search.pattern.old[edges.start + 1..edges.end - 1].iter().map(|line| trimmed(line)).collect());
-    let file = filled((lines.start + 1..lines.end - 1).map(|at| trimmed(search.line(at))).collect());
-    let another = |(old, file): (&String, &String)| typo::has_another_number(old, file);
-    if old.len() == file.len() && old.iter().zip(&file).any(another) {
-        return 0.0;
-    }
+    let old = without_empty(
+        search.pattern.old[edges.start + 1..edges.end - 1].iter().map(|line| fold_blanks(line)).collect(),
+    );
+    let file = without_empty((lines.start + 1..lines.end - 1).map(|at| fold_blanks(search.line(at))).collect());
     nearest::likeness(&old, &file).min(nearest::likeness(&file, &old))
+}
+
+/// Returns the lines that are not empty.
+fn without_empty(lines: Vec<String>) -> Vec<String> {
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>()
+}
+
+/// Returns a line with runs of blanks folded.
+fn fold_blanks(line: &str) -> String {
+    fold::normalize(line, Normalization::BlankRuns).into_owned()
+}
+
+/// Returns the zero-based line of the first statement between the edges that the old text does not have.
+fn unknown_line(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>) -> Option<usize> {
+    let old = &search.pattern.old[edges.start + 1..edges.end - 1];
+    let file: Vec<&str> = (lines.start + 1..lines.end - 1).map(|at| search.line(at)).collect();
+    remembered::first_unknown(old, &file).map(|at| lines.start + 1 + at)
+}
+
+fn unknown_refusal(search: &MatchSearch<'_>, at: usize) -> MatchRefusal {
+    let line = search.line(at).trim();
+    let why = format!("Line {} of the file would be lost, and the old text does not have it: `{line}`.", at + 1);
+    MatchRefusal::new(RefusalReason::Unlike, why)
 }
 
 /// Replaces the whole block by the new text; also tells whether that already has the file's indentation.
@@ -117,9 +149,11 @@ fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>
         Depth::OldText => IndentMap::shift(&pairs).or_else(|| widths::map(search, wanted, &pairs, 0)),
         _ => None,
     };
-    let refused = |refusal: MatchRefusal| SitePlan::Refused(refusal.at(lines.start, lines.end));
     let Some(indent) = indent else {
-        return (refused(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)), fitted);
+        return (
+            refused_at(lines, MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)),
+            fitted,
+        );
     };
     // Blank lines around the edges of old are not part of the block.
     let trailing = wanted.old.len() - edges.end;
@@ -129,12 +163,17 @@ fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>
     let placed: Result<Vec<String>, MatchRefusal> =
         new[front..new.len() - back].iter().map(|line| indent.apply(line, false)).collect();
     match placed {
-        Err(refusal) => (refused(refusal), fitted),
+        Err(refusal) => (refused_at(lines, refusal), fitted),
         Ok(placed) => {
             let span = span_of(search.lines(), lines.start, lines.end);
             (SitePlan::Ready(resolve::difference(search.text, span, &placed.join("\n"))), fitted)
         }
     }
+}
+
+/// Returns the refusal of a place.
+fn refused_at<'s>(lines: &Range<usize>, refusal: MatchRefusal) -> SitePlan<'s> {
+    SitePlan::Refused(refusal.at(lines.start, lines.end))
 }
 
 #[cfg(test)]
@@ -146,7 +185,7 @@ mod tests {
     const NEW: &str = "fn load_config(path: &Path) -> Config {\n    Config::default()\n}\n";
 
     #[test]
-    fn a_block_is_replaced_by_its_edges() {
+    fn block_is_found_by_its_edges() {
         let old = "fn load_config(path: &Path) -> Config {\n    // Read the file\n    let text = read(path);\n    let parsed = parse(text);\n    parsed\n}\n";
         let (text, resolved) = attempt(FILE, old, NEW, false).unwrap();
         assert_eq!(text, format!("fn other() {{\n}}\n\n{NEW}"));
@@ -159,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_half_alike_or_not_alone_is_refused() {
+    fn dissimilar_or_ambiguous_block_is_refused() {
         let unlike = "fn load_config(path: &Path) -> Config {\n    start();\n    for x in y {\n        go(x);\n    }\n    stop()\n}\n";
         refuse(FILE, unlike, NEW);
         let old = "fn load_config(path: &Path) -> Config {\n    // Read the file\n    let text = read(path);\n    let parsed = parse(text);\n    parsed\n}\n";
@@ -167,6 +206,10 @@ mod tests {
         assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2, "{error}");
         // A line in between that the edit keeps must exist.
         refuse(FILE, old, "fn load_config(path: &Path) -> Config {\n    // Read the file\n    Config::default()\n}\n");
+        // A statement that old does not have would be lost.
+        let other = old.replace("    let parsed = parse(text);\n", "    log(&text);\n");
+        let error = refuse(FILE, &other, NEW);
+        assert!(error.to_string().contains("Line 7 of the file would be lost"), "{error}");
         // Another number means something else.
         let file = "fn wait() {\n    start(10);\n    sleep(20);\n    stop();\n}\n";
         refuse(file, &file.replace("20", "30"), "fn wait() {\n    halt();\n}\n");

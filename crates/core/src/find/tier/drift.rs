@@ -114,12 +114,11 @@ impl<'k> KeyedLines<'k> {
         let known: HashMap<u64, usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
         // Most lines of a file are not in old: one bit decides for them.
         let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
-        let weight = |key: &u64| if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
         let mut before = Vec::with_capacity(keys.len() + 1);
         let mut sum = 0;
         before.push(0);
         for key in &*keys {
-            sum += weight(key);
+            sum += if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
             before.push(sum);
         }
         KeyedLines { from, keys, before }
@@ -202,16 +201,20 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     /// Returns the positions of the first line that have a last line after them; `None` if only a look at all lines
     /// would tell.
     fn starts(&self) -> Option<Vec<usize>> {
-        let few = |places: &Vec<usize>| places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX;
-        if let Some(starts) = self.places(0).filter(few) {
+        if let Some(starts) = self.places(0).filter(|places| self.is_few(places)) {
             return Some(starts);
         }
-        let ends = self.places(self.at.len() - 1).filter(few)?;
+        let ends = self.places(self.at.len() - 1).filter(|places| self.is_few(places))?;
         let near = ends.iter().flat_map(|&end| (end + 1).saturating_sub(self.reach())..end);
         let near: BTreeSet<usize> = near.collect();
         let first =
             |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[0];
-        Some(near.into_iter().filter(first).collect()).filter(few)
+        Some(near.into_iter().filter(first).collect::<Vec<usize>>()).filter(|places| self.is_few(places))
+    }
+
+    /// True for places that are few enough to look around each.
+    fn is_few(&self, places: &[usize]) -> bool {
+        places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX
     }
 
     /// Returns the lines of the file that match a line of old; `None` if only a look at all lines would tell.
@@ -224,8 +227,10 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
 
     /// Counts the occurrences of a line of old in the file.
     fn count(&self, old: usize) -> usize {
-        let all = || self.search.run_hashes().iter().filter(|key| **key == self.keys[old]).count();
-        self.places(old).map_or_else(all, |places| places.len())
+        self.places(old).map_or_else(
+            || self.search.run_hashes().iter().filter(|key| **key == self.keys[old]).count(),
+            |places| places.len(),
+        )
     }
 
     fn readings_in(
@@ -267,11 +272,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let last = self.at.len() - 1;
         let (early, late) =
             align(&self.keys[1..last], &file, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
-        let pairs = |inside: LinePairs| -> LinePairs {
-            let inside = inside.into_iter().map(|(old, line)| (old + 1, inner[line]));
-            [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
-        };
-        let (mut early, mut late) = (pairs(early), pairs(late));
+        let (mut early, mut late) = (with_ends(&inner, &lines, last, early), with_ends(&inner, &lines, last, late));
         // Of two pairings, one that has every line at its own depth is the intended one.
         match (self.is_verbatim(&early), self.is_verbatim(&late)) {
             (true, false) => late.clone_from(&early),
@@ -315,14 +316,13 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let wanted = &*self.search.pattern;
         let found = transplant::changes;
         let changes = wanted.changes.clone().unwrap_or_else(|| found(&wanted.old, &wanted.new));
-        let kept = |at: usize| !changes.iter().any(|(from, _)| from.contains(&at));
         let mut out = LinePairs::new();
         for pair in pairs.windows(2) {
             let ([before, after], old) = ([pair[0], pair[1]], pair[0].0 + 1);
             let mut lines = (before.1 + 1..after.1.min(end)).filter(|&at| !is_blank(self.search.line(at)));
             let (Some(line), None) = (lines.next(), lines.next()) else { continue };
             if after.0 == old + 1
-                && kept(self.at[old])
+                && !changes.iter().any(|(from, _)| from.contains(&self.at[old]))
                 && typo::is_typo(wanted.old[self.at[old]], self.search.line(line), self.search.text)
             {
                 out.push((old, line));
@@ -335,13 +335,12 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     fn has_unique_run(&self, reading: &DriftAlignment) -> bool {
         const LINES_MIN: usize = 3;
         let search = self.search;
-        let adjoin = |a: &(usize, usize), b: &(usize, usize)| {
-            b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at)))
-        };
-        let weight = |run: &[(usize, usize)]| run.iter().map(|pair| self.weights[pair.0]).sum::<usize>();
-        let run = reading.early.chunk_by(adjoin).max_by_key(|run| weight(run));
+        let run = reading
+            .early
+            .chunk_by(|a, b| b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at))))
+            .max_by_key(|run| self.total_weight(run.iter().map(|pair| pair.0)));
         let Some(run) = run.filter(|run| run.len() >= LINES_MIN) else { return false };
-        if 2 * weight(run) < self.weights.iter().sum() {
+        if 2 * self.total_weight(run.iter().map(|pair| pair.0)) < self.weights.iter().sum() {
             return false;
         }
         let all = search.run_hashes();
@@ -353,37 +352,47 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
     }
 
+    /// Returns the weight of some lines of old.
+    fn total_weight(&self, old: impl Iterator<Item = usize>) -> usize {
+        old.map(|at| self.weights[at]).sum::<usize>()
+    }
+
     /// Checks whether the best alignment is good enough.
     fn judge(&self, best: &DriftAlignment, complete: bool) -> Result<(), MatchRefusal> {
         let lines = self.at.len();
-        let unlike = |why: &str| {
-            Err(MatchRefusal::new(RefusalReason::Unlike, format!("A similar place was found but not edited: {why}.")))
-        };
         let enough = if complete { 6 } else { 30 };
         if self.search.pattern.alnum(enough) < enough || (!complete && lines < 4) {
-            return unlike("the text is too short to be found by part of its lines");
+            return unlike_refusal("the text is too short to be found by part of its lines");
         }
         if best.score < LIKENESS_MIN || share(best.early.len(), lines) < LIKENESS_MIN {
-            return unlike("too many of its lines differ");
+            return unlike_refusal("too many of its lines differ");
         }
         if self.is_too_loose(best) {
-            return unlike("too many lines are missing or come in between");
+            return unlike_refusal("too many lines are missing or come in between");
         }
-        let weighty = |&old: &usize| self.weights[old] >= DISTINCTIVE_ALNUM_MIN;
-        if let Some(&old) = best.missing.iter().filter(|old| weighty(old)).find(|&&old| self.count(old) > 0) {
+        if let Some(&old) =
+            best.missing.iter().filter(|&&old| self.is_distinctive(old)).find(|&&old| self.count(old) > 0)
+        {
             let line = self.search.pattern.old[self.at[old]].trim();
-            return unlike(&format!("a line of the old text is elsewhere in the file: {line}"));
+            return unlike_refusal(&format!("a line of the old text is elsewhere in the file: {line}"));
         }
         if let Some(why) = self.mistaken(best) {
-            return unlike(&why);
+            return unlike_refusal(&why);
         }
         // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
         let whole_hunk = complete && self.search.pattern.changes.is_some();
-        let distinctive = || best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1);
-        if !whole_hunk && !distinctive() && !self.has_unique_run(best) {
-            return unlike("none of its lines is distinctive");
+        if !whole_hunk
+            && !best.early.iter().any(|(old, _)| self.is_distinctive(*old) && self.count(*old) == 1)
+            && !self.has_unique_run(best)
+        {
+            return unlike_refusal("none of its lines is distinctive");
         }
         Ok(())
+    }
+
+    /// True for a line with many letters and digits.
+    fn is_distinctive(&self, old: usize) -> bool {
+        self.weights[old] >= DISTINCTIVE_ALNUM_MIN
     }
 
     /// Returns the reason why a missing line is not a typo: the file has a line there with another meaning.
@@ -405,6 +414,17 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     }
 }
 
+/// Refuses a place that differs too much.
+fn unlike_refusal(why: &str) -> Result<(), MatchRefusal> {
+    Err(MatchRefusal::new(RefusalReason::Unlike, format!("A similar place was found but not edited: {why}.")))
+}
+
+/// Adds the first and the last line to the pairs between them.
+fn with_ends(inner: &[usize], lines: &Range<usize>, last: usize, inside: LinePairs) -> LinePairs {
+    let inside = inside.into_iter().map(|(old, line)| (old + 1, inner[line]));
+    [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::find::testing::{edit, refuse};
@@ -413,7 +433,7 @@ mod tests {
                          finish_all();\n}\n";
 
     #[test]
-    fn a_place_with_every_line_is_not_doubted_for_one_that_lacks_some() {
+    fn complete_match_wins_over_incomplete_ones() {
         let other = STEPS.replace("second_step();", "other_step_here();").replace("go()", "run()");
         let old = "    prepare_all();\n    second_step();\n    third_step();\n    finish_all();\n}\n";
         let file = format!("{STEPS}\n{other}");
@@ -435,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_belongs_to_the_line_below_it() {
+    fn comment_belongs_to_the_line_below_it() {
         let commented = STEPS.replace("    second_step", "    // The second one.\n    second_step");
         let new = STEPS.replace("first_step(1);", "first_step(2);\n    added_step();");
         let want = commented.replace("first_step(1);", "first_step(2);\n    added_step();");

@@ -58,7 +58,7 @@ mod tests {
     use crate::find::testing::{edit, refuse};
 
     #[test]
-    fn edges_go_from_both_sides() {
+    fn blank_edges_are_dropped_on_both_sides() {
         assert_eq!(
             edit(
                 "start_process()\nwait_process()\nend\n",

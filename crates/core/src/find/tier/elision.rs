@@ -77,7 +77,7 @@ mod tests {
     use crate::find::testing::{edit, refuse};
 
     #[test]
-    fn what_an_elision_line_is() {
+    fn elision_lines_are_recognized() {
         for line in ["...", "  // ...", "# …", "<!-- ... -->", "/* ... */", "-- ..."] {
             assert!(is_elision(line), "{line}");
         }
@@ -89,7 +89,7 @@ mod tests {
     const FILE: &str = "fn process() {\n    let parsed = parse();\n    let checked = check();\n    finish()\n}\n";
 
     #[test]
-    fn pieces_are_edited_and_the_rest_stays() {
+    fn parts_around_an_elision_are_edited() {
         assert_eq!(
             edit(FILE, "fn process() {\n    ...\n    finish()\n}", "fn process(x: u8) {\n    ...\n    finish(x)\n}"),
             "fn process(x: u8) {\n    let parsed = parse();\n    let checked = check();\n    finish(x)\n}\n"
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_stays_may_occur_again() {
+    fn unchanged_part_may_occur_again() {
         assert_eq!(
             edit(
                 "fn a() {\n}\nfn begin() {\n    one();\n    two();\n}\n",
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn unpaired_or_unclear_is_refused() {
+    fn unpaired_or_ambiguous_elision_is_refused() {
         refuse(FILE, "fn process() {\n    ...\n}", "fn process() {\n    todo()\n}");
         refuse(FILE, "    finish()\n    ...\nfn process() {", "    finish(1)\n    ...\nfn process() {");
         refuse(

@@ -139,7 +139,7 @@ mod tests {
     use crate::find::testing::{edit, refuse};
 
     #[test]
-    fn one_level_too_many() {
+    fn extra_level_of_escapes_is_removed() {
         assert_eq!(
             edit(
                 "console.log(\"Hello World\");\nend();\n",
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn entities() {
+    fn html_entities_are_decoded() {
         assert_eq!(
             edit("if (a && b < c) {\n", "if (a &amp;&amp; b &lt; c) {", "if (a &amp;&amp; b &lt; d) {"),
             "if (a && b < d) {\n"
@@ -164,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn evidence_is_needed() {
+    fn ambiguous_escapes_are_refused_or_literal() {
         refuse("p(\"abc\")\n", r#"p(\"abc\")"#, r#"p(\"abc\n\")"#);
         refuse("p(\"abcd\")\np(\"abcd\")\n", r#"p(\"abcd\")"#, r#"p(\"b\")"#);
-        // In text that is found as it is, a backslash is data.
+        // In text that occurs literally, a backslash is data.
         assert_eq!(edit("\\title{Old}\n", r"\title{Old}", r"\title{New}"), "\\title{New}\n");
     }
 }

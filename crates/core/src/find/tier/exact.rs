@@ -19,16 +19,34 @@ pub(in crate::find) const COUNTED_PLACES_MAX: usize = 1000;
 pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
     let most = search_limit(search.find.expected);
-    let known = || search.literal.map(<[Span]>::to_vec);
     if !search.find.lines {
-        return Ok(literal(known().unwrap_or_else(|| places(text, old, most)), &new));
+        return Ok(literal(known_spans(search).unwrap_or_else(|| places(text, old, most)), &new));
     }
-    let mut trial = literal(known().unwrap_or_else(|| whole_lines(text, old, most)), &new);
+    let mut trial = literal(known_spans(search).unwrap_or_else(|| whole_lines(text, old, most)), &new);
     if let Some(span) = last_line(text, old) {
         let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
         trial.places.push(MatchSite { span, plan: SitePlan::Literal(new) });
     }
     Ok(trial)
+}
+
+/// Returns the occurrences that another search found.
+fn known_spans(search: &MatchSearch<'_>) -> Option<Vec<Span>> {
+    search.literal.map(<[Span]>::to_vec)
+}
+
+/// Returns the first `most` spans that [`run`] finds for whole lines.
+pub(in crate::find) fn spans_of_lines(search: &MatchSearch<'_>, most: usize) -> Vec<Span> {
+    let (text, old) = (search.text, &*search.find.old);
+    let most = search_limit(search.find.expected).unwrap_or(usize::MAX).min(most);
+    let mut spans = match search.literal {
+        Some(known) => known[..known.len().min(most)].to_vec(),
+        None => whole_lines(text, old, Some(most)),
+    };
+    if spans.len() < most {
+        spans.extend(last_line(text, old));
+    }
+    spans
 }
 
 /// Returns the number of occurrences to search for; `None` for all.
@@ -80,8 +98,10 @@ fn last_line(text: &str, old: &str) -> Option<Span> {
 
 /// Creates sites whose text is replaced by `new` as it is.
 pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> CandidateSites<'a> {
-    let place = |span| MatchSite { span, plan: SitePlan::Literal(new.clone()) };
-    CandidateSites { places: spans.into_iter().map(place).collect(), ..CandidateSites::default() }
+    CandidateSites {
+        places: spans.into_iter().map(|span| MatchSite { span, plan: SitePlan::Literal(new.clone()) }).collect(),
+        ..CandidateSites::default()
+    }
 }
 
 /// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else overlapping ones too (`aa` in
@@ -168,14 +188,20 @@ fn deletion(text: &str, span: Span) -> Span {
 
 /// Returns warnings about matches that begin or end inside a word.
 pub(in crate::find) fn notes(text: &str, hits: &[TextMatch]) -> Vec<String> {
-    let word = |ch: char| ch.is_alphanumeric() || ch == '_';
-    let cuts = |at: usize| {
-        let (left, right) = (text[..at].chars().next_back(), text[at..].chars().next());
-        left.is_some_and(word) && right.is_some_and(word)
-    };
-    let cut = hits.iter().any(|hit| cuts(hit.span.start()) || cuts(hit.span.end()));
+    let cut = hits.iter().any(|hit| cuts_word(text, hit.span.start()) || cuts_word(text, hit.span.end()));
     let note = "The replaced text begins or ends inside a word; check that this was meant.";
     cut.then(|| note.to_owned()).into_iter().collect()
+}
+
+/// True for an offset inside a word.
+fn cuts_word(text: &str, at: usize) -> bool {
+    let (left, right) = (text[..at].chars().next_back(), text[at..].chars().next());
+    left.is_some_and(is_word_char) && right.is_some_and(is_word_char)
+}
+
+/// True for a character of a word.
+fn is_word_char(ch: char) -> bool {
+    ch.is_alphanumeric() || ch == '_'
 }
 
 #[cfg(test)]
@@ -184,14 +210,14 @@ mod tests {
     use crate::span::Span;
 
     #[test]
-    fn overlapping_places_count() {
+    fn overlapping_matches_count() {
         assert_eq!(places("aaa", "aa", Some(9)).len(), 2);
         assert_eq!(places("aaaa", "aa", None).len(), 2);
         assert!(places("a", "", None).is_empty());
     }
 
     #[test]
-    fn a_deletion_takes_whole_lines_or_is_literal() {
+    fn deletion_removes_whole_lines_or_is_literal() {
         let of = |text: &str, part: &str| {
             let at = text.find(part).unwrap();
             let span = deletion(text, Span::new(at, at + part.len()));

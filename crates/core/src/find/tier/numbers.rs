@@ -146,8 +146,9 @@ pub(in crate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<NumberedLines<'
         rests.push(rest);
     }
     let padded = is_padded(&rests, sign);
-    let behind = |line: &&str| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' ');
-    let set_off = without_header(lines).iter().all(behind);
+    let set_off = without_header(lines)
+        .iter()
+        .all(|line| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' '));
     (sign != '\0').then_some(NumberedLines { rests, first, sign, padded, set_off, bared: true })
 }
 
@@ -167,8 +168,7 @@ fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
 fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> {
     let lines = without_header(lines);
     let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
-    let filled = || lines.iter().filter(|line| !is_blank(line));
-    let found: Vec<_> = filled().map(own).collect();
+    let found: Vec<_> = lines.iter().filter(|line| !is_blank(line)).map(own).collect();
     let signs = found.iter().flatten().filter(|(_, own, _)| *own == sign).count();
     let rests: Vec<&str> = if signs == 0 {
         lines.to_vec()
@@ -190,7 +190,7 @@ mod tests {
     use crate::find::testing::{edit, refuse};
 
     #[test]
-    fn every_look_of_a_number() {
+    fn every_form_of_line_number_is_recognized() {
         for (a, b) in [
             ("2\t", "3\t"),
             ("2→", "3→"),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_a_changed_line_goes_like_its_number() {
+    fn mark_of_a_changed_line_is_removed_with_its_number() {
         let file = "alpha()\nsame()\nomega()\n";
         assert_eq!(edit(file, ">     2\tsame()", "other()"), file.replace("same", "other"));
         let old = "      1\talpha()\n>     2\tsame()\n      3\tomega()";
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn indentation_behind_the_sign() {
+    fn indentation_after_the_separator_is_kept() {
         let file = "fn f() {\n    alpha();\n    if x {\n        beta();\n    }\n}\n";
         assert_eq!(
             edit(file, "2:    alpha();\n3:    if x {", "2:    alpha();\n3:    if y {\n4:        gamma();\n5:}"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_chooses_and_added_lines_may_have_any() {
+    fn number_selects_the_line_and_is_ignored_on_added_lines() {
         assert_eq!(
             edit("item = load_next()\nitem = load_next()\n", "2\titem = load_next()", "2\titem = load_last()"),
             "item = load_next()\nitem = load_last()\n"
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn new_text_without_numbers_is_as_it_is() {
+    fn new_text_without_numbers_is_used_unchanged() {
         let file = "class A {\n    run() {\n        go(value);\n    }\n}\n";
         let old = "2 |     run() {\n3 |         go(value);";
         let want = "class A {\n    run() {\n        stop(value);\n    }\n}\n";

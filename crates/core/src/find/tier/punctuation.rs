@@ -46,8 +46,10 @@ pub(in crate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSite
     if search.pattern.alnum(ALNUM_MIN) < ALNUM_MIN {
         spans.retain(|span| fold::differ_in_quotes_only(&search.text[span.range()], old));
     }
-    let place = |span| MatchSite { span, plan: SitePlan::Inline(search.new) };
-    Ok(CandidateSites { places: spans.into_iter().map(place).collect(), ..CandidateSites::default() })
+    Ok(CandidateSites {
+        places: spans.into_iter().map(|span| MatchSite { span, plan: SitePlan::Inline(search.new) }).collect(),
+        ..CandidateSites::default()
+    })
 }
 
 fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
@@ -79,7 +81,7 @@ mod tests {
     use crate::find::testing::{edit, edit_all, refuse};
 
     #[test]
-    fn the_files_quotes_stay() {
+    fn quotes_of_the_file_stay() {
         assert_eq!(
             edit("She said, “Hello.”\nHe left.\n", "said, \"Hello.\"", "said, \"Hi.\""),
             "She said, “Hi.”\nHe left.\n"
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn character_borders() {
+    fn matches_end_at_character_boundaries() {
         // `…` is folded to three dots; two of them do not match it.
         refuse("wait… done\n", "wait..", "x");
         assert_eq!(edit("café ’n bar\n", "'n bar", "'n tea"), "café ’n tea\n");
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn two_places_are_ambiguous() {
+    fn two_matches_are_ambiguous() {
         refuse("say(‘word’)\nsay(’word‘)\n", "say('word')", "say('term')");
         refuse("area = r² * pi\n", "area = r2 * pi", "x");
     }

@@ -32,7 +32,7 @@ mod tests {
     use crate::find::testing::{edit, refuse};
 
     #[test]
-    fn runs_stay_as_the_file_has_them() {
+    fn blank_runs_of_the_file_stay() {
         assert_eq!(
             edit("print(\"a  b\", end)\nx\n", "print(\"a b\", end)", "print(\"a b\", end, flush)"),
             "print(\"a  b\", end, flush)\nx\n"
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_never_stands_for_nothing() {
+    fn blank_run_never_matches_nothing() {
         refuse("returnValue = 1\nreturnx\n", "return x", "return y");
     }
 }

@@ -27,7 +27,7 @@ mod tests {
     use crate::find::testing::{edit, edit_all, refuse};
 
     #[test]
-    fn the_new_text_is_shifted_alike() {
+    fn new_text_is_shifted_equally() {
         let file = "mod a {\n    fn func() {\n        go();\n    }\n}\n";
         assert_eq!(
             edit(file, "fn func() {\n    go();\n}", "fn func() {\n    go();\n    stop();\n}"),
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_are_found_where_they_stand_once() {
+    fn unique_short_lines_are_found() {
         assert_eq!(edit("f:\n  x = 1\ny = 2\n", "    x = 1\n", "    x = 2\n"), "f:\n  x = 2\ny = 2\n");
         assert_eq!(edit("f:\n  x = 1\n  go\n", "x = 1\ngo\n", "x = 3\ngo\n"), "f:\n  x = 3\n  go\n");
         refuse("f:\n  x = 1\ng:\n   x = 1\n", "    x = 1\n", "    x = 2\n");
@@ -48,12 +48,12 @@ mod tests {
     }
 
     #[test]
-    fn no_negative_depth() {
+    fn negative_depth_is_refused() {
         refuse("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\nc_call()");
     }
 
     #[test]
-    fn every_place_has_its_own_shift() {
+    fn every_match_has_its_own_shift() {
         let file = "  begin_step()\n  end_step()\nx\n      begin_step()\n      end_step()\n";
         let want = "  begin_step()\n  finish()\nx\n      begin_step()\n      finish()\n";
         assert_eq!(edit_all(file, "begin_step()\nend_step()", "begin_step()\nfinish()"), want);

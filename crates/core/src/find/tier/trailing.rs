@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_are_found_if_they_are_there_once() {
+    fn unique_short_lines_are_found() {
         assert_eq!(edit("x y\nabc\nend\n", "abc  \n", "abd\n"), "x y\nabd\nend\n");
         assert_eq!(edit("(1) \n", "(1)\n", "(2)\n"), "(2)\n");
         refuse("go\nend\ngo\n", "go \n", "stop\n");
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_lines_only() {
+    fn only_whole_lines_match() {
         refuse("return foobar", "return foo\n", "return baz\n");
         refuse("call_one() \ncall_two() \nmid\ncall_one()  \ncall_two()  \n", "call_one()\ncall_two()", "x");
         refuse("(1) \n(1)  \n", "(1)\n", "(2)\n");

@@ -71,7 +71,7 @@ mod tests {
     use crate::find::testing::{edit, refuse};
 
     #[test]
-    fn tabs_and_widths() {
+    fn tabs_and_indent_widths_are_converted() {
         let file = "class A {\n\trun() {\n\t\treturn value;\n\t}\n}\n";
         assert_eq!(
             edit(
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_alone_may_be_stripped() {
+    fn first_line_alone_may_be_unindented() {
         let file = "class O:\n    def m(self):\n        self.a = \"before\"  \n        self.b = \"before\"\n";
         assert_eq!(
             edit(
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_map_is_refused() {
+    fn unmappable_indentation_is_refused() {
         refuse(
             "if ready:\n    start_engine()\n    open_valve()\n",
             "if ready:\n    start_engine()\nopen_valve()",

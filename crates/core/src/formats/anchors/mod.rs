@@ -218,8 +218,9 @@ pub(crate) fn read_words(first: &str, then: &str) -> Advice {
 /// Returns the word for one with other capitals, or with surrounding characters.
 fn meant(said: &str) -> Option<AnchorWord> {
     let said = said.trim_matches(|ch: char| !ch.is_ascii_alphabetic());
-    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..].to_ascii_lowercase();
-    (!said.is_empty()).then(|| capital(said).parse().or_else(|()| said.parse()).ok())?
+    (!said.is_empty()).then(|| {
+        (said[..1].to_ascii_uppercase() + &said[1..].to_ascii_lowercase()).parse().or_else(|()| said.parse()).ok()
+    })?
 }
 
 /// The instructions for a model.

@@ -31,7 +31,7 @@ fn done(text: &str, edits: &Value) -> Result<String, String> {
 const TEXT: &str = "a\nb: x\n\n  d\ne\n";
 
 #[test]
-fn the_forms_of_an_edit() {
+fn every_form_of_edit_is_applied() {
     for (edits, want) in [
         (json!([{ "anchor": "{0}:a", "text": "A" }]), "A\nb: x\n\n  d\ne\n"),
         (
@@ -50,7 +50,7 @@ fn the_forms_of_an_edit() {
 }
 
 #[test]
-fn insertions_stand_in_the_order_given_around_their_line() {
+fn insertions_keep_their_order_around_a_line() {
     let insert = |anchor: &str, how: &str, text: &str| json!({ "anchor": anchor, "edit_type": how, "text": text });
     let (before, after) = (insert("{1}", "insert_before", "p\nq"), insert("{1}", "insert_after", "z"));
     let want = "a\np\nq\nb: x\nz\n\n  d\ne\n";
@@ -69,7 +69,7 @@ fn insertions_stand_in_the_order_given_around_their_line() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn mismatched_anchors_are_refused() {
     for (edits, part) in [
         (json!([{ "anchor": "{0}:A", "text": "x" }]), "with other text"),
         (json!([{ "anchor": "{0}:a ", "text": "x" }]), "with other text"),
@@ -99,7 +99,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn one_path_twice_is_one_file_and_lists_may_be_strings() {
+fn repeated_paths_are_joined_and_lists_may_be_strings() {
     let edit = json!({ "anchor": "Table", "text": "x" });
     let files = json!({ "files": [{ "path": "/f", "edits": [edit] }, { "path": "/g", "edits": [edit] }, { "path": "/f", "edits": [edit] }] });
     let request = WordAnchors.parse(FormatInput::Json(files)).unwrap();
@@ -122,7 +122,7 @@ fn one_path_twice_is_one_file_and_lists_may_be_strings() {
 }
 
 #[test]
-fn every_printed_mark_leads_back_to_its_line() {
+fn every_printed_mark_resolves_to_its_line() {
     let text: String =
         (0..4000).map(|at| format!("{}: {}\n", if at % 3 == 0 { "}" } else { "let x" }, at % 700)).collect();
     let (base, words) = (Snapshot::from_text(&text), AnchorMap::new(&text).unwrap());

@@ -240,10 +240,12 @@ impl ApplyPatchParser {
     /// Accepts an indented `*** End Patch` as the last line of all: nothing else can be meant.
     pub(super) fn end_behind_blanks(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(OpenChunk { hunk, .. }) = &mut self.chunk else { return };
-        let ends = |line: &HunkLine| {
-            line.kind == HunkLineKind::Context && matches!(marker::read(line.text.trim()), Some((Marker::End, true)))
-        };
-        if hunk.lines.len() < 2 || !hunk.lines.last().is_some_and(ends) {
+        if hunk.lines.len() < 2
+            || !hunk.lines.last().is_some_and(|line| {
+                line.kind == HunkLineKind::Context
+                    && matches!(marker::read(line.text.trim()), Some((Marker::End, true)))
+            })
+        {
             return;
         }
         hunk.lines.pop();

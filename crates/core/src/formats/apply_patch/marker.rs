@@ -163,23 +163,27 @@ pub(super) fn at(line: &str) -> Option<ChunkHeader<'_>> {
             scope: None,
         });
     }
-    let form = |scope, section| ChunkHeader { scope, section, first: None, slip: Some(ChunkHeaderMistake::Form) };
     for filler in ["...", "…", ""] {
         if let Some(name) = text.strip_prefix(filler).and_then(|it| it.trim_start().strip_prefix("@@")) {
-            return Some(form(None, named(name.trim())));
+            return Some(malformed(None, named(name.trim())));
         }
     }
     if text == "..." || text == "…" {
-        return Some(form(None, None));
+        return Some(malformed(None, None));
     }
     if let Some(scope) = said.strip_suffix("@@").filter(|scope| scope.ends_with(' ')) {
-        return Some(form(named(scope.trim_end()), None));
+        return Some(malformed(named(scope.trim_end()), None));
     }
     Some(ChunkHeader {
         scope: named(said),
         slip: (!near && !said.is_empty()).then_some(ChunkHeaderMistake::Form),
         ..ChunkHeader::default()
     })
+}
+
+/// Returns a header of a wrong form.
+fn malformed<'t>(scope: Option<&'t str>, section: Option<&'t str>) -> ChunkHeader<'t> {
+    ChunkHeader { scope, section, first: None, slip: Some(ChunkHeaderMistake::Form) }
 }
 
 fn named(text: &str) -> Option<&str> {
@@ -196,8 +200,12 @@ fn numbers(text: &str) -> Option<usize> {
 
 fn range(text: &str) -> Option<usize> {
     let (start, count) = text.split_once(',').unwrap_or((text, "1"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (digits(count) && digits(start)).then(|| start.parse().ok())?
+    (is_number(count) && is_number(start)).then(|| start.parse().ok())?
+}
+
+/// True for a text of digits only.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -205,7 +213,7 @@ mod tests {
     use super::{ChunkHeader, ChunkHeaderMistake, Marker, at, clean, read};
 
     #[test]
-    fn spellings() {
+    fn marker_spellings_are_recognized() {
         for (line, marker, exact) in [
             ("*** Begin Patch", Marker::Begin, true),
             ("*** Begin Patch  ", Marker::Begin, true),
@@ -239,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn at_lines() {
+    fn chunk_headers_are_parsed() {
         let of = |line| at(line).unwrap();
         assert_eq!((of("@@"), of("@@  ")), (ChunkHeader::default(), ChunkHeader::default()));
         assert_eq!(of("@@ def f"), ChunkHeader { scope: Some("def f"), ..ChunkHeader::default() });

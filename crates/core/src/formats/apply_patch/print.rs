@@ -87,8 +87,7 @@ fn print_hunk(hunk: &Hunk, out: &mut String) -> Option<()> {
     for scope in &hunk.scopes {
         put('@', &format!("@ {scope}"), out)?;
     }
-    let last = |without: HunkLineKind| hunk.lines.iter().rposition(|line| line.kind != without);
-    let (last_old, last_new) = (last(HunkLineKind::Added), last(HunkLineKind::Removed));
+    let (last_old, last_new) = (last_but(hunk, HunkLineKind::Added), last_but(hunk, HunkLineKind::Removed));
     for (number, line) in hunk.lines.iter().enumerate() {
         let mark = match line.kind {
             HunkLineKind::Context | HunkLineKind::Bare => ' ',
@@ -105,4 +104,9 @@ fn print_hunk(hunk: &Hunk, out: &mut String) -> Option<()> {
         out.push('\n');
     }
     Some(())
+}
+
+/// Returns the last line of the hunk that is of another kind.
+fn last_but(hunk: &Hunk, without: HunkLineKind) -> Option<usize> {
+    hunk.lines.iter().rposition(|line| line.kind != without)
 }

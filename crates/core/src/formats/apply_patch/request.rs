@@ -102,10 +102,9 @@ impl BuiltRequest {
     /// Returns the operations of the chunks that change something.
     fn effective(&mut self, hunks: Vec<Hunk>, slips: &mut ApplyPatchMistakes) -> Vec<Op> {
         self.edits += hunks.len();
-        let changes = |hunk: &Hunk| hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text();
         let mut ops = Vec::with_capacity(hunks.len());
         for hunk in hunks {
-            if changes(&hunk) {
+            if hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text() {
                 ops.push(hunk.into_op());
             } else {
                 slips.add(ApplyPatchMistake::SamePart, hunk.source_line);
@@ -200,16 +199,24 @@ pub(super) fn strip_folders(name: &str, count: usize) -> Option<&str> {
 pub(super) fn is_file_header(line: &str, start: &str, path: &str) -> bool {
     let Some(name) = line.strip_prefix(start) else { return false };
     let name = marker::clean(name.split('\t').next().unwrap_or(name)).0;
-    let bare = |name: &'_ str| name.strip_prefix("a/").or(name.strip_prefix("b/")).unwrap_or(name).to_owned();
-    name == path || bare(name) == bare(path)
+    name == path || without_side(name) == without_side(path)
+}
+
+/// Returns a name without the `a/` or `b/` of a git diff.
+fn without_side(name: &str) -> &str {
+    name.strip_prefix("a/").or(name.strip_prefix("b/")).unwrap_or(name)
 }
 
 /// True for the lines of a git diff above its `---` line.
 pub(super) fn is_diff_line(line: &str, path: &str) -> bool {
     if let Some(index) = line.strip_prefix("index ") {
         let (before, after) = index.split(' ').next().and_then(|ids| ids.split_once("..")).unwrap_or_default();
-        let is_id = |id: &str| id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return is_id(before) && is_id(after);
+        return is_object_id(before) && is_object_id(after);
     }
     line.strip_prefix("diff --git ").is_some_and(|names| names.ends_with(path))
+}
+
+/// True for an abbreviated object id.
+fn is_object_id(id: &str) -> bool {
+    id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

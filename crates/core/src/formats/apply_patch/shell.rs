@@ -93,7 +93,7 @@ mod tests {
     use super::{HeredocOpener, join, opener};
 
     #[test]
-    fn openers() {
+    fn shell_openers_are_recognized() {
         let plain = HeredocOpener { tag: "EOF".into(), ..HeredocOpener::default() };
         for line in [
             "<<EOF",

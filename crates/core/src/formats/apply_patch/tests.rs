@@ -57,7 +57,7 @@ fn lines(hunk: &Hunk) -> String {
 const UPDATE: &str = "*** Update File: f\n@@\n a\n-b\n+c\n";
 
 #[test]
-fn all_operations() {
+fn all_operations_are_parsed() {
     let request = parse(&patch(
         "*** Add File: new.txt\n+one\n++two\n+\n+*** End Patch\n*** Add File: empty\n*** Delete File: old.txt\n\
          *** Update File: a b.py\n@@ class A\n@@ def f\n-x\n+y\n@@\n z\n+w\n*** End of File\n\
@@ -82,7 +82,7 @@ fn all_operations() {
 }
 
 #[test]
-fn wrappers_and_prose() {
+fn wrappers_and_prose_are_ignored() {
     let inner = patch(UPDATE);
     let plain = parse(&inner);
     assert_eq!(plain.notes, Vec::<String>::new());
@@ -121,7 +121,7 @@ fn wrappers_and_prose() {
 }
 
 #[test]
-fn slips_are_repaired_and_told() {
+fn mistakes_are_repaired_and_reported() {
     for (text, part) in [
         (
             patch(UPDATE).replace("*** Begin Patch", "*** Begin Patch ***").replace("End Patch", "End Patch ***"),
@@ -168,7 +168,7 @@ fn indented_markers_in_an_update_are_lines_of_the_file() {
 }
 
 #[test]
-fn at_lines_point() {
+fn chunk_headers_select_a_place() {
     let of = |at: &str| hunk(&patch(UPDATE).replace("@@\n", at));
     assert_eq!(of("@@ def f():\n").scopes, ["def f():"]);
     assert_eq!(of("@@def f():\n").scopes, ["def f():"]);
@@ -180,7 +180,7 @@ fn at_lines_point() {
 }
 
 #[test]
-fn names() {
+fn file_names_are_parsed() {
     let of = |name: &str| parse(&patch(UPDATE).replace("File: f", &format!("File: {name}"))).files.remove(0);
     assert_eq!((of("a/src/x").path, of("a/src/x").alternatives), ("a/src/x".into(), vec!["src/x".to_owned()]));
     assert_eq!((of("src/x").alternatives, of("./x").path), (vec![], "./x".into()));
@@ -198,7 +198,7 @@ fn names() {
 }
 
 #[test]
-fn the_other_way_round() {
+fn patch_can_be_reversed() {
     let manner = ParseOptions { reverse: true, ..ParseOptions::default() };
     let back = with(&manner, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
     assert_eq!(back.files[0].action, FileAction::Delete { text: Some("x\n".into()) });
@@ -208,7 +208,7 @@ fn the_other_way_round() {
 }
 
 #[test]
-fn blank_lines() {
+fn blank_lines_are_context() {
     let found = hunk(&patch("*** Update File: f\n@@\n\n-x\n\n+y\n\n\n"));
     assert_eq!(lines(&found), "?\n-x\n \n+y\n?\n?\n");
     let below = hunk(&patch("*** Update File: f\n@@ import os\n+import re\n\n"));
@@ -220,7 +220,7 @@ fn blank_lines() {
 }
 
 #[test]
-fn lines_without_marks_and_open_ends() {
+fn unmarked_lines_and_unterminated_patches_are_parsed() {
     let found = hunk(&patch("*** Update File: f\n@@\nimport os\n+import json\n\timport sys\n"));
     assert_eq!(lines(&found), "?import os\n+import json\n?\timport sys\n");
     let open = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline at end of file\n+y\n"));
@@ -239,7 +239,7 @@ fn lines_without_marks_and_open_ends() {
 }
 
 #[test]
-fn sections_of_one_file_are_taken_together() {
+fn sections_of_one_file_are_joined() {
     let request = parse(&patch(
         "*** Update File: f\n-a\n+b\n*** Update File: g\n-1\n+2\n*** Update File: f\n-c\n+d\n\
          *** Delete File: g\n*** Add File: g\n+x\n*** Update File: g\n-x\n+y\n",
@@ -251,7 +251,7 @@ fn sections_of_one_file_are_taken_together() {
 }
 
 #[test]
-fn refused_with_the_line_and_what_would_work() {
+fn refusals_name_the_line_and_a_remedy() {
     for (text, message, next) in [
         (
             patch("*** Add File: n\n+x\ny\n"),
@@ -300,7 +300,7 @@ fn refused_with_the_line_and_what_would_work() {
 }
 
 #[test]
-fn the_corrected_patch_parses() {
+fn corrected_patch_parses() {
     let error = fails(&patch("*** Add File: n\nx\n\n  y\n*** Update File: f\n@@ s\n-a\n+b\n"));
     let fixed = error.next_step().split_once("corrected:\n").unwrap().1;
     assert_eq!(parse(fixed).files[0].action, FileAction::Create(NewFile::Text("x\n\n  y\n".into())));
@@ -308,7 +308,7 @@ fn the_corrected_patch_parses() {
 }
 
 #[test]
-fn events_tell_what_arrives() {
+fn events_report_arriving_parts() {
     let mut machine = ApplyPatch.line_parser(&ParseOptions::default()).unwrap();
     let mut out = Vec::new();
     for line in patch("*** Update File: f\n*** Move to: g\n@@ s\n-a\n+b\n*** Add File: n\n+x\n").lines() {
@@ -333,7 +333,7 @@ fn events_tell_what_arrives() {
 }
 
 #[test]
-fn claims() {
+fn detected_ranges_are_exact() {
     let of = |text: &str| -> Vec<(usize, usize)> {
         ApplyPatch.detected_ranges(text).into_iter().map(|range| (range.start, range.end)).collect()
     };
@@ -349,7 +349,7 @@ fn claims() {
 }
 
 #[test]
-fn every_shared_case_is_read() {
+fn every_shared_case_is_parsed() {
     let cases: serde_json::Value = serde_json::from_str(include_str!("../../../tests/cases/patches.json")).unwrap();
     let cases: Vec<_> = cases.as_array().unwrap().iter().filter(|case| case["format"] == "codex").collect();
     assert_eq!(cases.len(), 18);
@@ -360,7 +360,7 @@ fn every_shared_case_is_read() {
 }
 
 #[test]
-fn a_large_patch_is_read_once() {
+fn large_patch_takes_linear_time() {
     let text = patch(&format!("*** Update File: f\n{}", "@@ s\n a\n\n-b\n+c\n".repeat(9_000)));
     assert_eq!(hunks(&parse(&text).files[0]).len(), 9_000);
     let blanks = patch(&format!("*** Add File: f\n+x\n{}+y\n", "\n".repeat(300_000)));
@@ -370,7 +370,7 @@ fn a_large_patch_is_read_once() {
 }
 
 #[test]
-fn the_prompt_is_short_and_its_patch_parses() {
+fn prompt_is_short_and_its_patch_parses() {
     let prompt = ApplyPatch.spec().prompt;
     assert!(prompt.len() <= 1_500, "{}", prompt.len());
     let end = prompt.find("*** End Patch").unwrap() + "*** End Patch".len();
@@ -435,7 +435,7 @@ fn essence(mut request: Request) -> Request {
 
 proptest! {
     #[test]
-    fn what_is_printed_is_read(request in any_request()) {
+    fn printed_patches_are_parsed(request in any_request()) {
         let text = print(&request).unwrap();
         let expected = essence(request);
         match ApplyPatch.parse(FormatInput::Text(text.clone())) {
@@ -445,7 +445,7 @@ proptest! {
     }
 
     #[test]
-    fn a_part_of_a_patch_is_refused(request in any_request(), part in 0.0f64..1.0) {
+    fn truncated_patch_is_refused(request in any_request(), part in 0.0f64..1.0) {
         let text = print(&request).unwrap();
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
@@ -454,7 +454,7 @@ proptest! {
     }
 
     #[test]
-fn any_text_is_read_or_refused(
+fn any_text_is_parsed_or_refused(
         text in "((\\*{2,4} ?(Begin Patch|End Patch|(Add|Update|Delete|Odd) File:? ?|Move to: |End of File|Environment ID: )|apply_patch <<E|cd x|```|@@ ?|--- a/f|\\+\\+\\+ b/f|[ +-]|\\\\ N|f|é|.{0,5}| {1,2})\r?\n?){0,40}",
         whole in any::<bool>(),
     ) {

@@ -41,8 +41,12 @@ fn call(mut fields: Map<String, Value>) -> Option<WrapperLayer<'static>> {
     let named = fields.get("name").is_some_and(Value::is_string);
     for inner in ["tool_calls", "function", "function_call", "tool_call"] {
         if let Some(value) = fields.shift_remove(inner) {
-            let rest = |key: &String| fields::is_idle(key) || ["role", "content", "index"].contains(&&**key);
-            return fields.keys().all(rest).then_some(value).filter(|it| !it.is_string()).and_then(read);
+            return fields
+                .keys()
+                .all(|key| fields::is_idle(key) || ["role", "content", "index"].contains(&&**key))
+                .then_some(value)
+                .filter(|it| !it.is_string())
+                .and_then(read);
         }
     }
     if !named {

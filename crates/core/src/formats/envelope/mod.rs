@@ -87,8 +87,15 @@ pub(super) fn in_fence(text: &str) -> Option<&str> {
     let (open, rest) = text.split_once('\n')?;
     let (inside, close) = rest.rsplit_once('\n')?;
     let sign = open.chars().next().filter(|sign| ['`', '~'].contains(sign))?;
-    let run = |line: &str| line.len() - line.trim_start_matches(sign).len();
-    (run(open) >= 3 && run(close) == run(open) && run(close) == close.trim_end().len()).then(|| inside.trim())
+    (run_at_start(sign, open) >= 3
+        && run_at_start(sign, close) == run_at_start(sign, open)
+        && run_at_start(sign, close) == close.trim_end().len())
+    .then(|| inside.trim())
+}
+
+/// Returns how often the sign is repeated at the beginning.
+fn run_at_start(sign: char, line: &str) -> usize {
+    line.len() - line.trim_start_matches(sign).len()
 }
 
 /// True when a text is in no format.

@@ -27,8 +27,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     if let Some(directory) = changed_directory(before) {
         layer.directory.get_or_insert(directory);
     }
-    let is_talk = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with(['`', '~']);
-    if after.lines().any(is_talk) {
+    if after.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with(['`', '~'])) {
         layer.notes.push("What follows the command was not run.".to_owned());
     }
     Some(layer)
@@ -89,8 +88,7 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
         [source, tool] if is_source(source) => (source, tool),
         _ => return None,
     };
-    let is_word = |token: &&ShellToken| matches!(token, ShellToken::Word { .. });
-    let words: Vec<&ShellToken> = tool.iter().filter(is_word).collect();
+    let words: Vec<&ShellToken> = tool.iter().filter(|token| matches!(token, ShellToken::Word { .. })).collect();
     let words: Vec<&str> = words.into_iter().map(text_of).collect();
     let manner = manner(&words);
     let (mut layer, used) = match source.iter().find(|token| matches!(token, ShellToken::Here { .. })) {

@@ -6,7 +6,7 @@ const BLOCK: &str = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
 
 fn inner(text: &str) -> UnwrappedText<'_> {
     let peeled = unwrap_text(text);
-    assert!(!peeled.notes.is_empty(), "nothing was taken off: {text}");
+    assert!(!peeled.notes.is_empty(), "nothing was removed: {text}");
     peeled
 }
 
@@ -16,7 +16,7 @@ fn same(text: &str) {
 }
 
 #[test]
-fn json_in_every_shape() {
+fn json_envelopes_of_every_form_are_removed() {
     let arguments = json!({ "input": BLOCK }).to_string();
     let heredoc = format!("apply_patch <<'EOF'\n{BLOCK}EOF");
     for value in [
@@ -47,7 +47,7 @@ fn json_in_every_shape() {
 }
 
 #[test]
-fn what_is_not_known_stays() {
+fn unknown_json_stays_unchanged() {
     for value in [
         json!({ "input": BLOCK, "dry_run": true }),
         json!({ "input": BLOCK, "patch": BLOCK }),
@@ -75,7 +75,7 @@ fn element(name: &str, said: &str, text: &str) -> String {
 }
 
 #[test]
-fn tags() {
+fn tags_are_removed() {
     let text = format!("\n{BLOCK}");
     let parameter = |name: &str, text: &str| element("parameter", &format!(" name=\"{name}\""), text);
     let call = |arguments: &str| element("invoke", " name=\"apply\"", arguments);
@@ -105,7 +105,7 @@ fn tags() {
 }
 
 #[test]
-fn tags_that_stay() {
+fn other_tags_stay_unchanged() {
     // Two calls; another call's arguments; a name above; a patch about such tags.
     same(&element("apply_patch", "", BLOCK).repeat(2).replace("><", ">\n<"));
     same(&element("replace_in_file", "", "<path>a</path><dif>x</dif>"));
@@ -117,7 +117,7 @@ fn tags_that_stay() {
 }
 
 #[test]
-fn shell_lines() {
+fn shell_lines_are_removed() {
     for wrapped in [
         format!("apply_patch <<'EOF'\n{BLOCK}EOF"),
         format!("apply_patch <<EOF\n{BLOCK}EOF\n"),
@@ -139,7 +139,7 @@ fn shell_lines() {
 }
 
 #[test]
-fn what_shell_lines_say() {
+fn options_in_shell_lines_are_read() {
     let text = format!("cd /repo && git -C sub apply -p2 -R --whitespace=fix <<'EOF'\n{BLOCK}EOF\ncargo test\n");
     let peeled = inner(&text);
     assert_eq!((peeled.options.strip, peeled.options.reverse), (Some(2), true));
@@ -157,7 +157,7 @@ fn what_shell_lines_say() {
 }
 
 #[test]
-fn shell_lines_that_stay() {
+fn other_shell_lines_stay_unchanged() {
     for text in [
         format!("git apply --check <<'EOF'\n{BLOCK}EOF\n"),
         format!("patch --dry-run <<'EOF'\n{BLOCK}EOF\n"),
@@ -173,7 +173,7 @@ fn shell_lines_that_stay() {
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn nesting_is_limited() {
     let mut text = BLOCK.to_owned();
     for _ in 0..5 {
         text = json!(text).to_string();
@@ -185,7 +185,7 @@ fn nesting_has_an_end() {
 
 proptest! {
     #[test]
-    fn any_text_is_peeled_or_left(text in "(apply_patch|git apply|<<'?EOF'?|EOF|cd a &&|\\{|\"input\":|\"|'|\\\\|\\$|<apply_patch>|</apply_patch>|<diff>|</diff>|```|\\]|é|x| |\n){0,40}") {
+    fn any_text_is_unwrapped_or_unchanged(text in "(apply_patch|git apply|<<'?EOF'?|EOF|cd a &&|\\{|\"input\":|\"|'|\\\\|\\$|<apply_patch>|</apply_patch>|<diff>|</diff>|```|\\]|é|x| |\n){0,40}") {
         let peeled = unwrap_text(&text);
         prop_assert!(!peeled.notes.is_empty() || peeled.text == text);
     }

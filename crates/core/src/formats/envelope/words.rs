@@ -121,6 +121,6 @@ fn word(text: &str) -> Option<(String, bool, &str)> {
 /// True when a quote inside several lines was probably not meant to end them, because the word continues after it. A
 /// shell would remove such quotes, which is never intended in a patch.
 fn is_stray(quoted: &str, behind: &str, joins: &[char]) -> bool {
-    let goes_on = |ch: char| !(ch.is_whitespace() || ";|&)>".contains(ch) || joins.contains(&ch));
-    quoted.contains('\n') && behind.chars().next().is_some_and(goes_on)
+    quoted.contains('\n')
+        && behind.chars().next().is_some_and(|ch| !(ch.is_whitespace() || ";|&)>".contains(ch) || joins.contains(&ch)))
 }

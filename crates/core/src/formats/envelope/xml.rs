@@ -99,15 +99,17 @@ fn children(text: &str) -> Option<Vec<(String, Value)>> {
         }
         let close = format!("</{}>", tag.full);
         // The text may contain such a tag itself: the one that counts is followed by an argument or by nothing.
-        let ends = |at: usize| {
-            let after = tag.rest[at + close.len()..].trim_start();
-            after.is_empty() || is_element(after)
-        };
-        let end = memchr::memmem::find_iter(tag.rest.as_bytes(), &close).find(|&at| ends(at))?;
+        let end = memchr::memmem::find_iter(tag.rest.as_bytes(), &close).find(|&at| ends_tag(&tag, &close, at))?;
         out.push((key.to_owned(), Value::String(bare(&tag.rest[..end]).to_owned())));
         rest = tag.rest[end + close.len()..].trim_start();
     }
     Some(out)
+}
+
+/// True for a closing tag that an argument or nothing follows.
+fn ends_tag(tag: &OpeningTag<'_>, close: &str, at: usize) -> bool {
+    let after = tag.rest[at + close.len()..].trim_start();
+    after.is_empty() || is_element(after)
 }
 
 /// Returns the text of an element without the line end after its tag, the blanks before the closing tag, and CDATA.

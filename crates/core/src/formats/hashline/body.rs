@@ -70,7 +70,7 @@ pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, cut_off
     if !cut_off {
         suspicious(dialect, &rows)?;
     }
-    minus_rows(&open.op, &mut rows, &mut out)?;
+    minus_rows(dialect, &open.op, &mut rows, &mut out)?;
     numbered_rows(open.op.place, &mut rows, &mut out.notes);
     if rows.iter().any(|row| row.sort == RowKind::Bare) && !out.notes.contains(&BULLETS_NOTE) {
         out.notes.push(PREFIXED_NOTE);
@@ -165,25 +165,23 @@ fn suspicious(dialect: &HashlineDialect, rows: &[BodyRow]) -> Result<()> {
         .next(format!("Write `{}` for a header, or `+{}` for a line.", dialect.form, row.text)))
 }
 
-/// Handles rows with `-`: removed lines if others have a `+`, bullets of a list if all have one.
-fn minus_rows(open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> Result<()> {
-    let is_minus = |row: &BodyRow| row.sort == RowKind::Bare && trimmed(&row.text).starts_with('-');
-    let bullet = |text: &str| trimmed(text).starts_with("- ");
+/// Handles rows with `-`: removed lines if others have a `+`; in the newer dialect bullets of a list if all have one.
+fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> Result<()> {
     let Some(first) = rows.iter().find(|row| is_minus(row)) else { return Ok(()) };
-    let bullets = rows.iter().filter(|row| is_minus(row)).all(|row| bullet(&row.text));
-    let plus = || rows.iter().filter(|row| row.sort == RowKind::Plus);
-    if !matches!(open.place, LineTarget::Lines { .. } | LineTarget::Block(_)) && plus().next().is_some() {
+    let bullets = rows.iter().filter(|row| is_minus(row)).all(|row| is_bullet(&row.text));
+    if !matches!(open.place, LineTarget::Lines { .. } | LineTarget::Block(_)) && plus_rows(rows).next().is_some() {
         let what = "`-` rows are not valid; an insertion removes no lines. To insert a literal line starting with `-`, write `+-…`.";
         return Err(
             broken(first.at, what, &first.text).next("Leave the `-` rows out, or replace the lines with a range.")
         );
     }
-    let literal = bullets && rows.iter().all(|row| row.sort == RowKind::Blank || bullet(&row.text));
+    let newer = dialect.header == HeaderStyle::Brackets;
+    let literal = newer && bullets && rows.iter().all(|row| row.sort == RowKind::Blank || is_bullet(&row.text));
     if literal {
         out.notes.push(BULLETS_NOTE);
         return Ok(());
     }
-    if bullets || plus().next().is_none() {
+    if bullets || plus_rows(rows).next().is_none() {
         let what = "`-` rows are not valid; hashline ranges already name the lines being changed. To insert a literal line starting with `-`, write `+-…`.";
         return Err(
             broken(first.at, what, &first.text).next("Leave the `-` rows out and send the new lines as `+TEXT` rows.")
@@ -197,10 +195,24 @@ fn minus_rows(open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> 
     Ok(())
 }
 
+/// Returns the rows with a plus sign.
+fn plus_rows(rows: &[BodyRow]) -> impl Iterator<Item = &BodyRow> {
+    rows.iter().filter(|row| row.sort == RowKind::Plus)
+}
+
+/// True for an item of a Markdown list.
+fn is_bullet(text: &str) -> bool {
+    trimmed(text).starts_with("- ")
+}
+
+/// True for a bare row with a minus sign.
+fn is_minus(row: &BodyRow) -> bool {
+    row.sort == RowKind::Bare && trimmed(&row.text).starts_with('-')
+}
+
 /// Strips `N:` from bare rows if every one has the form that `read` prints and the number of that very row, and the
 /// rest is not a table of literals.
 fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'static str>) {
-    let bare = || rows.iter().filter(|row| row.sort == RowKind::Bare);
     let first = match place {
         LineTarget::Lines { from, .. } | LineTarget::Block(from) | LineTarget::Before(from) => from,
         LineTarget::After(line) => line.saturating_add(1),
@@ -211,13 +223,13 @@ fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'stat
         return;
     }
     // Rows in between that are blank or have a `+` may count or not.
-    let own = |row: &BodyRow, number: usize| shown(&row.text).is_some_and(|(found, _)| found == number);
-    let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != RowKind::Bare || own(row, number));
-    let in_a_row = || bare().zip(first..).all(|(row, number)| own(row, number));
-    if bare().next().is_none() || !(by_place || in_a_row()) {
+    let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != RowKind::Bare || shows_number(row, number));
+    if bare_rows(rows).next().is_none()
+        || !(by_place || bare_rows(rows).zip(first..).all(|(row, number)| shows_number(row, number)))
+    {
         return;
     }
-    if bare().all(|row| numbered(&row.text).is_some_and(|(_, rest)| is_literal(rest))) {
+    if bare_rows(rows).all(|row| numbered(&row.text).is_some_and(|(_, rest)| is_literal(rest))) {
         return;
     }
     notes.push(NUMBERS_NOTE);
@@ -228,10 +240,19 @@ fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'stat
     }
 }
 
+/// True for a row that begins with this line number.
+fn shows_number(row: &BodyRow, number: usize) -> bool {
+    shown(&row.text).is_some_and(|(found, _)| found == number)
+}
+
+/// Returns the rows without a sign.
+fn bare_rows(rows: &[BodyRow]) -> impl Iterator<Item = &BodyRow> {
+    rows.iter().filter(|row| row.sort == RowKind::Bare)
+}
+
 /// Parses a row that can only be a line of a reply: `N: TEXT` with one blank is how a person or a table writes it.
 fn shown(text: &str) -> Option<(usize, &str)> {
-    let spaced = |rest: &str| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' '));
-    numbered(text).filter(|(_, rest)| !spaced(rest))
+    numbered(text).filter(|(_, rest)| !rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' ')))
 }
 
 /// Parses the number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.

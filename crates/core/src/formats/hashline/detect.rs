@@ -42,7 +42,10 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
             (DetectState::Before { first: true }, None) if op => {
                 DetectState::Waiting { from: at, tagged: false, header: false }
             }
-            (DetectState::Waiting { from, tagged, header }, None) if proven(line, (op, row), (tagged, header)) => {
+            // The line confirms that the one before it was a header, or an operation without one.
+            (DetectState::Waiting { from, tagged, header }, None)
+                if (if tagged { op || row || is_like_operation(line) } else { op && header || row && !header }) =>
+            {
                 out.push(from..at + 1);
                 DetectState::Inside
             }
@@ -59,13 +62,7 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
     out
 }
 
-/// True when a line confirms that the one before it was a header, or an operation without one.
-fn proven(line: &str, (op, row): (bool, bool), (tagged, header): (bool, bool)) -> bool {
-    match (tagged, header) {
-        (true, _) => {
-            op || row || stray::begins_like_an_operation(line) || foreign::is_older(line) || stray::is_unified(line)
-        }
-        (false, true) => op,
-        (false, false) => row,
-    }
+/// True for a line that may be an operation in another spelling.
+fn is_like_operation(line: &str) -> bool {
+    stray::begins_like_an_operation(line) || foreign::is_older(line) || stray::is_unified(line)
 }

@@ -73,8 +73,7 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
     if let (Some(mut diff), Some(it)) = (diff, dialect) {
         diff.flush(it, &mut out);
     }
-    let parses = || stream::parse_text(Box::new(HashlineParser::trial()), &out).is_ok();
-    (changed && parses()).then_some(out)
+    (changed && stream::parse_text(Box::new(HashlineParser::trial()), &out).is_ok()).then_some(out)
 }
 
 /// A unified diff hunk below a hashline header: its numbers are assumed to refer to the version shown.
@@ -142,11 +141,12 @@ impl ForeignDiff {
 ///
 /// Errors: an ambiguous line.
 fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
-    let verb_in = |case: fn(&str) -> String| (dialect.read)(&case(line)).and_then(Result::ok);
-    let cased = || verb_in(str::to_ascii_lowercase).or_else(|| verb_in(str::to_ascii_uppercase));
-    let plain = |op: &OpLine| op.check.is_none() && op.inline.is_none() && op.words.is_empty() && op.paste.is_none();
     let other = (dialect.other_dialect().read)(line).and_then(Result::ok).or_else(|| older(line));
-    let other = other.or_else(|| cased().filter(plain));
+    let other = other.or_else(|| {
+        verb_in(dialect, line, str::to_ascii_lowercase)
+            .or_else(|| verb_in(dialect, line, str::to_ascii_uppercase))
+            .filter(|op| op.check.is_none() && op.inline.is_none() && op.words.is_empty() && op.paste.is_none())
+    });
     if let Some(op) = other {
         return dialect.write(&op).map(Some).ok_or(());
     }
@@ -166,6 +166,11 @@ fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) ->
     Ok(Some(format!("{}\n+{text}", dialect.replacing(number, number))))
 }
 
+/// Reads a line after changing the case of its letters.
+fn verb_in(dialect: &HashlineDialect, line: &str, case: fn(&str) -> String) -> Option<OpLine> {
+    (dialect.read)(&case(line)).and_then(Result::ok)
+}
+
 /// True for an operation in an obsolete spelling.
 pub(super) fn is_older(line: &str) -> bool {
     older(line).is_some()
@@ -174,23 +179,22 @@ pub(super) fn is_older(line: &str) -> bool {
 /// Parses `SWAP`, `DEL`, `INS.…` and the ranges of still older transcripts.
 fn older(line: &str) -> Option<OpLine> {
     let mut scan = LineScanner::new(line);
-    let body = |place| Some(OpLine::new(OpKind::Body, place));
     let place = if scan.eat("SWAP.BLK") {
-        body(LineTarget::Block(number(&mut scan)?))
+        Some(body_at(LineTarget::Block(number(&mut scan)?)))
     } else if scan.eat("DEL.BLK") {
         Some(OpLine::new(OpKind::Take, LineTarget::Block(number(&mut scan)?)))
     } else if scan.eat("INS.BLK.POST") {
-        body(LineTarget::AfterBlock(number(&mut scan)?))
+        Some(body_at(LineTarget::AfterBlock(number(&mut scan)?)))
     } else if scan.eat("INS.PRE") {
-        body(LineTarget::Before(number(&mut scan)?))
+        Some(body_at(LineTarget::Before(number(&mut scan)?)))
     } else if scan.eat("INS.POST") {
-        body(LineTarget::After(number(&mut scan)?))
+        Some(body_at(LineTarget::After(number(&mut scan)?)))
     } else if scan.eat("INS.HEAD") {
-        body(LineTarget::Head)
+        Some(body_at(LineTarget::Head))
     } else if scan.eat("INS.TAIL") {
-        body(LineTarget::Tail)
+        Some(body_at(LineTarget::Tail))
     } else if scan.word("SWAP") {
-        body(lines(&mut scan)?)
+        Some(body_at(lines(&mut scan)?))
     } else if scan.word("DEL") {
         Some(OpLine::new(OpKind::Take, lines(&mut scan)?))
     } else if scan.eat("@@") {
@@ -198,13 +202,18 @@ fn older(line: &str) -> Option<OpLine> {
         let place = lines(&mut scan)?;
         scan.blanks();
         scan.eat("@@").then_some(())?;
-        body(place)
+        Some(body_at(place))
     } else {
         None
     };
     scan.blanks();
     scan.eat(":");
     place.filter(|_| trimmed(scan.rest).is_empty())
+}
+
+/// Returns an operation with a body at a target.
+fn body_at(place: LineTarget) -> OpLine {
+    OpLine::new(OpKind::Body, place)
 }
 
 fn number(scan: &mut LineScanner<'_>) -> Option<usize> {

@@ -20,8 +20,9 @@ pub(super) enum HeaderTag {
 
 impl HeaderTag {
     fn parse(digits: &str) -> Option<HeaderTag> {
-        let full = || digits.parse().ok().filter(|_| digits.len() == 8).map(HeaderTag::Full);
-        ShortTag::parse(digits).map(HeaderTag::Short).or_else(full)
+        ShortTag::parse(digits)
+            .map(HeaderTag::Short)
+            .or_else(|| digits.parse().ok().filter(|_| digits.len() == 8).map(HeaderTag::Full))
     }
 
     /// Returns the version handle of a section with this header.

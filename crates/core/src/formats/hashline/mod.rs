@@ -45,11 +45,10 @@ pub(super) fn opens(line: &str) -> bool {
 
 /// True for an operation with a body at the left margin.
 pub(super) fn begins(line: &str) -> bool {
-    let read = |dialect: &HashlineDialect| (dialect.read)(line).is_some_and(|op| op.is_ok_and(|op| op.colon));
     let sure = line.starts_with(|first: char| first.is_ascii_alphabetic()) && line.trim_end().ends_with(':');
     sure && [HeaderStyle::Pilcrow, HeaderStyle::Brackets]
         .into_iter()
-        .any(|header| read(HashlineDialect::dialect_of(header)))
+        .any(|header| (HashlineDialect::dialect_of(header).read)(line).is_some_and(|op| op.is_ok_and(|op| op.colon)))
 }
 
 pub(super) use foreign::convert;

@@ -84,11 +84,10 @@ impl HashlineSection {
     }
 
     fn uses_registers(&self) -> bool {
-        let named = |op: &Op| match &op.at {
+        self.ops.iter().any(|op| match &op.at {
             Locator::Lines(rows) => rows.paste.is_some() || rows.cut_to.as_ref().is_some_and(|it| it.0.is_some()),
             _ => false,
-        };
-        self.ops.iter().any(named)
+        })
     }
 }
 
@@ -167,26 +166,30 @@ fn idle(section: &HashlineSection) -> Error {
 }
 
 fn merge(first: &mut HashlineSection, section: HashlineSection) -> Result<()> {
-    let said = |section: &HashlineSection| section.dialect_row.headed(&section.path, "…");
     match (first.tag, section.tag) {
         (Some(a), Some(b)) if a != b => {
             let what = format!(
                 "Conflicting hashline snapshot tags for {}: #{a} and #{b}. Re-read the file and retry with one current header.",
                 first.path
             );
-            return Err(broken(section.at, &what, &said(&section))
+            return Err(broken(section.at, &what, &shown_header(&section))
                 .next("Use the newest header for all hunks of the file; all numbers mean that version."));
         }
         (None, tag) => first.tag = tag,
         _ => {}
     }
     if let Some((_, at)) = first.file.as_ref().or(section.file.as_ref().filter(|(kind, _)| *kind == OpKind::Remove)) {
-        return Err(with_file(*at, &said(&section)));
+        return Err(with_file(*at, &shown_header(&section)));
     }
     first.ops.extend(section.ops);
     first.file = section.file;
     first.notes.extend(section.notes.into_iter().filter(|note| !first.notes.contains(note)).collect::<Vec<_>>());
     Ok(())
+}
+
+/// Returns the header of a section as the caller would write it.
+fn shown_header(section: &HashlineSection) -> String {
+    section.dialect_row.headed(&section.path, "…")
 }
 
 fn interleaved(section: &HashlineSection) -> Error {

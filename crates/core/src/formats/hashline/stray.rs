@@ -58,11 +58,12 @@ fn bracketed(dialect: &HashlineDialect, text: &str, at: usize) -> Error {
 /// True for `@@ -a,b +c,d @@`.
 pub(super) fn is_unified(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace();
-    let side = |word: Option<&str>, sign: char| {
-        word.and_then(|word| word.strip_prefix(sign))
-            .is_some_and(|word| word.starts_with(|ch: char| ch.is_ascii_digit()))
-    };
-    words.next() == Some("@@") && side(words.next(), '-') && side(words.next(), '+')
+    words.next() == Some("@@") && is_hunk_side(words.next(), '-') && is_hunk_side(words.next(), '+')
+}
+
+/// True for a side of a hunk header.
+fn is_hunk_side(word: Option<&str>, sign: char) -> bool {
+    word.and_then(|word| word.strip_prefix(sign)).is_some_and(|word| word.starts_with(|ch: char| ch.is_ascii_digit()))
 }
 
 fn is_sentinel(text: &str) -> bool {

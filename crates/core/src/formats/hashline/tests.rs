@@ -32,7 +32,7 @@ fn lines(from: usize, to: usize, text: &str) -> (LineTarget, String) {
 }
 
 #[test]
-fn every_operation_of_both_dialects() {
+fn every_operation_of_both_dialects_is_parsed() {
     let body = |place, text: &str| (place, text.to_owned());
     let seed = "¶a#1a2b\nreplace 2..3:\n+x\n+\ndelete 9\ninsert before 4:\n+b\ninsert after 5:\n+a\ninsert head:\n+h\ninsert tail:\n+t\nreplace block 7:\n+y\ndelete block 8\ninsert after block 6:\n+z\n";
     let current = "[a#1a2b]\nPUT 2.=3:\n+x\n+\nCUT 9\nPUT <4:\n+b\nPUT >5:\n+a\nPUT <1:\n+h\nPUT >$:\n+t\nPUT 7*:\n+y\nCUT 8*\nPUT >6*:\n+z\n";
@@ -56,7 +56,7 @@ fn every_operation_of_both_dialects() {
 }
 
 #[test]
-fn headers() {
+fn headers_are_parsed() {
     for (text, path) in [
         ("¶a b/c d.rs#1A2B", "a b/c d.rs"),
         ("¶ a.ts#1A2B  ", "a.ts"),
@@ -85,7 +85,7 @@ fn headers() {
 }
 
 #[test]
-fn forms_that_are_forgiven_and_told() {
+fn lenient_forms_are_accepted_with_a_note() {
     for text in [
         "replace 2-3:",
         "replace 2…3:",
@@ -121,12 +121,15 @@ fn forms_that_are_forgiven_and_told() {
 }
 
 #[test]
-fn bodies() {
+fn bodies_are_parsed() {
     let body = |rows: &str| ops(&format!("¶a#1A2B\nreplace 2..3:\n{rows}\n"))[0].1.clone();
     assert_eq!(body("+a\n\n+b\n\n"), "a\n\nb\n");
     assert_eq!(body("a\n  \nb"), "a\n  \nb\n");
-    assert_eq!(body("- a\n- b"), "- a\n- b\n");
-    assert_eq!(body("- a\n+- b"), "- a\n- b\n");
+    for rows in ["- a\n- b", "- a\n+- b"] {
+        assert_eq!(ops(&format!("[a#1A2B]\nPUT 2.=3:\n{rows}\n"))[0].1, "- a\n- b\n");
+        assert!(refused(&format!("¶a#1A2B\nreplace 2..3:\n{rows}\n")).message().contains("`-` rows are not valid"));
+        assert!(refused(&format!("¶a#1A2B\ninsert after 2:\n{rows}\n")).message().contains("`-` rows are not valid"));
+    }
     assert_eq!(body("2:a\n\n3:b: c"), "a\n\nb: c\n");
     assert_eq!(body("2:3:a"), "3:a\n");
     assert_eq!(body("1: \"one\",\n2: \"two\","), "1: \"one\",\n2: \"two\",\n");
@@ -161,7 +164,7 @@ fn bodies() {
 }
 
 #[test]
-fn refusals_show_what_to_send() {
+fn refusals_show_a_corrected_text() {
     for (text, next) in [
         ("¶a#1A2B\nreplace 3..2:\n+x\n", "replace 2..3:"),
         ("¶a#1A2B\nreplace 195..60:\n+x\n", "replace 195..254:"),
@@ -198,7 +201,7 @@ fn refusals_show_what_to_send() {
 }
 
 #[test]
-fn rows_that_look_like_headers() {
+fn rows_that_resemble_headers_are_text() {
     // Only a complete header ends a body.
     assert_eq!(ops("¶a#1A2B\nreplace 2..3:\n+x\n¶ para\n"), [lines(2, 3, "x\n¶ para\n")]);
     assert_eq!(ops("¶a#1A2B\nreplace 2..3:\n+x\n+¶b.ts#1A2B\n"), [lines(2, 3, "x\n¶b.ts#1A2B\n")]);
@@ -218,7 +221,7 @@ fn rows_that_look_like_headers() {
 }
 
 #[test]
-fn sections_of_one_path_are_one_and_brackets_inside_are_text() {
+fn sections_of_one_path_are_joined_and_inner_brackets_are_text() {
     assert_eq!(ops("¶a#1A2B\ndelete 1\n¶a\ndelete 3\n"), [lines(1, 1, ""), lines(3, 3, "")]);
     assert!(refused("¶a#1A2B\ndelete 1\n¶a#1A2C\ndelete 3\n").message().contains("Conflicting"));
     assert!(refused("¶a\ndelete 1\n").message().contains("Missing hashline snapshot tag"));
@@ -242,7 +245,7 @@ fn sections_of_one_path_are_one_and_brackets_inside_are_text() {
 }
 
 #[test]
-fn registers_are_named_or_of_the_call() {
+fn registers_are_named_or_belong_to_the_call() {
     let request = parse("[a#1A2B]\nCUT 1.=2 @moved\nCUT 5\nPUT >9 @moved\nPUT <7\n").unwrap();
     let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };
     let of = |at: usize| line_edits::of(&ops[at]).unwrap();
@@ -254,7 +257,7 @@ fn registers_are_named_or_of_the_call() {
 }
 
 #[test]
-fn it_is_recognised_with_what_is_around_it() {
+fn format_is_detected_with_surrounding_text() {
     for (text, name) in [
         ("Here it is:\n\n```\n¶a.rs#1A2B\nreplace 2..3:\n+<<<<<<< SEARCH\n```\n", None),
         ("¶a.rs#1A2B\nreplace 2..3:\n+x\n", Some("hashline")),
@@ -280,7 +283,7 @@ fn it_is_recognised_with_what_is_around_it() {
 }
 
 #[test]
-fn events_come_as_the_lines_do() {
+fn events_are_reported_line_by_line() {
     let mut machine = Hashline::SEED.line_parser(&ParseOptions::default()).unwrap();
     let mut events = Vec::new();
     for line in ["¶a#1A2B", "replace 2..3:", "+x"] {
@@ -294,7 +297,7 @@ fn events_come_as_the_lines_do() {
 }
 
 #[test]
-fn many_hunks_and_sections_are_linear_work() {
+fn many_hunks_and_sections_take_linear_work() {
     // Ten thousand of each: anything quadratic would not finish.
     let hunks: String = (1..=10_000).map(|n| format!("replace {}..{}:\n+x\n", n * 3, n * 3 + 1)).collect();
     assert_eq!(ops(&format!("¶a#1A2B\n{hunks}")).len(), 10_000);
@@ -320,7 +323,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(from in 1usize..99, len in 0usize..9, rows in prop::collection::vec("[ -~é]{0,12}", 1..5)) {
+    fn printed_ops_are_parsed(from in 1usize..99, len in 0usize..9, rows in prop::collection::vec("[ -~é]{0,12}", 1..5)) {
         let to = from + len;
         let body: String = rows.iter().map(|row| format!("+{row}\n")).collect();
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
@@ -330,7 +333,7 @@ proptest! {
 }
 
 #[test]
-fn fences_and_what_stands_around_them() {
+fn fences_and_surrounding_text_are_ignored() {
     let understood = |text: &str| detect::parse_any(text, None, &ParseOptions::default()).map(|it| it.request);
     for text in [
         "```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\n",
@@ -352,7 +355,7 @@ fn fences_and_what_stands_around_them() {
 }
 
 #[test]
-fn words_stand_where_numbers_may() {
+fn anchors_are_accepted_in_place_of_numbers() {
     let word = |text: &str| Some(text.parse().unwrap());
     for (seed, current, place, words) in [
         ("replace Table:", "PUT Table:", LineTarget::Lines { from: 0, to: 0 }, (word("Table"), word("Table"))),
@@ -391,7 +394,7 @@ fn words_stand_where_numbers_may() {
 }
 
 #[test]
-fn names_read_back_or_are_not_shown_so() {
+fn file_names_round_trip_or_are_not_printed() {
     for (name, fine) in [
         ("a.rs", true),
         ("dir with blanks/ä.rs", true),

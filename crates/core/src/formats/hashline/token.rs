@@ -72,8 +72,7 @@ pub(super) fn is_blank(byte: u8) -> bool {
 
 /// Trims white space at both ends of a line.
 pub(super) fn trimmed(line: &str) -> &str {
-    let blank = |ch: char| u8::try_from(ch).is_ok_and(is_blank);
-    line.trim_matches(blank)
+    line.trim_matches(|ch| u8::try_from(ch).is_ok_and(is_blank))
 }
 
 /// A scanner for one line, from left to right.
@@ -166,8 +165,9 @@ impl<'a> LineScanner<'a> {
             open: false,
         };
         let mut next = *self;
-        let separator = |ch: char| matches!(ch, '-' | '.' | '=' | '…') || u8::try_from(ch).is_ok_and(is_blank);
-        next.rest = next.rest.trim_start_matches(separator);
+        next.rest = next
+            .rest
+            .trim_start_matches(|ch| matches!(ch, '-' | '.' | '=' | '…') || u8::try_from(ch).is_ok_and(is_blank));
         let between = &self.rest[..self.rest.len() - next.rest.len()];
         let written = !trimmed(between).is_empty();
         if between.is_empty() {
@@ -199,8 +199,8 @@ impl<'a> LineScanner<'a> {
         if !next.eat("@") {
             return None;
         }
-        let sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let len = next.rest.bytes().take_while(sign).count();
+        let len =
+            next.rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
         let (name, rest) = next.rest.split_at(len);
         next.rest = rest;
         *self = next;

@@ -209,8 +209,9 @@ impl BlockReader {
     /// Begins a block on this line.
     fn begin(&mut self, at: usize, run: usize, hint: Option<usize>, out: &mut Vec<StreamEvent>) -> BlockDraft {
         let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.options.name(&name));
-        let before = || self.out.list.last().map(|block| block.path.clone());
-        let path = above.or_else(before).or_else(|| self.options.file.clone());
+        let path = above
+            .or_else(|| self.out.list.last().map(|block| block.path.clone()))
+            .or_else(|| self.options.file.clone());
         // A single word may name an existing file; it never creates one.
         let path = path.or_else(|| {
             self.word = name::word_above(self.above.iter().rev().map(String::as_str));

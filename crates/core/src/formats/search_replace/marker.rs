@@ -1,13 +1,13 @@
 //! Marker lines that open, divide and close a block, in every spelling in use.
 //!
-//! `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` (aider, Roo, Zed; five characters or more), `------- SEARCH`,
-//! `=======`, `+++++++ REPLACE` (Cline; three or more). The other markers of a block have the length of the opening
+//! `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` (aider, Roo, Zed), `------- SEARCH`, `=======`, `+++++++ REPLACE`
+//! (Cline), of three characters or more. The other markers of a block have the length of the opening
 //! one, so text that contains markers is edited with longer ones, or with a backslash before each marker of the text.
 
-/// Minimum length of a run in angle brackets, and of an independent divider.
+/// Minimum length of a run in angle brackets with a word in another form, and of an independent divider.
 const ANGLE_RUN_MIN: usize = 5;
-/// Minimum length of Cline's runs.
-const DASH_RUN_MIN: usize = 3;
+/// Minimum length of a run with its exact word.
+const WORDED_RUN_MIN: usize = 3;
 
 /// A line that opens a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ fn run(line: &str, sign: char) -> (usize, &str) {
 /// Parses an opening line.
 pub(super) fn open(line: &str) -> Option<OpenMarker> {
     let (count, rest) = match line.chars().next()? {
-        '<' => Some(run(line, '<')).filter(|it| it.0 >= ANGLE_RUN_MIN)?,
-        '-' => Some(run(line, '-')).filter(|it| it.0 >= DASH_RUN_MIN)?,
+        '<' => Some(run(line, '<')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
+        '-' => Some(run(line, '-')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         _ => return None,
     };
     let rest = rest.trim_start().strip_prefix("SEARCH")?.trim_start().trim_start_matches('>').trim();
@@ -42,14 +42,14 @@ pub(super) fn open(line: &str) -> Option<OpenMarker> {
 /// Returns the length of the run, if the line divides a block.
 pub(super) fn divider(line: &str) -> Option<usize> {
     let (count, rest) = run(line, '=');
-    (count >= DASH_RUN_MIN && rest.is_empty()).then_some(count)
+    (count >= WORDED_RUN_MIN && rest.is_empty()).then_some(count)
 }
 
 /// Returns the length of the run, if the line closes a block.
 pub(super) fn close(line: &str) -> Option<usize> {
     let (count, rest) = match line.chars().next()? {
-        '>' => Some(run(line, '>')).filter(|it| it.0 >= ANGLE_RUN_MIN)?,
-        '+' => Some(run(line, '+')).filter(|it| it.0 >= DASH_RUN_MIN)?,
+        '>' => Some(run(line, '>')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
+        '+' => Some(run(line, '+')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         _ => return None,
     };
     matches!(rest.trim_start().strip_prefix("REPLACE")?, "" | "<").then_some(count)
@@ -58,19 +58,19 @@ pub(super) fn close(line: &str) -> Option<usize> {
 /// True for a line that may be the beginning of a closing marker: its signs, and a part of its word.
 pub(super) fn begins_close(line: &str) -> bool {
     let (count, rest) = run(line.trim(), '>');
-    count >= DASH_RUN_MIN && CLOSING_WORDS.iter().any(|word| word.starts_with(rest.trim()))
+    count >= WORDED_RUN_MIN && CLOSING_WORDS.iter().any(|word| word.starts_with(rest.trim()))
 }
 
 /// Returns a line without the backslash that escapes its marker.
 pub(super) fn unescape(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('\\')?;
     let bare = rest.trim_start_matches('\\');
-    let long = |sign| {
+    let option = bare.starts_with(":start_line:") || bare.starts_with(":end_line:");
+    (['<', '=', '>', '-', '+'].into_iter().any(|sign| {
         let (count, tail) = run(bare, sign);
         count >= ANGLE_RUN_MIN && (tail.is_empty() || tail.starts_with(' '))
-    };
-    let option = bare.starts_with(":start_line:") || bare.starts_with(":end_line:");
-    (['<', '=', '>', '-', '+'].into_iter().any(long) || option).then_some(rest)
+    }) || option)
+        .then_some(rest)
 }
 
 /// Parses `:start_line:N` or `:end_line:N` (Roo): whether it is the start, and the number.
@@ -131,6 +131,25 @@ const CLOSING_WORDS: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "A
 /// Minimum length of a run that counts as a marker whatever follows it.
 const UNAMBIGUOUS_RUN_MIN: usize = 7;
 
+/// True for the word of an opening marker in capitals, with any signs around it.
+pub(super) fn is_opening_word(line: &str) -> bool {
+    OPENING_WORDS.contains(&word_among_signs(line))
+}
+
+/// True for the word of a closing marker in capitals, with any signs around it.
+pub(super) fn is_closing_word(line: &str) -> bool {
+    CLOSING_WORDS.contains(&word_among_signs(line))
+}
+
+/// Strips signs, also as HTML entities.
+fn word_among_signs(line: &str) -> &str {
+    let mut rest = line.trim();
+    while let Some(next) = rest.strip_prefix("&lt;").or_else(|| rest.strip_prefix("&gt;")) {
+        rest = next;
+    }
+    rest.trim_matches(|ch: char| !ch.is_alphanumeric())
+}
+
 /// Classifies a line that resembles a marker, including exact ones.
 pub(super) fn classify(line: &str) -> Option<MarkerLikeness<'_>> {
     let text = line.trim();
@@ -142,7 +161,7 @@ pub(super) fn classify(line: &str) -> Option<MarkerLikeness<'_>> {
         }
         b'-' => {
             let (run, rest) = run(text, '-');
-            (run >= DASH_RUN_MIN && rest.trim_end_matches('>').trim() == "SEARCH")
+            (run >= WORDED_RUN_MIN && rest.trim_end_matches('>').trim() == "SEARCH")
                 .then_some(MarkerLikeness::Open { run })
         }
         b'>' => {
@@ -182,7 +201,7 @@ fn worded(rest: &str, run: usize, words: &[&str]) -> bool {
     }
     let known = match run {
         ANGLE_RUN_MIN.. => words.contains(&word.to_ascii_uppercase().as_str()),
-        DASH_RUN_MIN.. => word == words[0],
+        WORDED_RUN_MIN.. => word == words[0],
         _ => false,
     };
     known && !rest.contains(|ch: char| ch.is_alphanumeric() || ch == '_' || ch == '=')
@@ -193,7 +212,7 @@ mod tests {
     use super::{MarkerLikeness, OpenMarker, classify, close, divider, is_nearly_open, open, unescape};
 
     #[test]
-    fn spellings() {
+    fn marker_spellings_are_recognized() {
         for line in [
             "<<<<<<< SEARCH",
             "<<<<<<< SEARCH>",
@@ -206,10 +225,11 @@ mod tests {
         }
         assert_eq!(open("<<<<< SEARCH line=12"), Some(OpenMarker { run: 5, line: Some(12) }));
         assert_eq!(open("--- SEARCH").unwrap().run, 3);
-        for line in ["<<<< SEARCH", "<<<<<<< HEAD", " <<<<<<< SEARCH", "<<<<<<< SEARCHING", "-- SEARCH", "SEARCH"] {
+        for line in ["<< SEARCH", "<<<<<<< HEAD", " <<<<<<< SEARCH", "<<<<<<< SEARCHING", "-- SEARCH", "SEARCH"] {
             assert_eq!(open(line), None, "{line}");
         }
-        assert!(is_nearly_open("<<<< SEARCH") && !is_nearly_open("<<<<<<< HEAD"));
+        assert_eq!((open("<<<< SEARCH").unwrap().run, close(">>>> REPLACE")), (4, Some(4)));
+        assert!(is_nearly_open("<< SEARCH") && !is_nearly_open("<<<<<<< HEAD"));
         assert_eq!(
             (close(">>>>>>> REPLACE"), close("+++++++ REPLACE"), close(">>>>>>> main")),
             (Some(7), Some(7), None)
@@ -218,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_makes_a_marker_text() {
+    fn backslash_escapes_a_marker() {
         assert_eq!(unescape("\\======="), Some("======="));
         assert_eq!(unescape("\\<<<<<<< HEAD"), Some("<<<<<<< HEAD"));
         assert_eq!(unescape("\\\\>>>>>>> x"), Some("\\>>>>>>> x"));
@@ -227,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn likenesses() {
+    fn similar_lines_are_recognized() {
         for line in [
             ">>>>>>> REPLACE",
             ">>>>>> REPLACE",

@@ -33,6 +33,16 @@ pub(super) fn nearly_opens(line: &str) -> bool {
     matches!(marker::classify(line), Some(marker::MarkerLikeness::Open { .. }))
 }
 
+/// True for a line that is the word of an opening marker with any signs before it.
+pub(super) fn loosely_opens(line: &str) -> bool {
+    marker::is_opening_word(line)
+}
+
+/// True for a line that divides a block, or has the word of a closing marker.
+pub(super) fn divides(line: &str) -> bool {
+    marker::divider(line.trim()).is_some() || marker::is_closing_word(line)
+}
+
 /// True for a line that opens a block.
 pub(super) fn opens(line: &str) -> bool {
     DetectedBlock::opened(0, line).is_some()
@@ -215,8 +225,13 @@ fn request(read: BlockList) -> Result<Request> {
         return Err(error);
     }
     let notes = slips.into_notes(BlockMistake::note).collect();
-    let file = |(path, ops)| FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::AsNeeded });
-    Ok(Request { files: files.into_iter().map(file).collect(), notes })
+    Ok(Request {
+        files: files
+            .into_iter()
+            .map(|(path, ops)| FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::AsNeeded }))
+            .collect(),
+        notes,
+    })
 }
 
 /// The instructions for a model.

@@ -22,23 +22,27 @@ pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
 /// Writes a block; both texts are whole lines. Its markers are longer than any in the texts, and lines that look
 /// escaped are escaped once more.
 pub(crate) fn print_block(search: &str, replace: &str, out: &mut String) {
-    let runs = |line: &str| {
-        let alike = marker::classify(line).map(|found| found.run().max(USUAL_MARKER_LENGTH));
-        marker::divider(line).or(alike).map_or(0, |run| run + 1)
-    };
-    let run = search.lines().chain(replace.lines()).map(runs).max().unwrap_or(0).max(USUAL_MARKER_LENGTH);
-    let part = |text: &str, out: &mut String| {
-        for line in text.split_terminator('\n') {
-            if marker::unescape(line).is_some() || marker::option(line).is_some() {
-                out.push('\\');
-            }
-            out.push_str(line);
-            out.push('\n');
-        }
-    };
+    let run = search.lines().chain(replace.lines()).map(marker_run).max().unwrap_or(0).max(USUAL_MARKER_LENGTH);
     let _ = writeln!(out, "{} SEARCH", "<".repeat(run));
-    part(search, out);
+    push_escaped(search, out);
     let _ = writeln!(out, "{}", "=".repeat(run));
-    part(replace, out);
+    push_escaped(replace, out);
     let _ = writeln!(out, "{} REPLACE", ">".repeat(run));
+}
+
+/// Appends lines, escaped where they look like markers.
+fn push_escaped(text: &str, out: &mut String) {
+    for line in text.split_terminator('\n') {
+        if marker::unescape(line).is_some() || marker::option(line).is_some() {
+            out.push('\\');
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+}
+
+/// Returns how long a marker has to be to differ from the line.
+fn marker_run(line: &str) -> usize {
+    let alike = marker::classify(line).map(|found| found.run().max(USUAL_MARKER_LENGTH));
+    marker::divider(line).or(alike).map_or(0, |run| run + 1)
 }

@@ -43,7 +43,7 @@ fn apply(file: &str, text: &str) -> std::result::Result<String, String> {
 }
 
 #[test]
-fn every_spelling() {
+fn every_spelling_is_parsed() {
     let spellings = [
         "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n",
         "a.rs\n<<<<< SEARCH\nold\n=====\nnew\n>>>>> REPLACE",
@@ -79,7 +79,7 @@ fn every_spelling() {
 }
 
 #[test]
-fn lines_and_tags() {
+fn line_hints_and_tags_are_parsed() {
     let roo = "a.rs\n<<<<<<< SEARCH\n:start_line:12\n:end_line:14\n-------\nold\n=======\nnew\n>>>>>>> REPLACE\n";
     let block = one(roo);
     assert_eq!((block.hint, &*block.search, block.at), (Some(12), "old\n", 2));
@@ -101,7 +101,7 @@ fn lines_and_tags() {
 }
 
 #[test]
-fn several_blocks_and_files() {
+fn several_blocks_and_files_are_parsed() {
     let text = "one.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n\nAnd again:\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n\
                 ```bash\ncargo test\n```\ntwo.rs\n```\n<<<<<<< SEARCH\n=======\nnew file\n>>>>>>> REPLACE\n```\none.rs\n<<<<<<< SEARCH\ne\n=======\n>>>>>>> REPLACE\n";
     let read = read(text).unwrap();
@@ -121,7 +121,7 @@ fn several_blocks_and_files() {
 }
 
 #[test]
-fn markers_in_the_text() {
+fn ambiguous_markers_in_the_text_are_refused() {
     let conflict = "x\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> br\ny\n";
     let longer =
         "f\n<<<<<<<<< SEARCH\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> br\n=========\nours\n>>>>>>>>> REPLACE\n";
@@ -134,7 +134,7 @@ fn markers_in_the_text() {
 }
 
 #[test]
-fn never_a_guess() {
+fn ambiguous_blocks_are_refused() {
     let cases = [
         ("a.rs\n<<<<<<< SEARCH\nold\n", "Line 2 of the request: the block is not closed"),
         ("a.rs\n<<<<<<< SEARCH\nold\n>>>>>>> REPLACE\n", "no ======= follows"),
@@ -150,7 +150,7 @@ fn never_a_guess() {
         ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n<<<<<<< SEARCH\nx\n", "Line 6 of the request: a block begins"),
         ("<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n", "no file name"),
         ("a.rs\n>>>>>>> REPLACE\n", "none is open"),
-        ("a.rs\n<<<< SEARCH\nold\n", "not a marker"),
+        ("a.rs\n<< SEARCH\nold\n", "not a marker"),
     ];
     for (text, part) in cases {
         assert!(fails(text).contains(part), "{text}: {}", fails(text));
@@ -162,7 +162,7 @@ fn never_a_guess() {
 }
 
 #[test]
-fn a_block_that_is_nearly_closed_and_another() {
+fn nearly_closed_block_before_another_is_refused() {
     let text = "a.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n\nAnd then:\n\nb.rs\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n";
     let fenced = "a.rs\n```\n<<<<<<< SEARCH\na\n=======\nb\n```\n\nb.rs\n```\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n```\n";
     for text in [text, fenced] {
@@ -181,7 +181,7 @@ fn a_block_that_is_nearly_closed_and_another() {
 }
 
 #[test]
-fn half_a_closing_marker_is_never_written() {
+fn truncated_closing_marker_is_never_written() {
     let whole = "```\na.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n";
     assert_eq!(one(whole).replace, "b\n");
     for part in [">>>", ">>>>>>>", ">>>>>>> REP", "  >>>>> REPLAC", ">>>>>>> UPD"] {
@@ -195,7 +195,7 @@ fn half_a_closing_marker_is_never_written() {
 }
 
 #[test]
-fn a_word_is_a_name_where_nothing_else_is() {
+fn lone_word_is_a_name_if_nothing_else_is() {
     let block = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
     assert_eq!(one(&format!("run\n```\n{block}```\n")).path, "run");
     assert_eq!(parse(&format!("a.rs\n{block}Then\n{}", block.replace("new", "x"))).files.len(), 1);
@@ -204,7 +204,7 @@ fn a_word_is_a_name_where_nothing_else_is() {
 }
 
 #[test]
-fn markers_that_are_text() {
+fn unambiguous_markers_in_the_text_are_kept() {
     // Balanced, in the search part, or in a block with longer markers.
     for (run, new) in [
         (7, "x = (\n    <<<<<<< SEARCH\n    a\n    =======\n    b\n    >>>>>>> REPLACE\n)\n"),
@@ -222,9 +222,9 @@ fn markers_that_are_text() {
 }
 
 #[test]
-fn blocks_are_whole_lines() {
+fn blocks_match_whole_lines() {
     let block = |old: &str, new: &str| format!("a.py\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n");
-    assert!(apply("max = 1\n", &block("x = 1\n", "x = 2\n")).is_err(), "the tail of a line is no line");
+    assert!(apply("max = 1\n", &block("x = 1\n", "x = 2\n")).is_err(), "the tail of a line is not a line");
     assert_eq!(apply("x = 1\nmax = 1\n", &block("x = 1\n", "x = 2\n")).unwrap(), "x = 2\nmax = 1\n");
     assert_eq!(apply("    call_it()\n", &block("call_it()\n", "stop_it()\n")).unwrap(), "    stop_it()\n");
     assert_eq!(apply("f {\n}", &block("}\n", "}\n}\n")).unwrap(), "f {\n}\n}");
@@ -235,7 +235,7 @@ fn blocks_are_whole_lines() {
 }
 
 #[test]
-fn hints_tell_equal_blocks_apart() {
+fn line_hints_distinguish_equal_blocks() {
     let block = |line: usize, new: &str| {
         format!("a.rs\n<<<<<<< SEARCH line={line}\nfn same() {{}}\n=======\nfn {new}() {{}}\n>>>>>>> REPLACE\n")
     };
@@ -245,7 +245,7 @@ fn hints_tell_equal_blocks_apart() {
 }
 
 #[test]
-fn every_block_is_told_and_claimed() {
+fn every_block_is_reported_and_detected() {
     for text in [
         "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\n=======\nnew\n\n\nlast\n```\n \n",
         "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\n=======\nnew\n\n\nlast\n>>>>>>> REPLACE\n",
@@ -272,7 +272,7 @@ fn every_block_is_told_and_claimed() {
 }
 
 #[test]
-fn said_beside_the_text() {
+fn file_name_may_be_given_separately() {
     let text = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
     let manner = ParseOptions { file: Some("a.rs".into()), reverse: true, ..ParseOptions::default() };
     let parse = |text: &str, manner: &ParseOptions| {
@@ -285,10 +285,13 @@ fn said_beside_the_text() {
     assert!(parse("<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE\n", &manner).is_err());
     let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "src/b.rs");
+    // The number is a caller's, so nothing counts up to it.
+    let strip = ParseOptions { strip: Some(usize::MAX), ..ParseOptions::default() };
+    assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "b.rs");
 }
 
 #[test]
-fn a_large_request_is_read_once() {
+fn large_request_takes_linear_time() {
     let many = "a.rs\n".to_owned() + &"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n".repeat(20_000);
     assert_eq!(read(&many).unwrap().list.len(), 20_000);
     let long = format!("a.rs\n<<<<<<< SEARCH\n{}=======\n>>>>>>> REPLACE\n", "line\n".repeat(200_000));
@@ -297,7 +300,7 @@ fn a_large_request_is_read_once() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "((<{5,8} SEARCH|={5,8}|>{5,8} REPLACE|a\\.rs|```|:start_line:3|<old_text>|</new_text>|<new_text>|\\\\=======|x|é.*|.{0,9})\r?\n?){0,30}") {
+    fn any_text_is_parsed_or_refused(text in "((<{5,8} SEARCH|={5,8}|>{5,8} REPLACE|a\\.rs|```|:start_line:3|<old_text>|</new_text>|<new_text>|\\\\=======|x|é.*|.{0,9})\r?\n?){0,30}") {
         if let Ok(read) = read(&text) {
             prop_assert!(read.list.iter().all(|block| !block.path.is_empty() && block.at > 0));
         }
@@ -305,7 +308,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(old in "([a-z ]{0,8}\n){1,5}", new in "([a-z =<>]{0,3}\n){0,5}", run in 5usize..12) {
+    fn printed_blocks_are_parsed(old in "([a-z ]{0,8}\n){1,5}", new in "([a-z =<>]{0,3}\n){0,5}", run in 5usize..12) {
         let text = format!("a.rs\n{} SEARCH\n{old}{}\n{new}{} REPLACE\n", "<".repeat(run), "=".repeat(run), ">".repeat(run));
         let block = one(&text);
         prop_assert_eq!((block.search, block.replace), (old, new));

@@ -174,10 +174,11 @@ impl HunkBody {
     }
 
     /// True when the text ends after a changed line while the header announces more lines on both sides: the rest of
-    /// the hunk is missing, unless its counts are wrong.
+    /// the hunk is missing, unless its counts are wrong. The same holds after a removed line if all old lines are there
+    /// and new ones are announced: what was to replace the line is missing.
     pub(super) fn is_truncated(&self) -> bool {
-        let promised = self.left.is_some_and(|left| left.0 > 0 && left.1 > 0);
         let last = self.hunk.lines.last().map(|line| line.kind);
+        let promised = self.left.is_some_and(|(old, new)| new > 0 && (old > 0 || last == Some(HunkLineKind::Removed)));
         let blank = self.tail.iter().all(|it| it.naked && it.line.text.is_empty());
         promised && blank && matches!(last, Some(HunkLineKind::Added | HunkLineKind::Removed))
     }

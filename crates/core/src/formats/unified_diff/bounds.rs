@@ -40,23 +40,27 @@ pub(super) fn ends(body: &HunkBody, text: &str, ahead: Lookahead<'_>, open: Opti
 /// Decides whether `--- x` in a hunk is the removal of `-- x` or the header of the next file, by the counts if they are
 /// consistent.
 fn is_file_header(body: &HunkBody, old: &str, ahead: Lookahead<'_>) -> bool {
-    let begins = |line: Option<&str>| line.is_some_and(range::is_header);
     let Some(new) = ahead[0].and_then(|next| next.strip_prefix("+++ ")) else {
-        return body.is_full() && begins(ahead[0]) && name::without_prefix(old).is_some();
+        return body.is_full() && begins_hunk(ahead[0]) && name::without_prefix(old).is_some();
     };
     let agree = name::agree(old, new);
     if body.is_full() {
         return true;
     }
     if body.may_end() {
-        return agree || begins(ahead[1]);
+        return agree || begins_hunk(ahead[1]);
     }
-    if begins(ahead[1]) {
+    if begins_hunk(ahead[1]) {
         // Counts that are both too large by one look the same; then the names must not be those of one file.
         !body.would_complete(1, 1) || agree
     } else {
         agree && body.is_half_full()
     }
+}
+
+/// True for the header of a hunk.
+fn begins_hunk(line: Option<&str>) -> bool {
+    line.is_some_and(range::is_header)
 }
 
 /// True for a mail signature, `-- ` and git's version, which may also be the removal of `- `.

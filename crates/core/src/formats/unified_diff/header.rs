@@ -5,31 +5,37 @@ use super::patch::FilePatch;
 
 /// Parses a header into the file; false for any other line. The error describes what is wrong.
 pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static str> {
-    let after = |word: &str| text.strip_prefix(word).map(str::trim_end);
-    if let Some(value) = after("old mode ") {
+    if let Some(value) = value_after(text, "old mode ") {
         file.modes.0 = Some(mode(value)?);
-    } else if let Some(value) = after("new mode ") {
+    } else if let Some(value) = value_after(text, "new mode ") {
         file.modes.1 = Some(mode(value)?);
-    } else if let Some(value) = after("deleted file mode ") {
+    } else if let Some(value) = value_after(text, "deleted file mode ") {
         file.modes.0 = Some(mode(value)?);
         file.deleted = true;
-    } else if let Some(value) = after("new file mode ") {
+    } else if let Some(value) = value_after(text, "new file mode ") {
         file.modes.1 = Some(mode(value)?);
         file.created = true;
-    } else if let Some(value) = after("rename from ").or_else(|| after("rename old ")) {
+    } else if let Some(value) = value_after(text, "rename from ").or_else(|| value_after(text, "rename old ")) {
         file.rename.0 = Some(full(value)?);
-    } else if let Some(value) = after("rename to ").or_else(|| after("rename new ")) {
+    } else if let Some(value) = value_after(text, "rename to ").or_else(|| value_after(text, "rename new ")) {
         file.rename.1 = Some(full(value)?);
-    } else if let Some(value) = after("copy from ") {
+    } else if let Some(value) = value_after(text, "copy from ") {
         file.copy.0 = Some(full(value)?);
-    } else if let Some(value) = after("copy to ") {
+    } else if let Some(value) = value_after(text, "copy to ") {
         file.copy.1 = Some(full(value)?);
-    } else if let Some(value) = after("index ") {
+    } else if let Some(value) = value_after(text, "index ") {
         return Ok(index(file, value));
     } else {
-        return Ok(after("similarity index ").or_else(|| after("dissimilarity index ")).is_some());
+        return Ok(value_after(text, "similarity index ")
+            .or_else(|| value_after(text, "dissimilarity index "))
+            .is_some());
     }
     Ok(true)
+}
+
+/// Returns the rest of a line behind a word.
+fn value_after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    text.strip_prefix(word).map(str::trim_end)
 }
 
 fn mode(value: &str) -> Result<u32, &'static str> {
@@ -47,8 +53,12 @@ fn full(value: &str) -> Result<String, &'static str> {
 fn index(file: &mut FilePatch, value: &str) -> bool {
     let (ids, kept) = value.split_once(' ').map_or((value, None), |(ids, kept)| (ids, Some(kept)));
     let Some((old, new)) = ids.split_once("..") else { return false };
-    let id = |id: &str| (id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.len() >= 4).then(|| id.to_lowercase());
-    file.ids = (id(old), id(new));
+    file.ids = (object_id(old), object_id(new));
     file.kept_mode = kept.and_then(|kept| mode(kept).ok());
     true
+}
+
+/// Reads an abbreviated object id.
+fn object_id(id: &str) -> Option<String> {
+    (id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.len() >= 4).then(|| id.to_lowercase())
 }

@@ -48,8 +48,9 @@ fn unstamped(text: &str) -> (&str, &str) {
     }
     // At least a date and a time; zone and fraction are optional.
     let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
-    let stamp = |at: &usize| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim()));
-    starts.find(stamp).map_or((text, ""), |at| text.split_at(at))
+    starts
+        .find(|at| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim())))
+        .map_or((text, ""), |at| text.split_at(at))
 }
 
 /// `2024-01-31 12:00:00.000 +0100`
@@ -72,8 +73,11 @@ fn is_long_date(text: &str) -> bool {
 
 /// True when the text has digits where the pattern has `0`, and the same characters elsewhere.
 fn shaped(text: &str, pattern: &str) -> bool {
-    let same = |(ch, like): (u8, u8)| if like == b'0' { ch.is_ascii_digit() } else { ch == like };
-    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(same)
+    text.len() == pattern.len()
+        && text
+            .bytes()
+            .zip(pattern.bytes())
+            .all(|(ch, like)| if like == b'0' { ch.is_ascii_digit() } else { ch == like })
 }
 
 /// True for the beginning of 1970 in any time zone, which diff writes for a missing file.
@@ -119,16 +123,15 @@ pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
 
 /// Returns the byte of an escape, and the length of the escape without its backslash.
 fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
-    let simple = |byte| Some((byte, 1));
     match sign {
-        b'a' => simple(7),
-        b'b' => simple(8),
-        b't' => simple(b'\t'),
-        b'n' => simple(b'\n'),
-        b'v' => simple(11),
-        b'f' => simple(12),
-        b'r' => simple(b'\r'),
-        b'"' | b'\\' => simple(sign),
+        b'a' => Some((7, 1)),
+        b'b' => Some((8, 1)),
+        b't' => Some((b'\t', 1)),
+        b'n' => Some((b'\n', 1)),
+        b'v' => Some((11, 1)),
+        b'f' => Some((12, 1)),
+        b'r' => Some((b'\r', 1)),
+        b'"' | b'\\' => Some((sign, 1)),
         b'0'..=b'3' => {
             let digits = text.get(..3)?;
             digits
@@ -187,14 +190,13 @@ pub(super) fn are_prefixed(old: &str, new: &str) -> bool {
 /// written.
 pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
     // Of a single name, only `a/` and `b/` are prefixes; `c/x` is in a directory.
-    let alone = |name: &'_ str| name.starts_with(['a', 'b']).then(|| without_prefix(name)).flatten().map(str::to_owned);
     let mut out: Vec<String> = Vec::new();
     match (old, new) {
         (Some(old), Some(new)) => {
             let both = without_prefix(old).is_some() && without_prefix(new).is_some();
             let mut rests = [new, old].map(|name| without_prefix(name).unwrap_or(name).to_owned());
             if !both && rests[0] != rests[1] {
-                rests = [new, old].map(|name| alone(name).unwrap_or_else(|| name.to_owned()));
+                rests = [new, old].map(|name| lone_name(name).unwrap_or_else(|| name.to_owned()));
             }
             let full = [new.to_owned(), old.to_owned()];
             // `a/x` on both sides is in a directory `a`, unless that does not exist.
@@ -205,7 +207,7 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
             }
         }
         (Some(one), None) | (None, Some(one)) => {
-            out.extend([alone(one).unwrap_or_else(|| one.to_owned()), one.to_owned()]);
+            out.extend([lone_name(one).unwrap_or_else(|| one.to_owned()), one.to_owned()]);
         }
         (None, None) => {}
     }
@@ -218,10 +220,19 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
     seen
 }
 
+/// Returns a single name without `a/` or `b/`.
+fn lone_name(name: &str) -> Option<String> {
+    name.starts_with(['a', 'b']).then(|| without_prefix(name)).flatten().map(str::to_owned)
+}
+
 /// True when a name after `---` or `+++` is the one after `diff --git`.
 pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
-    let rest = |name: &str| without_prefix(name).unwrap_or(name).to_owned();
-    side.is_some() && side.map(rest) == git.map(rest)
+    side.is_some() && side.map(rest_of_name) == git.map(rest_of_name)
+}
+
+/// Returns a name without its prefix.
+fn rest_of_name(name: &str) -> String {
+    without_prefix(name).unwrap_or(name).to_owned()
 }
 
 /// True when two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.
@@ -244,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn names_end_before_stamps() {
+    fn names_end_before_timestamps() {
         for (text, expected) in [
             ("a/x.py", "a/x.py"),
             ("a/x.py\t2024-01-31 12:00:00.000000000 +0100", "a/x.py"),
@@ -269,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_epoch_means_absent() {
+    fn epoch_timestamp_means_an_absent_file() {
         for stamp in ["1970-01-01 00:00:00.000000000 +0000", "1970-01-01 01:00:00 +0100", "1969-12-31 19:00:00 -0500"] {
             assert!(side(&format!("x\t{stamp}")).unwrap().absent, "{stamp}");
         }
@@ -282,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_git() {
+    fn git_name_pairs_are_split() {
         let pair = |text| git_pair(text).map(|(old, new)| format!("{old}|{new}"));
         assert_eq!(pair("a/x y b/x y").as_deref(), Some("a/x y|b/x y"));
         assert_eq!(pair("x x").as_deref(), Some("x|x"));
@@ -293,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn which_file_is_meant() {
+    fn candidate_names_are_ranked() {
         let of = |old, new| candidates(old, new).join(" ");
         assert_eq!(of(Some("a/x"), Some("b/x")), "x b/x a/x");
         assert_eq!(of(Some("i/x"), Some("w/x")), "x w/x i/x");

@@ -70,8 +70,7 @@ impl UnifiedDiffParser {
 
     /// True where a changed line cannot be prose: below file headers, and directly after the line that ended a hunk.
     fn is_adrift(&self) -> bool {
-        let waits = |file: &FilePatch| file.is_named() && file.hunks.is_empty();
-        self.ended_at + 1 == self.at || self.file.as_ref().is_some_and(waits)
+        self.ended_at + 1 == self.at || self.file.as_ref().is_some_and(|file| file.is_named() && file.hunks.is_empty())
     }
 
     /// Begins a hunk without a header: a marked line directly below `+++`.
@@ -114,7 +113,9 @@ impl UnifiedDiffParser {
         let new = new.and_then(|new| name::side(new).ok()).and_then(|new| new.name);
         let full = |file: &FilePatch| {
             let names = (side.name.as_deref(), new.as_deref());
-            !file.hunks.is_empty() || file.sides.1.is_some() || old && (file.sides.0.is_some() || file.is_other(names))
+            !file.hunks.is_empty()
+                || file.sides.1.is_some()
+                || old && (file.sides.0.is_some() || file.is_other(names.0, names.1))
         };
         let file = match &mut self.file {
             Some(file) if !full(file) => file,
@@ -132,8 +133,9 @@ impl UnifiedDiffParser {
 
     /// True when the preceding line was `---` with this file's old name.
     fn awaits_new(&self) -> bool {
-        let waits = |file: &FilePatch| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at;
-        self.file.as_ref().is_some_and(waits)
+        self.file
+            .as_ref()
+            .is_some_and(|file| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at)
     }
 
     /// Parses the other structural lines.

@@ -78,10 +78,10 @@ impl FilePatch {
     }
 
     /// True when git's headers are complete by themselves, and these names are not theirs.
-    pub(super) fn is_other(&self, names: (Option<&str>, Option<&str>)) -> bool {
+    pub(super) fn is_other(&self, old: Option<&str>, new: Option<&str>) -> bool {
         let done = self.rename.1.is_some() || self.copy.1.is_some() || self.binary.is_some();
         let done = done || self.modes.0.is_some() && self.modes.1.is_some();
-        let theirs = name::same(names.0, self.pair.0.as_deref()) || name::same(names.1, self.pair.1.as_deref());
+        let theirs = name::same(old, self.pair.0.as_deref()) || name::same(new, self.pair.1.as_deref());
         done && self.pair.0.is_some() && !theirs
     }
 
@@ -139,7 +139,7 @@ impl FilePatch {
             if !self.hunks.is_empty() {
                 return Err(self.broken("the file has hunks and a binary patch; it can have one of them."));
             }
-            return self.bytes(change, mode, manner);
+            return self.bytes(change.0, mode, manner);
         }
         let moved = match (self.rename.clone(), self.copy.clone()) {
             ((Some(from), Some(to)), _) => Some((from, to, true)),
@@ -269,13 +269,21 @@ impl FilePatch {
     }
 
     fn creates(&self) -> bool {
-        let absent = |side: &HeaderSide| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Removed);
-        self.created || self.sides.0.as_ref().is_some_and(absent)
+        self.created
+            || self
+                .sides
+                .0
+                .as_ref()
+                .is_some_and(|side| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Removed))
     }
 
     fn deletes(&self) -> bool {
-        let absent = |side: &HeaderSide| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Added);
-        self.deleted || self.sides.1.as_ref().is_some_and(absent)
+        self.deleted
+            || self
+                .sides
+                .1
+                .as_ref()
+                .is_some_and(|side| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Added))
     }
 
     /// True when there are neither lines of this kind nor context lines.
@@ -287,12 +295,8 @@ impl FilePatch {
     }
 
     fn names(&self, strip: Option<usize>) -> Result<FileNames> {
-        let name = |side: &Option<HeaderSide>, pair: &Option<String>| match side {
-            Some(side) => side.name.clone(),
-            None => pair.clone(),
-        };
-        let old = if self.creates() { None } else { name(&self.sides.0, &self.pair.0) };
-        let new = if self.deletes() { None } else { name(&self.sides.1, &self.pair.1) };
+        let old = if self.creates() { None } else { name_of(self.sides.0.as_ref(), self.pair.0.as_ref()) };
+        let new = if self.deletes() { None } else { name_of(self.sides.1.as_ref(), self.pair.1.as_ref()) };
         // A creation is named by its new side, a deletion by its old one, whatever the other says.
         let (old, new) = match (old, new) {
             (None, None) => match &self.known {
@@ -325,9 +329,11 @@ impl FilePatch {
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
-        let what = || format!("`{full}` has fewer than {count} leading directories to remove.");
         let rest = name::without_folders(full, count);
-        rest.map(str::to_owned).ok_or_else(|| self.broken(&what()).next("Use a smaller -p."))
+        rest.map(str::to_owned).ok_or_else(|| {
+            self.broken(&format!("`{full}` has fewer than {count} leading directories to remove."))
+                .next("Use a smaller -p.")
+        })
     }
 
     /// Returns both names of a rename or copy. git writes them without the prefixes of the other headers.
@@ -337,9 +343,8 @@ impl FilePatch {
             return Ok((self.without(from, count)?, self.without(to, count)?));
         }
         let prefixed = self.pair.0.as_deref() == Some(from) && self.pair.1.as_deref() == Some(to);
-        let bare = |name: &str| name::without_prefix(name).filter(|_| prefixed).unwrap_or(name).to_owned();
         let differ = from.as_bytes().first() != to.as_bytes().first();
-        Ok(if differ { (bare(from), bare(to)) } else { (from.to_owned(), to.to_owned()) })
+        Ok(if differ { (bare_name(prefixed, from), bare_name(prefixed, to)) } else { (from.to_owned(), to.to_owned()) })
     }
 
     /// Converts the hunks to operations, except for those that change nothing.
@@ -375,14 +380,12 @@ impl FilePatch {
     }
 
     /// Creates the requests of a GIT binary patch.
-    fn bytes(
-        mut self,
-        (how, _): (BinaryPayload, Option<BinaryPayload>),
-        mode: Option<FileMode>,
-        manner: &ParseOptions,
-    ) -> Result<Vec<FileRequest>> {
-        let id = |id: Option<String>| id.filter(|id| id.bytes().any(|digit| digit != b'0'));
-        let change = BinaryChange { before: id(self.ids.0.take()), after: id(self.ids.1.take()), payload: how };
+    fn bytes(mut self, how: BinaryPayload, mode: Option<FileMode>, manner: &ParseOptions) -> Result<Vec<FileRequest>> {
+        let change = BinaryChange {
+            before: existing_id(self.ids.0.take()),
+            after: existing_id(self.ids.1.take()),
+            payload: how,
+        };
         if let (Some(from), Some(to)) = self.rename.clone() {
             let (from, to) = self.pair_of(&from, &to, manner)?;
             let moved =
@@ -416,10 +419,32 @@ impl FilePatch {
     }
 }
 
+/// Returns the id of an object that exists.
+fn existing_id(id: Option<String>) -> Option<String> {
+    id.filter(|id| id.bytes().any(|digit| digit != b'0'))
+}
+
+/// Returns a name without its prefix.
+fn bare_name(prefixed: bool, name: &str) -> String {
+    name::without_prefix(name).filter(|_| prefixed).unwrap_or(name).to_owned()
+}
+
+/// Returns the name of a side, or the one of the pair.
+fn name_of(side: Option<&HeaderSide>, pair: Option<&String>) -> Option<String> {
+    match side {
+        Some(side) => side.name.clone(),
+        None => pair.cloned(),
+    }
+}
+
 /// True when the old and the new side have the same lines.
 fn is_idle(lines: &[HunkLine]) -> bool {
-    let side = |without: HunkLineKind| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
-    side(HunkLineKind::Added).eq(side(HunkLineKind::Removed))
+    texts_without(lines, HunkLineKind::Added).eq(texts_without(lines, HunkLineKind::Removed))
+}
+
+/// Returns the texts of the lines of other kinds.
+fn texts_without(lines: &[HunkLine], without: HunkLineKind) -> impl Iterator<Item = &String> {
+    lines.iter().filter(move |line| line.kind != without).map(|line| &line.text)
 }
 
 fn permission(mode: u32) -> FileMode {

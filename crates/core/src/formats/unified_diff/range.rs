@@ -79,7 +79,7 @@ mod tests {
     use super::{is_combined, is_header, read};
 
     #[test]
-    fn numbers_counts_and_sections() {
+    fn numbers_counts_and_sections_are_parsed() {
         let all = |line: &str| {
             let it = read(line).unwrap();
             (it.first, it.counts, it.section.unwrap_or_default())

@@ -83,7 +83,7 @@ fn notes(text: &str) -> String {
 }
 
 #[test]
-fn names_and_their_prefixes() {
+fn names_and_prefixes_are_parsed() {
     let hunk = "@@ -1 +1 @@\n-a\n+b\n";
     let lines = "-a\n+b\n";
     for (head, names) in [
@@ -127,7 +127,7 @@ fn names_and_their_prefixes() {
 }
 
 #[test]
-fn folders_are_taken_off_as_told() {
+fn requested_leading_directories_are_removed() {
     let text = "--- a/one/x\n+++ b/one/x\n@@ -1 +1 @@\n-a\n+b\n";
     let names = |strip| {
         let manner = ParseOptions { strip: Some(strip), ..ParseOptions::default() };
@@ -140,7 +140,7 @@ fn folders_are_taken_off_as_told() {
 }
 
 #[test]
-fn a_known_file_needs_no_header() {
+fn hunk_for_a_known_file_needs_no_header() {
     let text = "@@ -1 +1 @@\n-a\n+b\n";
     let manner = ParseOptions { file: Some("src/x".to_owned()), ..ParseOptions::default() };
     assert_eq!(read_in(&manner, text).unwrap().files[0].path, "src/x");
@@ -155,7 +155,7 @@ fn a_known_file_needs_no_header() {
 }
 
 #[test]
-fn hunk_headers_in_every_shape() {
+fn hunk_headers_of_every_form_are_parsed() {
     for header in
         ["@@", "@@ @@", "@@ ... @@", "@@ -1,3 +1,3 @@", "@@ -1,3 +1,3", "@@ -1 +1 @@", "@@ -7,9 +7,9 @@", "@@ -,+ @@"]
     {
@@ -185,7 +185,7 @@ fn hunk_headers_in_every_shape() {
 }
 
 #[test]
-fn counts_are_witnesses() {
+fn counts_are_checked_but_not_required() {
     let wrong = |text: &str| {
         assert!(notes(&format!("{HEAD}{text}")).contains("Line counts of hunks were wrong"), "{text}");
         body(text)
@@ -206,13 +206,15 @@ fn counts_are_witnesses() {
         "@@ -1,9 +1,9 @@\n a\n-b\n+c\n\n",
         "@@ -1,9 +1,9 @@\n a\n-b\n+c",
         "@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -9,2 +9,3 @@\n a\n-b\n+c",
+        "@@ -1 +1 @@\n-b\n",
+        "@@ -1,2 +1,2 @@\n a\n-b\n",
     ] {
         unparsable(&format!("{HEAD}{cut}"), "cut off");
     }
 }
 
 #[test]
-fn lines_that_lost_their_mark() {
+fn lines_without_a_mark_are_kept() {
     assert_eq!(
         body("@@ -1,4 +1,5 @@\nimport os\n+import json\nimport sys\n \n \n"),
         "?import os\n+import json\n?import sys\n \n \n"
@@ -227,7 +229,7 @@ fn lines_that_lost_their_mark() {
 }
 
 #[test]
-fn prose_is_not_swallowed() {
+fn prose_is_not_part_of_a_hunk() {
     let a = "-a\n+b\n";
     for after in [
         "\nThis changes a.\n",
@@ -266,7 +268,7 @@ fn prose_is_not_swallowed() {
 }
 
 #[test]
-fn removals_that_look_like_headers() {
+fn removals_that_resemble_headers_are_removals() {
     // SQL comments, Lua, and worse: the counts are consistent.
     let sql = "@@ -1,3 +1,3 @@\n select 1;\n--- old comment\n+-- new comment\n select 2;\n";
     assert_eq!(body(sql), sql.split_once('\n').unwrap().1);
@@ -290,7 +292,7 @@ fn removals_that_look_like_headers() {
 }
 
 #[test]
-fn the_last_line_end() {
+fn final_line_end_is_parsed() {
     let open = |text: &str| {
         let request = good(&format!("{HEAD}{text}"));
         hunks(&request.files[0])[0].open
@@ -309,7 +311,7 @@ fn the_last_line_end() {
 }
 
 #[test]
-fn line_ends_and_indentation() {
+fn line_ends_and_indentation_are_normalized() {
     let text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n";
     assert_eq!(shape(&text.replace('\n', "\r\n")), shape(text));
     let indented: String =
@@ -334,7 +336,7 @@ fn only(text: &str) -> FileRequest {
 }
 
 #[test]
-fn files_made_and_removed() {
+fn created_and_deleted_files_are_parsed() {
     let made = |text: &str| match only(text) {
         FileRequest { path, action: FileAction::Create(NewFile::Text(text)), mode, alternatives: also, .. } => {
             assert!(also.is_empty());
@@ -379,7 +381,7 @@ fn files_made_and_removed() {
 }
 
 #[test]
-fn renames_copies_and_modes() {
+fn renames_copies_and_modes_are_parsed() {
     let edit = "--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
     for (word, moves) in [("rename", true), ("copy", false)] {
         for hunk in ["", edit] {
@@ -413,7 +415,7 @@ fn renames_copies_and_modes() {
 }
 
 #[test]
-fn links() {
+fn symbolic_links_are_parsed() {
     let end = "\\ No newline at end of file\n";
     let made = only(&format!(
         "diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1234567\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n{end}"
@@ -454,7 +456,7 @@ fn new_bytes() -> Vec<u8> {
 }
 
 #[test]
-fn binary_patches_both_ways() {
+fn binary_patches_apply_in_both_directions() {
     assert_eq!(only(LITERAL).action, FileAction::Create(NewFile::Bytes(old_bytes())));
     let back = ParseOptions { reverse: true, ..ParseOptions::default() };
     let removed = read_in(&back, LITERAL).unwrap().files;
@@ -479,7 +481,7 @@ fn binary_patches_both_ways() {
 }
 
 #[test]
-fn what_is_no_unified_diff_is_said() {
+fn other_texts_are_refused_with_the_reason() {
     unparsable(
         "diff --git a/x b/x\nindex 1234567..89abcde 100644\nBinary files a/x and b/x differ\n",
         "git diff --binary",
@@ -497,7 +499,7 @@ fn what_is_no_unified_diff_is_said() {
 }
 
 #[test]
-fn hunks_that_change_nothing() {
+fn hunks_without_changes_are_noted() {
     let error = bad(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n b\n@@ -9 +9 @@\n-c\n+c\n"));
     assert_eq!((error.code(), error.data()["line"].as_u64()), (Code::EditNoChange, Some(3)));
     assert_eq!(body("@@ -1,2 +1,2 @@\n a\n b\n@@ -9 +9 @@\n-c\n+d\n"), "-c\n+d\n");
@@ -505,7 +507,7 @@ fn hunks_that_change_nothing() {
 }
 
 #[test]
-fn the_other_way_round() {
+fn diff_can_be_reversed() {
     let back = ParseOptions { reverse: true, ..ParseOptions::default() };
     let text = "--- a/x\n+++ b/x\n@@ -3,3 +5,4 @@ f\n a\n-b\n+c\n+d\n e\ndiff --git a/m b/n\nold mode 100644\nnew mode 100755\nrename from m\nrename to n\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+new\n--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n";
     let files = read_in(&back, text).unwrap().files;
@@ -530,7 +532,7 @@ fn several_patches_of_one_file_stay_apart() {
 }
 
 #[test]
-fn limits() {
+fn limits_are_enforced() {
     let many = |count: usize| format!("{HEAD}{}", "@@ -1 +1 @@\n-a\n+b\n".repeat(count));
     assert!(read(&many(10_000)).is_ok());
     assert_eq!(bad(&many(10_001)).code(), Code::CallTooLarge);
@@ -539,7 +541,7 @@ fn limits() {
 }
 
 #[test]
-fn what_is_claimed() {
+fn detected_ranges_are_exact() {
     let claims =
         |text: &str| -> Vec<_> { UnifiedDiff.detected_ranges(text).into_iter().map(|it| (it.start, it.end)).collect() };
     let text = "Hi\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\nprose\n@@ -9 +9 @@\n-c\n+d\nbye\n";
@@ -554,7 +556,7 @@ fn what_is_claimed() {
 }
 
 #[test]
-fn a_watcher_sees_files_hunks_and_lines() {
+fn events_report_files_hunks_and_lines() {
     let mut machine = UnifiedDiff.line_parser(&ParseOptions::default()).unwrap();
     let mut events = Vec::new();
     for line in "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+c".split('\n') {
@@ -581,7 +583,7 @@ fn a_watcher_sees_files_hunks_and_lines() {
 
 /// Files and hunks requested by each shared case; placement is tested elsewhere.
 #[test]
-fn the_shared_cases_have_their_shape() {
+fn shared_cases_have_the_expected_structure() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("../../../tests/cases/patches.json")).unwrap();
     let unified: Vec<&Value> = cases.iter().filter(|case| case["format"] == "unified").collect();
     assert_eq!(unified.len(), 24);

@@ -46,8 +46,7 @@ impl Format for WholeFile {
                     let named = |info| reader::is_text(info) && reader::named(info, above).is_some();
                     let fence = reader::TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
                     let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::TextEnd::Tag(_)));
-                    let tag = || reader::opens_tag(line).map(|end| (at, end, true));
-                    open = fence.or_else(tag);
+                    open = fence.or_else(|| reader::opens_tag(line).map(|end| (at, end, true)));
                     fresh = true;
                 }
                 Some((start, end, is_file)) => {
@@ -110,8 +109,10 @@ impl LineParser for WholeFileParser {
                     .next("Send each file once, with its whole text."));
             }
         }
-        let file = |file: FileContent| FileRequest::new(file.path, FileAction::Write(file.text));
-        Ok(Request { files: files.into_iter().map(file).collect(), notes })
+        Ok(Request {
+            files: files.into_iter().map(|file| FileRequest::new(file.path, FileAction::Write(file.text))).collect(),
+            notes,
+        })
     }
 }
 

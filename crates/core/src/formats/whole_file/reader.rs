@@ -84,8 +84,7 @@ pub(super) fn named(info: &str, above: &str) -> Option<String> {
 /// Parses a tag that opens a file.
 pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     let line = line.trim_start();
-    let file = || file_tag(line).map(|_| TextEnd::File);
-    line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(file)
+    line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(|| file_tag(line).map(|_| TextEnd::File))
 }
 
 /// Parses `<file path="…">`: the path and the rest.

@@ -29,7 +29,7 @@ fn fails(text: &str, part: &str) {
 }
 
 #[test]
-fn every_spelling() {
+fn every_spelling_is_parsed() {
     for text in [
         "src/a.rs\n```rust\nold\nnew\n```\n",
         "Here it is:\n\n**src/a.rs**\n\n```\nold\nnew\n```\n\nThat is all.\n",
@@ -55,7 +55,7 @@ fn every_spelling() {
 }
 
 #[test]
-fn texts_with_fences_and_tags_inside() {
+fn inner_fences_and_tags_are_text() {
     assert_eq!(one("src/a.rs\n````\na\n```\nb\n```\n````\n"), "a\n```\nb\n```\n");
     assert_eq!(one("src/a.rs\n```\na\n~~~sh\nb\n~~~\n```\n"), "a\n~~~sh\nb\n~~~\n");
     assert_eq!(one("src/a.rs\n```\na\n    ```sh\n    b\n    ```\n```\n"), "a\n    ```sh\n    b\n    ```\n");
@@ -68,7 +68,7 @@ fn texts_with_fences_and_tags_inside() {
 }
 
 #[test]
-fn several_files() {
+fn several_files_are_parsed() {
     let text = "a.rs\n```\na\n```\nb.rs\n```\nb\n```\nRun:\n```\nc\n```\n";
     let found = files(text).unwrap_err();
     assert!(found.message().contains("may belong to the text of b.rs"), "{found}");
@@ -80,7 +80,7 @@ fn several_files() {
 }
 
 #[test]
-fn never_a_guess() {
+fn ambiguous_files_are_refused() {
     fails("src/a.rs\n```\nold\n", "cut off");
     fails("Update src/a.rs like this:\n```\nold\n```\n", "no fence with a file name");
     fails("```asp.net\nold\n```\n", "no fence with a file name");
@@ -101,7 +101,7 @@ fn never_a_guess() {
 }
 
 #[test]
-fn said_beside_the_text() {
+fn file_name_may_be_given_separately() {
     let with = |file: Option<&str>, reverse| ParseOptions { file: file.map(str::to_owned), reverse, strip: Some(1) };
     let read = |text: &str, manner: &ParseOptions| parse_text(WholeFile.line_parser(manner).unwrap(), text);
     let request = read("It is:\n```\nold\n```\n", &with(Some("/a.rs"), false)).unwrap();
@@ -113,7 +113,7 @@ fn said_beside_the_text() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "(a\\.rs|```|````|rust|<write_to_file>|<path>a</path>|<content>|</content>|</write_to_file>|<file path=\"b\">|</file>|x|é| |\r?\n){0,40}") {
+    fn any_text_is_parsed_or_refused(text in "(a\\.rs|```|````|rust|<write_to_file>|<path>a</path>|<content>|</content>|</write_to_file>|<file path=\"b\">|</file>|x|é| |\r?\n){0,40}") {
         let (mut machine, mut events) = (WholeFile.line_parser(&ParseOptions::default()).unwrap(), Vec::new());
         text.lines().for_each(|line| machine.line(line, &mut events));
         if let Ok(request) = machine.finish(false, &mut events) {
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(text in "([a-z<>`é ]{0,6}\n){0,6}") {
+    fn printed_files_are_parsed(text in "([a-z<>`é ]{0,6}\n){0,6}") {
         let run = 3 + text.split(|ch| ch != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(run);
         let reply = format!("src/a.rs\n{fence}rust\n{text}{fence}\n");

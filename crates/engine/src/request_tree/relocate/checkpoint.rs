@@ -20,13 +20,14 @@ impl RequestTree<'_> {
     pub(in crate::request_tree) fn move_file(
         &mut self,
         step: usize,
-        (from, to): (&SafePath, &SafePath),
+        from: &SafePath,
+        to: &SafePath,
         ops: &[Op],
         mode: Option<FileMode>,
     ) -> Result<()> {
         let taken = self.moved_away.contains_key(&step);
         let saved = self.options.partial.then(|| self.saved([from, to]));
-        let done = self.carry(step, (from, to), ops, false, mode);
+        let done = self.carry(step, from, to, ops, false, mode);
         if let (Err(_), Some(saved)) = (&done, saved) {
             self.failed |= taken;
             self.put_back(saved);
@@ -53,26 +54,30 @@ impl RequestTree<'_> {
 
 /// Returns the combined plans of all steps: a file that was moved and then deleted, or moved back, was not moved.
 pub(in crate::request_tree) fn final_plans(plans: Vec<FilePlan>) -> Vec<FilePlan> {
-    let carries = |plan: &FilePlan, origin: &SourceFile| {
-        plan.target != TargetState::Nothing && origin.place.absolute() != plan.place.absolute()
-    };
     let origins = plans.iter().filter_map(|plan| plan.source_file.as_ref().filter(|origin| carries(plan, origin)));
     let gone: HashSet<PathBuf> =
         origins.filter(|origin| !origin.copied).map(|origin| origin.place.absolute().to_owned()).collect();
-    let settle = |mut plan: FilePlan| {
-        let carried = plan.source_file.as_ref().is_none_or(|origin| carries(&plan, origin));
-        let moved_on = plan.target == TargetState::Nothing && gone.contains(plan.place.absolute());
-        if plan.target == TargetState::Nothing && (!carried || plan.is_move_source != moved_on) {
-            return FilePlan {
-                is_move_source: moved_on,
-                notes: plan.notes,
-                ..FilePlan::replace_entry(plan.place, plan.current, TargetState::Nothing)
-            };
-        }
-        if !carried {
-            plan.source_file = None;
-        }
-        plan
-    };
-    plans.into_iter().map(settle).collect()
+    plans.into_iter().map(|plan| settled(&gone, plan)).collect()
+}
+
+/// Returns a plan without a source that it no longer has.
+fn settled(gone: &HashSet<PathBuf>, mut plan: FilePlan) -> FilePlan {
+    let carried = plan.source_file.as_ref().is_none_or(|origin| carries(&plan, origin));
+    let moved_on = plan.target == TargetState::Nothing && gone.contains(plan.place.absolute());
+    if plan.target == TargetState::Nothing && (!carried || plan.is_move_source != moved_on) {
+        return FilePlan {
+            is_move_source: moved_on,
+            notes: plan.notes,
+            ..FilePlan::replace_entry(plan.place, plan.current, TargetState::Nothing)
+        };
+    }
+    if !carried {
+        plan.source_file = None;
+    }
+    plan
+}
+
+/// True for a plan that has the text of another file.
+fn carries(plan: &FilePlan, origin: &SourceFile) -> bool {
+    plan.target != TargetState::Nothing && origin.place.absolute() != plan.place.absolute()
 }

@@ -4,14 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::BorrowedFd;
 
 use emendate_core::ContentId;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::super::journal_frame::{JournalStep, PathState};
 use super::super::publish::{rename_new, replace_bytes};
 use super::super::read::{self, READ_FLAGS};
 use super::super::stage::OVERWRITE;
-use super::super::temp::TempFile;
+use super::super::temp::{self, TempFile};
+use super::super::tree_swap;
 use super::super::{kernel, rollback, sys};
 use super::{RecoveryReport, SkipReason, read_whole};
 use crate::error;
@@ -48,26 +49,36 @@ impl StepRecovery<'_> {
 
     /// Determines the state of the step when completing the transaction.
     pub(super) fn state(&self) -> rustix::io::Result<StepState> {
-        let (at_name, modified) = state_at(self.folder, self.name)?;
+        let (at_name, modified) = self.state_at(self.name)?;
         if let Some((from, want)) = self.bytes {
             return Ok(match at_name {
                 PathState::File { .. } if is_torn(&self.content()?, from, want) => StepState::Reversible,
                 _ => StepState::Blocked,
             });
         }
-        let (at_temp, _) = state_at(self.folder, &self.step.temp)?;
-        let holds = |state, other| at_temp != PathState::Missing && matches_state(at_temp, state, other);
+        let (at_temp, _) = self.state_at(&self.step.temp)?;
         Ok(if matches_state(at_name, self.want, self.from) {
-            let undone = self.from == PathState::Missing || holds(self.from, self.want);
+            let undone = self.from == PathState::Missing || holds_temp(at_temp, self.from, self.want);
             if undone { StepState::Reversible } else { StepState::Final }
         } else if matches_state(at_name, self.from, self.want) {
             let same = self.want != PathState::Missing || modified == self.step.modified;
             if same { StepState::Reversible } else { StepState::Blocked }
-        } else if holds(self.want, self.from) || self.want == PathState::Missing && at_temp == PathState::Missing {
+        } else if holds_temp(at_temp, self.want, self.from)
+            || self.want == PathState::Missing && at_temp == PathState::Missing
+        {
             StepState::Blocked
         } else {
             StepState::Final
         })
+    }
+
+    /// Returns the state of a name and the file's modification time. Only a step that knows a directory looks into one.
+    fn state_at(&self, name: &OsStr) -> rustix::io::Result<(PathState, i64)> {
+        let (state, modified) = state_at(self.folder, name)?;
+        let knows_trees = [self.want, self.from].iter().any(|state| matches!(state, PathState::Tree(_)));
+        let state =
+            if state == PathState::Other && knows_trees { tree_swap::state_at(self.folder, name)? } else { state };
+        Ok((state, modified))
     }
 
     /// Returns the current bytes of the file.
@@ -88,8 +99,8 @@ impl StepRecovery<'_> {
         if temp.is_empty() {
             return Err(SkipReason::Failed("it lacks the bytes of a file.".to_owned()));
         }
-        let (at_name, modified) = state_at(self.folder, self.name)?;
-        let (at_temp, _) = state_at(self.folder, temp)?;
+        let (at_name, modified) = self.state_at(self.name)?;
+        let (at_temp, _) = self.state_at(temp)?;
         if matches_state(at_name, self.want, self.from) {
             return self.finish(temp, at_temp, out);
         }
@@ -126,7 +137,7 @@ impl StepRecovery<'_> {
             },
         }
         // Verifies the displaced file, as in any transaction.
-        let (displaced, _) = state_at(self.folder, temp)?;
+        let (displaced, _) = self.state_at(temp)?;
         if matches_state(displaced, self.from, self.want) {
             self.report_done(out);
         }
@@ -147,7 +158,7 @@ impl StepRecovery<'_> {
             return self.remove_temp(temp, displaced, out);
         }
         self.put_back(temp)?;
-        self.conflict(temp, state_at(self.folder, temp)?.0, out)
+        self.conflict(temp, self.state_at(temp)?.0, out)
     }
 
     /// Restores the name of a file that was displaced by mistake.
@@ -167,7 +178,7 @@ impl StepRecovery<'_> {
         out: &mut RecoveryReport,
     ) -> std::result::Result<(), SkipReason> {
         if there != PathState::Missing {
-            sys::unlinkat(self.folder, temp, AtFlags::empty())?;
+            temp::unlink_any(self.folder, temp)?;
             out.cleaned += 1;
         }
         Ok(())
@@ -212,7 +223,7 @@ impl StepRecovery<'_> {
 
     /// Completes a step by bytes: a file with either content, or torn between both, gets the wanted one.
     fn overwrite(&self, from: &[u8], want: &[u8], out: &mut RecoveryReport) -> std::result::Result<(), SkipReason> {
-        let (at_name, _) = state_at(self.folder, self.name)?;
+        let (at_name, _) = self.state_at(self.name)?;
         if at_name == self.want {
             return Ok(());
         }
@@ -239,6 +250,11 @@ impl StepRecovery<'_> {
         self.report_done(out);
         Ok(())
     }
+}
+
+/// True if the temporary file exists and its state matches.
+fn holds_temp(at_temp: PathState, state: PathState, other: PathState) -> bool {
+    at_temp != PathState::Missing && matches_state(at_temp, state, other)
 }
 
 /// True if `found` is `state` and not `other`, which may differ from it in the mode only.

@@ -63,14 +63,18 @@ pub(super) fn read(text: &str) -> Result<Vec<CodexOperation>, String> {
 }
 
 fn check_ends(lines: &[&str]) -> Result<(), String> {
-    let is = |line: Option<&&str>, marker: &str| line.map(|line| line.trim() == marker);
-    if is(lines.first(), BEGIN_MARKER) == Some(false) {
+    if is_marker(lines.first(), BEGIN_MARKER) == Some(false) {
         return Err(format!("Invalid patch: The first line of the patch must be '{BEGIN_MARKER}'"));
     }
-    if lines.len() < 2 || is(lines.last(), END_MARKER) != Some(true) {
+    if lines.len() < 2 || is_marker(lines.last(), END_MARKER) != Some(true) {
         return Err(format!("Invalid patch: The last line of the patch must be '{END_MARKER}'"));
     }
     Ok(())
+}
+
+/// True for a line that is the marker; `None` without a line.
+fn is_marker(line: Option<&&str>, marker: &str) -> Option<bool> {
+    line.map(|line| line.trim() == marker)
 }
 
 fn inside_heredoc<'a, 'b>(lines: &'b [&'a str]) -> Option<&'b [&'a str]> {
@@ -233,10 +237,9 @@ impl CodexParser {
             }
             return Err(self.expected(line));
         }
-        let text = || line[1..].to_owned();
         match line.chars().next() {
-            Some('+') => chunk.new.push(text()),
-            Some('-') => chunk.old.push(text()),
+            Some('+') => chunk.new.push(text_behind_mark(line)),
+            Some('-') => chunk.old.push(text_behind_mark(line)),
             None | Some(' ') => {
                 let text = line.get(1..).unwrap_or_default();
                 chunk.kept.push((chunk.old.len(), chunk.new.len()));
@@ -256,4 +259,9 @@ impl CodexParser {
     fn expected(&self, line: &str) -> String {
         self.invalid(&format!("Expected update hunk to start with a @@ context marker, got: '{line}'"))
     }
+}
+
+/// Returns a line without its mark.
+fn text_behind_mark(line: &str) -> String {
+    line[1..].to_owned()
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 /// Applies the chunks of one update; the error is what the tool prints.
 pub(super) fn apply(text: &str, chunks: &[CodexChunk], path: &str) -> Result<String, String> {
     let lines = split(text);
-    let mut texts: Vec<&str> = lines.iter().map(|line| line.0).collect();
+    let mut texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
     let end = texts.len();
     let search = CodexLineSearch { texts: std::mem::take(&mut texts), passes: Default::default() };
     let mut edits: Vec<CodexEdit<'_>> = Vec::new();
@@ -48,8 +48,12 @@ struct CodexEdit<'a> {
 
 /// The runs of a chunk between the lines that stay.
 fn between<'a>(chunk: &'a CodexChunk, old: &'a [String], new: &'a [String]) -> impl Iterator<Item = CodexEdit<'a>> {
-    let inside = |kept: &&(usize, usize)| kept.0 < old.len() && kept.1 < new.len();
-    let ends = chunk.kept.iter().filter(inside).copied().chain([(old.len(), new.len())]);
+    let ends = chunk
+        .kept
+        .iter()
+        .filter(|kept| kept.0 < old.len() && kept.1 < new.len())
+        .copied()
+        .chain([(old.len(), new.len())]);
     ends.scan((0, 0), move |start, (old_end, new_end)| {
         let edit = CodexEdit { at: start.0, count: old_end - start.0, new: &new[start.1..new_end] };
         *start = (old_end + 1, new_end + 1);
@@ -58,38 +62,46 @@ fn between<'a>(chunk: &'a CodexChunk, old: &'a [String], new: &'a [String]) -> i
     .filter(|edit| edit.count > 0 || !edit.new.is_empty())
 }
 
+/// A line of the file, and its end.
+struct CodexLine<'a> {
+    text: &'a str,
+    end: &'a str,
+}
+
 /// Lines and their ends. LF, CRLF and a lone CR end a line; the last may have none.
-fn split(text: &str) -> Vec<(&str, &str)> {
+fn split(text: &str) -> Vec<CodexLine<'_>> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
         let at = memchr::memchr2(b'\n', b'\r', rest.as_bytes()).unwrap_or(rest.len());
         let len = if rest[at..].starts_with("\r\n") { 2 } else { usize::from(at < rest.len()) };
-        out.push((&rest[..at], &rest[at..at + len]));
+        out.push(CodexLine { text: &rest[..at], end: &rest[at..at + len] });
         rest = &rest[at + len..];
     }
     out
 }
 
 /// The file with its edits. Added lines end as the file's first line does, and so does a last line without an end.
-fn write(lines: &[(&str, &str)], edits: &[CodexEdit<'_>]) -> String {
-    let end = lines.first().map(|line| line.1).filter(|end| !end.is_empty()).unwrap_or("\n");
+fn write(lines: &[CodexLine<'_>], edits: &[CodexEdit<'_>]) -> String {
+    let end = lines.first().map(|line| line.end).filter(|end| !end.is_empty()).unwrap_or("\n");
     let mut out = String::new();
     let mut next = 0;
-    let keep = |out: &mut String, lines: &[(&str, &str)]| {
-        for (text, own) in lines {
-            out.extend([*text, if own.is_empty() { end } else { own }]);
-        }
-    };
     for edit in edits {
-        keep(&mut out, &lines[next..edit.at]);
+        push_lines(end, &mut out, &lines[next..edit.at]);
         for line in edit.new {
             out.extend([line, end]);
         }
         next = edit.at + edit.count;
     }
-    keep(&mut out, &lines[next..]);
+    push_lines(end, &mut out, &lines[next..]);
     out
+}
+
+/// Appends lines with their ends.
+fn push_lines(end: &str, out: &mut String, lines: &[CodexLine<'_>]) {
+    for line in lines {
+        out.extend([line.text, if line.end.is_empty() { end } else { line.end }]);
+    }
 }
 
 /// Passes of the search, each more forgiving.

@@ -32,7 +32,7 @@ fn edited(before: &str, chunks: &str) -> String {
 // Every expectation below was seen at the tool itself.
 
 #[test]
-fn messages_of_the_grammar() {
+fn syntax_errors_have_the_tools_messages() {
     let headers = "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'";
     let marks = "Every line should start with ' ' (context line), '+' (added line), or '-' (removed line)";
     for (body, message) in [
@@ -87,7 +87,7 @@ fn messages_of_the_grammar() {
 }
 
 #[test]
-fn what_the_grammar_takes() {
+fn lenient_syntax_is_accepted() {
     let inner = "*** Begin Patch\n*** Add File: x\n+a\n*** End Patch\n";
     for text in [
         inner.to_owned(),
@@ -110,7 +110,7 @@ fn what_the_grammar_takes() {
 }
 
 #[test]
-fn where_chunks_go() {
+fn chunks_are_placed_like_the_tool_does() {
     for (before, chunks, after) in [
         ("a\n", "@@\n-a\n+b\n", "b\n"),
         ("a", "-a\n+b\n", "b\n"),
@@ -144,7 +144,7 @@ fn where_chunks_go() {
 }
 
 #[test]
-fn files_and_their_order() {
+fn files_are_reported_in_the_tools_order() {
     let files = [("f", "a\n"), ("sub/f", "1\n")];
     let outcome = run(
         &files,
@@ -193,7 +193,7 @@ fn files_are_written_over_and_a_move_to_the_same_path_is_an_edit() {
 }
 
 #[test]
-fn a_move_may_follow_an_end_of_file() {
+fn move_may_follow_an_end_of_file() {
     let outcome = run(&[("f", "a\n")], "*** Update File: f\n*** End of File\n*** Move to: g\n-a\n+b\n").unwrap();
     assert!(matches!(&outcome.changes[0].how, CodexChangeKind::Moved { to, .. } if to == "/w/g"));
 }
@@ -209,7 +209,7 @@ fn long_files_and_hostile_repetition_are_searched_once() {
 
 proptest! {
     #[test]
-    fn any_text_ends(
+    fn any_text_terminates(
         file in "([ ab“\"]{0,3}(\r|\n|\r\n)){0,8}[ab]{0,2}",
         text in "((\\*\\*\\* (Begin Patch|End Patch|(Add|Update|Delete) File: (f|g|d/h)|Move to: (f|g)|End of File|Environment ID: e)|<<EOF|EOF|@@( a)?|[ +-][ ab\"]{0,3}|.{0,4}|)\r?\n){0,20}",
         whole in any::<bool>(),

@@ -35,7 +35,6 @@ impl<L: Fn(&str) -> CodexPathState> CodexTree<L> {
     }
 
     pub(super) fn write(&mut self, path: &str, bytes: Vec<u8>) {
-        if self.look(path) == CodexPathState::Missing {}
         self.folders.extend(above(path).map(str::to_owned));
         self.files.insert(path.to_owned(), Some(bytes));
     }

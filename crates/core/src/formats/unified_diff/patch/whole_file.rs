@@ -18,14 +18,7 @@ impl FilePatch {
         let mut text = String::new();
         let mut open = false;
         for NumberedHunk { hunk, .. } in &self.hunks {
-            let wrong = |line: &&HunkLine| match line.kind {
-                HunkLineKind::Added => false,
-                // A blank line of the new text without its mark.
-                HunkLineKind::Context => !line.text.is_empty(),
-                HunkLineKind::Removed => !target,
-                HunkLineKind::Bare => true,
-            };
-            if let Some(line) = hunk.lines.iter().find(wrong) {
+            if let Some(line) = hunk.lines.iter().find(|line| is_foreign(target, line)) {
                 let what = format!("the file is new, but `{}` in its hunk is no added line.", line.text);
                 return Err(broken(hunk.source_line, &what).next("Begin every line of a new file with +."));
             }
@@ -55,8 +48,9 @@ impl FilePatch {
         let mut text = String::new();
         let mut open = false;
         for NumberedHunk { hunk, .. } in &self.hunks {
-            let stays = |line: &&HunkLine| line.kind != HunkLineKind::Removed && !line.text.is_empty();
-            if let Some(line) = hunk.lines.iter().find(stays) {
+            if let Some(line) =
+                hunk.lines.iter().find(|line| line.kind != HunkLineKind::Removed && !line.text.is_empty())
+            {
                 let what = format!("the file is deleted, but `{}` in its hunk is no removed line.", line.text);
                 return Err(broken(hunk.source_line, &what).next(
                     "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
@@ -69,6 +63,17 @@ impl FilePatch {
             text.pop();
         }
         Ok(Some(text))
+    }
+}
+
+/// True for a line that is not part of the whole text.
+fn is_foreign(target: bool, line: &HunkLine) -> bool {
+    match line.kind {
+        HunkLineKind::Added => false,
+        // A blank line of the new text without its mark.
+        HunkLineKind::Context => !line.text.is_empty(),
+        HunkLineKind::Removed => !target,
+        HunkLineKind::Bare => true,
     }
 }
 

@@ -122,7 +122,7 @@ fn survives(text: &str) {
 
 proptest! {
     #[test]
-    fn valid_diffs_are_read_as_written((files, short) in patch()) {
+    fn valid_diffs_are_parsed_as_written((files, short) in patch()) {
         let text = text(&files, short);
         let request = good(&text);
         prop_assert_eq!(&request.notes, &Vec::<String>::new(), "{}", text);
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn two_turns_lead_back((files, short) in patch()) {
+    fn reversing_twice_is_the_identity((files, short) in patch()) {
         let request = good(&text(&files, short));
         let back = request.clone().reverse().unwrap().reverse().unwrap();
         let sides = |request: &crate::op::Request| -> Vec<(String, String)> {
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_diffs_do_no_harm((files, short) in patch(), cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4_u8), 0..6)) {
+    fn damaged_diffs_do_not_panic((files, short) in patch(), cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4_u8), 0..6)) {
         let text = text(&files, short);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         for (at, other, how) in cuts {
@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_does_harm(parts in prop::collection::vec(prop_oneof![
+    fn no_text_panics(parts in prop::collection::vec(prop_oneof![
         prop::sample::select(&NASTY[..]).prop_map(str::to_owned),
         prop::sample::select(vec!["--- a/x", "+++ b/x", "--- /dev/null", "@@ -1,2 +1,2 @@", "@@ -0,0 +1 @@", "rename from x", "rename to y",
             "new file mode 100644", "deleted file mode 120000", "index 1234567..e69de29 100644", "GIT binary patch", "literal 3",
@@ -196,7 +196,7 @@ fn needed(lines: &[HunkLine]) -> usize {
 proptest! {
     /// With any counts, every change is parsed, nothing is added, and context is lost at the end only.
     #[test]
-    fn counts_may_be_wrong(
+    fn wrong_counts_lose_no_change(
         files in prop::collection::vec(prop::collection::vec((prop::collection::vec(plain(), 1..8).prop_filter("it changes something", |lines| changes(lines)), 0..9_usize, 0..9_usize), 1..3), 1..3),
         naked in any::<bool>(),
         numbers in any::<bool>(),
@@ -257,7 +257,7 @@ proptest! {
                 _ if lines[at].starts_with("+++ ") => {}
                 0 => lines.insert(at, String::new()),
                 1 => lines.insert(at, "words".to_owned()),
-                // Without its headers, a patch cannot be told from prose: they remain.
+                // Without its headers, a patch cannot be distinguished from prose, so they stay.
                 _ if is_header(&lines[at]) || is_header(&lines[other]) => {}
                 2 => lines[at] = lines[at].chars().skip(1).collect(),
                 3 => lines[at].insert(0, ' '),

@@ -57,7 +57,7 @@ fn save_after_the_crash_stays_and_the_rest_is_atomic() {
 /// If one file was done and the other was not, and both were saved since, the batch is whole in neither direction: the
 /// intended contents are kept beside.
 #[test]
-fn unrecoverable_contents_are_kept_beside() {
+fn unrecoverable_contents_are_kept_next_to_the_file() {
     let calls = course(BATCH, Durability::Power).calls;
     let mut kept = 0;
     for call in 0..calls {
@@ -79,7 +79,7 @@ fn records_of_live_processes_and_other_roots_are_left_alone() {
     let drafts = places.each_ref().map(draft);
     let staged = local.stage(&drafts, Durability::Power).unwrap();
     assert_eq!(std::fs::read_dir(bed.journal()).unwrap().count(), 1);
-    assert!(bed.open().recover().unwrap().is_empty(), "its owner lives");
+    assert!(bed.open().recover().unwrap().is_empty(), "the owner of the record is alive");
     // Another process that writes there first must not sweep the temporary files.
     let third = local.resolve_path(&bed.root.join("three")).unwrap();
     bed.open().stage(&[draft(&third)], Durability::Power).unwrap().commit().unwrap();
@@ -115,7 +115,7 @@ fn next_write_sweeps_orphaned_temporary_files_only() {
     for name in others {
         put(name);
     }
-    // Of a batch without a record: it may belong to another journal, so only its age counts.
+    // A temporary file without a record may belong to another journal, so only its age counts.
     put(".a.0123456789abcdef.txn~");
     put(left);
     let held = std::fs::File::create(bed.root.join(".b.0123456789abcdef.tmp~")).unwrap();

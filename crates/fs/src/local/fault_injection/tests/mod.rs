@@ -61,7 +61,7 @@ enum Ask {
 /// One transaction: its name, and the change of each path.
 type Operation = (&'static str, &'static [(&'static str, Ask)]);
 
-const OPERATIONS: [Operation; 7] = [
+const OPERATIONS: [Operation; 10] = [
     ("edit", &[("a", Ask::Text("the new text of a, longer than before"))]),
     ("create", &[("n/m/new", Ask::Text("new"))]),
     ("remove", &[("a", Ask::Gone)]),
@@ -82,6 +82,27 @@ const OPERATIONS: [Operation; 7] = [
         ],
     ),
     ("splice", &[("a", Ask::Spliced)]),
+    (
+        "file to directory",
+        &[
+            ("a", Ask::Gone),
+            ("a/x/new", Ask::Text("new")),
+            ("a/same", Ask::Like("text of a", "a")),
+            ("a/l", Ask::Link("../h")),
+        ],
+    ),
+    ("directory to file", &[("d", Ask::Like("text of b", "d/b")), ("d/b", Ask::Gone), ("d/gone", Ask::Gone)]),
+    (
+        "both ways",
+        &[
+            ("d", Ask::Text("text of d")),
+            ("d/b", Ask::Gone),
+            ("moved/in/it", Ask::Text("text in a directory")),
+            ("mode", Ask::Text("an edit beside them")),
+            ("moved", Ask::Gone),
+            ("d/gone", Ask::Gone),
+        ],
+    ),
 ];
 
 /// Chunks of a spliced file; its source has nine bytes.
@@ -94,7 +115,7 @@ const SPLICED: [SpliceChunk<'static>; 4] = [
 
 impl Bed {
     fn new() -> Bed {
-        // In memory if possible: thousands of these directories are created.
+        // The directory is in memory if possible, because thousands of them are created.
         let outer = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let bed = Bed { root: outer.path().canonicalize().unwrap().join("root"), _outer: outer };
         bed.fill();
@@ -133,8 +154,8 @@ impl Bed {
         tree
     }
 
-    /// Checks that after recovery the journal is empty, and that nothing of ours is left in any directory that was
-    /// written to again.
+    /// Checks that after recovery the journal is empty, and that directories which were written to again contain no
+    /// temporary files.
     #[track_caller]
     fn clean(&self, local: &LocalStore, why: &str) {
         assert_eq!(std::fs::read_dir(self.journal()).unwrap().count(), 0, "{why}: the journal is not empty");
@@ -144,7 +165,7 @@ impl Bed {
             let place = local.resolve_path(&folder.join("probe")).unwrap();
             drop(local.stage(&[draft(&place)], Durability::None).unwrap());
         }
-        let left: Vec<PathBuf> = self.tree().into_keys().filter(|path| path.to_string_lossy().ends_with('~')).collect();
+        let left: Vec<PathBuf> = self.tree().into_keys().filter(|path| path.to_string_lossy().contains('~')).collect();
         assert!(left.is_empty(), "{why}: left behind {left:?}");
     }
 }
@@ -175,12 +196,12 @@ fn walk(root: &Path, tree: &mut Tree) {
 /// Returns the tree without our temporary files, as a user sees it.
 fn seen(tree: &Tree) -> Tree {
     tree.iter()
-        .filter(|(path, _)| !path.to_string_lossy().ends_with('~'))
+        .filter(|(path, _)| !path.iter().any(|name| name.to_string_lossy().ends_with('~')))
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect()
 }
 
-/// The same without directories: one more or less is not a change of a file.
+/// Returns the same tree without directories: one more or less is not a change of a file.
 fn files(tree: &Tree) -> Tree {
     seen(tree).into_iter().filter(|(_, thing)| *thing != Thing::Folder).collect()
 }
@@ -196,9 +217,17 @@ type Found = (SafePath, Option<FileVersion>, Option<std::ffi::OsString>, Ask, Sa
 impl Prepared {
     fn new(local: &LocalStore, root: &Path, (_, asks): Operation) -> Prepared {
         let one = |&(name, ask): &(&str, Ask)| {
-            let place = local.resolve_no_follow(&root.join(name)).unwrap();
-            let link = local.read_link(&place).unwrap();
-            let version = if link.is_some() { None } else { local.read(&place, 1 << 20, Vec::new()).unwrap() };
+            let path = root.join(name);
+            let place = local.resolve_no_follow(&path).unwrap_or_else(|_| {
+                // A directory that this operation makes of a file.
+                let (top, rest) = name.split_once('/').unwrap();
+                let removed = local.resolve_no_follow(&root.join(top)).unwrap();
+                local.resolve_below(&removed, Path::new(rest)).unwrap()
+            });
+            let exists = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+            let link = if exists { local.read_link(&place).unwrap() } else { None };
+            let version =
+                if link.is_some() || !exists { None } else { local.read(&place, 1 << 20, Vec::new()).unwrap() };
             let like = local.resolve_path(&root.join(if let Ask::Like(_, like) = ask { like } else { "a" })).unwrap();
             (place, version, link, ask, like)
         };
@@ -212,7 +241,7 @@ impl Prepared {
         };
         let sources: Vec<Option<FileSource>> = self.files.iter().map(source).collect::<Result<_>>()?;
         let texts = self.files.iter().map(|(_, version, _, ask, _)| match ask {
-            // In two pieces, so that a write may end between them.
+            // The content has two chunks, so that a write may end between them.
             Ask::Text(text) | Ask::Like(text, _) => {
                 let (head, tail) = text.as_bytes().split_at(text.len() / 3);
                 vec![head, tail]

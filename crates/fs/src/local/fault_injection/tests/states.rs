@@ -79,11 +79,14 @@ impl Disk {
                 self.names.remove(path);
             }
             DiskEvent::Rename(from, to, exchange) => {
-                let Some(moved) = self.names.remove(from) else { return };
-                if let Some(other) = self.names.insert(to.clone(), moved)
-                    && *exchange
-                {
-                    self.names.insert(from.clone(), other);
+                let moved = self.take(from);
+                if moved.is_empty() {
+                    return;
+                }
+                let other = self.take(to);
+                self.names.extend(moved.into_iter().map(|(path, name)| (below(to, &path), name)));
+                if *exchange {
+                    self.names.extend(other.into_iter().map(|(path, name)| (below(from, &path), name)));
                 }
             }
             DiskEvent::Write(inode, at, bytes) => {
@@ -96,6 +99,16 @@ impl Disk {
             DiskEvent::Mode(inode, mode) => self.inode(*inode).mode = mode & 0o7777,
             DiskEvent::Sync(_) | DiskEvent::SyncFolder(_) => {}
         }
+    }
+
+    /// Takes a name with everything below it; paths are relative to it.
+    fn take(&mut self, path: &Path) -> Vec<(PathBuf, Name)> {
+        let all: Vec<PathBuf> = self.names.keys().filter(|name| name.starts_with(path)).cloned().collect();
+        if !self.names.contains_key(path) {
+            return Vec::new();
+        }
+        let one = |name: PathBuf| Some((name.strip_prefix(path).unwrap().to_owned(), self.names.remove(&name)?));
+        all.into_iter().filter_map(one).collect()
     }
 
     fn inode(&mut self, inode: u64) -> &mut Inode {
@@ -127,6 +140,10 @@ impl Disk {
             }
         }
     }
+}
+
+fn below(folder: &Path, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { folder.to_owned() } else { folder.join(rest) }
 }
 
 /// Returns which of the events before a cut are certainly on disk.
@@ -230,7 +247,7 @@ fn cut(operation: Operation, keep: impl FnMut(&DiskEvent) -> bool) -> (usize, Ve
             // A temporary name that reappears after its record was removed is swept by the next write in that
             // directory.
             let gone = |event: &DiskEvent| matches!(event, DiskEvent::Remove(path) if path.starts_with(bed.journal()));
-            let left = tree.keys().any(|path| path.to_string_lossy().ends_with(".txn~"));
+            let left = tree.keys().any(|path| path.to_string_lossy().contains(".txn~"));
             if left && !events[..end].iter().any(gone) || count(&bed.journal()) > 0 {
                 wrong.insert(format!("after call {end} of {}: left behind: {:?}", events.len(), tree.keys()));
             }

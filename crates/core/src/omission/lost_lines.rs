@@ -1,0 +1,181 @@
+//! Lines of only dots, and remarks about text that was left out: they are placeholders if lines of the old text would be
+//! lost in their place.
+
+use super::is_elision;
+use super::phrase;
+use super::remark::{self, RemarkKind};
+use std::collections::{HashMap, HashSet};
+
+/// Lines on either side of the dots that are searched for a line of the old text.
+const CONTEXT_LINES: usize = 8;
+
+/// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
+/// common lines around them, more old lines disappear than new lines appear.
+pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
+    let lines: Vec<&str> = new.lines().collect();
+    let dots: Vec<usize> = (0..lines.len()).filter(|&at| is_elision(lines[at])).collect();
+    if dots.is_empty() {
+        return Vec::new();
+    }
+    let texts = ComparedTexts::new(old, &lines);
+    let fenced = fenced(&lines);
+    dots.into_iter()
+        .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.surplus_lost(*at) > 0)
+        .map(|at| (at, lines[at]))
+        .collect()
+}
+
+/// Returns the remarks in `new` that are not in `old` and replace lines of it, with their zero-based numbers. Lines that
+/// are placeholders in any place are not among them if the text has some (`omits`).
+pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
+    let lines: Vec<&str> = new.lines().collect();
+    let is_placeholder = |line: &str| omits && (is_elision(line) || phrase::is_placeholder(line));
+    let remark = |at: usize| Some((at, remark::kind(lines[at]).filter(|_| !is_placeholder(lines[at]))?));
+    let found: Vec<(usize, RemarkKind)> = (0..lines.len()).filter_map(remark).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let texts = ComparedTexts::new(old, &lines);
+    let fenced = fenced(&lines);
+    // A line of a longer comment is part of a sentence.
+    let is_alone = |at: usize| {
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
+        !remark::is_comment(lines[at]) || !beside.into_iter().any(|line| remark::is_comment(line))
+    };
+    let stands = |&(at, kind): &(usize, RemarkKind)| {
+        let least = if kind == RemarkKind::Omission { 1 } else { 2 };
+        !fenced[at] && is_alone(at) && !texts.places.contains_key(lines[at].trim()) && texts.surplus_lost(at) >= least
+    };
+    found.into_iter().filter(stands).map(|(at, _)| (at, lines[at])).collect()
+}
+
+/// Two texts, by lines.
+struct ComparedTexts<'a> {
+    lines: &'a [&'a str],
+    old: Vec<&'a str>,
+    new: HashSet<&'a str>,
+    /// The positions of each line of the old text.
+    places: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> ComparedTexts<'a> {
+    fn new(old: &'a str, lines: &'a [&'a str]) -> ComparedTexts<'a> {
+        let old: Vec<&str> = old.lines().map(str::trim).collect();
+        ComparedTexts { lines, new: lines.iter().map(|line| line.trim()).collect(), places: places(&old), old }
+    }
+}
+
+fn places<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
+    let mut out: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+        out.entry(line).or_default().push(at);
+    }
+    out
+}
+
+/// Marks the lines inside fences, which are examples.
+fn fenced(lines: &[&str]) -> Vec<bool> {
+    let mut open = false;
+    lines
+        .iter()
+        .map(|line| {
+            open ^= ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
+            open
+        })
+        .collect()
+}
+
+impl ComparedTexts<'_> {
+    /// True for dots with a meaning in the language: the body of a stub, a prompt in an example, the end of a document.
+    fn is_code(&self, at: usize) -> bool {
+        let line = self.lines[at];
+        if !matches!(line.trim(), "..." | "…") || self.old.contains(&line.trim()) {
+            return self.old.contains(&line.trim());
+        }
+        let above = self.lines[..at].iter().rev().map(|line| line.trim()).find(|line| !line.is_empty());
+        let below = self.lines[at + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
+        let yaml = !line.starts_with([' ', '\t']) && below == Some("---");
+        yaml || above.is_some_and(|above| {
+            (above.starts_with(">>>") || above.starts_with("...")) || is_stub(above) && line.starts_with([' ', '\t'])
+        })
+    }
+
+    /// Returns by how many lines more of the old text disappear at this line than new ones appear.
+    fn surplus_lost(&self, at: usize) -> usize {
+        let (first, fresh_above) = match self.above(at) {
+            Some((place, fresh)) => (place + 1, fresh),
+            None if at <= CONTEXT_LINES => (0, at),
+            None => return 0,
+        };
+        let (last, fresh_below) = match self.below(at, first) {
+            Some(found) => found,
+            None if self.lines.len() - at <= CONTEXT_LINES => (self.old.len(), self.lines.len() - at - 1),
+            None => return 0,
+        };
+        let gone = self.old[first..last].iter().filter(|line| !line.is_empty() && !self.new.contains(*line)).count();
+        gone.saturating_sub(fresh_above + fresh_below)
+    }
+
+    /// Returns the old position of the nearest common line above, and the number of new lines in between.
+    fn above(&self, at: usize) -> Option<(usize, usize)> {
+        let lines = self.lines[..at].iter().rev().map(|line| line.trim()).filter(|line| !line.is_empty());
+        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
+    }
+
+    /// Returns the same for the nearest common line below, at an old position from `first` on.
+    fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
+        let lines = self.lines[at + 1..].iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((self.place_from(first, line)?, fresh)))
+    }
+
+    /// Returns where a line occurs from another on.
+    fn place_from(&self, first: usize, line: &str) -> Option<usize> {
+        let places = self.places.get(line)?;
+        places.get(places.partition_point(|place| *place < first)).copied()
+    }
+}
+
+/// True for a line that opens a body or ends a description.
+fn is_stub(above: &str) -> bool {
+    let bare = above.split(" #").next().unwrap_or(above).trim_end();
+    bare.ends_with(':') || above.ends_with("\"\"\"") || above.ends_with("'''")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dots, remarks};
+
+    #[test]
+    fn dots_that_are_code_are_not_placeholders() {
+        let old = "a = 1\nb = 2\nc = 3\n";
+        for new in [
+            "a = 1\ndef f():\n    ...\n",
+            "a = 1\nclass A:\n    \"\"\"Docs.\"\"\"\n    ...\nc = 3\n",
+            "a = 1\ndef f() -> int:  # a stub\n    ...\nc = 3\n",
+            "a = 1\n>>> for x in y:\n...\nc = 3\n",
+            "a: 1\n...\n---\nb: 2\n",
+            "a = 1\n```\n...\n```\nc = 3\n",
+            "a = [...rest]\nc = 3\n",
+            "a = 1\nx = 2\n// ...\nc = 3\n",
+        ] {
+            assert_eq!(dots(old, new), [], "{new}");
+        }
+        assert_eq!(dots("a\n...\nb\n", "a\n...\n"), []);
+        assert_eq!(dots(old, "a = 1\n# ...\nc = 3\n"), [(1, "# ...")]);
+        assert_eq!(dots(old, "...\nc = 3\n"), [(0, "...")]);
+        assert_eq!(dots(old, "a = 1\n...\n"), [(1, "...")]);
+    }
+
+    #[test]
+    fn remarks_count_where_lines_are_lost() {
+        let old = "a = 1\nb = 2\nc = 3\nd = 4\n";
+        for line in ["# etc.", "pass  # unchanged", "\"\"\"the rest of the code\"\"\"", "// other settings"] {
+            assert_eq!(remarks(old, &format!("a = 1\n{line}\nd = 4\n"), true), [(1, line)]);
+            assert_eq!(remarks(old, &format!("{old}{line}\n"), true), []);
+            assert_eq!(remarks(&format!("{line}\nb = 2\nc = 3\n"), &format!("{line}\n"), true), []);
+            assert_eq!(remarks(old, &format!("```\n{line}\n```\n"), true), []);
+        }
+        // One line less, and the remark may be a heading.
+        assert_eq!(remarks(old, "a = 1\nb = 2\n# other settings\nd = 4\n", true), []);
+    }
+}

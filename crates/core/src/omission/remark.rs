@@ -1,0 +1,437 @@
+//! Remarks in place of lines: comments, quoted lines and stubs that say that code was left out.
+//!
+//! Many of them may be ordinary comments as well (`# existing tests`), so a remark counts only where lines of the old
+//! text would be lost, and one without a word for leaving out only at the end of a block.
+
+use super::phrase;
+
+/// The kinds of remarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RemarkKind {
+    /// It says that text stays, was left out or goes on.
+    Omission,
+    /// It names text that the reader is supposed to know, and may be the heading of what follows.
+    Heading,
+    /// An omission behind a statement on the same line.
+    Trailing,
+}
+
+/// Words that say that text stays, was left out or goes on.
+const OMISSION_WORDS: [&str; 46] = [
+    "unchanged",
+    "same",
+    "omitted",
+    "keep",
+    "kept",
+    "brevity",
+    "untouched",
+    "unmodified",
+    "unaltered",
+    "snip",
+    "snipped",
+    "truncated",
+    "elided",
+    "skipped",
+    "skip",
+    "clipped",
+    "retain",
+    "retained",
+    "preserve",
+    "preserved",
+    "etc",
+    "ditto",
+    "idem",
+    "intact",
+    "abbreviated",
+    "abridged",
+    "shortened",
+    "identical",
+    "continue",
+    "continues",
+    "continued",
+    "leave",
+    "unabridged",
+    "stripped",
+    "collapsed",
+    "redacted",
+    "remain",
+    "remains",
+    "stays",
+    "stay",
+    "cut",
+    "trimmed",
+    "hidden",
+    "missing",
+    "excluded",
+    "ellipsis",
+];
+/// Words for text that the reader is supposed to know.
+const KNOWN_TEXT_WORDS: [&str; 12] = [
+    "rest",
+    "existing",
+    "remaining",
+    "remainder",
+    "previous",
+    "original",
+    "other",
+    "others",
+    "more",
+    "everything",
+    "further",
+    "additional",
+];
+/// Words that complete such phrases, besides those of [`phrase`].
+const OTHER_WORDS: [&str; 82] = [
+    "so",
+    "on",
+    "modifications",
+    "modification",
+    "modified",
+    "nothing",
+    "left",
+    "insert",
+    "add",
+    "put",
+    "back",
+    "you",
+    "see",
+    "shown",
+    "end",
+    "down",
+    "up",
+    "through",
+    "now",
+    "there",
+    "way",
+    "like",
+    "those",
+    "these",
+    "too",
+    "also",
+    "we",
+    "have",
+    "had",
+    "has",
+    "been",
+    "do",
+    "does",
+    "not",
+    "change",
+    "needed",
+    "required",
+    "functionality",
+    "behavior",
+    "behaviour",
+    "block",
+    "blocks",
+    "loop",
+    "branches",
+    "helpers",
+    "helper",
+    "attributes",
+    "members",
+    "getters",
+    "setters",
+    "types",
+    "type",
+    "structs",
+    "traits",
+    "comments",
+    "docs",
+    "markup",
+    "html",
+    "css",
+    "json",
+    "data",
+    "values",
+    "keys",
+    "options",
+    "steps",
+    "queries",
+    "columns",
+    "rows",
+    "elements",
+    "nodes",
+    "children",
+    "endpoints",
+    "views",
+    "models",
+    "setup",
+    "boilerplate",
+    "version",
+    "space",
+    "removed",
+    "clarity",
+    "simplicity",
+    "readability",
+];
+/// Phrases of other languages.
+const FOREIGN_PHRASES: [&str; 26] = [
+    "inchangé",
+    "reste du",
+    "reste de la",
+    "unverändert",
+    "rest des ",
+    "rest der ",
+    "bleibt gleich",
+    "sin cambios",
+    "resto del",
+    "resto de la",
+    "sem alterações",
+    "restante do",
+    "resto do",
+    "invariato",
+    "resto della",
+    "без изменений",
+    "остальной код",
+    "остальные ",
+    "省略",
+    "不变",
+    "不變",
+    "其余",
+    "其餘",
+    "保持原样",
+    "変更なし",
+    "同じ",
+];
+/// Statements that do nothing.
+const STUBS: [&str; 18] = [
+    "pass",
+    "...",
+    "…",
+    "return",
+    "return;",
+    "return null;",
+    "return None",
+    "null",
+    "null,",
+    "None",
+    "{}",
+    "{",
+    "}",
+    ";",
+    concat!("to", "do!()"),
+    concat!("un", "implemented!()"),
+    "nil",
+    "end",
+];
+/// Signs before a comment, longer ones first. Those that may also begin code are followed by a blank.
+const LEADS: [&str; 30] = [
+    "{{!--", "{/*", "{{!", "--[[", "<!--", "<%#", "<#", "/*", "(*", "{-", "{#", "@*", "//", "-- ", "... ", "… ", ".. ",
+    "#", ";;", "; ", "%%", "% ", "* ", "! ", "' ", "\" ", "rem ", "REM ", "dnl ", "| ",
+];
+/// Signs behind a comment.
+const TAILS: [&str; 12] = ["--}}", "*/}", "}}", "]]", "-->", "%>", "#>", "*/", "*)", "-}", "#}", "*@"];
+/// Signs that begin a comment behind a statement; [`trailing_comment`] knows their first bytes.
+const TRAILING_LEADS: [&str; 8] = ["#", "//", "/*", "<!--", "--", ";", "%", "{/*"];
+/// Bytes of a line and words of a remark that are looked at.
+const LINE_BYTES_MAX: usize = 200;
+const REMARK_WORDS_MAX: usize = 14;
+/// Words of a remark with names in it, and words that make it an ordinary sentence.
+const SENTENCE_WORDS_MAX: usize = 7;
+const CLAUSE_WORDS: [&str; 14] = [
+    "if", "when", "unless", "because", "so", "leave", "leaves", "must", "should", "may", "that", "which", "but", "skip",
+];
+
+/// True for a line that is only a comment.
+pub(super) fn is_comment(line: &str) -> bool {
+    let line = line.trim();
+    ["//", "#", "--", ";", "*", "/*", "<!--", "%"].iter().any(|lead| line.starts_with(lead))
+}
+
+/// Returns the kind of remark that a line is, if it is one. Comments for documentation are none.
+pub(super) fn kind(line: &str) -> Option<RemarkKind> {
+    let line = line.trim();
+    if line.len() < 3 || line.len() > LINE_BYTES_MAX || line.starts_with("///") || line.starts_with("//!") {
+        return None;
+    }
+    if let Some(quoted) = quoted(line) {
+        let documents = line.starts_with(['"', '\'']) && line.ends_with(&line[..1].repeat(3));
+        return says(quoted).filter(|kind| documents || *kind == RemarkKind::Omission);
+    }
+    if let Some(comment) = comment(line) {
+        return says(comment);
+    }
+    let at = trailing_comment(line)?;
+    let (code, rest) = (line[..at].trim_end(), &line[at..]);
+    if STUBS.contains(&code) {
+        return comment(rest).and_then(says).map(|_| RemarkKind::Omission);
+    }
+    (phrase::is_placeholder(rest) || phrase::is_placeholder(rest.trim_end_matches(['}', ' '])))
+        .then_some(RemarkKind::Trailing)
+}
+
+/// Returns the offset of a comment behind a statement.
+fn trailing_comment(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    (1..bytes.len()).find(|&at| {
+        matches!(bytes[at], b'#' | b'/' | b'<' | b'-' | b';' | b'%' | b'{')
+            && matches!(bytes[at - 1], b' ' | b'\t')
+            && TRAILING_LEADS.iter().any(|lead| line[at..].starts_with(lead))
+    })
+}
+
+/// The text of a line that is nothing but a string, or a value of JSON.
+fn quoted(line: &str) -> Option<&str> {
+    if !line.starts_with(['"', '\'', '`']) {
+        return None;
+    }
+    let line = line.trim_end_matches([',', ';']).trim_end();
+    let value = line.split_once("\": ").filter(|(key, _)| key.starts_with('"')).map_or(line, |(_, value)| value.trim());
+    ["\"\"\"", "'''", "\"", "'", "`"].iter().find_map(|sign| {
+        let inner = value.strip_prefix(sign)?.strip_suffix(sign)?;
+        let is_text = inner.trim().contains(' ') || sign.len() == 3;
+        (is_text && !inner.contains(sign)).then_some(inner.trim())
+    })
+}
+
+/// The text of a line that is nothing but a comment, or a remark in brackets.
+fn comment(line: &str) -> Option<&str> {
+    // Most lines of code begin like no comment and no bracket.
+    if line.starts_with(|ch: char| ch.is_ascii_alphanumeric() && !matches!(ch, 'r' | 'R' | 'd')) {
+        return None;
+    }
+    let mut text = line;
+    let mut commented = false;
+    while let Some(rest) = LEADS.iter().find_map(|lead| text.strip_prefix(lead)) {
+        (text, commented) = (rest.trim_start(), true);
+    }
+    for tail in TAILS.iter().filter(|_| commented) {
+        text = text.strip_suffix(tail).map_or(text, str::trim_end);
+    }
+    // A selector or a directive, such as `#rest {`.
+    if line.starts_with('#') && line[1..].starts_with(char::is_alphanumeric) && !text.contains(' ') {
+        return None;
+    }
+    let brackets = [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">")];
+    let inside = brackets.iter().find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
+    (commented || inside.is_some()).then_some(inside.unwrap_or(text).trim())
+}
+
+/// Returns what a remark's text says, if it is about text that was left out.
+fn says(text: &str) -> Option<RemarkKind> {
+    let lower = text.to_lowercase();
+    if text.is_empty() {
+        return None;
+    }
+    if FOREIGN_PHRASES.iter().any(|phrase| lower.contains(phrase)) {
+        return Some(RemarkKind::Omission);
+    }
+    if lower.chars().all(|ch| ch == '.' || ch == '…' || ch == ' ') {
+        return Some(RemarkKind::Omission);
+    }
+    let separators = |ch: char| !ch.is_alphanumeric() && ch != '_';
+    let words: Vec<&str> = lower.split(separators).filter(|word| !word.is_empty()).collect();
+    let words = words.strip_prefix(&["todo"]).or(words.strip_prefix(&["note"])).unwrap_or(&words);
+    if words.is_empty() || words.len() > REMARK_WORDS_MAX {
+        return None;
+    }
+    let has = |word: &str| words.contains(&word);
+    let pair = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
+    let ends = words.last().is_some_and(|last| ["unchanged", "omitted", "untouched", "unmodified"].contains(last));
+    let as_before = pair("as", "before") || pair("as", "is") || pair("the", "same") && words.last() == Some(&"same");
+    let is_short = words.len() <= SENTENCE_WORDS_MAX && !words.iter().any(|word| CLAUSE_WORDS.contains(word));
+    if is_short && (ends || as_before && words.len() > 1) {
+        return Some(RemarkKind::Omission);
+    }
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_known = |word: &&str| {
+        OMISSION_WORDS.contains(word)
+            || KNOWN_TEXT_WORDS.contains(word)
+            || OTHER_WORDS.contains(word)
+            || phrase::is_known_word(word)
+            || is_number(word)
+    };
+    if !words.iter().all(is_known) {
+        return None;
+    }
+    let any = |list: &[&str]| list.iter().any(|word| has(word));
+    let nothing_changes =
+        any(&["no", "nothing", "not"]) && ["chang", "modif", "shown"].iter().any(|it| lower.contains(it));
+    let referring = has("see") && any(&["above", "original"]) || has("end") && has("changes");
+    let inserting = has("here") && (any(&["code", "logic", "implementation"]) || pair("goes", "here"));
+    let going_on = pair("so", "on") || pair("as", "above") || pair("like", "before");
+    let alone = matches!(words, ["rest" | "more" | "others"] | ["the", "rest"] | ["rest", "here"]);
+    let dotted = ["...", "…"].iter().any(|dots| text.starts_with(dots) || text.ends_with(dots));
+    let is_omission = any(&OMISSION_WORDS)
+        || dotted && words.iter().any(is_number)
+        || nothing_changes
+        || referring
+        || inserting
+        || going_on
+        || alone;
+    let is_heading = words.iter().any(|word| KNOWN_TEXT_WORDS.contains(word));
+    match (is_omission, is_heading) {
+        (true, _) => Some(RemarkKind::Omission),
+        (false, true) => Some(RemarkKind::Heading),
+        (false, false) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RemarkKind, kind};
+
+    #[test]
+    fn remarks_in_any_syntax() {
+        for line in [
+            "// etc.",
+            "# and so on",
+            "pass  # rest unchanged",
+            "\"\"\"rest of the code unchanged\"\"\"",
+            "''' same as before '''",
+            "{ /* unchanged */ }",
+            "-- rest as before",
+            "rem leave as is",
+            "' remaining code unchanged",
+            "{{!-- same --}}",
+            "<%# etc %>",
+            "(* no changes *)",
+            "--[[ ditto ]]",
+            "\"...\": \"rest unchanged\",",
+            "[...]",
+            "(...)",
+            "# two(), three() and four() unchanged",
+            "// 其余代码不变",
+            "# Rest des Codes unverändert",
+            "\"\"\"...\"\"\"",
+            "# your code here",
+            "// nothing changed below",
+            "{# unchanged #}",
+            "! remains as is",
+            concat!("// TO", "DO: rest of the code unchanged"),
+        ] {
+            assert_eq!(kind(line), Some(RemarkKind::Omission), "{line}");
+        }
+        for line in ["# other methods", "// existing tests", "/* more functions below */", "# remaining imports"] {
+            assert_eq!(kind(line), Some(RemarkKind::Heading), "{line}");
+        }
+        for line in
+            ["return 1  # ... rest of the code unchanged", "fn two() { /* unchanged */ }", "x = 1 // rest of the code"]
+        {
+            assert_eq!(kind(line), Some(RemarkKind::Trailing), "{line}");
+        }
+    }
+
+    #[test]
+    fn ordinary_lines_are_no_remarks() {
+        for line in [
+            "# Skip blank lines",
+            "// Reads the file.",
+            "x = 1  # the same as y",
+            "\"name\": \"rest\"",
+            "return 1",
+            "}",
+            "# ---",
+            "let rest = 1; // the rest of the line",
+            "\"\"\"Returns the rest of a line.\"\"\"",
+            "#include <etc.h>",
+            "- the rest",
+            "the rest of the file",
+            "'a'",
+            "\"unchanged_lines\"",
+        ] {
+            assert_ne!(kind(line), Some(RemarkKind::Omission), "{line}");
+        }
+    }
+}

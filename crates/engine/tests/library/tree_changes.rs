@@ -1,0 +1,205 @@
+//! Files that become directories, and directories that become files, in one patch: beside git, and back by undo and redo.
+
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+type Tree = BTreeMap<String, String>;
+
+/// Names that can be a file or a directory.
+const NAMES: [&str; 9] = ["a", "a/b", "a/b/c", "a/d", "a.txt", "e", "e/a", "e/f/g", "h/i"];
+
+/// A tree of some of the names: of two that exclude each other, the first one.
+fn tree() -> impl Strategy<Value = Tree> {
+    prop::collection::vec((0..NAMES.len(), 0..4_u32), 0..8).prop_map(|chosen| {
+        let mut tree = Tree::new();
+        for (name, text) in chosen {
+            let name = NAMES[name];
+            let below = |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
+            if !tree.keys().any(|other: &String| below(other, name) || below(name, other)) {
+                let lines: Vec<String> = (0..12).map(|nth| format!("line {nth} of text {text}\n")).collect();
+                tree.insert(name.to_owned(), lines.concat());
+            }
+        }
+        tree
+    })
+}
+
+fn write(root: &Path, tree: &Tree) {
+    for (name, text) in tree {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// Removes everything but git's directory.
+fn clear(root: &Path) {
+    for entry in fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
+        match entry.file_name().unwrap().to_str() {
+            Some(".git") => {}
+            _ if entry.is_dir() => fs::remove_dir_all(entry).unwrap(),
+            _ => fs::remove_file(entry).unwrap(),
+        }
+    }
+}
+
+fn read(root: &Path) -> Tree {
+    let mut tree = Tree::new();
+    let mut open: Vec<PathBuf> = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                open.extend((!path.ends_with(".git")).then_some(path));
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                tree.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    tree
+}
+
+fn git(root: &Path, words: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main"]);
+    let out = command.args(words).current_dir(root).output().unwrap();
+    assert!(out.status.success(), "{words:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// The patch that git writes from one tree to another, with renames; git itself applies it.
+fn patch(before: &Tree, after: &Tree) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    git(root, &["init", "-q"]);
+    write(root, before);
+    git(root, &["add", "-A"]);
+    git(root, &["commit", "-qm", "before", "--allow-empty"]);
+    clear(root);
+    write(root, after);
+    git(root, &["add", "-A"]);
+    git(root, &["diff", "--cached", "-M"])
+}
+
+struct Bench {
+    engine: Engine,
+    root: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(tree: &Tree) -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        write(&root, tree);
+        let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();
+        Bench { engine, root, _dir: dir }
+    }
+
+    fn call(&self, tool: &str, input: Value) -> Result<(), String> {
+        let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
+        let reply = self.engine.call(&caller, tool, input);
+        if reply.result.is_ok() { Ok(()) } else { Err(reply.text()) }
+    }
+
+    fn apply(&self, patch: &str) -> Result<(), String> {
+        self.call("apply", json!({ "input": patch, "directory": self.root }))
+    }
+
+    fn refuses(&self, patch: &str, why: &str) {
+        let before = read(&self.root);
+        let error = self.apply(patch).unwrap_err();
+        assert!(error.contains(why), "{error}");
+        assert_eq!(read(&self.root), before);
+    }
+}
+
+fn tree_of(files: &[(&str, &str)]) -> Tree {
+    files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_patch_of_git_applies_and_comes_back((before, after) in (tree(), tree())) {
+        prop_assume!(before != after);
+        let patch = patch(&before, &after);
+        let bench = Bench::new(&before);
+        let input = json!({ "input": patch, "directory": bench.root, "dry_run": true });
+        prop_assert_eq!(bench.call("apply", input), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&bench.root), &before);
+        prop_assert_eq!(bench.apply(&patch), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&bench.root), &after, "{}", patch);
+        prop_assert_eq!(bench.call("undo", json!({})), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&bench.root), &before, "undo of {}", patch);
+        prop_assert_eq!(bench.call("undo", json!({ "redo": true })), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&bench.root), &after, "redo of {}", patch);
+        prop_assert_eq!(bench.call("undo", json!({})), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&bench.root), &before, "second undo of {}", patch);
+        // What git applies it applies to the same bytes.
+        git(&bench.root, &["init", "-q"]);
+        fs::write(bench.root.join(".git/p"), &patch).unwrap();
+        git(&bench.root, &["apply", ".git/p"]);
+        prop_assert_eq!(&read(&bench.root), &after, "git");
+    }
+}
+
+#[test]
+fn both_directions_in_the_format_of_codex() {
+    let bench = Bench::new(&tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
+    let patch = "*** Begin Patch\n*** Add File: a/b/c\n+two\n*** Delete File: a\n*** Delete File: d/x\n\
+                 *** Update File: d/y/z\n*** Move to: d\n*** End Patch\n";
+    assert_eq!(bench.apply(patch), Ok(()));
+    assert_eq!(read(&bench.root), tree_of(&[("a/b/c", "two\n"), ("d", "z\n")]));
+    assert_eq!(bench.call("undo", json!({})), Ok(()));
+    assert_eq!(read(&bench.root), tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
+}
+
+#[test]
+fn what_the_patch_does_not_name_stays() {
+    let bench = Bench::new(&tree_of(&[("d/x", "x\n"), ("d/other", "kept\n"), ("a", "one\n")]));
+    bench.refuses(
+        "*** Begin Patch\n*** Delete File: d/x\n*** Add File: d\n+new\n*** End Patch\n",
+        "holds more than this call removes",
+    );
+    bench.refuses("*** Begin Patch\n*** Add File: a/b\n+new\n*** End Patch\n", "not a directory");
+    bench.refuses("*** Begin Patch\n*** Add File: d\n+new\n*** End Patch\n", "a directory");
+    // An undo does not remove what came into the directory since.
+    assert_eq!(bench.apply("*** Begin Patch\n*** Delete File: a\n*** Add File: a/b\n+new\n*** End Patch\n"), Ok(()));
+    fs::write(bench.root.join("a/theirs"), "theirs\n").unwrap();
+    let before = read(&bench.root);
+    let error = bench.call("undo", json!({})).unwrap_err();
+    assert!(error.contains("theirs"), "{error}");
+    assert_eq!(read(&bench.root), before);
+}
+
+#[test]
+fn a_part_without_the_removal_is_left_out() {
+    let bench = Bench::new(&tree_of(&[("a", "one\n"), ("e", "e\n")]));
+    let removal = "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-another\n";
+    let rest = "--- /dev/null\n+++ b/a/b\n@@ -0,0 +1 @@\n+new\n--- a/e\n+++ b/e\n@@ -1 +1 @@\n-e\n+f\n";
+    let input = |patch: String| json!({ "input": patch, "directory": bench.root, "partial": true });
+    assert_eq!(bench.call("apply", input(format!("{removal}{rest}"))), Ok(()));
+    assert_eq!(read(&bench.root), tree_of(&[("a", "one\n"), ("e", "f\n")]));
+}
+
+#[test]
+fn names_above_are_no_way_out() {
+    let outside = tempfile::tempdir().unwrap();
+    let bench = Bench::new(&tree_of(&[("a", "one\n")]));
+    std::os::unix::fs::symlink(outside.path(), bench.root.join("l")).unwrap();
+    for name in ["l/new", "a/../../new", "a/./../b/../../new"] {
+        let patch = format!(
+            "*** Begin Patch\n*** Delete File: a\n*** Delete File: l\n*** Add File: {name}\n+x\n*** End Patch\n"
+        );
+        let _ = bench.apply(&patch);
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{name}");
+        assert!(!bench.root.parent().unwrap().join("new").exists(), "{name}");
+    }
+}
