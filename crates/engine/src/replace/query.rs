@@ -155,6 +155,8 @@ impl Replacements<'_> {
         let parts = || self.template.iter().map(|part| part.filled(captures, self.text));
         let length = parts().fold(0usize, |sum, part| sum.saturating_add(part.len()));
         work::spend(1 + length / STEP_BYTES + self.template.len())?;
+        // The search for one match may have taken milliseconds.
+        work::check()?;
         check_amount(self.edits.len() + 1, self.fresh.saturating_add(length))?;
         let new: String = parts().collect();
         // The empty text after a final line end is not a line for `^` or `$`, and an empty file has no lines.
