@@ -249,7 +249,7 @@ impl<'a> LocalTransaction<'a> {
         let (options, syncs) = (TempOptions { batch: self.batch, flush: false }, self.durability.syncs());
         let index = self.entries.len() - 1;
         let entry = &mut self.entries[index];
-        tree_swap::build(self.local, &self.folders[entry.folder], entry, &below, (options, syncs))?;
+        tree_swap::build(self.local, &self.folders[entry.folder], entry, &below, options, syncs)?;
         if self.budget.syncs_late { Ok(()) } else { self.sync(index) }
     }
 

@@ -141,7 +141,8 @@ pub(super) fn build<'a>(
     folder: &ParentDir<'_>,
     entry: &mut StagedFile<'a>,
     below: &[&'a FileWrite<'a>],
-    (options, syncs): (TempOptions, bool),
+    options: TempOptions,
+    syncs: bool,
 ) -> Result<()> {
     write_temp::write_entry(local, folder, entry, options)?;
     let to_directory = matches!(entry.draft.new_state, NewState::Absent);
@@ -153,7 +154,7 @@ pub(super) fn build<'a>(
     }
     swap.tree = hash.state();
     if to_directory {
-        make_tree(local, folder, entry, below, &mut swap, (options, syncs))?;
+        make_tree(local, folder, entry, below, &mut swap, options, syncs)?;
     } else {
         for &draft in below {
             let folder = ParentDir::open(local, draft.path)?;
@@ -174,7 +175,8 @@ fn make_tree<'a>(
     entry: &mut StagedFile<'a>,
     below: &[&'a FileWrite<'a>],
     swap: &mut TreeSwap<'a>,
-    (options, syncs): (TempOptions, bool),
+    options: TempOptions,
+    syncs: bool,
 ) -> Result<()> {
     let path = entry.path().to_owned();
     let failed = |errno| error::os_error("create the directory", &path, errno);
