@@ -111,7 +111,7 @@ fn without_lines(name: &str) -> Option<&str> {
     {
         return Some(inner);
     }
-    // What is left of such a name where the first number was taken for a language.
+    // The rest of such a name after its first number was taken for a language.
     if let Some((line, inner)) = name.split_once(':')
         && number(line)
     {

@@ -181,7 +181,7 @@ fn files_become_directories_and_back() {
         let gone = FileWrite { path: &file, precondition: expect(old.as_ref()), new_state: NewState::Absent };
         // Without the removal the file is in the way.
         assert!(store.stage(&[new(0)], Durability::Process).and_then(emendate_fs::Staged::commit).is_err());
-        // What is only staged changes nothing.
+        // A staged change is not visible.
         drop(store.stage(&[new(0), gone, new(1)], Durability::Process).unwrap());
         assert_eq!(get(store, &root.join("a")).as_deref(), Some("file"));
         let done = store.stage(&[new(0), gone, new(1)], Durability::Process).unwrap().commit().unwrap();

@@ -23,7 +23,7 @@ pub(super) fn in_lone_cr<'o>(text: &str, ops: &'o [Op]) -> Cow<'o, [Op]> {
 }
 
 /// Checks that edits by line number leave a file of CRs with one kind of line end: its text is one line for them, so what
-/// they add would stand behind the last CR, with a line feed.
+/// they add would come after the last CR, with a line feed.
 ///
 /// Errors: `edit.unparsable`.
 pub(super) fn check_line_ends(base: &Snapshot, ops: &[Op], changes: &ChangeSet) -> Result<()> {

@@ -125,7 +125,7 @@ impl Engine {
 impl RequestTree<'_> {
     fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
         let ActionTarget { place, to, ask, mode, .. } = target;
-        // What leaves may be in a directory that becomes a file.
+        // Files that leave may be in a directory that becomes a file.
         let entered = if target.leaves() { None } else { Some(place) };
         for place in [entered, to.as_ref()].into_iter().flatten() {
             self.not_below_a_file(place)?;

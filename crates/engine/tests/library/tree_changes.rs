@@ -142,7 +142,7 @@ proptest! {
         prop_assert_eq!(&read(&bench.root), &after, "redo of {}", patch);
         prop_assert_eq!(bench.call("undo", json!({})), Ok(()), "{}", patch);
         prop_assert_eq!(&read(&bench.root), &before, "second undo of {}", patch);
-        // What git applies it applies to the same bytes.
+        // A patch that git applies leads to the same bytes.
         git(&bench.root, &["init", "-q"]);
         fs::write(bench.root.join(".git/p"), &patch).unwrap();
         git(&bench.root, &["apply", ".git/p"]);

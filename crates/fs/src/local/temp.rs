@@ -90,7 +90,7 @@ pub(super) fn unlink_any(folder: impl AsFd, name: &OsStr) -> Result<()> {
     discarded.extend(DISCARDED_SUFFIX.bytes());
     let discarded = OsString::from_vec(discarded);
     sys::rename(&folder, name, &discarded, RenameFlags::empty())?;
-    // What is left is swept by the next write.
+    // The next write sweeps the rest.
     let _ = remove_tree(folder.as_fd(), &discarded);
     Ok(())
 }
