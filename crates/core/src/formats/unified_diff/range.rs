@@ -1,5 +1,8 @@
 //! Hunk headers: `@@ -l,c +l,c @@ section`, and all variants in use.
 
+/// The first number of a line that is larger than any file has lines.
+const LINE_NUMBER_END: u64 = 1 << 40;
+
 /// A hunk header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HunkHeader {
@@ -71,7 +74,12 @@ fn side(text: &str, sign: char) -> Option<(RangeNumbers, &str)> {
 fn number(text: &str) -> Option<(Option<usize>, &str)> {
     let rest = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
     let digits = &text[..text.len() - rest.len()];
-    (!digits.is_empty()).then(|| (digits.parse::<usize>().ok().filter(|&value| value < 1 << 40), rest))
+    (!digits.is_empty()).then(|| (digits.parse().ok().and_then(line_number), rest))
+}
+
+/// Returns the number if a file on this platform can have that many lines.
+fn line_number(value: u64) -> Option<usize> {
+    usize::try_from(value).ok().filter(|_| value < LINE_NUMBER_END)
 }
 
 #[cfg(test)]
