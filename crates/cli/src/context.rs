@@ -88,6 +88,7 @@ impl CliContext<'_> {
             line_format: None,
             names_from: None,
             handle: None,
+            original_file: false,
             person_reads: transport == "cli" && !self.global.json,
             // A person is asked or warned first, a program has to state it explicitly. Without a history a person gets a
             // note and is not asked at every change.
@@ -132,8 +133,15 @@ impl CliContext<'_> {
         std::env::split_paths(&variable).filter(|root| !root.as_os_str().is_empty()).collect()
     }
 
-    /// The location of session state. Without a home directory, there is none.
+    /// The location of session state. Without a home directory, there is none. A dry run leaves it as it is.
     pub(crate) fn state(&self) -> StateLocation {
+        match self.kept_state() {
+            StateLocation::Directory(directory) if self.global.dry_run => StateLocation::Throwaway(directory),
+            state => state,
+        }
+    }
+
+    fn kept_state(&self) -> StateLocation {
         match &self.global.state {
             Some(word) if word == Path::new("none") => StateLocation::Nowhere,
             Some(directory) => self.absolute(directory).map_or(StateLocation::Nowhere, StateLocation::Directory),

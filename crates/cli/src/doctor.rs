@@ -7,7 +7,7 @@ use crate::output;
 use emendate::core::Result;
 use emendate::fs::{LocalStore, Probe, Store as _};
 use emendate::history::{Database, HistoryLimits, root_key};
-use emendate::{Engine, PROJECT_FILES, StateLocation};
+use emendate::{Engine, PROJECT_FILES};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,12 @@ fn look(desk: &CliContext<'_>) -> Findings {
         Ok(local) => {
             let roots: Vec<PathBuf> = local.roots().iter().map(|root| root.canonical.clone()).collect();
             for (index, root) in roots.iter().enumerate() {
-                found.probe(root, local.probe(index));
+                if desk.global.dry_run {
+                    // What a file system can do is found out with files of our own in the root.
+                    found.roots.push((root.clone(), None));
+                } else {
+                    found.probe(root, local.probe(index));
+                }
             }
             roots
         }
@@ -60,9 +65,9 @@ fn look(desk: &CliContext<'_>) -> Findings {
         let file = PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.exists());
         found.config.extend(file.map(|path| (path, "project")));
     }
-    if let StateLocation::Directory(directory) = desk.state() {
+    if let Some(directory) = desk.state().directory() {
         for root in &roots {
-            found.database(&directory.join(root_key(root)));
+            found.database(&directory.join(root_key(root)), desk.global.dry_run);
         }
     }
     found.clients = find_registrations(desk);
@@ -96,9 +101,10 @@ impl Findings {
         self.roots.push((root.to_owned(), probe));
     }
 
-    fn database(&mut self, directory: &Path) {
+    fn database(&mut self, directory: &Path, dry_run: bool) {
         use emendate::history::{OperationLog as _, Sessions as _};
-        let opened = Database::open(directory, HistoryLimits::default());
+        let open = if dry_run { Database::open_throwaway } else { Database::open };
+        let opened = open(directory, HistoryLimits::default());
         self.databases.push((directory.join("sessions.db"), opened.is_ok()));
         match opened {
             Ok(database) => {
@@ -147,10 +153,7 @@ fn target() -> String {
 }
 
 fn state_name(desk: &CliContext<'_>) -> Option<PathBuf> {
-    match desk.state() {
-        StateLocation::Directory(directory) => Some(directory),
-        StateLocation::Memory | StateLocation::Nowhere => None,
-    }
+    desk.state().directory().map(Path::to_owned)
 }
 
 fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
@@ -210,7 +213,8 @@ fn print<W: std::io::Write>(
 ) -> std::io::Result<()> {
     out.heading(&format!("emend {} ({})", env!("CARGO_PKG_VERSION"), target()))?;
     for (path, probe) in &found.roots {
-        let kind = probe.as_ref().map_or("could not be examined", |probe| &probe.file_system);
+        let unknown = if desk.global.dry_run { "not examined in a dry run" } else { "could not be examined" };
+        let kind = probe.as_ref().map_or(unknown, |probe| &probe.file_system);
         out.plain(&format!("root      {} ({kind})", path.display()))?;
         for (_, yes, what) in probe.iter().flat_map(abilities) {
             out.plain(&format!("          {} {what}", if yes { "yes" } else { "no " }))?;

@@ -78,7 +78,10 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let watched =
         |caller: &CallContext| if ask.long { progress::with_progress(caller.clone(), call) } else { call(caller) };
     let reply = approval::call(desk, watched);
-    let rejected = ask.reject_file.map_or(Ok(()), |file| keep_rejected(&file, &reply));
+    let rejected = match ask.reject_file {
+        Some(file) if !desk.global.dry_run => keep_rejected(&file, &reply),
+        _ => Ok(()),
+    };
     let mut status = output::reply(desk, &reply, ask.brief);
     output::notices(&engine);
     if let Err(error) = rejected {

@@ -267,6 +267,7 @@ const TELEMETRY: &str = "There is no telemetry: emend opens no network connectio
 const EXITS: &str = "\
 Exit status:
    0  done
+   1  done, but not all is well: check or doctor found problems, or apply --reject left edits out
    2  wrong usage, or a malformed call
   10  text or file not found
   11  text is ambiguous
@@ -280,6 +281,7 @@ Exit status:
   21  input or output failed, part was changed
   22  another process holds the lock
   70  a bug in emend
+ 130  stopped before anything was written
 
 Settings are taken from flags, then EMEND_* variables, then the project's emend.toml, then
 $XDG_CONFIG_HOME/emendate/config.toml. A project's file can make rules stricter, never looser.

@@ -66,12 +66,17 @@ pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
     let bytes = args.size.map(|megabytes| megabytes.saturating_mul(1 << 20));
     let freed = engine.collect_garbage(Retention { days: args.days, bytes })?;
     if desk.global.json {
-        let data = json!({ "operations": freed.operations, "contents": freed.contents, "bytes": freed.bytes });
+        let data = json!({
+            "operations": freed.operations, "contents": freed.contents, "bytes": freed.bytes,
+            "dryRun": desk.global.dry_run,
+        });
         output::value(&json!({ "ok": true, "data": data }))?;
     } else {
         let mut out = output::stdout();
+        // A dry run collected the garbage of a copy.
+        let (freed_verb, were) = if desk.global.dry_run { ("Would free", "would be") } else { ("Freed", "were") };
         let line = format!(
-            "Freed {} bytes: {} operations and {} contents were dropped.",
+            "{freed_verb} {} bytes: {} operations and {} contents {were} dropped.",
             freed.bytes, freed.operations, freed.contents
         );
         output::ignore_broken_pipe(out.plain(&line).and_then(|()| out.flush()))?;

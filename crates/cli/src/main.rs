@@ -120,7 +120,7 @@ fn run() -> u8 {
         Command::Trust { revoke } => trust::trust(&desk(UnreadPolicy::Allow), *revoke),
         Command::Stats(args) => stats::run(&desk(UnreadPolicy::Allow), args),
         Command::Doctor => doctor::run(&desk(UnreadPolicy::Allow), cli.global.json),
-        Command::Tour => tour::run(),
+        Command::Tour => tour::run(cli.global.dry_run),
         Command::Completions { shell } => help::completions(*shell),
         Command::Man { command } => help::man(command.as_deref()),
     };

@@ -7,7 +7,7 @@ use crate::http;
 use crate::requests::{NdjsonCall, Next, Requests};
 use crate::{hangup, input, output, signals};
 use emendate::core::Result;
-use emendate::{CallContext, Engine, Reply, SeedCodes, StateLocation, tool};
+use emendate::{CallContext, Engine, Reply, SeedCodes, tool};
 use serde_json::{Map, Value};
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::Ordering;
@@ -52,11 +52,9 @@ pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
 
 /// The roots and the state directory are all that is left to this process. Before any thread is started: they inherit it.
 fn restrict(desk: &CliContext<'_>, engine: &Engine) -> Result<()> {
-    let state = match desk.state() {
-        StateLocation::Directory(directory) if directory.is_dir() => Some(directory),
-        _ => None,
-    };
-    if let Some(note) = emendate::fs::restrict(engine.roots().into_iter().chain(state.as_deref()))? {
+    let state = desk.state();
+    let state = state.directory().filter(|directory| directory.is_dir());
+    if let Some(note) = emendate::fs::restrict(engine.roots().into_iter().chain(state))? {
         output::note(&note);
     }
     Ok(())

@@ -5,10 +5,10 @@ use crate::context::CliContext;
 use crate::{io_error, output};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use emendate::COUNTERS_FILE;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::tallies::{CallTally, TOKEN_BYTES, TallyKey, TallyRow};
-use emendate::{COUNTERS_FILE, StateLocation};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -47,7 +47,8 @@ fn by_named(word: &str) -> std::result::Result<TallyKey, &'static str> {
 ///
 /// Errors: no state directory; counters that cannot be read.
 pub(crate) fn run(desk: &CliContext<'_>, args: &StatsArgs) -> Result<u8> {
-    let StateLocation::Directory(directory) = desk.state() else {
+    let state = desk.state();
+    let Some(directory) = state.directory() else {
         return Err(Error::new(Code::CallInvalid, "There is no state directory, so nothing is counted.")
             .next("Name one with --state."));
     };

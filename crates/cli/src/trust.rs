@@ -4,7 +4,7 @@
 use crate::context::CliContext;
 use crate::{io_error, output};
 use emendate::core::{Code, Error, Result};
-use emendate::{Config, PROJECT_FILES, StateLocation};
+use emendate::{Config, PROJECT_FILES};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,7 @@ const TRUSTED_FILES_FILE: &str = "trusted";
 
 /// Returns the path of a list in the state directory; `None` without one.
 fn list(desk: &CliContext<'_>, name: &str) -> Option<PathBuf> {
-    match desk.state() {
-        StateLocation::Directory(directory) => Some(directory.join(name)),
-        StateLocation::Memory | StateLocation::Nowhere => None,
-    }
+    desk.state().directory().map(|directory| directory.join(name))
 }
 
 /// Reads the lines of a list; none if it does not exist.
@@ -96,15 +93,22 @@ pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
             Error::new(Code::PathInvalid, "A file whose path is no text of one line cannot be trusted.")
         })?;
         let bytes = std::fs::read(file).map_err(|error| io_error(name, &error))?;
+        let dry_run = desk.global.dry_run;
         if revoke {
-            forget(desk, name)?;
-            output::note(&format!("{name} is no longer trusted: it can only make rules stricter."));
+            if !dry_run {
+                forget(desk, name)?;
+            }
+            let verb = if dry_run { "would no longer be" } else { "is no longer" };
+            output::note(&format!("{name} {verb} trusted: it can only make rules stricter."));
             continue;
         }
         // A person should have seen the file before trusting it.
         output::page(&String::from_utf8_lossy(&bytes))?;
-        append(desk, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(&bytes))])?;
-        output::note(&format!("{name} is trusted until it changes; `emend trust --revoke` ends that."));
+        if !dry_run {
+            append(desk, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(&bytes))])?;
+        }
+        let verb = if dry_run { "would be" } else { "is" };
+        output::note(&format!("{name} {verb} trusted until it changes; `emend trust --revoke` ends that."));
     }
     Ok(0)
 }

@@ -118,6 +118,8 @@ pub struct CallContext {
     pub client: Option<Arc<ClientInfo>>,
     /// A person reads the reply at a terminal, so the limits for models and programs do not apply.
     pub person_reads: bool,
+    /// The caller requests the former text of a changed file in the data.
+    pub original_file: bool,
     /// Whether changes that cannot be undone are allowed. `None`: if unread files may be edited.
     pub irreversible: Option<bool>,
     /// Names of the texts of a replacement in messages; `None`: those of the table.
@@ -181,6 +183,7 @@ impl Default for CallContext {
             handle: None,
             client: None,
             person_reads: false,
+            original_file: false,
             irreversible: None,
             texts: None,
         }

@@ -146,7 +146,8 @@ impl Engine {
         let mut notices = Vec::new();
         let store = match &state {
             StateLocation::Directory(directory) => recovered(roots, &directory.join("journal"), &mut notices)?,
-            StateLocation::Memory | StateLocation::Nowhere => LocalStore::open(roots)?,
+            // Recovery writes, and a journal would have to be kept.
+            StateLocation::Throwaway(_) | StateLocation::Memory | StateLocation::Nowhere => LocalStore::open(roots)?,
         };
         let engine = Engine::with_store(Box::new(store), state, config)?;
         engine.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
@@ -162,12 +163,8 @@ impl Engine {
             config = project(&*store, &root.canonical, config, &mut notices)?;
         }
         notices.extend(config.take_ignored());
-        let own = match &state {
-            StateLocation::Directory(directory) => {
-                store.resolve_path(directory).ok().map(|place| place.absolute().to_owned())
-            }
-            StateLocation::Memory | StateLocation::Nowhere => None,
-        };
+        let own = state.directory().and_then(|directory| store.resolve_path(directory).ok());
+        let own = own.map(|place| place.absolute().to_owned());
         let (events, said) = events::sink(&config, &state);
         notices.extend(said);
         let shelves = HistoryStores::new(state, store.roots().len(), config.history);
@@ -218,7 +215,8 @@ impl Engine {
 
     /// The limits of a reply to this caller.
     pub(crate) fn reply_limits(&self, caller: &CallContext) -> ReplyLimits {
-        if caller.person_reads { self.config.reply.for_person() } else { self.config.reply }
+        let limits = if caller.person_reads { self.config.reply.for_person() } else { self.config.reply };
+        if caller.original_file { limits.with_original() } else { limits }
     }
 
     /// Takes the messages for a person about the configuration and the session store; each is returned once.

@@ -41,11 +41,11 @@ impl ClientInfo {
 
 /// Opens the target of events according to the configuration; also returns a notice about it.
 pub(crate) fn sink(config: &Config, state: &StateLocation) -> (Sink, Option<String>) {
-    let directory = match state {
-        StateLocation::Directory(directory) => Some(directory),
-        StateLocation::Memory | StateLocation::Nowhere => None,
-    };
     let mut sink = Sink::default();
+    if matches!(state, StateLocation::Throwaway(_)) {
+        return (sink, None);
+    }
+    let directory = state.directory();
     if let Some(directory) = directory.filter(|_| config.events.counts) {
         sink = sink.counters(directory.join(COUNTERS_FILE));
     }

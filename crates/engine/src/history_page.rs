@@ -3,7 +3,7 @@
 
 use crate::call_context::CallContext;
 use crate::engine::Engine;
-use crate::history_tool;
+use crate::operation_list::{self, OperationStatus};
 use crate::policy::Access;
 use crate::undo::OperationRef;
 use emendate_core::{Code, Error, Result};
@@ -67,8 +67,9 @@ impl Engine {
             }
         }
         let mut entries = Vec::new();
-        let next = self.newest(HistoryQuery { from, most, ..HistoryQuery::default() }, |_, logged| {
-            entries.push(entry(logged));
+        let next = self.newest(HistoryQuery { from, most, ..HistoryQuery::default() }, |root, logged| {
+            let reversal = self.reversal(root, logged)?;
+            entries.push(entry(logged, OperationStatus::of(reversal)));
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(HistoryPage { entries, next })
@@ -184,13 +185,17 @@ fn cursor(text: &str, roots: usize) -> Option<Vec<Option<u64>>> {
     (below.len() == roots).then_some(below)
 }
 
-fn entry(logged: &LogEntry) -> HistoryEntry {
-    let line = history_tool::one_line(logged, None);
+fn entry(logged: &LogEntry, status: OperationStatus) -> HistoryEntry {
+    let line = operation_list::one_line(logged, status);
     let line = line.lines().next().unwrap_or_default().to_owned();
-    let files = history_tool::visible_files(logged).count();
-    let what = match history_tool::visible_files(logged).next() {
-        Some(only) if files == 1 => history_tool::shown(&only.path),
+    let files = operation_list::visible_files(logged).count();
+    let what = match operation_list::visible_files(logged).next() {
+        Some(only) if files == 1 => operation_list::shown(&only.path),
         _ => format!("{files} files"),
     };
-    HistoryEntry { id: logged.id.to_string(), title: format!("{} {what}", logged.operation.tool), line }
+    HistoryEntry {
+        id: logged.id.to_string(),
+        title: format!("{} {what}", operation_list::tool_name(&logged.operation)),
+        line,
+    }
 }

@@ -3,7 +3,7 @@
 use emendate_fs::{RootInfo, SafePath};
 use emendate_history::{Database, History, HistoryLimits, MemoryHistory, root_key};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The location of session state.
@@ -15,6 +15,19 @@ pub enum StateLocation {
     Nowhere,
     /// A database below this directory, shared by all processes; keyed by root.
     Directory(PathBuf),
+    /// A copy of this directory's databases, made when it is needed and lost with the process. The directory stays as it
+    /// is: for calls that must not write anything.
+    Throwaway(PathBuf),
+}
+
+impl StateLocation {
+    /// The state directory, if there is one.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            StateLocation::Directory(directory) | StateLocation::Throwaway(directory) => Some(directory),
+            StateLocation::Memory | StateLocation::Nowhere => None,
+        }
+    }
 }
 
 /// The histories of all roots.
@@ -47,8 +60,13 @@ impl HistoryStores {
         &**shelf.get_or_init(|| match &self.state {
             StateLocation::Memory => Box::new(MemoryHistory::new(self.limits)),
             StateLocation::Nowhere => Box::new(MemoryHistory::new(HistoryLimits { blob: 0, ..self.limits })),
-            StateLocation::Directory(directory) => {
-                match Database::open(&directory.join(root_key(&root.canonical)), self.limits) {
+            StateLocation::Directory(directory) | StateLocation::Throwaway(directory) => {
+                let directory = directory.join(root_key(&root.canonical));
+                let opened = match &self.state {
+                    StateLocation::Throwaway(_) => Database::open_throwaway(&directory, self.limits),
+                    _ => Database::open(&directory, self.limits),
+                };
+                match opened {
                     Ok(database) => Box::new(database),
                     Err(error) => {
                         let _ = failed.set(error.message().to_owned());

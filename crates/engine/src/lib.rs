@@ -56,6 +56,7 @@ mod media;
 mod names;
 mod new_file;
 mod notebook;
+mod operation_list;
 mod options;
 mod outputs;
 mod patching;

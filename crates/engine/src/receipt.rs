@@ -330,12 +330,16 @@ impl Receipt {
     }
 }
 
-/// Returns the former text of the file if it takes at most `most` bytes, else a flag.
+/// Returns the former text of the file if it was requested: up to `most` bytes, else a flag. That of a new file is
+/// empty, which every reply tells.
 fn original(plan: &FilePlan, most: usize) -> Option<(&'static str, Value)> {
     let made =
         matches!(plan.current, CurrentState::Nothing) && plan.source_file.is_none() && plan.target == TargetState::File;
     if made {
         return Some(("originalFile", "".into()));
+    }
+    if most == 0 {
+        return None;
     }
     if plan.source.is_some() {
         return Some(("originalFileOmitted", true.into()));

@@ -48,11 +48,18 @@ pub struct ReplyLimits {
     pub data: usize,
     /// Characters of a read, which shows lines that the call requested.
     pub read: usize,
+    /// Bytes of a changed file's former text in the data; 0 unless it is requested.
+    pub original: usize,
 }
 
 impl Default for ReplyLimits {
     fn default() -> ReplyLimits {
-        ReplyLimits { text: REPLY_TEXT_CHARS_MAX, data: REPLY_DATA_BYTES_MAX, read: crate::read::READ_REPLY_CHARS_MAX }
+        ReplyLimits {
+            text: REPLY_TEXT_CHARS_MAX,
+            data: REPLY_DATA_BYTES_MAX,
+            read: crate::read::READ_REPLY_CHARS_MAX,
+            original: 0,
+        }
     }
 }
 
@@ -61,7 +68,7 @@ const SNIPPET_BYTES_MAX: usize = 1000;
 const SNIPPET_BYTES_MIN: usize = 200;
 /// Bytes of a diff.
 const DIFF_BYTES_MAX: usize = 8000;
-/// Bytes of the original file in a reply.
+/// Bytes of the original file in a reply that has it.
 const ORIGINAL_FILE_BYTES_MAX: usize = 64 << 10;
 /// Files of a call up to which the context shown in replies counts as read.
 const READ_BY_REPLY_FILES_MAX: usize = 8;
@@ -153,7 +160,14 @@ impl ReplyLimits {
             text: PERSON_TEXT_CHARS_MAX,
             data: PERSON_DATA_BYTES_MAX,
             read: self.read.max(crate::read::READ_REPLY_CHARS_MAX),
+            ..self
         }
+    }
+
+    /// The limits of a reply that has the former text of the changed file.
+    #[must_use]
+    pub(crate) fn with_original(self) -> ReplyLimits {
+        ReplyLimits { original: ORIGINAL_FILE_BYTES_MAX, ..self }
     }
 
     /// Returns the limits of a tool whose text is a range that the call requested.
@@ -171,7 +185,7 @@ impl ReplyLimits {
             diff: (self.text / 2 / files).min(DIFF_BYTES_MAX),
             patch: self.data / 4 / files,
             edits: self.data / 4 / files,
-            original: if files == 1 { ORIGINAL_FILE_BYTES_MAX.min(self.data / 4) } else { 0 },
+            original: if files == 1 { self.original.min(self.data / 4) } else { 0 },
             counts: files <= READ_BY_REPLY_FILES_MAX,
         }
     }
@@ -442,7 +456,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     const LIMITS: ReplyLimits =
-        ReplyLimits { text: CONFIGURED_TEXT_CHARS_MIN, data: CONFIGURED_DATA_BYTES_MIN, read: 100_000 };
+        ReplyLimits { text: CONFIGURED_TEXT_CHARS_MIN, data: CONFIGURED_DATA_BYTES_MIN, read: 100_000, original: 0 };
 
     fn fields(value: Value) -> Map<String, Value> {
         if let Value::Object(fields) = value { fields } else { Map::new() }

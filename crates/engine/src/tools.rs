@@ -31,9 +31,9 @@ pub const INPUT_BYTES_MAX: usize = 64 << 20;
 pub struct Annotations {
     /// Changes nothing.
     pub read_only: bool,
-    /// May remove something that the call did not explicitly name.
+    /// May replace or remove something, instead of only adding (`destructiveHint` of the protocol).
     pub destructive: bool,
-    /// Repeating the call has no further effect.
+    /// Repeating the call with the same arguments never has a further effect (`idempotentHint`).
     pub idempotent: bool,
 }
 
@@ -93,7 +93,8 @@ enum ToolInput {
     Formats(&'static [&'static dyn Format]),
 }
 
-const EDIT_ANNOTATIONS: Annotations = Annotations { read_only: false, destructive: false, idempotent: true };
+/// An edit replaces or deletes text, and is not merely additive; and made twice, an insertion is there twice.
+const EDIT_ANNOTATIONS: Annotations = Annotations { read_only: false, destructive: true, idempotent: false };
 
 /// Fields that the replies of most edits omit.
 const REST_OF_EDIT_ADVICE: &str =

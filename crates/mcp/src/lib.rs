@@ -36,7 +36,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use wire::Wire;
 
-pub use client_info::MODEL_KEY;
+pub use client_info::{MODEL_KEY, ORIGINAL_KEY};
 #[cfg(feature = "http")]
 pub use http::{BearerToken, HttpListener, serve_http};
 pub use result::DATA_KEY;

@@ -6,20 +6,24 @@ use rmcp::service::{RequestContext, RoleServer};
 use std::time::Duration;
 use tokio::sync::oneshot::Receiver;
 
+/// Age of a call from which it is reported: shorter ones need no progress.
+const FIRST_REPORT_AFTER: Duration = Duration::from_secs(1);
 /// Interval between reports, if there is progress.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Reports the progress of the call of `watch` until `end`, and then once more, so that the last report precedes the
-/// answer. Calls without a count of files are not reported.
+/// Reports the progress of the call of `watch` until `end`. Nothing is reported when it has ended: a client that gets a
+/// report together with the answer has already forgotten the call, and may take the report for a fault of the server.
+/// Calls without a count of files are not reported.
 pub(crate) async fn report_progress(context: &RequestContext<RoleServer>, watch: &CallHandle, mut end: Receiver<()>) {
     let Some(token) = context.meta.get_progress_token() else { return };
-    let mut told = 0;
+    let (mut told, mut wait) = (0, FIRST_REPORT_AFTER);
     loop {
-        let ended = tokio::select! {
+        tokio::select! {
             biased;
-            _ = &mut end => true,
-            () = tokio::time::sleep(REPORT_INTERVAL) => false,
-        };
+            _ = &mut end => return,
+            () = tokio::time::sleep(wait) => {}
+        }
+        wait = REPORT_INTERVAL;
         let progress = watch.progress();
         let all = progress.before + progress.done;
         // Reported values must increase; and nothing waits for a call that was cancelled.
@@ -31,9 +35,6 @@ pub(crate) async fn report_progress(context: &RequestContext<RoleServer>, watch:
             }
             // A failed report does not affect the answer.
             let _ = context.peer.notify_progress(note).await;
-        }
-        if ended {
-            return;
         }
     }
 }

@@ -266,8 +266,12 @@ impl ServerHandler for McpServer {
         };
         let _running = RunningCall::begin(&self.running);
         let front = Some(client_info::of(&self.caller, &context));
-        let mut caller =
-            CallContext { approval: approval::answer_from_retry(&request), client: front, ..(*self.caller).clone() };
+        let mut caller = CallContext {
+            approval: approval::answer_from_retry(&request),
+            client: front,
+            original_file: client_info::wants_original(&context),
+            ..(*self.caller).clone()
+        };
         #[cfg(feature = "http")]
         if let Some(name) = crate::http::session(&caller.session, &context) {
             caller.session = name;

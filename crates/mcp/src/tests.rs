@@ -448,3 +448,35 @@ async fn resource_is_read_in_parts() {
     }
     assert!(client.end().await.is_empty());
 }
+
+#[tokio::test]
+async fn short_call_is_answered_without_progress() {
+    let mut client = Client::new("full", false, None);
+    for name in ["a.txt", "b.txt"] {
+        client.call("write", json!({ "file_path": client.path(name), "content": "one\n" })).await;
+    }
+    let mut told = meta();
+    told["progressToken"] = json!("token");
+    let arguments = json!({ "path": client.path(""), "old_string": "one", "new_string": "two", "expected": 2 });
+    // `ask` takes the first line after the request for the answer.
+    let answer =
+        client.ask("tools/call", json!({ "name": "replace_in_files", "arguments": arguments, "_meta": told })).await;
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_eq!(client.end().await, Vec::<Value>::new(), "and nothing follows it");
+}
+
+#[tokio::test]
+async fn former_text_is_sent_on_request() {
+    let mut client = Client::new("default", false, None);
+    let path = client.path("a.txt");
+    client.call("write", json!({ "file_path": path, "content": "one\n" })).await;
+    let mut former = Vec::new();
+    for (old, new, asks) in [("one", "two", false), ("two", "three", true)] {
+        let mut told = meta();
+        told[crate::ORIGINAL_KEY] = asks.into();
+        let arguments = json!({ "file_path": path, "old_string": old, "new_string": new });
+        let answer = client.ask("tools/call", json!({ "name": "edit", "arguments": arguments, "_meta": told })).await;
+        former.push(answer["result"]["_meta"][DATA_KEY]["data"]["originalFile"].clone());
+    }
+    assert_eq!(former, [Value::Null, json!("two\n")]);
+}

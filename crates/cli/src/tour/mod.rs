@@ -68,7 +68,10 @@ static TOUR_STEPS: &[TourStep] = &[
 ];
 
 /// Runs all commands in a new directory; returns 1 if one of them failed its check.
-pub(crate) fn run() -> Result<u8> {
+pub(crate) fn run(dry_run: bool) -> Result<u8> {
+    if dry_run {
+        return list_steps();
+    }
     let directory = new_directory()?;
     for (name, text) in TOUR_FILES {
         fs::write(directory.join(name), text).map_err(|error| io_error(name, &error))?;
@@ -78,6 +81,14 @@ pub(crate) fn run() -> Result<u8> {
     let failed = *walked.as_ref().unwrap_or(&0);
     output::ignore_broken_pipe(walked.map(drop))?;
     Ok(u8::from(failed > 0))
+}
+
+/// Lists the commands that the tour would run, without making its directory.
+fn list_steps() -> Result<u8> {
+    let steps = TOUR_STEPS.iter().map(|step| (step.title, format!("emend {}", quoted(step.args))));
+    let list = output::columns("   ", steps);
+    output::page(&format!("The tour would run these commands in a new directory:\n{list}"))?;
+    Ok(0)
 }
 
 /// Shows every step; returns the number of those that failed their check.

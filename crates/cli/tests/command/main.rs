@@ -13,6 +13,7 @@ mod around;
 mod bed;
 mod clients;
 mod damage;
+mod dry_run;
 mod dying;
 mod events;
 mod files;

@@ -85,6 +85,8 @@ pub(super) struct ReplySection {
     pub(super) data: Option<usize>,
     /// Maximum characters that a read shows; a project can only lower it.
     pub(super) read: Option<usize>,
+    /// Return the former text of a changed file, up to 64 KiB, in the data of the reply (`originalFile`).
+    pub(super) original: Option<bool>,
 }
 
 /// How files are written.

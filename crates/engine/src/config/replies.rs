@@ -35,6 +35,10 @@ impl Config {
                 said.push(key);
             }
         }
+        if let Some(original) = file.original {
+            *limits = if original { limits.with_original() } else { ReplyLimits { original: 0, ..*limits } };
+            said.push("reply.original");
+        }
         for key in said {
             self.came_from(key, source);
         }

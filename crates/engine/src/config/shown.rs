@@ -31,6 +31,7 @@ impl Config {
         put("reply.text", self.reply.text.into());
         put("reply.data", self.reply.data.into());
         put("reply.read", self.reply.read.into());
+        put("reply.original", (self.reply.original > 0).into());
         put("write.durability", self.durability.as_str().into());
         put("notebook.clear_outputs", self.clear_outputs.into());
         put("syntax.check", self.syntax_check.into());

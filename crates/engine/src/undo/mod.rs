@@ -9,6 +9,7 @@ mod select;
 use crate::call_context::CallContext;
 use crate::engine::Engine;
 use crate::log::CallOrigin;
+use crate::operation_list::tool_name;
 use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
@@ -259,7 +260,7 @@ fn headline(logged: &LogEntry, dry_run: bool) -> String {
         (true, false) => "Redone by reversing",
         (true, true) => "Would be redone by reversing",
     };
-    let (tool, session) = (&logged.operation.tool, &logged.operation.session);
+    let (tool, session) = (tool_name(&logged.operation), &logged.operation.session);
     let colon = if matches!(logged.operation.role, Role::Undo(_)) { "" } else { ":" };
     format!("{verb}{colon} operation {} ({tool}, session {session}).\n", logged.id)
 }

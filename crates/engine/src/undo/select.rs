@@ -4,7 +4,7 @@ use super::UndoInput;
 use crate::call_context::{CallContext, UnreadPolicy};
 use crate::engine::Engine;
 use crate::history_stores::key;
-use crate::history_tool::{newest_first, one_line};
+use crate::operation_list::{LastUndo, OperationStatus, newest_first, one_line};
 use crate::policy::Access;
 use emendate_core::{Code, Error, Result};
 use emendate_core::{Phrase, advice};
@@ -118,13 +118,8 @@ impl Engine {
         if logged.owner.is_some() {
             return Err(still_running(&logged));
         }
-        if let Some(by) = logged.undone_by {
-            let verb = if matches!(logged.operation.role, Role::Undo(_)) { "redone" } else { "undone" };
-            return Err(Error::new(
-                Code::EditNoChange,
-                format!("Operation {} was {verb} already, by {by}.", logged.id),
-            )
-            .next(format!("To take that back, undo operation {by}.")));
+        if let Some(last) = self.reversal(root, &logged)? {
+            return Err(already_reversed(&logged, last));
         }
         if session.is_some_and(|session| session != logged.operation.session) {
             return Err(Error::new(
@@ -236,6 +231,22 @@ fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
     UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
 }
 
+/// Creates the error for an operation that was undone already; its redo can be undone instead.
+fn already_reversed(logged: &LogEntry, last: LastUndo) -> Error {
+    let undo = matches!(logged.operation.role, Role::Undo(_));
+    let verb = if undo == last.redone { "undone" } else { "redone" };
+    let by = last.by;
+    let (what, next) = if last.redone {
+        (format!("Operation {} was {verb} by {by}.", logged.id), format!("To take it back again, undo operation {by}."))
+    } else {
+        (
+            format!("Operation {} was {verb} already, by {by}.", logged.id),
+            format!("To take that back, undo operation {by}."),
+        )
+    };
+    Error::new(Code::EditNoChange, what).next(next)
+}
+
 /// Creates the error for an operation that would have to finish first.
 pub(super) fn still_running(logged: &LogEntry) -> Error {
     let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));
@@ -248,7 +259,9 @@ fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usiz
     let id = logged.map_or(String::new(), |logged| logged.id.to_string());
     let what = format!("It is not certain which operation is to be {verb}: the history was damaged, and {gap}.");
     let error = Error::new(Code::OperationUncertain, what);
-    let error = logged.into_iter().fold(error, |error, logged| error.evidence(one_line(logged, None).trim_end()));
+    let error = logged
+        .into_iter()
+        .fold(error, |error, logged| error.evidence(one_line(logged, OperationStatus::default()).trim_end()));
     let named = advice![
         "Call ",
         Phrase::Tool("history"),

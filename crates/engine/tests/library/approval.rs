@@ -53,6 +53,7 @@ fn changed_file_needs_another_approval() {
 #[test]
 fn person_may_change_the_text() {
     let mut bench = asking();
+    bench.caller.original_file = true;
     let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
     let texts = vec![(bench.path("a.txt"), "one\nTWO\n".to_owned())];
     bench.caller.approval = Some(Approval { texts, ..Approval::granted(question["seal"].as_str().unwrap()) });

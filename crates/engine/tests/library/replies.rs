@@ -29,9 +29,10 @@ fn ok(reply: &Reply) -> Value {
 
 #[test]
 fn edit_of_a_long_line_shows_its_surroundings() {
-    let bench = Bench::trusted(Config::default());
+    let mut bench = Bench::trusted(Config::default());
     let half = "abcdefgh ".repeat(30_000);
     bench.put("long", &format!("first\n{half}NEEDLE{half}\nlast\n"));
+    bench.caller.original_file = true;
     let reply = ok(&bench.edit("long", "NEEDLE", "THREAD"));
     let patch = &reply["data"]["structuredPatch"][0];
     let lines: Vec<&str> = patch["lines"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();

@@ -3,6 +3,7 @@
 mod append_log;
 mod attributes;
 mod cache;
+mod copy;
 mod entry;
 mod failure;
 mod flush;
@@ -21,6 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use emendate_core::{ContentId, Result, Tag};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tempfile::TempDir;
 
 use crate::blob_store::{KeepOutcome, keep};
 use crate::{
@@ -44,6 +46,8 @@ pub struct Database {
     /// The file is on a network file system.
     on_network: bool,
     state: Mutex<DatabaseState>,
+    /// The directory of a [throwaway](Database::open_throwaway) copy, which is removed last.
+    copy: Option<TempDir>,
 }
 
 struct DatabaseState {
@@ -92,7 +96,20 @@ impl Database {
             connections_opened: 1,
             graph_cache: None,
         };
-        Ok(Database { on_network: network::is_network_file_system(dir), path, limits, state: Mutex::new(state) })
+        let on_network = network::is_network_file_system(dir);
+        Ok(Database { on_network, path, limits, state: Mutex::new(state), copy: None })
+    }
+
+    /// Opens a copy of the database in `dir`, which is left as it is. The copy is removed when it is dropped.
+    ///
+    /// Errors: `lock.timeout` if other processes keep writing; those of the disk.
+    pub fn open_throwaway(dir: &Path, limits: HistoryLimits) -> Result<Database> {
+        let copy = tempfile::Builder::new().prefix("emend-").tempdir();
+        let copy = copy.map_err(|error| failure::of_io(&error, "create", &std::env::temp_dir()))?;
+        copy::copy_database(dir, copy.path())?;
+        let mut database = Database::open(copy.path(), limits)?;
+        database.copy = Some(copy);
+        Ok(database)
     }
 
     /// Path of the database file.
