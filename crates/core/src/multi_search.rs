@@ -7,7 +7,7 @@
 //! decides which one is rarest. Longer needles have longer, more selective grams. If the needles repeat themselves so
 //! much that no gram is selective, the search is given up after a bounded number of steps.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 /// Bytes of a gram, and the stride that the shortest needle must allow if there is a choice: long grams are more
 /// selective, but more positions to look at cost more than that gains.
@@ -16,6 +16,8 @@ const GRAM_WIDTHS: [(usize, usize); 2] = [(32, 64), (16, 16)];
 const NARROW_GRAM_BYTES: usize = 8;
 /// Needles shorter than this have too few grams and go to an automaton.
 pub(crate) const SHORT_NEEDLE_BYTES: usize = 16;
+/// Bytes of all needles of an automaton up to which the library chooses its kind.
+const SMALL_AUTOMATON_BYTES_MAX: usize = 1024;
 /// The largest stride; beyond it every step costs a cache line.
 const STRIDE_BYTES_MAX: usize = 128;
 /// Cost of a look at one candidate, in bytes compared.
@@ -61,7 +63,11 @@ impl<'p> Needles<'p> {
         if chosen.is_empty() {
             return Some(Needles { long: None, short: None });
         }
-        let built = AhoCorasick::builder().match_kind(MatchKind::Standard).build(chosen.iter().map(|&nth| all[nth]));
+        let bytes: usize = chosen.iter().map(|&nth| all[nth].len()).sum();
+        // The kind that the library chooses itself is built in quadratic time for long needles that repeat a letter.
+        let kind = (bytes > SMALL_AUTOMATON_BYTES_MAX).then_some(AhoCorasickKind::ContiguousNFA);
+        let texts = chosen.iter().map(|&nth| all[nth]);
+        let built = AhoCorasick::builder().match_kind(MatchKind::Standard).kind(kind).build(texts);
         Some(Needles { long: None, short: Some((built.ok()?, chosen)) })
     }
 
@@ -332,6 +338,13 @@ mod tests {
             let all: Vec<&str> = cuts.iter().map(piece).chain(foreign.iter().map(String::as_str)).collect();
             check(&all, &text);
         }
+    }
+
+    #[test]
+    fn long_needles_of_one_letter_are_searched_in_linear_time() {
+        let (needle, text) = ("a".repeat(130_000), "a".repeat(1_000_000));
+        let found = Needles::without_grams(&[&needle]).unwrap().find_all(&text, &mut 100_000_000).unwrap();
+        assert_eq!(found.len(), text.len() - needle.len() + 1);
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl ParseLimits {
     /// the edit itself has a problem.
     pub const PROOF: ParseLimits = ParseLimits { bytes: 256 << 10, steps: 10_000, millis: 20, stack: usize::MAX };
     /// For a question about the text itself.
-    pub const ASKED: ParseLimits = ParseLimits { bytes: 4 << 20, steps: 100_000, millis: 1_500, stack: usize::MAX };
+    pub const ASKED: ParseLimits = ParseLimits { bytes: 4 << 20, steps: 100_000, millis: 1_000, stack: usize::MAX };
 }
 
 /// Bytes of stack per byte of text: the parser frees its own stack recursively, with at most one frame per token.

@@ -2,7 +2,8 @@
 //! [SEED]`.
 //!
 //! Every call is judged: the server survives, the reply is JSON within the reply limit, and the call takes at most 500
-//! MB and, in optimised builds, 2 s of processor time. After each round everything is undone, and the files must be as
+//! MB and, in optimised builds, 2 s of processor time. These two limits grow with the largest call or file of the round
+//! beyond 8 MiB, as the rows `whole file` and `new text` of the limits page say. After each round everything is undone, and the files must be as
 //! before. A finding is written to `target/hostile` with its input and files. Exit status 1 means findings. The `emend`
 //! program is the one in the same folder, or the one that `EMEND_BIN` names.
 
@@ -31,6 +32,8 @@ use std::{env, fs, io};
 const CPU_MS_MAX: u64 = 2_000;
 /// Largest memory of the server during a call, in KiB.
 const PEAK_KIB_MAX: u64 = 500_000;
+/// Bytes of a call or file up to which the limits above hold.
+const PLAIN_BYTES_MAX: u64 = 8 << 20;
 /// Largest reply, in bytes: 256 KB of data, 25,000 characters of text with at most six bytes each when escaped, and the
 /// frame.
 const REPLY_BYTES_MAX: usize = 262_144 + 150_000 + 4_096;
@@ -105,13 +108,15 @@ impl Run {
         let before = tree(&root)?;
         let messages = base.join("messages");
         let mut server = Server::start(&self.emend, &root, &state, &messages)?;
+        let mut largest = PLAIN_BYTES_MAX.max(largest_file(&root)?);
         for at in 0..CALLS {
             let names: Vec<String> = tree(&root)?.keys().map(|path| path.display().to_string()).collect();
             let setting = Setting { root: &root, names: &names };
             let tool = luck.pick(TOOLS);
             let input = setting.input(&mut luck, tool);
             let measured = server.call(tool.name, &input);
-            let problem = self.judge(tool.name, &measured);
+            largest = largest.max(input.to_string().len() as u64).max(largest_file(&root)?);
+            let problem = self.judge(tool.name, &measured, largest);
             if let Some(problem) = problem {
                 self.finding(&format!("{seed}-{at}"), &problem, &json!({ "tool": tool.name, "input": input }), &root)?;
             }
@@ -127,8 +132,9 @@ impl Run {
         Ok(())
     }
 
-    /// Returns the fault of a call, if it has one.
-    fn judge(&mut self, tool: &'static str, measured: &Measured) -> Option<String> {
+    /// Returns the fault of a call, if it has one. `largest` is the size of the largest call or file so far, at least
+    /// [`PLAIN_BYTES_MAX`].
+    fn judge(&mut self, tool: &'static str, measured: &Measured, largest: u64) -> Option<String> {
         let worst = self.worst.entry(tool).or_default();
         worst.calls += 1;
         worst.cpu_ms = worst.cpu_ms.max(measured.cpu_ms);
@@ -141,10 +147,11 @@ impl Run {
         if code.starts_with("internal") {
             return Some(format!("an internal error: {}", reply["message"]));
         }
-        if measured.cpu_ms > CPU_MS_MAX && !cfg!(debug_assertions) {
+        let scaled = |limit: u64| limit * largest / PLAIN_BYTES_MAX;
+        if measured.cpu_ms > scaled(CPU_MS_MAX) && !cfg!(debug_assertions) {
             return Some(format!("{} ms of processor time", measured.cpu_ms));
         }
-        if measured.peak_kib > PEAK_KIB_MAX {
+        if measured.peak_kib > scaled(PEAK_KIB_MAX) {
             return Some(format!("{} KiB of memory", measured.peak_kib));
         }
         // An image or PDF read as base64 is additional data with its own limit.
@@ -220,6 +227,23 @@ fn tree(root: &Path) -> io::Result<Tree> {
         }
     }
     Ok(out)
+}
+
+/// Returns the size of the largest file below a directory.
+fn largest_file(root: &Path) -> io::Result<u64> {
+    let mut largest = 0;
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path())
+            } else {
+                largest = largest.max(entry.metadata()?.len())
+            }
+        }
+    }
+    Ok(largest)
 }
 
 /// Returns the names whose contents differ.

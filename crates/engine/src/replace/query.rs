@@ -1,7 +1,7 @@
 //! The query and the replacement, and the change of one file.
 
 use super::ReplaceInput;
-use crate::search::{PatternOptions, matcher};
+use crate::search::{BoundedRegex, GroupSlots, PatternOptions};
 use emendate_core::formats::replace::Replacement;
 use emendate_core::normalize_text;
 use emendate_core::work::{self, STEP_BYTES};
@@ -9,8 +9,7 @@ use emendate_core::{
     Code, Error, Matching, Op, OpOrder, ResolveSettings, ResolvedEdit, Result, Snapshot, Span, TextEdit, check_amount,
     resolve, resolve_texts,
 };
-use grep_matcher::{Captures as _, Matcher as _};
-use grep_regex::{RegexCaptures, RegexMatcher};
+use grep_matcher::Match;
 use memchr::memmem::Finder;
 
 const EXACT_SETTINGS: ResolveSettings = ResolveSettings {
@@ -25,7 +24,7 @@ const EXACT_SETTINGS: ResolveSettings = ResolveSettings {
 /// A query and its replacement.
 pub(super) enum ReplaceQuery {
     Text { finder: Box<Finder<'static>>, op: Op },
-    Pattern { matcher: Box<RegexMatcher>, template: Vec<TemplatePart> },
+    Pattern { regex: Box<BoundedRegex>, template: Vec<TemplatePart> },
 }
 
 /// A part of the replacement template.
@@ -36,12 +35,11 @@ pub(super) enum TemplatePart {
 }
 
 impl TemplatePart {
-    fn filled<'t>(&'t self, captures: &RegexCaptures, text: &'t str) -> &'t str {
+    fn filled<'t>(&'t self, found: Match, groups: &GroupSlots, text: &'t str) -> &'t str {
         match self {
             TemplatePart::Text(part) => part,
-            TemplatePart::Group(nth) => {
-                captures.get(*nth).and_then(|it| text.get(it.start()..it.end())).unwrap_or_default()
-            }
+            TemplatePart::Group(0) => text.get(found.start()..found.end()).unwrap_or_default(),
+            TemplatePart::Group(nth) => groups.group(*nth).and_then(|it| text.get(it)).unwrap_or_default(),
         }
     }
 }
@@ -69,9 +67,9 @@ impl ReplaceQuery {
             }
             (None, Some(pattern)) if args.regex => {
                 let look = PatternOptions { literal: false, ignore_case: args.ignore_case, multiline: args.multiline };
-                let matcher = matcher(pattern, look, "give old_string in place of pattern, without regex,")?;
-                let template = template(&normalize_text(&args.new_string), &matcher)?;
-                Ok(ReplaceQuery::Pattern { matcher: Box::new(matcher), template })
+                let regex = BoundedRegex::new(pattern, look, "give old_string in place of pattern, without regex,")?;
+                let template = template(&normalize_text(&args.new_string), &regex)?;
+                Ok(ReplaceQuery::Pattern { regex: Box::new(regex), template })
             }
             (None, Some(_)) => Err(invalid(
                 "pattern needs regex: true.",
@@ -101,8 +99,8 @@ impl ReplaceQuery {
                 resolved.ops.clear();
                 Ok(Some((resolved, places)))
             }
-            ReplaceQuery::Pattern { matcher, template } => {
-                let edits = replacements(matcher, template, file.text())?;
+            ReplaceQuery::Pattern { regex, template } => {
+                let edits = replacements(regex, template, file.text())?;
                 let resolved = if edits.is_empty() { None } else { Some(resolve_texts(file, &edits)?) };
                 Ok(resolved.map(|resolved| (resolved, edits.len())))
             }
@@ -117,53 +115,62 @@ fn invalid(what: &str, next: &str) -> Error {
 /// Returns the replacement of each match that changes something. The limits are checked before each one is built.
 ///
 /// Errors: a match inside a character; `edit.too_much_work`, `call.too_much_work`.
-fn replacements(matcher: &RegexMatcher, template: &[TemplatePart], text: &str) -> Result<Vec<TextEdit>> {
-    let mut captures = matcher.new_captures().map_err(|error| matcher_failure(&error))?;
-    let mut found = Replacements { text, template, edits: Vec::new(), fresh: 0 };
-    let mut refused = None;
-    let all = matcher.captures_iter(text.as_bytes(), &mut captures, |captures| match found.add(captures) {
-        Ok(()) => true,
-        Err(error) => {
-            refused = Some(error);
-            false
-        }
+fn replacements(regex: &BoundedRegex, template: &[TemplatePart], text: &str) -> Result<Vec<TextEdit>> {
+    let named = template.iter().filter_map(|part| match part {
+        TemplatePart::Group(0) | TemplatePart::Text(_) => None,
+        TemplatePart::Group(nth) => Some(*nth),
     });
-    all.map_err(|error| matcher_failure(&error))?;
-    refused.map_or(Ok(found.edits), Err)
+    let mut found = Replacements { text, template, groups: GroupSlots::new(named), edits: Vec::new(), fresh: 0 };
+    let (mut at, mut last_end) = (0, None);
+    while let Some(one) = regex.find_at(text.as_bytes(), at) {
+        // The search for one match may have taken milliseconds.
+        work::check()?;
+        at = if one.is_empty() { behind_char(text, one.end()) } else { one.end() };
+        if one.is_empty() && last_end == Some(one.end()) {
+            continue;
+        }
+        last_end = Some(one.end());
+        found.add(regex, one)?;
+    }
+    work::check()?;
+    Ok(found.edits)
 }
 
-/// Returns the error of a matcher that cannot fail.
-fn matcher_failure(error: &grep_matcher::NoError) -> Error {
-    Error::new(Code::InternalBug, error.to_string())
+/// Returns the offset behind the character at an offset; at the end of the text, the one beyond it.
+fn behind_char(text: &str, at: usize) -> usize {
+    if at < text.len() { text.ceil_char_boundary(at + 1) } else { at + 1 }
 }
 
 /// The replacements in one text, collected during the search.
 struct Replacements<'t> {
     text: &'t str,
     template: &'t [TemplatePart],
+    /// The groups that the template names.
+    groups: GroupSlots,
     edits: Vec<TextEdit>,
     /// Bytes of their new texts.
     fresh: usize,
 }
 
 impl Replacements<'_> {
-    fn add(&mut self, captures: &RegexCaptures) -> Result<()> {
-        let Some(whole) = captures.get(0) else { return Ok(()) };
-        let Some(old) = self.text.get(whole.start()..whole.end()) else {
+    fn add(&mut self, regex: &BoundedRegex, found: Match) -> Result<()> {
+        let Some(old) = self.text.get(found.start()..found.end()) else {
             return Err(invalid("A match begins or ends inside a character.", "Correct the pattern: leave (?-u) out."));
         };
-        let parts = || self.template.iter().map(|part| part.filled(captures, self.text));
+        if !self.groups.is_empty() && !regex.groups(self.text.as_bytes(), found, &mut self.groups)? {
+            work::check()?;
+            return Err(Error::new(Code::InternalBug, "The groups of a match were not found; nothing was written."));
+        }
+        let parts = || self.template.iter().map(|part| part.filled(found, &self.groups, self.text));
         let length = parts().fold(0usize, |sum, part| sum.saturating_add(part.len()));
         work::spend(1 + length / STEP_BYTES + self.template.len())?;
-        // The search for one match may have taken milliseconds.
-        work::check()?;
         check_amount(self.edits.len() + 1, self.fresh.saturating_add(length))?;
         let new: String = parts().collect();
         // The empty text after a final line end is not a line for `^` or `$`, and an empty file has no lines.
-        let behind = whole.start() == self.text.len() && (self.text.is_empty() || self.text.ends_with('\n'));
+        let behind = found.start() == self.text.len() && (self.text.is_empty() || self.text.ends_with('\n'));
         if old != new && !behind {
             self.fresh += length;
-            self.edits.push(TextEdit { span: Span::new(whole.start(), whole.end()), text: new });
+            self.edits.push(TextEdit { span: Span::new(found.start(), found.end()), text: new });
         }
         Ok(())
     }
@@ -172,8 +179,8 @@ impl Replacements<'_> {
 /// Parses the replacement template: `$1`, `${1}`, `${name}`, `$$`. Digits end a number, so `$1_x` is group 1 and `_x`.
 ///
 /// Errors: `call.invalid` for a group that the pattern does not have, because it would silently be empty.
-fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<TemplatePart>> {
-    let groups = matcher.capture_count();
+fn template(new: &str, regex: &BoundedRegex) -> Result<Vec<TemplatePart>> {
+    let groups = regex.group_count();
     let (mut out, mut text, mut rest) = (Vec::new(), String::new(), new);
     while let Some((before, behind)) = rest.split_once('$') {
         text.push_str(before);
@@ -192,7 +199,7 @@ fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<TemplatePart>> {
                 continue;
             }
         };
-        let group = name.parse().ok().or_else(|| matcher.capture_index(name)).filter(|&nth| nth < groups);
+        let group = name.parse().ok().or_else(|| regex.group_named(name)).filter(|&nth| nth < groups);
         let Some(group) = group else { return no_such_group(groups, name) };
         out.extend((!text.is_empty()).then(|| TemplatePart::Text(std::mem::take(&mut text))));
         out.push(TemplatePart::Group(group));
@@ -212,12 +219,12 @@ fn no_such_group(groups: usize, name: &str) -> Result<Vec<TemplatePart>> {
 #[cfg(test)]
 mod tests {
     use super::{TemplatePart, template};
-    use crate::search::{PatternOptions, matcher};
+    use crate::search::{BoundedRegex, PatternOptions};
 
     #[test]
     fn groups_are_named_and_numbered() {
-        let matcher = matcher("(a)(?P<word>b)", PatternOptions::default(), "").unwrap();
-        let parts = |new: &str| template(new, &matcher).map_err(|error| error.to_string());
+        let regex = BoundedRegex::new("(a)(?P<word>b)", PatternOptions::default(), "").unwrap();
+        let parts = |new: &str| template(new, &regex).map_err(|error| error.to_string());
         let text = |text: &str| TemplatePart::Text(text.to_owned());
         assert_eq!(parts("x").unwrap(), [text("x")]);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::{SearchRun, failed};
 use crate::large::{FilePass, RACE_RETRIES_MAX, SEARCH_NEEDS_WHOLE};
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, Result, work};
 use emendate_fs::{FileSource, SafePath};
 
 impl SearchRun<'_> {
@@ -19,6 +19,7 @@ impl SearchRun<'_> {
             let go_on = || self.caller.check_cancelled();
             let mut passing = FilePass::new(&source, self.marks.header.is_some(), &go_on);
             let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
+            work::check()?;
             let opened = match passing.finish(found.map_err(|error| failed(&error))) {
                 Ok(Err(why)) => return self.engine.check_whole_allowed(place, source.meta().size, why).map(|()| None),
                 Ok(Ok(opened)) => Ok(opened),

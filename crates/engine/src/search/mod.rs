@@ -6,6 +6,7 @@ mod folded;
 mod large;
 mod multiline;
 mod pattern;
+mod regex;
 mod shown_lines;
 mod walk;
 
@@ -24,7 +25,8 @@ use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-pub(crate) use pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern, matcher};
+pub(crate) use pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
+pub(crate) use regex::{BoundedRegex, GroupSlots};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -231,6 +233,8 @@ impl SearchRun<'_> {
         } else {
             self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
         }
+        // A pattern finds nothing more once the work of the call has ended.
+        work::check()?;
         self.searched(text.len(), &rows);
         match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
             (true, _) => {}

@@ -66,6 +66,7 @@ pub(super) fn search(pattern: &SearchPattern, text: &str, context: usize, rows: 
             }
         }
     }
+    work::check()?;
     if let Some(done) = hit
         && search.show(&done)
     {

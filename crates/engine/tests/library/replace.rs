@@ -38,6 +38,35 @@ fn cancelled_call_writes_nothing() {
     assert!((0..100).all(|nth| bench.get(format!("f{nth}")) == "new\n"));
 }
 
+/// The library reads to the end of the text for each match of this expression.
+#[test]
+fn quadratic_expression_ends_with_the_budget() {
+    let config = Config::default().with_file("[policy]\nmax_work = 2000000\n", "test", true).unwrap();
+    let bench = Bench::trusted(config);
+    bench.put("a", &"a".repeat(300_000));
+    for tool in ["replace_in_files", "search"] {
+        let mut input = json!({ "path": bench.root, "pattern": "a[^b]*b|a", "multiline": true });
+        if tool == "replace_in_files" {
+            input["regex"] = json!(true);
+            input["new_string"] = json!("c");
+            let reply = bench.call(tool, input);
+            assert_eq!(code(&reply), "call.too_much_work", "{}", reply.text());
+        } else {
+            // All matches are on one line, and a search stops looking at a line early.
+            ok(&bench.call(tool, input));
+        }
+    }
+    assert_eq!(bench.get("a"), "a".repeat(300_000));
+}
+
+#[test]
+fn empty_matches_are_between_characters() {
+    let bench = Bench::trusted(Config::default());
+    bench.put("a", "éxé\n");
+    ok(&replace(&bench, json!({ "pattern": "x*", "regex": true, "new_string": "-" })));
+    assert_eq!(bench.get("a"), "-é-é-\n");
+}
+
 #[test]
 fn unwritable_file_prevents_the_whole_replacement() {
     let bench = Bench::trusted(Config::default());
