@@ -86,9 +86,11 @@ fn undecorated(name: &str) -> Option<InnerName<'_>> {
     if let Some(inner) = name.strip_suffix('.').filter(|inner| !inner.ends_with(['.', '/'])) {
         return of(inner, true, false);
     }
-    // Git's prefixes in front of a name outside of a diff, and what some clients put before names of files.
-    let lead =
-        ["a/", "b/", "@", "--- ", "+++ ", "\u{1F4C4} ", "\u{1F4C1} "].iter().find_map(|lead| name.strip_prefix(lead));
+    // Git's prefixes in front of a name outside of a diff, the slash of a project's root, and what some clients put
+    // before names of files.
+    let lead = ["a/", "b/", "@", "/", "file://", "--- ", "+++ ", "\u{1F4C4} ", "\u{1F4C1} "]
+        .iter()
+        .find_map(|lead| name.strip_prefix(lead));
     of(lead.or_else(|| without_number(name))?, false, false)
 }
 
@@ -150,6 +152,8 @@ mod tests {
             ("@src/a.rs", "src/a.rs", false, false),
             ("a/src/a.rs", "src/a.rs", false, false),
             ("--- src/a.rs", "src/a.rs", false, false),
+            ("/src/a.rs", "src/a.rs", false, false),
+            ("file://src/a.rs", "src/a.rs", false, false),
             ("2) src/a.rs", "src/a.rs", false, false),
             ("1. src/a.rs", "src/a.rs", false, false),
             ("Step 12: src/a.rs", "src/a.rs", false, false),

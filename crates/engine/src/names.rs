@@ -15,6 +15,7 @@ impl Engine {
         // Files created by an earlier part of the request exist for the later ones.
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
+            read_doubled_slashes(file, &mut request.notes);
             self.read_windows_names(directory, file, &mut request.notes);
             self.read_decorated_name(directory, file, &mut request.notes)?;
             stays_inside(directory, &file.path)?;
@@ -128,6 +129,18 @@ impl Engine {
         // A directory or a device exists as well: it is refused under this name, and not searched for elsewhere.
         !matches!((self.store().metadata(place), self.store().read_link(place)), (Ok(None), Ok(None)))
     }
+}
+
+/// Reads `a//b` and `a/./b` as `a/b`, so that one file has one name.
+fn read_doubled_slashes(file: &mut FileRequest, notes: &mut Vec<String>) {
+    if !["//", "/./"].iter().any(|part| file.path.contains(part)) || file.path.contains("://") {
+        return;
+    }
+    let parts: Vec<&str> = file.path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let start = if file.path.starts_with('/') { "/" } else { "" };
+    let path = format!("{start}{}", parts.join("/"));
+    notes.push(format!("{} was read as {}.", shown(&file.path), shown(&path)));
+    file.path = path;
 }
 
 /// Refuses relative names that lead out of their base directory, even if the root extends further: in this way a

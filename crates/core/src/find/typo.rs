@@ -114,7 +114,7 @@ fn digits(line: &str) -> Vec<&str> {
 }
 
 /// The name that a line defines: of a function, a class, a module or the like.
-fn defined(line: &str) -> Option<&str> {
+pub(super) fn defined(line: &str) -> Option<&str> {
     let all = tokens(line);
     let words: Vec<&str> = all.iter().copied().filter(|token| !token.trim().is_empty()).collect();
     let mut depth = 0usize;

@@ -7,7 +7,7 @@ use super::stream::{self, LineParser, ParseOptions};
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::WholeFile;
 use super::whole_file::elided::ElidedFile;
-use super::{Format, FormatInput, call_literal, repair_hint, stray_edits, text_formats};
+use super::{Format, repair_hint, stray_edits, text_formats, tool_calls};
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ pub(super) fn unwrap_and_detect<'a>(
 ///
 /// Errors: those of [`detect_format`], and of the format's parser.
 pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseOptions) -> Result<ParsedText> {
-    if let Some(understood) = json(text, named, manner) {
+    if let Some(understood) = calls(text, named, manner) {
         return understood;
     }
     if let Some(understood) = mixed::parse_mixed(text, named, manner) {
@@ -119,26 +119,16 @@ pub fn is_intended_format(text: &str, format: &'static dyn Format) -> bool {
     peeled.format.is_none() && (begins || outermost(&peeled.text).is_none_or(|it| it.spec().name == format.spec().name))
 }
 
-/// Parses a text that is a tool call for edits as JSON.
-pub(super) fn json(
+/// Parses a text that consists of tool calls for edits, and prose.
+pub(super) fn calls(
     text: &str,
     named: Option<&'static dyn Format>,
     manner: &ParseOptions,
 ) -> Option<Result<ParsedText>> {
-    if named.is_some() || manner.reverse || !text.contains(['{', '(']) {
+    if named.is_some() || manner.reverse || !text.contains(['{', '(', '<']) {
         return None;
     }
-    let (name, arguments) = repair_hint::json_call(text, manner.file.as_deref())?;
-    if outermost(text).is_some() {
-        return None;
-    }
-    let format = super::format_by_name(name)?;
-    let how = if text.lines().any(call_literal::begins) { "in code" } else { "as JSON" };
-    let note = format!("The text is a call {how}; it was read as the arguments of `{name}`.");
-    Some(format.parse(FormatInput::Json(arguments)).map(|mut request| {
-        request.notes.insert(0, note);
-        ParsedText { format, request, directory: None }
-    }))
+    tool_calls::parse(text, manner)
 }
 
 /// A format and the ranges of a text that it detected.

@@ -20,6 +20,7 @@ pub mod search_replace;
 mod stray_edits;
 pub mod stream;
 pub mod text_editor;
+mod tool_calls;
 pub mod unified_diff;
 pub mod whole_file;
 pub mod write;

@@ -1,10 +1,13 @@
 //! File names above or inside a fence, with the decorations that models put around them.
 
+mod frame;
+
 /// True for a line that may come between a file name and its block: a fence, or a single tag.
 pub(super) fn is_frame(line: &str) -> bool {
     let line = line.trim();
     let tag = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
     line == "<![CDATA["
+        || frame::is_rule(line)
         || fence(line).is_some()
         || super::fence::tag(line).is_some()
         || tag.is_some_and(|tag| tag.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_'))
@@ -55,22 +58,19 @@ pub(super) fn in_info(info: &str) -> Option<String> {
 
 /// Returns the name in a line of text, without decorations; `None` if there is none.
 pub(super) fn clean(line: &str) -> Option<String> {
-    let mut name = line.trim();
-    if let Some(path) = name.strip_prefix("<path>").and_then(|it| it.strip_suffix("</path>")) {
-        return Some(path.trim().to_owned()).filter(|path| !path.is_empty());
+    if let Some(path) = frame::in_tag(line) {
+        return Some(path.to_owned()).filter(|path| !path.is_empty());
     }
     // A quoted name is delimited, whatever words surround it.
-    if let Some(quoted) = quoted(name) {
+    if let Some(quoted) = quoted(line.trim()) {
         return Some(quoted);
     }
-    for lead in ["// ", "-- ", "; ", "- ", "> "] {
-        name = name.strip_prefix(lead).unwrap_or(name).trim_start();
-    }
-    name = name.trim_start_matches('#').trim().trim_end_matches(':').trim();
+    let mut name = frame::unframed(line).trim_start_matches('#').trim().trim_end_matches(':').trim();
     name = name.trim_matches(['*', '`']).trim().trim_end_matches(':').trim_matches('`').trim();
-    let labelled = name.split_once(':').filter(|(label, rest)| is_label(label) && !rest.trim().is_empty());
+    let labelled = name.split_once([':', '=']).filter(|(label, rest)| is_label(label) && !rest.trim().is_empty());
     name = labelled.map_or(name, |(_, rest)| rest.trim().trim_matches(['*', '`', '"']).trim());
     let labelled = labelled.is_some();
+    name = frame::without_remark(name);
     if name.is_empty()
         || name.len() > 1000
         || name.ends_with(['/', '\\'])
@@ -89,6 +89,26 @@ pub(super) fn clean(line: &str) -> Option<String> {
         (true, false) if labelled || !last.ends_with('.') => Some(name.to_owned()),
         _ => None,
     }
+}
+
+/// Returns the only word of the nearest line above a block that may be the name of a file, in a sentence of any form.
+pub(super) fn mentioned<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let line = lines.filter(|line| !line.trim().is_empty()).find(|line| !is_frame(line))?;
+    let punctuation = ['`', '*', '"', '\'', '(', ')', '[', ']', ',', ';', ':', '.', '!', '?', '\u{201C}', '\u{201D}'];
+    let mut found = line
+        .split_whitespace()
+        .filter(|word| !word.contains("()"))
+        .map(|word| word.trim_end_matches(punctuation).trim_start_matches(&punctuation[..7]))
+        .filter(|word| extension(word) && !word.contains(['(', ')', '<', '>', '|', '=']) && word.len() <= 300);
+    let name = found.next()?;
+    found.all(|other| other == name).then(|| name.to_owned())
+}
+
+/// Returns the name behind the word of a marker.
+pub(super) fn on_marker(rest: &str) -> Option<&str> {
+    let name = rest.trim_matches(['`', '"', '\'', '(', ')', '[', ']', ':']);
+    let plain = |ch: char| ch.is_alphanumeric() || "._-/\\@+$[]()".contains(ch);
+    (is_pathlike(name) && name.chars().all(plain) && !name.ends_with('/')).then_some(name)
 }
 
 /// True for a word with a slash or an extension.
@@ -110,7 +130,9 @@ pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Str
 pub(super) fn alone(line: &str) -> Option<String> {
     let name = clean(line)?;
     let (before, after) = line.split_once(&*name)?;
-    let label = before.split_once(':').filter(|(label, _)| is_label(label) && !label.to_lowercase().contains("update"));
+    let label = before.split_once([':', '=']).filter(|(label, _)| is_label(label) && !names_a_part(label));
+    let after = after.trim_start();
+    let after = NEW_FILE_REMARKS.iter().find_map(|remark| after.strip_prefix(remark)).unwrap_or(after);
     let marked = before.ends_with('`') && after.starts_with('`');
     let whole = marked || !name.contains(char::is_whitespace);
     (whole && !has_letter_or_digit(after) && (!has_letter_or_digit(before) || label.is_some())).then_some(name)
@@ -127,10 +149,27 @@ const LEADING_WORDS: [&str; 16] = [
     "finally", "file",
 ];
 
+/// Remarks behind the name of a file whose whole text follows.
+const NEW_FILE_REMARKS: [&str; 6] = ["(new)", "(new file)", "(created)", "(complete)", "(full)", "(full file)"];
+
+/// True for words that say that a file name follows.
 fn is_label(label: &str) -> bool {
-    let label = label.trim_matches(['*', '`', ' ']).to_lowercase();
-    ["file", "path", "filename", "file name", "file path", "filepath", "update file", "add file", "new file"]
-        .contains(&label.as_str())
+    let label = label.trim_matches(|ch: char| !ch.is_alphanumeric()).to_lowercase();
+    let words: Vec<&str> = label.split(' ').filter(|word| !word.is_empty()).collect();
+    let known = ["file", "path", "filename", "filepath", "file_path", "file_name"];
+    let single = ["title", "name", "source", "target", "location"];
+    match words[..] {
+        [word] => known.contains(&word) || single.contains(&word),
+        ["file", "name" | "path"] => true,
+        [.., last] => words.len() <= 3 && known.contains(&last),
+        [] => false,
+    }
+}
+
+/// True for a label of a file that is changed, so that the text below it may be a part of the file.
+fn names_a_part(label: &str) -> bool {
+    let label = label.to_lowercase();
+    ["updat", "modif", "chang", "edit", "patch", "fix"].iter().any(|word| label.contains(word))
 }
 
 /// Returns the only name in backticks.

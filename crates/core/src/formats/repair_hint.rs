@@ -1,9 +1,8 @@
 //! Hints for texts that are almost in a format: what they look like and, if it is certain, their corrected form.
 
-use super::{call_literal, envelope, hashline, name, text_formats};
+use super::{hashline, name, text_formats, tool_calls};
 use crate::code::Code;
 use crate::error::Error;
-use serde_json::{Map, Value, json};
 
 /// Bytes of a corrected text that is shown.
 const CONVERTED_BYTES_MAX: usize = 8_000;
@@ -35,140 +34,14 @@ pub(super) fn unknown_format(text: &str) -> Error {
     }
 }
 
-/// Returns the only tool call for edits that a text contains as JSON, by itself or in a fence with prose around it: the
-/// name of its format, and its arguments with a path.
-pub(super) fn json_call(text: &str, file: Option<&str>) -> Option<(&'static str, Value)> {
-    let arguments = arguments(text)?;
-    let mut converted = call(&arguments)?;
-    let path = converted.get("file_path")?.as_str()?;
-    if path == PLACEHOLDER_PATH {
-        converted["file_path"] = file?.into();
-    }
-    let name = ["edits", "old_string", "content"].into_iter().zip(["multi_edit", "replace", "write"]);
-    let name = name.into_iter().find(|(key, _)| converted.get(*key).is_some()).map(|(_, name)| name)?;
-    Some((name, converted))
-}
-
-/// Returns the arguments of a tool call.
-fn arguments(text: &str) -> Option<Value> {
-    let text = text.trim();
-    let body = envelope::in_fence(text).or_else(|| only_fence(text)).unwrap_or(text);
-    if !body.starts_with(['{', '[']) {
-        return call_literal::arguments(body);
-    }
-    let value: Value = serde_json::from_str(body).ok()?;
-    match ["arguments", "input", "parameters"].iter().find_map(|key| value.get(*key)) {
-        Some(Value::String(text)) => serde_json::from_str(text).ok(),
-        Some(arguments) => Some(arguments.clone()),
-        None => Some(value),
-    }
-}
-
-/// Returns the text of the only fence in a text.
-fn only_fence(text: &str) -> Option<&str> {
-    let mut fences = text.match_indices("```").filter(|(at, _)| *at == 0 || text.as_bytes()[at - 1] == b'\n');
-    let (open, close) = (fences.next()?.0, fences.next()?.0);
-    let inside = text[open..close].split_once('\n')?.1;
-    fences.next().is_none().then(|| inside.trim())
-}
-
-/// Path of a call without one.
-const PLACEHOLDER_PATH: &str = "/absolute/path/of/FILE";
-
-/// Field names of different tools for the same thing.
-pub(super) const PATH_FIELDS: [&str; 6] = ["file_path", "path", "filePath", "target_file", "filename", "file"];
-pub(super) const OLD_FIELDS: [&str; 8] =
-    ["old_string", "oldString", "old_str", "old_text", "oldText", "search", "find", "old"];
-pub(super) const NEW_FIELDS: [&str; 8] =
-    ["new_string", "newString", "new_str", "new_text", "newText", "replace", "replacement", "new"];
-
 /// Recognizes arguments of an editing tool as JSON.
 fn json_edits(text: &str) -> Option<RepairHint> {
-    let converted = call(&arguments(text)?)?;
+    let converted = tool_calls::hint(text)?;
     Some(RepairHint {
         what: "It looks like the arguments of a tool that edits one file, as JSON.",
         next: "Call the tool edit, multi_edit or write with these arguments, with the absolute path of the file; name the file, and apply takes them, too.",
         converted: serde_json::to_string_pretty(&converted).ok(),
     })
-}
-
-/// Returns equivalent arguments for `edit`, `multi_edit` or `write`.
-fn call(arguments: &Value) -> Option<Value> {
-    match arguments {
-        Value::Array(edits) => {
-            let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
-            let mut paths = arguments.as_array()?.iter().filter_map(|edit| path_of(edit.as_object()?));
-            let first = paths.next();
-            if paths.any(|path| Some(&path) != first.as_ref()) {
-                return None;
-            }
-            edits.filter(|edits| !edits.is_empty()).map(|edits| several(first, &edits))
-        }
-        Value::Object(fields) => {
-            let file = path_of(fields);
-            if let Some(list) = ["edits", "replacements", "changes"].iter().find_map(|key| fields.get(*key)) {
-                let edits = entries(list)?.iter().map(edit).collect::<Option<Vec<Value>>>();
-                return edits.filter(|edits| !edits.is_empty()).map(|edits| several(file, &edits));
-            }
-            if let Some(mut one) = edit(arguments) {
-                let fields = one.as_object_mut()?;
-                fields.shift_insert(0, "file_path".to_owned(), named(file));
-                return Some(one);
-            }
-            let content = text_at(fields, &["content", "contents", "file_text"])?;
-            Some(json!({ "file_path": named(Some(file?)), "content": content }))
-        }
-        _ => None,
-    }
-}
-
-/// Returns the path of a call.
-fn path_of(of: &Map<String, Value>) -> Option<String> {
-    Some(text_at(of, &PATH_FIELDS)?.to_owned())
-}
-
-/// The entries of a list of edits, which may be JSON in a string, or a single entry.
-fn entries(list: &Value) -> Option<Vec<Value>> {
-    match list {
-        Value::Array(edits) => Some(edits.clone()),
-        Value::Object(_) => Some(vec![list.clone()]),
-        Value::String(text) => {
-            serde_json::from_str(text).ok().filter(|list: &Value| !list.is_string()).and_then(|it| entries(&it))
-        }
-        _ => None,
-    }
-}
-
-fn several(path: Option<String>, edits: &[Value]) -> Value {
-    json!({ "file_path": named(path), "edits": edits })
-}
-
-fn named(path: Option<String>) -> Value {
-    path.unwrap_or_else(|| PLACEHOLDER_PATH.to_owned()).into()
-}
-
-/// Converts one replacement to our field names; `None` if it has more than the two texts and a flag for all
-/// occurrences.
-fn edit(value: &Value) -> Option<Value> {
-    let fields = value.as_object()?;
-    let mut out = json!({ "old_string": text_at(fields, &OLD_FIELDS)?, "new_string": text_at(fields, &NEW_FIELDS)? });
-    for (key, value) in fields {
-        match (&**key, value) {
-            ("replace_all" | "replaceAll", Value::Bool(all)) => out["replace_all"] = (*all).into(),
-            (key, Value::String(_))
-                if [&OLD_FIELDS[..], &NEW_FIELDS, &PATH_FIELDS].iter().any(|names| names.contains(&key)) => {}
-            ("description" | "explanation" | "instruction", _) => {}
-            ("command", Value::String(command)) if command == "str_replace" => {}
-            _ => return None,
-        }
-    }
-    Some(out)
-}
-
-/// Returns the text in the first existing field of these names.
-fn text_at<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
-    let mut found = names.iter().filter_map(|name| fields.get(*name));
-    found.next().filter(|_| found.next().is_none())?.as_str()
 }
 
 /// Returns the zero-based line of the first hunk of a diff without a file name.

@@ -1,6 +1,6 @@
 //! Parts of a text that look like an edit but are in no format, or not in that of the rest.
 
-use super::repair_hint::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
+use super::tool_calls::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::{Format, call_literal, hashline, search_replace};
 use crate::advice;
 use crate::advice::Phrase;

@@ -195,7 +195,7 @@ impl PatchStream {
             Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} begins no character."))
                 .next("Send the text in UTF-8.")
         })?;
-        if let Some(understood) = detect::json(&text, self.named, &self.options) {
+        if let Some(understood) = detect::calls(&text, self.named, &self.options) {
             return understood;
         }
         if let Some(understood) = mixed::parse_mixed(&text, self.named, &self.options) {

@@ -17,6 +17,9 @@ const DROPPED_LINES_MAX: usize = 3;
 /// Letters and digits that must remain in removed and context lines.
 const REMAINING_ALNUM_MIN: usize = 8;
 
+/// Letters and digits of a context line that supports a place.
+const SUPPORTING_ALNUM_MIN: usize = 8;
+
 /// Finds the places with the least dropped context.
 pub(super) fn seek_with_less_context<'s>(
     seeker: &'s Seeker<'s>,
@@ -118,13 +121,31 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
     Ok(Vec::new())
 }
 
-/// True when a dropped line has a counterpart next to the place that differs in a number: it is about something else. A
-/// definition with another name may have been renamed; the rest must then be unique.
+/// True when a dropped line shows that the hunk is about something else: a counterpart next to the place that differs in
+/// a number; or a definition that is elsewhere, or without as much other context that is there. With such context the
+/// definition was renamed.
 fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.left_out);
     let count = seeker.index.lines().count();
     let above = (0..front).filter_map(|at| Some((old[at], (place.lines.start + at).checked_sub(front)?)));
     let below = (0..back).map(|at| (old[old.len() - back + at], place.lines.end + at));
     let mut beside = above.chain(below).filter(|(_, line)| *line < count);
-    beside.any(|(old, line)| typo::has_another_number(old, seeker.index.line(line)))
+    if beside.any(|(old, line)| typo::has_another_number(old, seeker.index.line(line))) {
+        return true;
+    }
+    let dropped = || old[..front].iter().chain(&old[old.len() - back..]);
+    let Some(name) = dropped().find_map(|line| typo::defined(line.trim())) else { return false };
+    let is_elsewhere = (0..count).any(|at| {
+        let line = seeker.index.line(at);
+        line.contains(name) && typo::defined(line.trim()) == Some(name)
+    });
+    is_elsewhere || kept_context(seeker, front, back) < dropped().filter(|line| !is_blank(line)).count()
+}
+
+/// Counts the context lines with text that the hunk keeps.
+fn kept_context(seeker: &Seeker<'_>, front: usize, back: usize) -> usize {
+    let lines: Vec<_> = seeker.hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
+    let kept = lines.get(front..lines.len().saturating_sub(back)).unwrap_or_default();
+    let supports = |line: &str| fold::count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN;
+    kept.iter().filter(|line| line.kind != HunkLineKind::Removed && supports(&line.text)).count()
 }

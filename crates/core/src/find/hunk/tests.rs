@@ -147,6 +147,15 @@ fn stale_context_at_an_edge_is_dropped() {
     // A function may have been renamed; a name with another number is a different function.
     edit(APP, hunk(&text.replace("# Starts to listen.", "def start(self):")));
     refuse(APP, hunk(&text.replace("# Starts to listen.", "def run2(self):")));
+    // So is one that is elsewhere, or that no other context supports.
+    refuse(APP, hunk(&text.replace("# Starts to listen.", "def close(self):")));
+    refuse(APP, hunk("     def start(self):\n-        host = self.get(\"host\")\n+        host = None"));
+    refuse(
+        APP,
+        hunk(
+            "         port = int(self.get(\"8080\"))\n-        print(f\"listening on {host}:{port}\")\n+        pass\n \n     def start(self):\n         return host",
+        ),
+    );
     // Without its anchor, an insertion has no place.
     refuse(APP, hunk("     def start(self):\n+        new_line = 1\n         host = self.host()"));
     refuse(APP, hunk(" stale_line_one\n+inserted_line\n class Server:"));

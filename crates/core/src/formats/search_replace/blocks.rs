@@ -21,6 +21,8 @@ const NAME_LINES_ABOVE: usize = 5;
 pub(super) struct SearchReplaceBlock {
     /// The file's name, without decorations.
     pub(super) path: String,
+    /// Names to try if nothing exists under that one.
+    pub(super) others: Vec<String>,
     /// The text to search for; whole lines with their line ends, unless it was in tags.
     pub(super) search: String,
     /// The replacement.
@@ -190,11 +192,11 @@ impl BlockReader {
     }
 
     fn between(&mut self, at: usize, line: &str, out: &mut Vec<StreamEvent>) -> Result<BlockState> {
-        if let Some(OpenMarker { run, line }) = marker::open(line) {
-            return Ok(BlockState::Options(self.begin(at, run, line, out), false));
+        if let Some(open) = marker::open(line) {
+            return Ok(BlockState::Options(self.begin(at, open, out), false));
         }
         if let Some((hint, rest)) = tags::open(line) {
-            let draft = self.begin(at, 0, hint, out);
+            let draft = self.begin(at, OpenMarker { run: 0, line: hint, name: None }, out);
             return self.tagged(draft, TaggedBlock::default(), at, rest, out);
         }
         stray(line, at)?;
@@ -207,11 +209,8 @@ impl BlockReader {
     }
 
     /// Begins a block on this line.
-    fn begin(&mut self, at: usize, run: usize, hint: Option<usize>, out: &mut Vec<StreamEvent>) -> BlockDraft {
-        let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.options.name(&name));
-        let path = above
-            .or_else(|| self.out.list.last().map(|block| block.path.clone()))
-            .or_else(|| self.options.file.clone());
+    fn begin(&mut self, at: usize, open: OpenMarker<'_>, out: &mut Vec<StreamEvent>) -> BlockDraft {
+        let (path, others) = self.names(open.name);
         // A single word may name an existing file; it never creates one.
         let path = path.or_else(|| {
             self.word = name::word_above(self.above.iter().rev().map(String::as_str));
@@ -223,7 +222,29 @@ impl BlockReader {
             self.file = Some(path.clone());
         }
         out.push(StreamEvent::Hunk { line: at });
-        BlockDraft::new(path, at, run, hint)
+        let mut draft = BlockDraft::new(path, at, open.run, open.line);
+        draft.others = others;
+        draft
+    }
+
+    /// Returns the name of a block's file, and the names to try if nothing has that one.
+    fn names(&self, on_marker: Option<&str>) -> (Option<String>, Vec<String>) {
+        if let Some(name) = on_marker {
+            return (Some(self.options.name(name)), Vec::new());
+        }
+        let lines = || self.above.iter().rev().map(String::as_str);
+        let above = name::above(lines()).map(|name| self.options.name(&name));
+        let earlier = self.out.list.last().map(|block| block.path.clone()).or_else(|| self.options.file.clone());
+        // A sentence may name the file; the engine knows whether it exists.
+        let mentioned = name::mentioned(lines()).map(|name| self.options.name(&name));
+        match (above, mentioned) {
+            (Some(name), Some(mentioned)) if mentioned != name && name.contains(char::is_whitespace) => {
+                (Some(name), vec![mentioned])
+            }
+            (Some(name), _) => (Some(name), Vec::new()),
+            (None, Some(mentioned)) if self.options.file.is_none() => (Some(mentioned), earlier.into_iter().collect()),
+            (None, _) => (earlier, Vec::new()),
+        }
     }
 
     fn search(
@@ -333,8 +354,9 @@ impl BlockReader {
             return Ok(BlockState::Tagged(draft, tags));
         };
         self.emit(HunkLineKind::Removed, &search, out);
-        let BlockDraft { path, hint, at, .. } = draft;
-        let block = SearchReplaceBlock { path: path.unwrap_or_default(), search, replace, hint, at, lines: false };
+        let BlockDraft { path, others, hint, at, .. } = draft;
+        let path = path.unwrap_or_default();
+        let block = SearchReplaceBlock { path, others, search, replace, hint, at, lines: false };
         self.complete(FinishedBlock { block, emitted: 0, mistakes: Vec::new(), later: Vec::new() }, out)
     }
 

@@ -52,6 +52,8 @@ struct FallbackEnd {
 pub(super) struct BlockDraft {
     /// `None` if no file name was found.
     pub(super) path: Option<String>,
+    /// Names to try if nothing exists under that one.
+    pub(super) others: Vec<String>,
     pub(super) at: usize,
     pub(super) run: usize,
     pub(super) hint: Option<usize>,
@@ -84,6 +86,7 @@ impl BlockDraft {
     pub(super) fn new(path: Option<String>, at: usize, run: usize, hint: Option<usize>) -> BlockDraft {
         BlockDraft {
             path,
+            others: Vec::new(),
             at,
             run,
             hint,
@@ -302,8 +305,8 @@ impl BlockDraft {
         }
         let told = self.emitted.saturating_sub(split.end).min(replace.len());
         let path = self.path.take().unwrap_or_default();
-        let BlockDraft { hint, at, mistakes: slips, text: search, .. } = self;
-        let block = SearchReplaceBlock { path, search, replace, hint, at, lines: true };
+        let BlockDraft { others, hint, at, mistakes: slips, text: search, .. } = self;
+        let block = SearchReplaceBlock { path, others, search, replace, hint, at, lines: true };
         FinishedBlock { block, emitted: told, mistakes: slips, later: Vec::new() }
     }
 

@@ -4,6 +4,8 @@
 //! (Cline), of three characters or more. The other markers of a block have the length of the opening
 //! one, so text that contains markers is edited with longer ones, or with a backslash before each marker of the text.
 
+use crate::formats::name;
+
 /// Minimum length of a run in angle brackets with a word in another form, and of an independent divider.
 const ANGLE_RUN_MIN: usize = 5;
 /// Minimum length of a run with its exact word.
@@ -11,11 +13,13 @@ const WORDED_RUN_MIN: usize = 3;
 
 /// A line that opens a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OpenMarker {
+pub(super) struct OpenMarker<'a> {
     /// Length of the run.
     pub(super) run: usize,
     /// `line=N`.
     pub(super) line: Option<usize>,
+    /// The name of the file, if it is on the same line.
+    pub(super) name: Option<&'a str>,
 }
 
 /// Returns the length of the run of one character at the start of a line, and the rest without trailing blanks.
@@ -25,18 +29,23 @@ fn run(line: &str, sign: char) -> (usize, &str) {
 }
 
 /// Parses an opening line.
-pub(super) fn open(line: &str) -> Option<OpenMarker> {
+pub(super) fn open(line: &str) -> Option<OpenMarker<'_>> {
     let (count, rest) = match line.chars().next()? {
         '<' => Some(run(line, '<')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         '-' => Some(run(line, '-')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         _ => return None,
     };
-    let rest = rest.trim_start().strip_prefix("SEARCH")?.trim_start().trim_start_matches('>').trim();
-    let line = match rest {
-        "" => None,
-        _ => Some(rest.strip_prefix("line=")?.trim_matches('"').parse().ok()?),
-    };
-    Some(OpenMarker { run: count, line })
+    let rest = rest.trim_start().strip_prefix("SEARCH")?;
+    let separate = rest.starts_with([' ', '\t', ':', '>']) || rest.is_empty();
+    let rest = rest.trim_start_matches(':').trim_start().trim_start_matches('>').trim();
+    if rest.is_empty() {
+        return Some(OpenMarker { run: count, line: None, name: None });
+    }
+    if let Some(number) = rest.strip_prefix("line=") {
+        return Some(OpenMarker { run: count, line: Some(number.trim_matches('"').parse().ok()?), name: None });
+    }
+    let name = name::on_marker(rest).filter(|_| separate)?;
+    Some(OpenMarker { run: count, line: None, name: Some(name) })
 }
 
 /// Returns the length of the run, if the line divides a block.
@@ -52,7 +61,9 @@ pub(super) fn close(line: &str) -> Option<usize> {
         '+' => Some(run(line, '+')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         _ => return None,
     };
-    matches!(rest.trim_start().strip_prefix("REPLACE")?, "" | "<").then_some(count)
+    let rest = rest.trim_start().strip_prefix("REPLACE")?;
+    let named = rest.strip_prefix([' ', ':']).is_some_and(|rest| name::on_marker(rest.trim()).is_some());
+    (matches!(rest, "" | "<") || named).then_some(count)
 }
 
 /// True for a line that may be the beginning of a closing marker: its signs, and a part of its word.
@@ -220,10 +231,16 @@ mod tests {
             "<<<<<<<SEARCH",
             "------- SEARCH",
             "------- SEARCH>",
+            "<<<<<<< SEARCH:",
         ] {
-            assert_eq!(open(line), Some(OpenMarker { run: 7, line: None }), "{line}");
+            assert_eq!(open(line), Some(OpenMarker { run: 7, line: None, name: None }), "{line}");
         }
-        assert_eq!(open("<<<<< SEARCH line=12"), Some(OpenMarker { run: 5, line: Some(12) }));
+        for line in ["<<<<<<< SEARCH src/a.rs", "<<<<<<< SEARCH: `src/a.rs`", "------- SEARCH (src/a.rs)"] {
+            assert_eq!(open(line), Some(OpenMarker { run: 7, line: None, name: Some("src/a.rs") }), "{line}");
+        }
+        assert_eq!(close(">>>>>>> REPLACE src/a.rs"), Some(7));
+        assert_eq!((open("<<<<<<< SEARCH for it"), close(">>>>>>> REPLACE it")), (None, None));
+        assert_eq!(open("<<<<< SEARCH line=12"), Some(OpenMarker { run: 5, line: Some(12), name: None }));
         assert_eq!(open("--- SEARCH").unwrap().run, 3);
         for line in ["<< SEARCH", "<<<<<<< HEAD", " <<<<<<< SEARCH", "<<<<<<< SEARCHING", "-- SEARCH", "SEARCH"] {
             assert_eq!(open(line), None, "{line}");

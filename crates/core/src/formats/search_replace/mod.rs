@@ -203,7 +203,7 @@ fn request(read: BlockList) -> Result<Request> {
         let what = format!("{} blocks are more than the {EDITS_PER_CALL_MAX} that one call may have.", blocks.len());
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
-    let mut files: Vec<(String, Vec<Op>)> = Vec::new();
+    let mut files: Vec<FileRequest> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut idle = None;
     for block in blocks {
@@ -217,21 +217,33 @@ fn request(read: BlockList) -> Result<Request> {
         };
         let at = *known.entry(block.path.clone()).or_insert(files.len());
         if at == files.len() {
-            files.push((block.path, Vec::new()));
+            check_created_name(&block)?;
+            let action = FileAction::Edit { ops: Vec::new(), order: OpOrder::AsNeeded };
+            files.push(FileRequest { alternatives: block.others, ..FileRequest::new(block.path, action) });
         }
-        files[at].1.push(op);
+        if let FileAction::Edit { ops, .. } = &mut files[at].action {
+            ops.push(op);
+        }
     }
     if let Some(error) = idle.filter(|_| files.is_empty()) {
         return Err(error);
     }
     let notes = slips.into_notes(BlockMistake::note).collect();
-    Ok(Request {
-        files: files
-            .into_iter()
-            .map(|(path, ops)| FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::AsNeeded }))
-            .collect(),
-        notes,
-    })
+    Ok(Request { files, notes })
+}
+
+/// Refuses a new file whose name is a sentence.
+///
+/// Errors: [`Code::EditUnparsable`].
+fn check_created_name(block: &SearchReplaceBlock) -> Result<()> {
+    const WORDS_OF_NAME_MAX: usize = 3;
+    let words = block.path.split_whitespace().count();
+    let first = block.path.split_whitespace().next().unwrap_or_default();
+    if !block.search.is_empty() || words <= WORDS_OF_NAME_MAX || first.contains('/') {
+        return Ok(());
+    }
+    let what = format!("`{}` is a sentence, and the block creates a file.", block.path);
+    Err(blocks::broken(block.at, &what).next("Write only the path on the line above the block, in backticks."))
 }
 
 /// The instructions for a model.

@@ -8,7 +8,7 @@ pub mod elided;
 mod reader;
 
 use super::stream::{self, LineParser, ParseOptions, StreamEvent};
-use super::{Format, FormatInput, FormatSpec};
+use super::{Format, FormatInput, FormatSpec, name};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{FileAction, FileRequest, Request};
@@ -52,7 +52,8 @@ impl Format for WholeFile {
                 Some((start, end, is_file)) => {
                     // Text that begins like an edit is one, with the name of its file above.
                     *is_file &= !fresh || !reader::is_edit(line);
-                    fresh &= line.trim().is_empty();
+                    let wraps = *end == reader::TextEnd::File && name::is_frame(line);
+                    fresh &= line.trim().is_empty() || wraps;
                     if end.is_on(line) {
                         out.extend(is_file.then_some(*start..count));
                         open = None;

@@ -313,7 +313,9 @@ impl WholeFileReader {
 
     /// Parses a line of a text, or its end.
     fn open(&mut self, mut draft: TextDraft, line: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
-        let fresh = draft.text.len() < BLANK_BYTES_MAX && draft.text.trim_start().is_empty();
+        let begins = |text: &str| text.lines().all(|line| line.trim().is_empty() || name::is_frame(line));
+        let fresh = draft.text.len() < BLANK_BYTES_MAX
+            && (draft.text.trim_start().is_empty() || draft.end == TextEnd::File && begins(&draft.text));
         if draft.path.is_some() && fresh && is_edit(line) {
             return Err(edit_inside(draft.at));
         }

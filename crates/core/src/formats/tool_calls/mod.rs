@@ -1,0 +1,215 @@
+//! Tool calls for edits that a reply contains as text: JSON, tags, or the marks of a model's chat template, with prose
+//! around them. Only literal arguments are read; nothing is guessed about a call that is not an edit.
+
+mod arguments;
+mod json;
+mod tags;
+
+pub(super) use arguments::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
+
+use super::detect::{FormatRanges, ParsedText, all_ranges};
+use super::stream::ParseOptions;
+use super::{FormatInput, call_literal, format_by_name, stray_edits};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
+use core::ops::Range;
+use serde_json::Value;
+
+/// Places of a text at which a call is tried; each costs one pass at most.
+const CALLS_TRIED_MAX: usize = 128;
+
+/// Marks around calls without a meaning of their own.
+const FRAMES: [&str; 16] = [
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_calls>",
+    "</tool_calls>",
+    "<tool_use>",
+    "</tool_use>",
+    "<tools>",
+    "</tools>",
+    "<function_call>",
+    "</function_call>",
+    "<function_calls>",
+    "</function_calls>",
+    "[TOOL_CALLS]",
+    "[TOOL_CALL]",
+    "[/TOOL_CALL]",
+    "<|python_tag|>",
+];
+
+/// A call in a text.
+#[derive(Debug, PartialEq)]
+struct WrittenCall {
+    /// The tool's name, if the call has one.
+    name: Option<String>,
+    /// Its arguments.
+    arguments: Value,
+    /// Its bytes in the text.
+    bytes: Range<usize>,
+}
+
+/// The calls of a text.
+#[derive(Debug, Default)]
+struct FoundCalls {
+    /// From first to last.
+    list: Vec<WrittenCall>,
+    /// Offset of the first call that begins but could not be read.
+    broken: Option<usize>,
+}
+
+/// Parses a text that consists of calls for edits and prose; `None` for any other.
+pub(super) fn parse(text: &str, manner: &ParseOptions) -> Option<Result<ParsedText>> {
+    let FoundCalls { list, broken } = find(text);
+    let (calls, how) = match list {
+        // Its end is not known, so nothing else may be in the text.
+        calls if calls.is_empty() && all_ranges(text).is_empty() => (vec![literal(text)?], "in code"),
+        calls if calls.is_empty() => return None,
+        calls if text[calls[0].bytes.start..].starts_with('<') => (calls, "in tags"),
+        calls => (calls, "as JSON"),
+    };
+    let converted: Vec<(&'static str, Value)> = calls
+        .iter()
+        .map(|call| arguments::converted(call.name.as_deref(), &call.arguments, manner.file.as_deref()))
+        .collect::<Option<_>>()?;
+    let ranges: Vec<Range<usize>> = calls.iter().map(|call| lines_of(text, &call.bytes)).collect();
+    if !all_ranges(text).iter().all(|found| is_inside(found, &ranges)) {
+        return None;
+    }
+    if let Some(at) = broken {
+        return Some(Err(unread_call(text, at)));
+    }
+    let (name, _) = *converted.first()?;
+    let format = format_by_name(name)?;
+    if let Some(error) = stray_edits::check_stray_edits(text, format, &ranges) {
+        return Some(Err(error));
+    }
+    let request = merged(converted, calls.len());
+    Some(request.map(|mut request| {
+        let what = match calls.len() {
+            1 => format!("The text is a call {how}; it was read as the arguments of `{name}`."),
+            count => format!("The text has {count} calls {how}; they were read as one change."),
+        };
+        request.notes.insert(0, what);
+        ParsedText { format, request, directory: None }
+    }))
+}
+
+/// Returns the only call of a text as arguments of `edit`, `multi_edit` or `write`, for a hint.
+pub(super) fn hint(text: &str) -> Option<Value> {
+    let mut calls = find(text).list.into_iter().chain(literal(text));
+    let call = calls.next()?;
+    let same = arguments::same_call(&call.arguments)?;
+    let format = if same.get("content").is_some() { "write" } else { "replace" };
+    (calls.next().is_none() && arguments::fits_name(call.name.as_deref(), format)).then_some(same)
+}
+
+/// The error for a call that begins at this offset, next to others.
+fn unread_call(text: &str, at: usize) -> Error {
+    let line = text[..at].matches('\n').count() + 1;
+    let what =
+        format!("Line {line} of the request: a tool call begins that could not be read; it may have been cut off.");
+    Error::new(Code::EditUnparsable, what)
+        .next("Send all calls once more, each complete; nothing was changed.")
+        .fact("line", line)
+}
+
+/// True when everything that a format detected is inside of a call.
+fn is_inside((_, found): &FormatRanges, calls: &[Range<usize>]) -> bool {
+    found.iter().all(|inner| calls.iter().any(|call| call.start <= inner.start && inner.end <= call.end))
+}
+
+/// Returns the lines of some bytes.
+fn lines_of(text: &str, bytes: &Range<usize>) -> Range<usize> {
+    let first = text[..bytes.start].matches('\n').count();
+    first..first + text[bytes.clone()].trim_end_matches('\n').matches('\n').count() + 1
+}
+
+/// Returns the call written as code that is the whole text, or begins one of its lines.
+fn literal(text: &str) -> Option<WrittenCall> {
+    let arguments = call_literal::arguments(text)?;
+    Some(WrittenCall { name: None, arguments, bytes: 0..text.len() })
+}
+
+/// Combines calls; edits of one file become one list.
+///
+/// Errors: those of the calls, with the number of the call if there are several.
+fn merged(converted: Vec<(&'static str, Value)>, count: usize) -> Result<Request> {
+    let mut out = Request::default();
+    let mut errors: Vec<Error> = Vec::new();
+    for (nth, (name, arguments)) in converted.into_iter().enumerate() {
+        let Some(format) = format_by_name(name) else { continue };
+        match format.parse(FormatInput::Json(arguments)) {
+            Ok(request) => request.files.into_iter().for_each(|file| add(&mut out.files, file)),
+            Err(error) if count == 1 => errors.push(error),
+            Err(error) => errors.push(error.prefixed(&format!("Call {}: ", nth + 1))),
+        }
+    }
+    Error::combine(errors, count).map_or(Ok(out), Err)
+}
+
+/// Adds the change of a file; edits by text join those of the previous call for the same file.
+fn add(files: &mut Vec<FileRequest>, file: FileRequest) {
+    let by_text = |ops: &[Op]| ops.iter().all(|op| matches!(op.at, Locator::Find(_)));
+    if let Some(last) = files.last_mut().filter(|last| last.path == file.path)
+        && let (FileAction::Edit { ops, order }, FileAction::Edit { ops: more, .. }) = (&mut last.action, &file.action)
+        && by_text(ops)
+        && by_text(more)
+    {
+        ops.extend(more.iter().cloned());
+        *order = OpOrder::AsNeeded;
+        return;
+    }
+    files.push(file);
+}
+
+/// Finds the calls of a text.
+fn find(text: &str) -> FoundCalls {
+    let mut found = FoundCalls::default();
+    let (mut at, mut read) = (0, 0);
+    // True right after a mark that a call has to follow.
+    let mut opened = false;
+    for _ in 0..CALLS_TRIED_MAX {
+        let Some(start) = next_start(text, at, read) else { break };
+        let rest = &text[start..];
+        if let Some(frame) = FRAMES.iter().find(|frame| rest.starts_with(**frame)) {
+            at = start + frame.len();
+            read = at;
+            opened = !frame[1..].starts_with('/');
+            continue;
+        }
+        let parsed = if rest.starts_with('<') { tags::call(rest) } else { json::calls(rest) };
+        if let Some((calls, len)) = parsed {
+            at = start + len;
+            read = at;
+            let calls = calls.into_iter();
+            found.list.extend(calls.map(|(name, arguments)| WrittenCall { name, arguments, bytes: start..at }));
+        } else {
+            at = start + 1;
+            if opened || tags::begins(rest) {
+                found.broken = found.broken.or(Some(start));
+            }
+        }
+        opened = false;
+    }
+    found
+}
+
+/// Returns the next offset from `at` at which a call may begin: at the beginning of a line, or right after what was
+/// read before.
+fn next_start(text: &str, at: usize, read: usize) -> Option<usize> {
+    let mut from = at;
+    loop {
+        let start = from + memchr::memchr3(b'<', b'{', b'[', text.as_bytes().get(from..)?)?;
+        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        if text[line.max(read)..start].trim().is_empty() {
+            return Some(start);
+        }
+        // The rest of this line begins nothing.
+        from = start + text[start..].find('\n')?;
+    }
+}
+
+#[cfg(test)]
+mod tests;
