@@ -1,6 +1,6 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
-use super::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, folded};
+use super::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, folded};
 use super::fields::KnownFields;
 use super::{PATH_FIELDS, join};
 use crate::tools::Tool;
@@ -321,7 +321,9 @@ impl<'a> ArgumentReader<'a> {
             )
             .next(format!("Send {field} if it is meant, else leave {name} out; {next}")));
         }
-        if !harmless && MEANINGFUL_FIELDS.iter().any(|other| folded(other) == key) {
+        let means = |fields: &[&str]| fields.iter().any(|other| folded(other) == key);
+        let denies = !self.reads_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
+        if denies || !harmless && means(MEANINGFUL_FIELDS) {
             let what = format!("`{name}` is no field of this tool, and what it says would change the call.");
             return Err(Error::new(Code::CallInvalid, what)
                 .next(format!("Leave {name} out if the call is right without it; {next}")));

@@ -47,6 +47,9 @@ fn calls_of_other_clients_are_accepted() {
     for input in [
         json!({"filePath": "/r/a", "oldString": "a", "newString": "b", "replaceAll": true}),
         json!({"path": "a", "old_str": "a", "new_str": "b", "replace_all": "true"}),
+        json!({"path": "[a](a)", "search_text": "a", "replace_text": "b", "replace_all": 1}),
+        json!({"path": "[`a`](/r/a)", "from": "a", "to": "b", "replace_all": "1"}),
+        json!({"path": "/r/a", "target": "a", "replacement": "b", "replace_all": "True"}),
         json!({"filename": "./a", "search": "a", "replace": "b", "allow_multiple": "True"}),
         json!({"arguments": {"file": "/r/a", "oldText": "a", "newText": "b", "replace_all": true}}),
         json!(r#"{"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": true}"#),
@@ -136,4 +139,36 @@ fn ambiguous_paths_stay_unchanged() {
     let none = Arguments::read(tool("read").unwrap(), None, json!({"path": "a"})).unwrap();
     assert_eq!(none.value["file_path"], "a");
     assert_eq!(value("search", json!({"pattern": "x", "path": "."}))["path"], "/r");
+}
+
+#[test]
+fn numbers_are_texts_where_a_text_is_wanted() {
+    let read_value = value("edit", json!({"file_path": "/r/a", "old_string": 5, "new_string": "6"}));
+    assert_eq!(read_value, json!({"file_path": "/r/a", "old_string": "5", "new_string": "6"}));
+    let list = value("multi_edit", json!({"file_path": "/r/a", "edits": [{"old_string": 5, "new_string": -6}]}));
+    assert_eq!(list["edits"], json!([{"old_string": "5", "new_string": "-6"}]));
+    // Where the text would be another one than was sent, it stays wrong.
+    let float = value("edit", json!({"file_path": "/r/a", "old_string": 1.50, "new_string": "6"}));
+    assert!(float["old_string"].is_number());
+    assert_eq!(
+        value("edit", json!({"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": 2}))["replace_all"],
+        json!(2)
+    );
+}
+
+#[test]
+fn fields_that_narrow_a_call_are_not_ignored() {
+    for input in [
+        json!({"input": "x", "include": ["a.rs"]}),
+        json!({"input": "x", "exclude": "b.rs"}),
+        json!({"input": "x", "files_to_include": "*.rs"}),
+    ] {
+        let error = read("apply", input.clone()).unwrap_err();
+        assert!(error.message().contains("would change the call"), "{input}: {error}");
+    }
+    let any_case = json!({"path": "/r", "old_string": "a", "new_string": "b", "match_case": false});
+    assert!(read("replace_in_files", any_case).is_err());
+    let narrowed = json!({"path": "/r", "old_string": "a", "new_string": "b", "exclude": "*.md"});
+    assert!(read("replace_in_files", narrowed).is_err());
+    assert!(read("search", json!({"pattern": "a", "exclude": "*.md"})).is_ok());
 }

@@ -24,6 +24,15 @@ impl ArgumentReader<'_> {
                 Value::Array(vec![value])
             }
             Value::Number(number) if has_type(schema, "integer") && !has_type(schema, "number") => whole(number),
+            Value::Number(number) if has_type(schema, "boolean") && (number.as_u64().is_some_and(|it| it <= 1)) => {
+                let said = number.as_u64() == Some(1);
+                self.notes.push(format!("{at} was the number {number}; it was read as {said}."));
+                Value::Bool(said)
+            }
+            Value::Number(number) if is_text_of_edit(field) && (number.is_u64() || number.is_i64()) => {
+                self.notes.push(format!("{at} was the number {number}; it was read as the text \"{number}\"."));
+                Value::String(number.to_string())
+            }
             other => other,
         };
         let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
@@ -56,8 +65,9 @@ impl ArgumentReader<'_> {
     fn parsed(&mut self, text: String, schema: &'static Value, at: &str, field: Option<&str>) -> Result<Value> {
         let word = text.trim();
         let list = has_type(schema, "array");
-        let read = if has_type(schema, "boolean") && ["true", "false"].contains(&&*word.to_ascii_lowercase()) {
-            Some(Value::Bool(word.eq_ignore_ascii_case("true")))
+        let said = boolean(word).filter(|_| has_type(schema, "boolean"));
+        let read = if said.is_some() {
+            said.map(Value::Bool)
         } else if has_type(schema, "integer") || has_type(schema, "number") {
             word.parse::<u64>().map(Value::from).or_else(|_| word.parse::<i64>().map(Value::from)).ok()
         } else {
@@ -106,7 +116,12 @@ impl ArgumentReader<'_> {
         if text.is_empty() || text.starts_with(['/', '~']) || text.contains('\0') || text.contains("://") || drive {
             return value;
         }
-        let mut rest = &**text;
+        let linked = inside_link(text);
+        let mut rest = linked.unwrap_or(text);
+        if let (Some(inner), true) = (linked, rest.starts_with('/')) {
+            self.notes.push(format!("{text} is a link; it was read as {inner}."));
+            return Value::String(inner.to_owned());
+        }
         while let Some(inner) = rest.strip_prefix("./") {
             rest = inner.trim_start_matches('/');
         }
@@ -119,6 +134,28 @@ impl ArgumentReader<'_> {
         }
         Value::String(absolute.to_owned())
     }
+}
+
+/// True for the old or new text of an edit.
+fn is_text_of_edit(field: Option<&str>) -> bool {
+    field.is_some_and(|field| ["old_string", "new_string", "old_str", "new_str"].contains(&field))
+}
+
+/// Reads a word for true or false.
+fn boolean(word: &str) -> Option<bool> {
+    match &*word.to_ascii_lowercase() {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns the path in a Markdown link to itself, `[a.rs](src/a.rs)`; a route such as `[id](x)` is none.
+fn inside_link(text: &str) -> Option<&str> {
+    let (shown, target) = text.strip_prefix('[')?.strip_suffix(')')?.split_once("](")?;
+    let shown = shown.trim_matches('`');
+    let same = target == shown || target.rsplit('/').next() == Some(shown) || target.trim_start_matches('/') == shown;
+    (same && !target.is_empty()).then_some(target)
 }
 
 /// Converts a number without a fraction, as JavaScript writes it.
