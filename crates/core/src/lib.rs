@@ -16,6 +16,7 @@ pub mod explain;
 mod find;
 pub mod formats;
 mod generated;
+mod in_memory;
 mod invisible;
 pub mod line_edits;
 pub mod line_format;
@@ -25,13 +26,16 @@ mod multi_search;
 pub mod notebook;
 pub mod omission;
 mod op;
+mod overlay;
 pub mod print;
+pub mod refusals;
 mod resolve;
 mod reverse;
 mod scan;
 mod snapshot;
 mod span;
 mod whitespace;
+pub mod whole_text;
 pub mod work;
 
 pub use advice::{Advice, Phrase, Vocabulary};
@@ -46,6 +50,10 @@ pub use find::{
     Tier, check_amount, find, without_copied_numbers,
 };
 pub use generated::generated;
+pub use in_memory::{
+    AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ChangedFile, ChangedSpan, FileChangeKind, PatchText,
+    TextDiff, apply, apply_files, convert, diff, edit,
+};
 pub use invisible::{curly_quotes, invisible_characters};
 pub use lines::LineIndex;
 pub use merge::merge_with_markers;
@@ -54,6 +62,7 @@ pub use op::{
     HunkLineKind, Locator, Matching, NewFile, Op, OpOrder, Request, ResolveSettings, TextNames, TextQuery,
     normalize_text,
 };
+pub use overlay::{MapOverlay, PathChange, View};
 pub use resolve::{OpOutcome, ResolvedEdit, not_blank, resolve, resolve_texts};
 pub use scan::{OCCURRENCES_MAX, Occurrence, Scan, ScanObstacle, ScanResult};
 pub use snapshot::{FileSummary, LineEnd, LineEnds, Snapshot, SparseChunk};

@@ -3,8 +3,10 @@
 use crate::advice::Vocabulary;
 use crate::anchor_map::AnchorEdit;
 use crate::content::Handle;
-use crate::line_edits::LineEdit;
+use crate::error::Result;
+use crate::line_edits::{self, LineEdit};
 use crate::notebook::CellEdit;
+use crate::refusals;
 use crate::span::Span;
 use std::borrow::Cow;
 
@@ -287,6 +289,35 @@ pub enum FileAction {
     },
     /// Change its bytes by a GIT binary patch.
     Binary(BinaryChange),
+}
+
+impl FileAction {
+    /// True when the file need not exist.
+    pub fn creates(&self) -> bool {
+        match self {
+            FileAction::Write(_) | FileAction::Create(_) => true,
+            FileAction::Edit { ops, .. } => matches!(ops.first(), Some(Op { at: Locator::Blank, .. })),
+            _ => false,
+        }
+    }
+
+    /// Joins the edits of a later part of a call to those of an earlier one on the same file; false if they remain apart.
+    /// `path` names the file in errors.
+    ///
+    /// Errors: `call.invalid` for a second text of the file, and for edits by line number in two parts.
+    pub fn join(&mut self, later: &FileAction, path: impl FnOnce() -> String) -> Result<bool> {
+        match (self, later) {
+            (_, FileAction::Write(_)) => Err(refusals::written_twice(&path())),
+            (FileAction::Edit { ops, .. }, FileAction::Edit { ops: more, .. }) => {
+                if line_edits::are_line_edits(ops) || line_edits::are_line_edits(more) {
+                    return Err(refusals::lines_already_changed(&path(), more));
+                }
+                ops.extend(more.iter().cloned());
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
 }
 
 /// The content of a new file.

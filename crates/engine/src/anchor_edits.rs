@@ -14,7 +14,7 @@ use crate::stale;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_format::{self, LineFormat, LineMark};
-use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot, line_edits, resolve};
+use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot, line_edits, refusals, resolve};
 use emendate_core::{Phrase, advice};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -313,9 +313,7 @@ fn shown_refusal(rows: &line_edits::LineEdit, from: usize, to: usize, code: Code
 
 /// Refuses edits by anchors of a file that an earlier part of the call changes under another name.
 pub(crate) fn named_twice(place: &SafePath) -> Error {
-    Error::new(Code::CallInvalid, format!("Two entries of the call are about the same file ({}).", place.shown()))
-        .evidence(place.requested().display().to_string())
-        .next("Write all edits of a file into one entry: they are all about the file as it is now.")
+    refusals::named_twice(&place.shown(), &place.requested().display().to_string())
 }
 
 /// The default line format with anchors.

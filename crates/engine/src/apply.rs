@@ -12,7 +12,7 @@ use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::detect::{self, ParsedText};
 use emendate_core::formats::stream::ParseOptions;
 use emendate_core::formats::{self, Format, FormatInput};
-use emendate_core::{Code, Error, Request, Result};
+use emendate_core::{Request, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -135,7 +135,7 @@ impl Engine {
         mut options: CallOptions,
         selection: &Selection,
     ) -> Result<ParsedEdits> {
-        let named = args.format.as_deref().map(chosen).transpose()?;
+        let named = args.format.as_deref().map(formats::requested_text_format).transpose()?;
         let file = args.file.clone();
         let manner = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
         if let Some(format) = named {
@@ -191,13 +191,4 @@ impl Engine {
         answer.data = data;
         Ok(answer)
     }
-}
-
-/// Returns the text format that a call names.
-fn chosen(name: &str) -> Result<&'static dyn Format> {
-    formats::text_formats().find(|format| format.spec().name == name).ok_or_else(|| {
-        let names: Vec<&str> = formats::text_formats().map(|format| format.spec().name).collect();
-        Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
-            .next(format!("Use one of: {}.", names.join(", ")))
-    })
 }

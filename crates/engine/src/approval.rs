@@ -4,11 +4,11 @@
 
 use crate::call_context::{CallContext, ChangeDisplay};
 use crate::config::PolicyMode;
-use crate::edit::whole;
 use crate::engine::Engine;
 use crate::plan::{FilePlan, TargetState};
 use crate::policy::{BlockingRule, check_creation, documentation};
 use crate::receipt::Receipt;
+use emendate_core::whole_text::whole_change;
 use emendate_core::{Code, ContentId, Error, Result, explain};
 use emendate_fs::SafePath;
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ impl Engine {
                 .find(|plan| plan.place.absolute() == path && plan.target == TargetState::File)
                 .filter(|plan| !plan.before.is_binary() && plan.source.is_none())
             {
-                plan.changes = whole(&plan.before, text)?;
+                plan.changes = whole_change(&plan.before, text)?;
                 plan.corrected = std::mem::take(&mut plan.ops);
                 plan.user_modified = true;
                 plan.notes.push(

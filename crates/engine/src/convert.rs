@@ -8,7 +8,7 @@ use crate::patching::check_blanks;
 use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::reply::Answer;
 use crate::reply_limits::ReplyLimits;
-use emendate_core::print::{FileDelta, PRINT_FORMATS, PrintFormat};
+use emendate_core::print::{FileDelta, PrintFormat};
 use emendate_core::{Code, Error, FileMode, Result, Snapshot};
 use emendate_fs::SafePath;
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ impl Engine {
     /// Runs the tool `convert`. Nothing is written.
     pub(crate) fn convert(&self, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
         let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
-        let target = target(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
+        let target = PrintFormat::requested(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
         let (args, options, selection) = self.parse_input(caller, tool, input)?;
         let ParsedEdits { format, request, options, directory } =
             self.parse_edits(caller, args, options, &selection)?;
@@ -80,14 +80,6 @@ fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
     let what = format!("The converted text has {chars} characters; a reply has at most {}.", limits.text);
     Err(Error::new(Code::ReadTooLarge, what)
         .next("Convert fewer files in one call, or run `emend convert` in a terminal, which writes up to 16 MiB."))
-}
-
-fn target(name: &str) -> Result<&'static PrintFormat> {
-    PrintFormat::target_by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = PRINT_FORMATS.iter().map(|target| target.name).collect();
-        Error::new(Code::CallInvalid, format!("`{name}` is not a format that edits can be converted to."))
-            .next(format!("Set to to one of: {}.", names.join(", ")))
-    })
 }
 
 fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {

@@ -5,7 +5,7 @@ use crate::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::encoding;
 use crate::engine::{Engine, LoadedFile};
 use crate::large::LoadedSource;
-use crate::new_file::{FENCE_NOTE, without_fence};
+use crate::new_file::fenced_content;
 use crate::notebook;
 use crate::options::CallOptions;
 use crate::patching::check_blanks;
@@ -13,10 +13,10 @@ use crate::plan::{FilePlan, without_ops};
 use crate::receipt::Receipt;
 use crate::stale;
 use emendate_core::line_edits::Registers;
-use emendate_core::omission::{OmissionVerdict, check_whole_text};
+use emendate_core::whole_text::{FENCE_NOTE, WholeText, begins_with_fence, new_file_change, whole_change};
 use emendate_core::{
-    COPIED_NUMBERS_NOTE, ChangeSet, Charset, Code, Locator, Matching, Op, OpOrder, Request, ResolveSettings,
-    ResolvedEdit, Result, Snapshot, Span, Splice, TieBreak, normalize_text, not_blank, resolve, without_copied_numbers,
+    ChangeSet, Charset, Locator, Matching, Op, OpOrder, Request, ResolveSettings, ResolvedEdit, Result, Snapshot,
+    TieBreak, normalize_text, not_blank, resolve,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -181,7 +181,7 @@ impl Engine {
             }
             Err(_) if options.on_stale == StalePolicy::Markers => {
                 let text = stale::with_markers(seen, &mine.changes, &now.snapshot)?;
-                let changes = whole(&now.snapshot, &text)?;
+                let changes = whole_change(&now.snapshot, &text)?;
                 let lines = base::after_writing(&LineSet::none(), &now.snapshot, &changes);
                 let mut plan = FilePlan::edit(place, now, ResolvedEdit { changes, ..mine }, lines);
                 plan.merged = true;
@@ -204,12 +204,12 @@ impl Engine {
         options: &CallOptions,
     ) -> Result<FilePlan> {
         let lenient = options.matching != Matching::Exact;
-        let Some(inside) = without_fence(&place, content).filter(|_| lenient) else {
+        let Some(inside) = fenced_content(&place, content).filter(|_| lenient) else {
             return self.plan_whole(caller, place, content, options);
         };
         let mut plan = self.plan_whole(caller, place.clone(), inside, options)?;
         // A file that begins with a fence keeps it.
-        if plan.before.text().trim_start().starts_with(['`', '~']) {
+        if begins_with_fence(plan.before.text()) {
             return self.plan_whole(caller, place, content, options);
         }
         plan.notes.push(FENCE_NOTE.to_owned());
@@ -226,41 +226,26 @@ impl Engine {
     ) -> Result<FilePlan> {
         let Some(now) = self.snapshot(&place, options.declared, content)? else {
             let before = self.empty_file_text(&place, options)?;
-            let body = if before.raw().is_empty() { content } else { content.trim_start_matches('\u{FEFF}') };
-            let text = before.codec().encode(body)?;
-            let splice = Splice::new(Span::at(before.raw().len()), text, 0);
-            let changes = ChangeSet::new(&before, [splice]).unwrap_or_else(|_| ChangeSet::none(&before));
+            let changes = new_file_change(&before, content)?;
             let mut plan = FilePlan::create(place, before, without_ops(changes));
-            if let OmissionVerdict::Warn(warning) = check_whole_text("", content, true) {
-                plan.notes.push(warning);
-            }
+            plan.notes.extend(WholeText::of_new_file(content).notes);
             return Ok(plan);
         };
         let reject = options.on_stale == StalePolicy::Reject || !options.on_stale_asked;
         let base = self.base(caller, options, &place, &now)?;
-        let bare = match options.matching {
-            Matching::Standard => without_copied_numbers(&now.snapshot, content)?,
-            _ => None,
-        };
-        let copied = bare.as_ref().map(|_| COPIED_NUMBERS_NOTE.to_owned());
-        let content = bare.as_deref().unwrap_or(content);
-        let warning = match check_whole_text(now.snapshot.text(), content, options.cause.allows_invalid) {
-            OmissionVerdict::Refuse(error) => return Err(error),
-            OmissionVerdict::Elided(error) => {
-                let content = content.to_owned();
-                return self.plan_elided(caller, place, now, &content, error, options);
-            }
-            OmissionVerdict::Warn(warning) => Some(warning),
-            OmissionVerdict::Fine => None,
-        };
+        let WholeText { content, notes, placeholders } =
+            WholeText::read(&now.snapshot, content, options.matching, options.cause.allows_invalid)?;
+        if let Some(refusal) = placeholders {
+            return self.plan_elided(caller, place, now, &content, refusal, options);
+        }
         match base {
             Base::Fresh { lines_seen: lines, .. } => {
                 let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
                 if !missing.is_empty() && caller.unread == UnreadPolicy::Deny {
                     return Err(stale::partly_read(&place, &now.snapshot, &lines));
                 }
-                let changes = whole(&now.snapshot, content)?;
-                Ok(with_notes(copied, warning, FilePlan::edit(place, now, without_ops(changes), LineSet::all())))
+                let changes = whole_change(&now.snapshot, &content)?;
+                Ok(with_notes(notes, FilePlan::edit(place, now, without_ops(changes), LineSet::all())))
             }
             Base::Lost => Err(stale::version_unavailable(self, caller, &place, &now)),
             // A whole text is about every line, so it is merged only at the caller's request.
@@ -270,10 +255,10 @@ impl Engine {
                 if !missing.is_empty() {
                     return Err(stale::partly_read(&place, &seen, &lines));
                 }
-                let op = Op { at: Locator::Whole, text: normalize_text(content) };
+                let op = Op { at: Locator::Whole, text: normalize_text(&content) };
                 let base = SeenVersion { snapshot: &seen, lines };
                 self.plan_stale(caller, place, now, base, OrderedOps { ops: &[op], order: OpOrder::Together }, options)
-                    .map(|plan| with_notes(copied, warning, plan))
+                    .map(|plan| with_notes(notes, plan))
             }
         }
     }
@@ -296,9 +281,8 @@ impl Engine {
 }
 
 /// Adds notes to a plan.
-fn with_notes(copied: Option<String>, warning: Option<String>, mut plan: FilePlan) -> FilePlan {
-    plan.notes.extend(copied);
-    plan.notes.extend(warning);
+fn with_notes(notes: Vec<String>, mut plan: FilePlan) -> FilePlan {
+    plan.notes.extend(notes);
     plan
 }
 
@@ -311,15 +295,5 @@ pub(crate) fn settings(options: &CallOptions, stale: bool) -> ResolveSettings {
         omissions,
         context: options.patch.context,
         ..ResolveSettings::default()
-    }
-}
-
-/// Returns the change that makes `content` the whole text; empty if it already is.
-pub(crate) fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
-    let op = Op { at: Locator::Whole, text: normalize_text(content) };
-    match resolve(now, &[op], OpOrder::Together, ResolveSettings::default()) {
-        Ok(resolved) => Ok(resolved.changes),
-        Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),
-        Err(error) => Err(error),
     }
 }

@@ -5,15 +5,12 @@ use crate::engine::{Engine, LoadedFile};
 use crate::options::CallOptions;
 use crate::plan::FilePlan;
 use emendate_core::elided::{self, Extent};
-use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot};
+use emendate_core::{Error, Op, OpOrder, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_syntax::Symbol;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// The end of the note of a lazy edit.
-pub(crate) const KEPT_CODE_NOTE: &str = "for code that was kept as it is.";
 
 impl Engine {
     /// Plans the edit that a text with placeholders expresses. `refusal` is the error for ambiguous placeholders.
@@ -31,21 +28,12 @@ impl Engine {
         let (mut gaps, target) = (0, place.clone());
         let mut ops = |seen: &Snapshot| {
             let extents = self.extents(caller, &target, seen.text(), &text);
-            match elided::expand(seen.text(), &text, &extents) {
-                Ok(expanded) if expanded.ops.is_empty() => Err(unchanged(expanded.gaps)),
-                Ok(expanded) => {
-                    gaps = expanded.gaps;
-                    Ok(Cow::Owned::<'static, [Op]>(expanded.ops))
-                }
-                Err(why) => {
-                    let error = refusal.take().unwrap_or_else(|| Error::new(Code::EditOmission, why.clone()));
-                    Err(error.evidence(why))
-                }
-            }
+            let expanded = elided::expand_or_refuse(seen.text(), &text, &extents, &mut refusal)?;
+            gaps = expanded.gaps;
+            Ok(Cow::Owned::<'static, [Op]>(expanded.ops))
         };
         let mut plan = self.plan_against(caller, place, now, &mut ops, OpOrder::Together, options)?;
-        let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
-        plan.notes.push(format!("{gaps} {what} in the new text {stand} {KEPT_CODE_NOTE}"));
+        plan.notes.push(elided::kept_code_note(gaps));
         Ok(plan)
     }
 
@@ -91,15 +79,4 @@ fn only(symbols: &[Symbol], key: impl Fn(&Symbol) -> &String) -> HashMap<String,
     }
     let once = symbols.iter().filter(|it| counts.get(&**key(it)) == Some(&1));
     once.map(|it| (key(it).clone(), it.clone())).collect()
-}
-
-fn unchanged(gaps: usize) -> Error {
-    let placeholders = if gaps == 1 { "its placeholder stands" } else { "its placeholders stand" };
-    Error::new(
-        Code::EditNoChange,
-        format!(
-            "The text changes nothing: {placeholders} for code that stays, and the lines it shows are in the file."
-        ),
-    )
-    .next("Nothing is left to do if that is the state you want; else show the lines as they should be.")
 }

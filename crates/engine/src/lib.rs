@@ -119,4 +119,4 @@ pub use tools::{Annotations, INPUT_BYTES_MAX, TOOLS, Tool, tool};
 
 /// Ends of the notes that report new text which is not written as it was sent.
 pub const REWRITTEN_TEXT_NOTES: [&str; 3] =
-    [emendate_core::COPIED_NUMBERS_NOTE, new_file::FENCE_NOTE, elided::KEPT_CODE_NOTE];
+    [emendate_core::COPIED_NUMBERS_NOTE, emendate_core::whole_text::FENCE_NOTE, emendate_core::elided::KEPT_CODE_NOTE];

@@ -16,18 +16,14 @@ use crate::syntax::PARSE_MEMORY_BYTES_MAX;
 use crate::tools::INPUT_BYTES_MAX;
 use emendate_core::formats::multi_edit::EDITS_PER_CALL_MAX;
 use emendate_core::notebook::CELLS_MAX;
+use emendate_core::refusals::{FILES_PER_CALL_MAX, check_count};
 use emendate_core::work::WORK_STEPS_MAX;
-use emendate_core::{
-    CHANGED_PLACES_MAX, Code, Error, FileAction, INSERTED_BYTES_MAX, OCCURRENCES_MAX, Request, Result,
-};
+use emendate_core::{CHANGED_PLACES_MAX, Code, Error, INSERTED_BYTES_MAX, OCCURRENCES_MAX, Result};
 use emendate_fs::{LINKS_MAX, NAME_MAX_BYTES, PATH_MAX_BYTES};
 use emendate_history::CONTENT_BYTES_MAX;
 use emendate_media::PDF_BYTES_MAX;
 use emendate_schema::TEXT_BYTES_MAX;
 use emendate_syntax::ParseLimits;
-
-/// Files that one call may name.
-const FILES_PER_CALL_MAX: usize = 1_000;
 
 /// Bytes of the files that one call changes, before or after: they are in memory together.
 const TOGETHER_BYTES_MAX: usize = 512 << 20;
@@ -337,23 +333,6 @@ pub static LIMITS: &[Limit] = &[
     },
 ];
 
-/// Checks the limits on a request in any format.
-///
-/// Errors: `call.too_large`.
-pub(crate) fn check_request(request: &Request) -> Result<()> {
-    let edits: usize = request.files.iter().map(|file| op_count(&file.action)).sum();
-    check(request.files.len(), FILES_PER_CALL_MAX, "files")?;
-    check(edits, EDITS_PER_CALL_MAX, "edits")
-}
-
-/// Returns the number of operations of an action.
-fn op_count(ask: &FileAction) -> usize {
-    match ask {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
-        _ => 0,
-    }
-}
-
 /// The limit on the bytes of all files that a call changes.
 ///
 /// Errors: `call.too_large`.
@@ -371,13 +350,5 @@ pub(crate) fn check_together(files: usize, bytes: usize) -> Result<()> {
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_checked(files: usize) -> Result<()> {
-    check(files, CHECKED_FILES_MAX, "files to check")
-}
-
-fn check(has: usize, most: usize, what: &str) -> Result<()> {
-    if has <= most {
-        return Ok(());
-    }
-    Err(Error::new(Code::CallTooLarge, format!("{has} {what} are more than the {most} that one call may have."))
-        .next("Send them in several calls."))
+    check_count(files, CHECKED_FILES_MAX, "files to check")
 }

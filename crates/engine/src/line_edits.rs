@@ -18,7 +18,8 @@ use crate::reply::Answer;
 use crate::stale;
 use emendate_core::advice;
 use emendate_core::explain::DiffHunk;
-use emendate_core::line_edits::{self, CarryConflict, Registers, ReplacedLines};
+use emendate_core::line_edits::{self, APPLIED_ANYWHERE_NOTE, CarryConflict, Registers, ReplacedLines};
+use emendate_core::refusals::lines_already_changed;
 use emendate_core::{
     ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, ShortTag, Snapshot,
     TieBreak, explain, resolve,
@@ -34,8 +35,6 @@ const DIFF_BYTES_MAX: usize = 64 << 10;
 
 /// Replaced ranges that a reply quotes.
 const QUOTED_RANGES_MAX: usize = 4;
-
-const APPLIED_ANYWHERE_NOTE: &str = "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected.";
 
 /// A file to be edited by line number.
 struct LineEditContext<'a> {
@@ -455,9 +454,5 @@ fn shifts(before: &Snapshot, hunks: &[DiffHunk]) -> String {
 
 /// Refuses such an edit on a file that an earlier part of the call changes.
 pub(crate) fn already_changed(place: &SafePath, ops: &[Op]) -> Error {
-    let at = ops.first().and_then(line_edits::of).map_or(0, |rows| rows.source_line);
-    let path = place.shown();
-    Error::new(Code::CallInvalid, format!("Multiple hashline sections resolve to the same file ({path}). Merge their ops under one header before applying."))
-        .evidence(format!("The section with line {at} of the input is about a file that an earlier section changes."))
-        .next("Write all hunks of a file under one header; their numbers all mean the version it names.")
+    lines_already_changed(&place.shown(), ops)
 }

@@ -3,7 +3,7 @@
 use crate::call_context::CallContext;
 use crate::engine::Engine;
 use emendate_core::formats::hashline;
-use emendate_core::{Code, Error, FileAction, FileRequest, Locator, Op, Request, Result};
+use emendate_core::{Code, Error, FileAction, FileRequest, Request, Result};
 use emendate_fs::{SafePath, shown};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -172,6 +172,5 @@ fn text(path: &Path) -> String {
 
 /// True when the file need not exist.
 pub(crate) fn creates(ask: &FileAction) -> bool {
-    matches!(ask, FileAction::Write(_) | FileAction::Create(_))
-        || matches!(ask, FileAction::Edit { ops, .. } if (matches!(ops.first(), Some(Op { at: Locator::Blank, .. }))))
+    ask.creates()
 }

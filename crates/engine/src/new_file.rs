@@ -10,9 +10,6 @@ use ignore::gitignore::GitignoreBuilder;
 use std::path::Path;
 
 /// New files of one call whose neighbours are examined.
-/// The note of a write whose content came in a fence.
-pub(crate) const FENCE_NOTE: &str = "The fence around the whole content was left out.";
-
 const EXAMINED_NEW_FILES_MAX: usize = 8;
 /// Neighbours of a file that are examined, and bytes of each.
 const NEIGHBOURS_MAX: usize = 8;
@@ -20,12 +17,6 @@ const NEIGHBOUR_BYTES_MAX: u64 = 64 << 10;
 /// Bytes of a `.gitattributes` file that is read, and lines of it that count.
 const GITATTRIBUTES_BYTES_MAX: u64 = 256 << 10;
 const GITATTRIBUTES_LINES_MAX: usize = 500;
-
-/// Extensions of texts that may legitimately be fenced.
-const PROSE_EXTENSIONS: &[&str] = &[
-    "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text",
-    "org", "tex", "wiki", "textile", "log", "prompt", "mdc",
-];
 
 /// The declared line end of a file.
 struct DeclaredLineEnd {
@@ -217,12 +208,9 @@ fn covers(pattern: &str, path: &Path) -> bool {
 }
 
 /// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
-pub(crate) fn without_fence<'t>(place: &SafePath, content: &'t str) -> Option<&'t str> {
-    let extension = place.absolute().extension()?.to_str()?.to_ascii_lowercase();
-    if PROSE_EXTENSIONS.contains(&&*extension) {
-        return None;
-    }
-    emendate_core::formats::inside_fence(content)
+pub(crate) fn fenced_content<'t>(place: &SafePath, content: &'t str) -> Option<&'t str> {
+    let extension = place.absolute().extension()?.to_str()?;
+    emendate_core::whole_text::without_fence(Some(extension), content)
 }
 
 #[cfg(test)]

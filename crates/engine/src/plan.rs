@@ -2,7 +2,7 @@
 
 use crate::anchor_edits::named_twice;
 use crate::base;
-use crate::edit::{settings, whole};
+use crate::edit::settings;
 use crate::engine::LoadedFile;
 use crate::line_edits::already_changed;
 use crate::options::CallOptions;
@@ -11,6 +11,7 @@ use emendate_core::anchor_map;
 use emendate_core::explain;
 use emendate_core::line_edits::{self, ReplacedLines};
 use emendate_core::line_format::LineFormat;
+use emendate_core::whole_text::whole_change;
 use emendate_core::{
     ChangeSet, ContentId, Error, HeaderStyle, Op, OpOrder, OpOutcome, ResolvedEdit, Result, ShortHash, ShortTag,
     Snapshot, Span, Splice, resolve,
@@ -206,7 +207,7 @@ impl FilePlan {
             return Ok(());
         }
         let after = self.after()?;
-        let changes = whole(&after, text)?;
+        let changes = whole_change(&after, text)?;
         if changes.is_empty() {
             return Ok(());
         }

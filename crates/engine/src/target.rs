@@ -1,10 +1,8 @@
 //! Hop 3, first half: resolves every path of a request within the sandbox and checks the policy.
 
 use crate::engine::Engine;
-use crate::limits;
-use crate::line_edits;
 use crate::policy::Access;
-use emendate_core::line_edits as core_rows;
+use emendate_core::refusals::check_request;
 use emendate_core::{Code, Error, FileAction, FileMode, FileRequest, Handle, Request, Result};
 use emendate_fs::SafePath;
 use std::collections::{HashMap, HashSet};
@@ -42,7 +40,7 @@ impl ActionTarget {
 impl Engine {
     /// Resolves every path; consecutive edits of one file are joined.
     pub(crate) fn targets(&self, request: Request) -> Result<Vec<ActionTarget>> {
-        limits::check_request(&request)?;
+        check_request(&request)?;
         let of = request.files.len();
         let (mut targets, mut errors) = (Vec::<ActionTarget>::with_capacity(of), Vec::new());
         // The last target that touched each path.
@@ -59,20 +57,18 @@ impl Engine {
                 }
             };
             let known = last.get(target.place.absolute()).copied();
-            if let (Some(before), FileAction::Edit { ops: more, .. }) = (known.map(|at| &mut targets[at]), &target.ask)
-                && let FileAction::Edit { ops, .. } = &mut before.ask
-            {
-                if core_rows::are_line_edits(ops) || core_rows::are_line_edits(more) {
-                    errors.push(line_edits::already_changed(&before.place, more));
-                    continue;
+            if let Some(before) = known.map(|at| &mut targets[at]) {
+                match before.ask.join(&target.ask, || before.place.shown()) {
+                    Ok(true) => {
+                        before.mode = target.mode.or(before.mode);
+                        continue;
+                    }
+                    Ok(false) => {}
+                    Err(error) => {
+                        errors.push(error);
+                        continue;
+                    }
                 }
-                ops.extend(more.iter().cloned());
-                before.mode = target.mode.or(before.mode);
-                continue;
-            }
-            if let (Some(before), FileAction::Write(_)) = (known, &target.ask) {
-                errors.push(twice(&targets[before].place));
-                continue;
             }
             if let FileAction::Delete { .. } = target.ask {
                 gone.insert(target.place.absolute().to_owned());
@@ -157,9 +153,4 @@ fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
         file.raw.clone().map_or_else(|| PathBuf::from(&file.path), |raw| OsString::from_vec(raw).into())
     };
     files.iter().filter(leaves).map(path).collect()
-}
-
-fn twice(place: &SafePath) -> Error {
-    Error::new(Code::CallInvalid, format!("The call writes {} twice.", place.shown()))
-        .next("Name the file once, with all that is to be done to it.")
 }

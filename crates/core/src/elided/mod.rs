@@ -7,12 +7,17 @@
 
 mod place;
 
+use crate::code::Code;
 use crate::diff;
+use crate::error::{Error, Result};
 use crate::omission;
 use crate::op::{Locator, Op};
 use crate::span::Span;
 use core::ops::Range;
 use place::Placement;
+
+/// The end of the note of a lazy edit.
+pub const KEPT_CODE_NOTE: &str = "for code that was kept as it is.";
 
 /// A symbol that the file and the new text both have, as zero-based lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +67,37 @@ pub fn without_gaps(old: &str, new: &str) -> String {
         .enumerate()
         .map(|(at, line)| if gaps.binary_search(&at).is_ok() { "\n".to_owned() } else { format!("{line}\n") })
         .collect()
+}
+
+/// Returns the note of a lazy edit with this number of placeholders.
+pub fn kept_code_note(gaps: usize) -> String {
+    let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
+    format!("{gaps} {what} in the new text {stand} {KEPT_CODE_NOTE}")
+}
+
+/// [`expand`], or the refusal of the text; a refusal that was taken is made up from the reason.
+///
+/// Errors: `edit.omission`; `edit.no_change` if the lines that the text shows are in the file.
+pub fn expand_or_refuse(old: &str, new: &str, extents: &[Extent], refusal: &mut Option<Error>) -> Result<Expansion> {
+    match expand(old, new, extents) {
+        Ok(expanded) if expanded.ops.is_empty() => Err(unchanged(expanded.gaps)),
+        Ok(expanded) => Ok(expanded),
+        Err(why) => {
+            let error = refusal.take().unwrap_or_else(|| Error::new(Code::EditOmission, why.clone()));
+            Err(error.evidence(why))
+        }
+    }
+}
+
+fn unchanged(gaps: usize) -> Error {
+    let placeholders = if gaps == 1 { "its placeholder stands" } else { "its placeholders stand" };
+    Error::new(
+        Code::EditNoChange,
+        format!(
+            "The text changes nothing: {placeholders} for code that stays, and the lines it shows are in the file."
+        ),
+    )
+    .next("Nothing is left to do if that is the state you want; else show the lines as they should be.")
 }
 
 /// The edit that a text with placeholders means. `extents` may be empty: then only lines are compared.

@@ -119,6 +119,17 @@ pub fn text_formats() -> impl Iterator<Item = &'static dyn Format> {
     FORMATS.iter().copied().filter(|format| format.spec().schema.is_none())
 }
 
+/// Returns the text format that a call names.
+///
+/// Errors: [`Code::CallInvalid`], with the names.
+pub fn requested_text_format(name: &str) -> Result<&'static dyn Format> {
+    text_formats().find(|format| format.spec().name == name).ok_or_else(|| {
+        let names: Vec<&str> = text_formats().map(|format| format.spec().name).collect();
+        Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
+            .next(format!("Use one of: {}.", names.join(", ")))
+    })
+}
+
 /// Returns the format of that name.
 pub fn format_by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.spec().name == name)

@@ -64,7 +64,7 @@ fn edit(hunk: &DiffHunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Val
 }
 
 /// Converts edits by anchors of a text seen for the first time to line numbers; returns other edits unchanged.
-pub(super) fn by_number<'a>(before: &Snapshot, ops: &'a [Op]) -> Result<Cow<'a, [Op]>> {
+pub(crate) fn by_number<'a>(before: &Snapshot, ops: &'a [Op]) -> Result<Cow<'a, [Op]>> {
     if !anchor_map::are_anchor_edits(ops) {
         return Ok(Cow::Borrowed(ops));
     }

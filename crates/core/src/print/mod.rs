@@ -11,6 +11,8 @@ mod stretch;
 mod unified;
 mod whole;
 
+pub(crate) use anchors::by_number as numbered_anchors;
+
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::{
@@ -88,6 +90,17 @@ impl PrintFormat {
     /// Returns the print format of that name.
     pub fn target_by_name(name: &str) -> Option<&'static PrintFormat> {
         PRINT_FORMATS.iter().find(|target| target.name == name)
+    }
+
+    /// Returns the print format that a call names.
+    ///
+    /// Errors: [`Code::CallInvalid`], with the names.
+    pub fn requested(name: &str) -> Result<&'static PrintFormat> {
+        PrintFormat::target_by_name(name).ok_or_else(|| {
+            let names: Vec<&str> = PRINT_FORMATS.iter().map(|target| target.name).collect();
+            Error::new(Code::CallInvalid, format!("`{name}` is not a format that edits can be converted to."))
+                .next(format!("Set to to one of: {}.", names.join(", ")))
+        })
     }
 
     /// Prints the changes as text that leads from the texts before to exactly the bytes after.

@@ -6,14 +6,14 @@ mod relocate;
 use crate::base::Base;
 use crate::call_context::CallContext;
 use crate::call_handle::CallPhase;
-use crate::edit::{OrderedOps, whole};
+use crate::edit::OrderedOps;
 use crate::engine::{Engine, LoadedFile};
 use crate::history_stores::key;
 use crate::limits::check_together;
 use crate::notebook;
 use crate::options::CallOptions;
 use crate::plan::{CurrentState, FilePlan, TargetState, add_edits, replace_all_bytes, without_ops};
-use crate::refusals::{check_removed_text, file_exists, file_gone, other_link};
+use crate::refusals::{file_exists, file_gone, other_link};
 use crate::reject;
 use crate::stale;
 use crate::target::ActionTarget;
@@ -21,6 +21,8 @@ use crate::three_way::{Preimage, preimage};
 use emendate_core::anchor_map;
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::notebook as core_notebook;
+use emendate_core::refusals::check_removed_text;
+use emendate_core::whole_text::whole_change;
 use emendate_core::{BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -213,7 +215,7 @@ impl RequestTree<'_> {
         for (place, text) in std::mem::take(&mut self.leftovers) {
             let mut plan = match self.opened(&place)? {
                 Some(now) if !now.snapshot.is_binary() => {
-                    let changes = whole(&now.snapshot, &text)?;
+                    let changes = whole_change(&now.snapshot, &text)?;
                     FilePlan::edit(place, now, without_ops(changes), LineSet::all())
                 }
                 Some(_) => return Err(file_exists(&place, None)),
@@ -369,7 +371,7 @@ impl RequestTree<'_> {
         match (file, &plan.current) {
             (NewFile::Text(text), CurrentState::File(now)) if !now.snapshot.is_binary() => {
                 plan.before = now.snapshot.clone();
-                plan.changes = whole(&plan.before, text)?;
+                plan.changes = whole_change(&plan.before, text)?;
             }
             (NewFile::Text(text), _) => {
                 plan.before = self.engine.empty_file_text(&plan.place, self.options)?;

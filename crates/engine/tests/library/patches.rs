@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-type Tree = BTreeMap<String, String>;
+pub(super) type Tree = BTreeMap<String, String>;
 
 /// Applies a patch to a tree: returns the new tree, and the reply.
-fn applied(before: &Tree, patch: &str) -> (Tree, Result<(), String>) {
+pub(super) fn applied(before: &Tree, patch: &str) -> (Tree, Result<(), String>) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();

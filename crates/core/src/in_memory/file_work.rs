@@ -1,0 +1,190 @@
+//! The work on one file: the text before, and everything that the steps so far change in it.
+
+use super::outcome::{ChangedFile, ChangedSpan, FileChangeKind};
+use crate::change::ChangeSet;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::explain;
+use crate::find::Tier;
+use crate::op::FileMode;
+use crate::resolve::ResolvedEdit;
+use crate::snapshot::Snapshot;
+use crate::whole_text::{WholeText, new_file_change, whole_change};
+
+/// The path that a text comes from, if it is another one.
+#[derive(Clone, Debug)]
+struct FileOrigin {
+    path: String,
+    /// The file remains there.
+    is_copied: bool,
+}
+
+/// The change of one file so far.
+#[derive(Clone, Debug)]
+pub(super) struct FileWork {
+    /// The text that the changes apply to: of the file, of its origin, or the empty text of a new file.
+    pub(super) before: Snapshot,
+    changes: ChangeSet,
+    origin: Option<FileOrigin>,
+    /// Nothing was at the path before the call.
+    is_new: bool,
+    executable: Option<bool>,
+    pub(super) notes: Vec<String>,
+    tier: Tier,
+    edits: usize,
+    places: usize,
+}
+
+impl FileWork {
+    /// Begins with a file that is there.
+    pub(super) fn unchanged(before: Snapshot) -> FileWork {
+        let changes = ChangeSet::none(&before);
+        FileWork {
+            before,
+            changes,
+            origin: None,
+            is_new: false,
+            executable: None,
+            notes: Vec::new(),
+            tier: Tier::Exact,
+            edits: 0,
+            places: 0,
+        }
+    }
+
+    /// Begins with the empty text of a file that is not there.
+    pub(super) fn of_new_file() -> FileWork {
+        FileWork { is_new: true, ..FileWork::unchanged(Snapshot::from_text("")) }
+    }
+
+    /// Makes a text the content of a file that is not there.
+    pub(super) fn of_new_text(content: &str) -> Result<FileWork> {
+        let mut work = FileWork::of_new_file();
+        work.add_whole(&new_file_change(&work.before, content)?);
+        work.notes.extend(WholeText::of_new_file(content).notes);
+        Ok(work)
+    }
+
+    /// Makes a text the whole content of a file that is there.
+    pub(super) fn of_whole_text(before: Snapshot, content: &str) -> Result<FileWork> {
+        let mut work = FileWork::unchanged(before);
+        work.add_whole(&whole_change(&work.before, content)?);
+        Ok(work)
+    }
+
+    /// Begins with a copy of another file.
+    pub(super) fn of_copy(path: &str, before: Snapshot) -> FileWork {
+        let origin = Some(FileOrigin { path: path.to_owned(), is_copied: true });
+        FileWork { origin, ..FileWork::unchanged(before) }
+    }
+
+    /// Takes the text from its path. A file created by this same call has no origin.
+    pub(super) fn lift(&mut self, path: &str) -> FileWork {
+        let own = || FileOrigin { path: path.to_owned(), is_copied: false };
+        let earlier = self.origin.take();
+        FileWork { origin: earlier.or_else(|| (!self.is_new).then(own)), ..self.clone() }
+    }
+
+    /// Adds edits of the text after the changes so far.
+    pub(super) fn add(&mut self, resolved: ResolvedEdit) {
+        self.edits += resolved.ops.len();
+        self.changes = self.changes.then(&self.before, &resolved.changes);
+        self.notes.extend(resolved.notes);
+        for op in resolved.ops {
+            self.tier = self.tier.max(op.tier);
+            self.places += op.places;
+            self.notes.extend(op.notes);
+        }
+    }
+
+    /// Adds a change of the whole text.
+    fn add_whole(&mut self, changes: &ChangeSet) {
+        self.changes = self.changes.then(&self.before, changes);
+        self.edits += 1;
+        self.places += 1;
+    }
+
+    /// Sets the permission, if the request states one.
+    pub(super) fn set_mode(&mut self, mode: Option<FileMode>) {
+        self.executable = mode.map(|mode| mode == FileMode::Executable).or(self.executable);
+    }
+
+    /// Forgets the origin of a text that returns to it.
+    pub(super) fn arrive_at(&mut self, path: &str) {
+        if self.moved_from() == Some(path) {
+            self.origin = None;
+        }
+    }
+
+    /// The path that the text was moved from.
+    pub(super) fn moved_from(&self) -> Option<&str> {
+        self.origin.as_ref().filter(|origin| !origin.is_copied).map(|origin| &*origin.path)
+    }
+
+    /// Returns the text after the changes.
+    ///
+    /// Errors: as [`Snapshot::open`].
+    pub(super) fn after(&self) -> Result<Snapshot> {
+        if self.changes.is_empty() {
+            Ok(self.before.clone())
+        } else {
+            self.before.reopen(self.changes.apply(&self.before))
+        }
+    }
+
+    /// True when the file differs from the one before.
+    pub(super) fn changes_anything(&self) -> bool {
+        self.is_new || self.origin.is_some() || !self.changes.is_empty() || self.executable.is_some()
+    }
+
+    /// Returns the outcome of a file that exists afterwards.
+    ///
+    /// Errors: [`Code::InternalBug`] if the new bytes are not UTF-8.
+    pub(super) fn into_changed_file(self) -> Result<ChangedFile> {
+        let kind = match self.origin {
+            Some(FileOrigin { path, is_copied: true }) => FileChangeKind::Copied { from: path },
+            Some(FileOrigin { path, is_copied: false }) => FileChangeKind::Renamed { from: path },
+            None if self.is_new => FileChangeKind::Created,
+            None => FileChangeKind::Updated,
+        };
+        let stat = explain::count_changes(&self.before, &self.changes);
+        Ok(ChangedFile {
+            kind,
+            text: Some(text_after(&self.before, &self.changes)?),
+            tier: self.tier,
+            notes: self.notes,
+            spans: ChangedSpan::all_of(&self.changes),
+            edits: self.edits,
+            places: self.places,
+            added: stat.added,
+            removed: stat.removed,
+            executable: self.executable,
+        })
+    }
+
+    /// Returns the outcome of a file that is removed.
+    pub(super) fn into_deleted_file(self) -> ChangedFile {
+        ChangedFile {
+            kind: FileChangeKind::Deleted,
+            text: None,
+            tier: self.tier,
+            notes: self.notes,
+            spans: Vec::new(),
+            edits: self.edits + 1,
+            places: self.places,
+            added: 0,
+            removed: self.before.text().split_inclusive('\n').count(),
+            executable: None,
+        }
+    }
+}
+
+/// Returns the new text. Edits of UTF-8 text are UTF-8.
+///
+/// Errors: [`Code::InternalBug`].
+pub(super) fn text_after(before: &Snapshot, changes: &ChangeSet) -> Result<String> {
+    String::from_utf8(changes.apply(before)).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::new(Code::InternalBug, format!("The edited text is not UTF-8 at byte {at}; nothing was changed."))
+    })
+}

@@ -1,0 +1,142 @@
+//! Edits of several files.
+
+use super::limited;
+use super::options::ApplyOptions;
+use super::outcome::{AppliedFiles, ChangedFile};
+use super::planner;
+use super::text::check_size;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::formats::detect::{self, ParsedText};
+use crate::formats::requested_text_format;
+use crate::formats::stream::ParseOptions;
+use crate::op::{FileAction, FileRequest};
+use crate::overlay::View;
+use crate::refusals;
+use std::collections::{BTreeMap, HashSet};
+
+/// Applies a patch in any text format to files in memory, given as a map from paths to texts or as any other [`View`].
+/// The patch may edit, create, delete, move and copy files. Nothing is applied unless all of it can be; the map itself is
+/// not changed ([`AppliedFiles::write_to`] does that).
+///
+/// ```
+/// use emendate_core::{ApplyOptions, FileChangeKind, apply_files};
+/// use std::collections::BTreeMap;
+///
+/// let files = BTreeMap::from([("src/a.rs".to_owned(), "let a = 1;\n".to_owned())]);
+/// let patch = "\
+/// *** Begin Patch
+/// *** Update File: src/a.rs
+/// @@
+/// -let a = 1;
+/// +let a = 2;
+/// *** Add File: src/b.rs
+/// +let b = 1;
+/// *** End Patch
+/// ";
+/// let applied = apply_files(&files, patch, &ApplyOptions::new())?;
+/// assert_eq!(applied.files["src/a.rs"].text.as_deref(), Some("let a = 2;\n"));
+/// assert_eq!(applied.files["src/b.rs"].kind, FileChangeKind::Created);
+/// # Ok::<(), emendate_core::Error>(())
+/// ```
+///
+/// Errors: `edit.unparsable` for a text in no format; all files and edits that cannot be applied, in one error.
+pub fn apply_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOptions) -> Result<AppliedFiles> {
+    limited(options, || {
+        let ParsedText { format, mut request, directory } = parsed(patch, options.path.as_deref(), options)?;
+        name_files(files, directory.as_deref(), &mut request.files)?;
+        let changed = planned(files, request.files, options)?;
+        Ok(AppliedFiles { format: format.spec().name, files: changed, notes: request.notes })
+    })
+}
+
+/// Parses a patch. `path` names the file of a text that names none.
+pub(super) fn parsed(patch: &str, path: Option<&str>, options: &ApplyOptions) -> Result<ParsedText> {
+    check_size("The patch", patch, options)?;
+    let named = options.format.as_deref().map(requested_text_format).transpose()?;
+    let parse_options = ParseOptions { strip: options.strip, file: path.map(str::to_owned), reverse: options.reverse };
+    let parsed = detect::parse_any(patch, named, &parse_options)?;
+    refusals::check_request(&parsed.request)?;
+    Ok(parsed)
+}
+
+/// Runs the steps of a request.
+pub(super) fn planned<V: View + ?Sized>(
+    view: &V,
+    files: Vec<FileRequest>,
+    options: &ApplyOptions,
+) -> Result<BTreeMap<String, ChangedFile>> {
+    planner::run(view, files, options)
+}
+
+/// Gives every file of a request the name that it has in the view: the first of its names that exists.
+///
+/// Errors: [`Code::PathOutside`] for a name that leaves the directory of the files.
+fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [FileRequest]) -> Result<()> {
+    // Files created by an earlier part of the request exist for the later ones.
+    let mut made: HashSet<String> = HashSet::new();
+    // Names begin at the root only if those of the view do.
+    let plain = |name: &str| match plain_name(name)? {
+        name if name.starts_with('/') && !view.has_below("") => Err(outside(&name)),
+        name => Ok(name),
+    };
+    for file in files {
+        let exists = |name: &str| made.contains(name) || view.has_file(name);
+        let mut candidates = Vec::new();
+        for name in std::iter::once(&file.path).chain(&file.alternatives) {
+            candidates.extend(directory.map(|directory| format!("{directory}/{name}")));
+            candidates.push(name.clone());
+        }
+        let candidates = candidates.iter().map(|name| plain(name)).collect::<Result<Vec<String>>>()?;
+        let own = plain(&file.path)?;
+        let found = candidates.into_iter().find(|name| exists(name)).filter(|_| !file.action.creates());
+        file.path = found.unwrap_or(own);
+        if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
+            *to = plain(to)?;
+            made.insert(to.clone());
+        }
+        if file.action.creates() {
+            made.insert(file.path.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Returns a name without `.` and `..`.
+///
+/// Errors: [`Code::PathOutside`].
+fn plain_name(name: &str) -> Result<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in name.split('/') {
+        match part {
+            "" if parts.is_empty() && name.starts_with('/') => parts.push(""),
+            ".." if parts.pop().is_none_or(str::is_empty) => {
+                return Err(outside(name));
+            }
+            "" | "." | ".." => {}
+            part => parts.push(part),
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+fn outside(name: &str) -> Error {
+    Error::new(Code::PathOutside, format!("The name {name} leaves the directory of the edits."))
+        .next("Name files below it.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_name;
+
+    #[test]
+    fn names_are_made_plain() {
+        for (name, plain) in [("a/b.rs", "a/b.rs"), ("./a//b", "a/b"), ("a/../b", "b"), ("/x/./y", "/x/y"), ("a/", "a")]
+        {
+            assert_eq!(plain_name(name).as_deref(), Ok(plain));
+        }
+        for name in ["..", "../a", "a/../../b", "/../a"] {
+            assert_eq!(plain_name(name).unwrap_err().code().as_str(), "path.outside", "{name}");
+        }
+    }
+}

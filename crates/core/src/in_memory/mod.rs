@@ -1,0 +1,81 @@
+//! Edits of text in memory: functions from texts to texts, without a file system, a session or a clock.
+//!
+//! They use the parsers, the matching cascade and the resolver of the engine, so that a patch has the same effect on a
+//! text as it has on a file with that text. Engine features that need a disk or an earlier read are absent: encodings,
+//! merges with a changed file, formatters, grammars. A notebook is edited as the JSON text that it is, unless the patch
+//! names cells.
+
+mod delta;
+mod file_work;
+mod files;
+mod options;
+mod outcome;
+mod place;
+mod planner;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use delta::{PatchText, TextDiff, convert, diff};
+pub use files::apply_files;
+pub use options::{ApplyLimits, ApplyOptions};
+pub use outcome::{AppliedFiles, AppliedText, ChangedFile, ChangedSpan, FileChangeKind};
+pub use text::{apply, edit};
+
+use crate::advice::Vocabulary;
+use crate::error::Result;
+use crate::work::{self, Meter};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Runs a call within its limit of work. A call inside of another one counts for that one.
+fn limited<T>(options: &ApplyOptions, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    let is_outermost = work::current().is_none();
+    let _entered = is_outermost.then(|| Meter::new(options.limits.work_steps, Arc::default()).enter());
+    let done = call().and_then(|done| work::check().map(|()| done));
+    done.map_err(|error| error.rendered_for(&ApiNames))
+}
+
+/// The names that these functions have for the fields of a call, for advice in errors.
+struct ApiNames;
+
+impl ApiNames {
+    /// Returns the name of an argument or option.
+    fn argument(field: &str) -> Option<&'static str> {
+        match field {
+            "old_string" => Some("old"),
+            "new_string" => Some("new"),
+            "replace_all" => Some("replace_all"),
+            "overwrite" => Some("overwrite"),
+            "format" => Some("format"),
+            "allow_invalid" => Some("placeholders_meant"),
+            _ => None,
+        }
+    }
+}
+
+impl Vocabulary for ApiNames {
+    fn tool(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        ApiNames::argument(name).map(str::to_owned)
+    }
+
+    fn field_of(&self, _: &str, _: &str) -> Option<String> {
+        None
+    }
+
+    fn set(&self, name: &str, value: &Value) -> Option<String> {
+        Some(format!("`{}({value})`", ApiNames::argument(name)?))
+    }
+
+    fn call(&self, _: &str, _: &Map<String, Value>) -> Option<String> {
+        None
+    }
+
+    fn counts_as_read(&self) -> bool {
+        false
+    }
+}

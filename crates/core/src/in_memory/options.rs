@@ -1,0 +1,148 @@
+//! Options of the functions on text in memory.
+
+use crate::op::{Matching, ResolveSettings};
+use crate::work::WORK_STEPS_MAX;
+
+/// Bytes of all texts that one call is given.
+const INPUT_BYTES_DEFAULT: usize = 64 << 20;
+
+/// Limits of one call. They bound its time and memory; the same input always meets them or always exceeds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApplyLimits {
+    /// Bytes of the patch, and of each text that it is applied to.
+    pub input_bytes: usize,
+    /// Steps of work; a step is about one comparison of two lines, or a scan of 16 bytes.
+    pub work_steps: u64,
+}
+
+impl Default for ApplyLimits {
+    /// 64 MB, and the steps that the engine allows for one call.
+    fn default() -> ApplyLimits {
+        ApplyLimits { input_bytes: INPUT_BYTES_DEFAULT, work_steps: WORK_STEPS_MAX }
+    }
+}
+
+impl ApplyLimits {
+    /// Sets the bytes of the patch, and of each text.
+    #[must_use]
+    pub fn input_bytes(mut self, bytes: usize) -> ApplyLimits {
+        self.input_bytes = bytes;
+        self
+    }
+
+    /// Sets the steps of work.
+    #[must_use]
+    pub fn work_steps(mut self, steps: u64) -> ApplyLimits {
+        self.work_steps = steps;
+        self
+    }
+}
+
+/// Options of [`apply`](crate::apply), [`apply_files`](crate::apply_files), [`edit`](crate::edit) and
+/// [`convert`](crate::convert).
+///
+/// ```
+/// use emendate_core::{ApplyOptions, Matching};
+///
+/// let options = ApplyOptions::new().format("unified_diff").path("src/main.rs").matching(Matching::Strict);
+/// assert_eq!(options.format.as_deref(), Some("unified_diff"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApplyOptions {
+    /// The format of the patch, by name; `None`: it is detected.
+    pub format: Option<String>,
+    /// The path of the text. [`apply`](crate::apply) needs none; a patch that names no file is about this one, and
+    /// the extension says whether a fence around a whole file can be intended.
+    pub path: Option<String>,
+    /// Tolerance of the matching cascade.
+    pub matching: Matching,
+    /// Only for [`edit`](crate::edit): replaces every occurrence, not the only one.
+    pub replace_all: bool,
+    /// Leading directories to strip from every name, like `-p` of `git apply`; `None`: prefixes are detected.
+    pub strip: Option<usize>,
+    /// Reverses every change of a patch.
+    pub reverse: bool,
+    /// Created and moved files may replace existing ones.
+    pub overwrite: bool,
+    /// Lines of the new text that look like placeholders for omitted text are meant as they are.
+    pub placeholders_meant: bool,
+    /// Limits of the call.
+    pub limits: ApplyLimits,
+}
+
+impl ApplyOptions {
+    /// The default options: the format is detected, and all tiers of the cascade are tried.
+    pub fn new() -> ApplyOptions {
+        ApplyOptions::default()
+    }
+
+    /// Names the format of the patch: one of [`text_formats`](crate::formats::text_formats).
+    #[must_use]
+    pub fn format(mut self, name: impl Into<String>) -> ApplyOptions {
+        self.format = Some(name.into());
+        self
+    }
+
+    /// Sets the path of the text.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> ApplyOptions {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Sets the tolerance of the matching cascade.
+    #[must_use]
+    pub fn matching(mut self, matching: Matching) -> ApplyOptions {
+        self.matching = matching;
+        self
+    }
+
+    /// Replaces every occurrence.
+    #[must_use]
+    pub fn replace_all(mut self, all: bool) -> ApplyOptions {
+        self.replace_all = all;
+        self
+    }
+
+    /// Strips this number of leading directories from every name in a patch.
+    #[must_use]
+    pub fn strip(mut self, directories: usize) -> ApplyOptions {
+        self.strip = Some(directories);
+        self
+    }
+
+    /// Reverses every change of a patch.
+    #[must_use]
+    pub fn reverse(mut self, reverse: bool) -> ApplyOptions {
+        self.reverse = reverse;
+        self
+    }
+
+    /// Allows created and moved files to replace existing ones.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> ApplyOptions {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Accepts lines that look like placeholders as they are.
+    #[must_use]
+    pub fn placeholders_meant(mut self, meant: bool) -> ApplyOptions {
+        self.placeholders_meant = meant;
+        self
+    }
+
+    /// Sets the limits of the call.
+    #[must_use]
+    pub fn limits(mut self, limits: ApplyLimits) -> ApplyOptions {
+        self.limits = limits;
+        self
+    }
+
+    /// The settings for resolving operations.
+    pub(super) fn settings(&self) -> ResolveSettings {
+        ResolveSettings { matching: self.matching, omissions: self.placeholders_meant, ..ResolveSettings::default() }
+    }
+}

@@ -1,0 +1,146 @@
+//! Outcomes of the functions on text in memory.
+
+use crate::change::ChangeSet;
+use crate::find::Tier;
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+/// A replacement: these bytes of the text before became these bytes of the new text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedSpan {
+    /// The replaced bytes of the text before; empty for an insertion.
+    pub before: Range<usize>,
+    /// The bytes of the new text; empty for a deletion.
+    pub after: Range<usize>,
+}
+
+impl ChangedSpan {
+    /// Returns the spans of a change: sorted, disjoint, and without bytes that both texts share at the ends.
+    pub(super) fn all_of(changes: &ChangeSet) -> Vec<ChangedSpan> {
+        let mut shift = 0isize;
+        let mut out = Vec::with_capacity(changes.splices().len());
+        for splice in changes.splices() {
+            let start = splice.span.start().saturating_add_signed(shift);
+            out.push(ChangedSpan { before: splice.span.range(), after: start..start + splice.text.len() });
+            shift += splice.text.len().cast_signed() - splice.span.len().cast_signed();
+        }
+        out
+    }
+}
+
+/// The outcome of an edit of one text. Bytes outside of [`spans`](AppliedText::spans) are those of the text before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AppliedText {
+    /// The new text.
+    pub text: String,
+    /// The format of the patch: the one that was named, or the detected one.
+    pub format: &'static str,
+    /// The largest tolerance that an edit needed.
+    pub tier: Tier,
+    /// Every tolerance, as sentences: of the parser, of the matching cascade, and warnings. Empty for an exact edit.
+    pub notes: Vec<String>,
+    /// The changed bytes, sorted.
+    pub spans: Vec<ChangedSpan>,
+    /// The edits, blocks or hunks that were applied.
+    pub edits: usize,
+    /// The places that they changed; more than the edits if one replaces every occurrence.
+    pub places: usize,
+    /// Added lines.
+    pub added: usize,
+    /// Removed lines.
+    pub removed: usize,
+    /// The new path, if the patch moves the file.
+    pub new_path: Option<String>,
+}
+
+/// The kind of the change of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileChangeKind {
+    /// The file is new.
+    Created,
+    /// The text of the file, or its permission, changed.
+    Updated,
+    /// The file is removed.
+    Deleted,
+    /// The file was at another path, and may be edited as well.
+    Renamed {
+        /// The former path.
+        from: String,
+    },
+    /// The file is a copy of another one, and may be edited as well.
+    Copied {
+        /// The path of the other one.
+        from: String,
+    },
+}
+
+/// The change of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangedFile {
+    /// The kind of the change.
+    pub kind: FileChangeKind,
+    /// The new text; `None` for a deleted file.
+    pub text: Option<String>,
+    /// The largest tolerance that an edit needed.
+    pub tier: Tier,
+    /// Every tolerance, as sentences.
+    pub notes: Vec<String>,
+    /// The changed bytes, sorted: of the file before, of the file at the former path, or of the empty text of a new
+    /// file. Empty for a deleted file.
+    pub spans: Vec<ChangedSpan>,
+    /// The edits, blocks or hunks that were applied.
+    pub edits: usize,
+    /// The places that they changed.
+    pub places: usize,
+    /// Added lines.
+    pub added: usize,
+    /// Removed lines.
+    pub removed: usize,
+    /// Whether the patch makes the file executable or not; `None` if it says nothing.
+    pub executable: Option<bool>,
+}
+
+/// The outcome of edits of several files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AppliedFiles {
+    /// The format of the patch: the one that was named, or the detected one.
+    pub format: &'static str,
+    /// Every changed file, by its path after the change; a deleted one by its former path.
+    pub files: BTreeMap<String, ChangedFile>,
+    /// Tolerances of the parser and of names, which belong to no single file.
+    pub notes: Vec<String>,
+}
+
+impl AppliedFiles {
+    /// Makes the changes in a map of files.
+    ///
+    /// ```
+    /// use emendate_core::{ApplyOptions, apply_files};
+    /// use std::collections::BTreeMap;
+    ///
+    /// let mut files = BTreeMap::from([("a.txt".to_owned(), "one\n".to_owned())]);
+    /// let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two\n*** End Patch\n";
+    /// apply_files(&files, patch, &ApplyOptions::new())?.write_to(&mut files);
+    /// assert_eq!(files, BTreeMap::from([("b.txt".to_owned(), "two\n".to_owned())]));
+    /// # Ok::<(), emendate_core::Error>(())
+    /// ```
+    pub fn write_to(&self, files: &mut BTreeMap<String, String>) {
+        // All former paths are freed first, because files may swap their paths.
+        for (path, file) in &self.files {
+            match &file.kind {
+                FileChangeKind::Deleted => files.remove(path),
+                FileChangeKind::Renamed { from } => files.remove(from),
+                _ => None,
+            };
+        }
+        for (path, file) in &self.files {
+            if let Some(text) = &file.text {
+                files.insert(path.clone(), text.clone());
+            }
+        }
+    }
+}

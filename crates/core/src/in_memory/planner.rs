@@ -1,0 +1,373 @@
+//! The steps of a request over an overlay: each on the files that the ones before it leave.
+
+use super::file_work::FileWork;
+use super::options::ApplyOptions;
+use super::outcome::ChangedFile;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::line_edits::Registers;
+use crate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
+use crate::overlay::{MapOverlay, View};
+use crate::refusals;
+use crate::resolve::resolve;
+use crate::snapshot::Snapshot;
+use crate::whole_text::{self, FENCE_NOTE, WholeText};
+use crate::work;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The note of a move of a file to the path where it is.
+const ALREADY_THERE_NOTE: &str = "The file is already at the path it was to be moved to; it was edited there.";
+
+/// The files of a request after its steps so far.
+pub(super) struct Planner<'v, V: View + ?Sized> {
+    pub(super) overlay: MapOverlay<'v, V>,
+    pub(super) options: &'v ApplyOptions,
+    pub(super) registers: Registers,
+    steps: &'v [FileRequest],
+    works: BTreeMap<String, FileWork>,
+    /// Files already taken from their path, by the index of the step that places them.
+    lifted: HashMap<usize, FileWork>,
+}
+
+/// Runs every step and returns the changed files; all failures are reported together.
+///
+/// Errors: those of the steps. Nothing is changed then.
+pub(super) fn run<V: View + ?Sized>(
+    view: &V,
+    files: Vec<FileRequest>,
+    options: &ApplyOptions,
+) -> Result<BTreeMap<String, ChangedFile>> {
+    let steps = joined(files)?;
+    let mut planner = Planner {
+        overlay: MapOverlay::new(view),
+        options,
+        registers: Registers::default(),
+        steps: &steps,
+        works: BTreeMap::new(),
+        lifted: HashMap::new(),
+    };
+    let (mut errors, mut broken) = (Vec::new(), HashSet::new());
+    for (nth, step) in steps.iter().enumerate() {
+        // Errors that follow from an earlier one are not reported.
+        if paths(step).any(|path| broken.contains(path)) {
+            continue;
+        }
+        let done = planner.step(nth, step);
+        work::check()?;
+        let Err(error) = done else { continue };
+        if steps.len() == 1 {
+            return Err(error);
+        }
+        broken.extend(paths(step));
+        errors.push(error.prefixed(&format!("{}: ", step.path)));
+    }
+    Error::combine(errors, steps.len()).map_or(Ok(()), Err)?;
+    planner.into_changed_files()
+}
+
+/// All paths that a step touches.
+fn paths(step: &FileRequest) -> impl Iterator<Item = &str> {
+    let to = match &step.action {
+        FileAction::Move { to, .. } | FileAction::Copy { to, .. } => Some(&**to),
+        _ => None,
+    };
+    [Some(&*step.path), to].into_iter().flatten()
+}
+
+/// Joins edits of one file that nothing comes between.
+fn joined(files: Vec<FileRequest>) -> Result<Vec<FileRequest>> {
+    let of = files.len();
+    let (mut steps, mut errors) = (Vec::<FileRequest>::with_capacity(of), Vec::new());
+    // The last step that touched each path.
+    let mut last: HashMap<String, usize> = HashMap::new();
+    for file in files {
+        if let Some(before) = last.get(&file.path).map(|&at| &mut steps[at]) {
+            match before.action.join(&file.action, || file.path.clone()) {
+                Ok(true) => {
+                    before.mode = file.mode.or(before.mode);
+                    continue;
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            }
+        }
+        last.extend(paths(&file).map(|path| (path.to_owned(), steps.len())));
+        steps.push(file);
+    }
+    Error::combine(errors, of).map_or(Ok(()), Err)?;
+    if steps.is_empty() {
+        return Err(Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit."));
+    }
+    Ok(steps)
+}
+
+impl<V: View + ?Sized> Planner<'_, V> {
+    fn step(&mut self, nth: usize, step: &FileRequest) -> Result<()> {
+        let path = &*step.path;
+        match &step.action {
+            FileAction::Edit { ops, order } => self.edit(step, ops, *order)?,
+            FileAction::Write(content) => self.write(path, content)?,
+            FileAction::Create(NewFile::Text(content)) => self.create(path, content)?,
+            FileAction::Delete { text } => return self.delete(path, text.as_deref()),
+            FileAction::Move { to, ops } => return self.carry(nth, step, CarryStep { to, ops, is_copied: false }),
+            FileAction::Copy { to, ops } => return self.carry(nth, step, CarryStep { to, ops, is_copied: true }),
+            FileAction::Create(_) | FileAction::Binary(_) => return Err(not_text(path)),
+        }
+        if let Some(work) = self.works.get_mut(path) {
+            work.set_mode(step.mode);
+        }
+        Ok(())
+    }
+
+    /// Returns the file at a path within the limits of the call.
+    fn opened(&self, path: &str) -> Result<Option<Snapshot>> {
+        let file = self.overlay.file(path)?;
+        match &file {
+            Some(file) if file.raw().len() > self.options.limits.input_bytes => {
+                Err(too_large(path, file.raw().len(), self.options))
+            }
+            _ => Ok(file),
+        }
+    }
+
+    /// Records the work on a path, and makes its result the file there.
+    fn put(&mut self, path: &str, work: FileWork) -> Result<()> {
+        self.overlay.write(path, work.after()?);
+        self.works.insert(path.to_owned(), work);
+        Ok(())
+    }
+
+    /// Edits a file as the earlier steps leave it.
+    fn edit(&mut self, step: &FileRequest, ops: &[Op], order: OpOrder) -> Result<()> {
+        let path = &*step.path;
+        if let Some(work) = self.works.get(path) {
+            if !self.overlay.has_file(path) {
+                return Err(refusals::file_gone(path));
+            }
+            let work = self.more(path, work.clone(), ops, order)?;
+            return self.put(path, work);
+        }
+        let Some(now) = self.opened(path)? else {
+            if !step.action.creates() {
+                return Err(file_missing(path));
+            }
+            let mut work = FileWork::of_new_file();
+            work.add(resolve(&work.before, ops, order, self.options.settings())?);
+            return self.put(path, work);
+        };
+        let mut work = FileWork::unchanged(now);
+        if !ops.is_empty() {
+            let resolved = self.resolved(step, &work.before, ops, order)?;
+            work.add(resolved);
+        }
+        self.put(path, work)
+    }
+
+    /// Adds edits to the result of earlier steps.
+    fn more(&self, path: &str, mut work: FileWork, ops: &[Op], order: OpOrder) -> Result<FileWork> {
+        if ops.is_empty() {
+            return Ok(work);
+        }
+        if crate::line_edits::are_line_edits(ops) {
+            return Err(refusals::lines_already_changed(path, ops));
+        }
+        if crate::anchor_map::are_anchor_edits(ops) {
+            return Err(refusals::named_twice(path, path));
+        }
+        work.add(resolve(&work.after()?, ops, order, self.options.settings())?);
+        Ok(work)
+    }
+
+    /// Makes a text the whole content of a file, which may be new.
+    fn write(&mut self, path: &str, content: &str) -> Result<()> {
+        let now = self.opened(path)?;
+        let inside = whole_text::without_fence(extension(path), content);
+        let fenced = now.as_ref().is_some_and(|now| whole_text::begins_with_fence(now.text()));
+        let inside = inside.filter(|_| self.options.matching != crate::op::Matching::Exact && !fenced);
+        let content = inside.unwrap_or(content);
+        let mut work = match now {
+            Some(now) => self.rewritten(now, content)?,
+            None => FileWork::of_new_text(content)?,
+        };
+        work.notes.extend(inside.map(|_| FENCE_NOTE.to_owned()));
+        self.put(path, work)
+    }
+
+    /// Returns the work that makes a text the whole content of a file.
+    fn rewritten(&self, now: Snapshot, content: &str) -> Result<FileWork> {
+        let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
+        let WholeText { content, notes, placeholders } = WholeText::read(&now, content, matching, placeholders_meant)?;
+        if placeholders.is_some() {
+            return super::place::with_kept_code(now, &content, placeholders, self.options);
+        }
+        let mut work = FileWork::of_whole_text(now, &content)?;
+        work.notes.extend(notes);
+        Ok(work)
+    }
+
+    fn create(&mut self, path: &str, content: &str) -> Result<()> {
+        match self.works.get(path) {
+            Some(_) if self.overlay.has_file(path) => Err(refusals::file_exists(path, None)),
+            // The content that an earlier step removed is replaced.
+            Some(_) => {
+                let work = match self.overlay.base().file(path)? {
+                    Some(now) => FileWork::of_whole_text(now, content)?,
+                    None => FileWork::of_new_text(content)?,
+                };
+                self.put(path, work)
+            }
+            None => match self.opened(path)? {
+                Some(now) if !self.options.overwrite => Err(refusals::file_exists(path, Some((&now, content)))),
+                _ => self.write(path, content),
+            },
+        }
+    }
+
+    fn delete(&mut self, path: &str, text: Option<&str>) -> Result<()> {
+        let Some(now) = self.opened(path)? else {
+            let touched = self.works.contains_key(path);
+            return Err(if touched { refusals::file_gone(path) } else { file_missing(path) });
+        };
+        if let Some(text) = text {
+            refusals::check_removed_text(&now, text)?;
+        }
+        self.works.entry(path.to_owned()).or_insert_with(|| FileWork::unchanged(now));
+        self.overlay.remove(path).map(|_| ())
+    }
+
+    /// Moves or copies a file, with optional edits.
+    fn carry(&mut self, nth: usize, step: &FileRequest, carried: CarryStep<'_>) -> Result<()> {
+        let CarryStep { to, ops, is_copied } = carried;
+        if step.path == to {
+            self.edit(step, ops, OpOrder::AsNeeded)?;
+            if let Some(work) = self.works.get_mut(to) {
+                work.notes.push(ALREADY_THERE_NOTE.to_owned());
+                work.set_mode(step.mode);
+            }
+            return Ok(());
+        }
+        let mut work = if is_copied { self.copied(&step.path, ops)? } else { self.lift(nth, step, ops)? };
+        // The file at the destination may be moved away by a later step of this request.
+        if let Some(later) = self.leaving(nth, to)
+            && let FileAction::Move { ops, .. } = &self.steps[later].action
+        {
+            let other = self.lift(later, &self.steps[later], ops)?;
+            self.lifted.insert(later, other);
+        }
+        let is_free = !self.overlay.has_file(to) || (self.options.overwrite && !self.works.contains_key(to));
+        if !is_free {
+            return Err(refusals::occupied(to));
+        }
+        work.set_mode(step.mode);
+        work.arrive_at(to);
+        self.put(to, work)
+    }
+
+    /// Returns the later step that moves the file at a path away, unless an earlier step put that file there.
+    fn leaving(&self, nth: usize, path: &str) -> Option<usize> {
+        if self.works.contains_key(path) || !self.overlay.has_file(path) {
+            return None;
+        }
+        let later = self.steps.iter().enumerate().skip(nth + 1);
+        let mut moves = later.filter(|(at, step)| {
+            // A move onto itself frees nothing.
+            matches!(&step.action, FileAction::Move { to, .. } if to != path)
+                && step.path == path
+                && !self.lifted.contains_key(at)
+        });
+        moves.next().map(|(at, _)| at)
+    }
+
+    /// Takes a file from its path.
+    fn lift(&mut self, nth: usize, step: &FileRequest, ops: &[Op]) -> Result<FileWork> {
+        if let Some(work) = self.lifted.remove(&nth) {
+            return Ok(work);
+        }
+        let from = &step.path;
+        self.edit(step, ops, OpOrder::AsNeeded)?;
+        self.overlay.remove(from)?;
+        self.works.get_mut(from).map(|left| left.lift(from)).ok_or_else(|| refusals::file_gone(from))
+    }
+
+    /// Copies a file as it was before the request, like git; a file created by the request, as it is at this step.
+    fn copied(&mut self, from: &str, ops: &[Op]) -> Result<FileWork> {
+        let work = match (self.overlay.base().file(from)?, self.works.get(from)) {
+            (Some(now), _) => FileWork::of_copy(from, now),
+            (None, Some(made)) if self.overlay.has_file(from) => made.clone(),
+            (None, Some(_)) => return Err(refusals::file_gone(from)),
+            (None, None) => return Err(file_missing(from)),
+        };
+        self.more(from, work, ops, OpOrder::AsNeeded)
+    }
+
+    /// Returns the outcome for every file that differs.
+    fn into_changed_files(self) -> Result<BTreeMap<String, ChangedFile>> {
+        let mut out = BTreeMap::new();
+        let live = self.works.iter().filter(|(path, _)| self.overlay.has_file(path));
+        let moved: HashSet<String> = live.filter_map(|(_, work)| work.moved_from()).map(str::to_owned).collect();
+        for (path, work) in self.works {
+            if self.overlay.has_file(&path) {
+                if !self.overlay.base().has_file(&path) {
+                    check_directories(&self.overlay, &path)?;
+                }
+                if work.changes_anything() {
+                    out.insert(path, work.into_changed_file()?);
+                }
+            } else if self.overlay.base().has_file(&path) && !moved.contains(&path) {
+                out.insert(path, work.into_deleted_file());
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// A move or copy.
+#[derive(Clone, Copy)]
+struct CarryStep<'a> {
+    to: &'a str,
+    ops: &'a [Op],
+    is_copied: bool,
+}
+
+/// Returns the extension of the file name.
+fn extension(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next()?;
+    name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension)
+}
+
+/// Checks that a new file is not below a file, and not a directory.
+///
+/// Errors: [`Code::PathNotRegular`].
+fn check_directories<V: View + ?Sized>(overlay: &MapOverlay<'_, V>, path: &str) -> Result<()> {
+    let above = path.match_indices('/').map(|(at, _)| &path[..at]).find(|above| overlay.has_file(above));
+    let what = match above {
+        Some(above) => format!("The path lies below a file, {above}."),
+        None if overlay.has_below(path) => "The path is a directory: other files are below it.".to_owned(),
+        None => return Ok(()),
+    };
+    Err(Error::new(Code::PathNotRegular, what).evidence(path).next("Choose another path for one of the two."))
+}
+
+/// Creates the error for a path without a file.
+fn file_missing(path: &str) -> Error {
+    Error::new(Code::FileMissing, "File does not exist.")
+        .evidence(path)
+        .next("Check the path, and give the text of this file with the others.")
+}
+
+/// Creates the error for a change that is not one of text.
+fn not_text(path: &str) -> Error {
+    Error::new(Code::CallInvalid, "The patch makes a binary file or a symbolic link; these functions edit text.")
+        .evidence(path)
+        .next("Take that file out of the patch, or apply it to files with the engine.")
+}
+
+/// Creates the error for a text beyond the limit of the call.
+pub(super) fn too_large(what: &str, bytes: usize, options: &ApplyOptions) -> Error {
+    let most = options.limits.input_bytes;
+    Error::new(Code::CallTooLarge, format!("{what} has {bytes} bytes, more than the {most} that one call may have."))
+        .next("Give a smaller text, or raise limits.input_bytes.")
+}

@@ -1,0 +1,218 @@
+//! Edits of one text.
+
+use super::file_work::text_after;
+use super::files::{parsed, planned};
+use super::limited;
+use super::options::ApplyOptions;
+use super::outcome::{AppliedText, ChangedSpan};
+use super::planner::too_large;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::explain;
+use crate::find::Tier;
+use crate::formats::detect::ParsedText;
+use crate::formats::replace::Replacement;
+use crate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
+use crate::overlay::{View, open_text};
+use crate::resolve::resolve;
+use crate::snapshot::Snapshot;
+use std::borrow::Cow;
+
+/// The name of a text without a path.
+const TEXT_NAME: &str = "text";
+
+/// The names of the arguments of [`edit`] in messages.
+const EDIT_NAMES: TextNames = TextNames {
+    old: Cow::Borrowed("old"),
+    new: Cow::Borrowed("new"),
+    not_all: Cow::Borrowed("replace_all is false"),
+    are_fields: true,
+    have_ids: false,
+};
+
+/// Replaces `old` by `new` in a text, like the Edit tool: `old` must occur exactly once, unless
+/// [`ApplyOptions::replace_all`] is set. Wrong quotes, blanks, indentation or copied line numbers in `old` are
+/// tolerated as [`ApplyOptions::matching`] allows, and reported in the notes. An empty `old` fills a blank text.
+///
+/// ```
+/// use emendate_core::{ApplyOptions, Tier, edit};
+///
+/// let text = "fn main() {\r\n    run(1);\r\n}\r\n";
+/// let edited = edit(text, "run(1);", "run(2);", &ApplyOptions::new())?;
+/// assert_eq!(edited.text, "fn main() {\r\n    run(2);\r\n}\r\n");
+/// assert_eq!((edited.tier, edited.added, edited.removed), (Tier::Exact, 1, 1));
+/// assert_eq!(&text[edited.spans[0].before.clone()], "1");
+///
+/// let error = edit(text, "walk(1);", "walk(2);", &ApplyOptions::new()).unwrap_err();
+/// assert_eq!(error.code().as_str(), "match.not_found");
+/// # Ok::<(), emendate_core::Error>(())
+/// ```
+///
+/// Errors: `match.not_found`, `match.ambiguous`, `edit.no_change`, `edit.omission` and other errors of an edit;
+/// `content.binary`; `call.too_large` and `call.too_much_work` beyond the limits.
+pub fn edit(text: &str, old: &str, new: &str, options: &ApplyOptions) -> Result<AppliedText> {
+    limited(options, || {
+        for (what, part) in [("The text", text), ("The old text", old), ("The new text", new)] {
+            check_size(what, part, options)?;
+        }
+        let replace_all = options.replace_all.then_some(true);
+        let replacement = Replacement {
+            old_string: old.to_owned(),
+            new_string: new.to_owned(),
+            replace_all,
+            ..Replacement::default()
+        };
+        let op = replacement.to_op_of(&EDIT_NAMES)?;
+        let before = open_text(text)?;
+        let mut resolved = resolve(&before, &[op], OpOrder::Together, options.settings())?;
+        let stat = explain::count_changes(&before, &resolved.changes);
+        let mut outcome = AppliedText {
+            text: text_after(&before, &resolved.changes)?,
+            format: "replace",
+            tier: Tier::Exact,
+            notes: std::mem::take(&mut resolved.notes),
+            spans: ChangedSpan::all_of(&resolved.changes),
+            edits: 1,
+            places: 0,
+            added: stat.added,
+            removed: stat.removed,
+            new_path: None,
+        };
+        for op in resolved.ops {
+            outcome.tier = outcome.tier.max(op.tier);
+            outcome.places += op.places;
+            outcome.notes.extend(op.notes);
+        }
+        Ok(outcome)
+    })
+}
+
+/// Applies a patch in any text format to one text: SEARCH/REPLACE blocks, a Codex patch, a unified diff, a whole file,
+/// or line edits, also with prose, fences, JSON or a shell line around it. File names in the patch do not matter as
+/// long as it is about one file. Nothing is applied unless all of it can be.
+///
+/// ```
+/// use emendate_core::{ApplyOptions, apply};
+///
+/// let patch = "Here is the fix:\n\n```diff\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@\n let a = 1;\n-let b = 2;\n+let b = 3;\n```\n";
+/// let applied = apply("let a = 1;\nlet b = 2;\n", patch, &ApplyOptions::new())?;
+/// assert_eq!(applied.text, "let a = 1;\nlet b = 3;\n");
+/// assert_eq!((applied.format, applied.edits), ("unified_diff", 1));
+/// # Ok::<(), emendate_core::Error>(())
+/// ```
+///
+/// Errors: `edit.unparsable` for a text in no format; `call.invalid` for a patch that is about several files or deletes
+/// the file; and the errors of [`edit`].
+pub fn apply(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedText> {
+    limited(options, || {
+        check_size("The text", text, options)?;
+        let path = options.path.as_deref().unwrap_or(TEXT_NAME);
+        let ParsedText { format, mut request, .. } = parsed(patch, Some(path), options)?;
+        let new_path = about_one_text(&mut request, options)?;
+        // An empty text is that of a file to be created.
+        let is_new = text.is_empty()
+            && matches!(request.files.first().map(|file| &file.action), Some(FileAction::Create(NewFile::Text(_))));
+        let file = if is_new { None } else { Some(open_text(text)?) };
+        let view = SingleText { path, file };
+        for file in &mut request.files {
+            path.clone_into(&mut file.path);
+        }
+        let mut notes = std::mem::take(&mut request.notes);
+        let changed = planned(&view, request.files, options)?.remove(path);
+        let Some(changed) = changed else {
+            return Ok(unchanged(text, format.spec().name, notes, new_path));
+        };
+        notes.extend(changed.notes);
+        Ok(AppliedText {
+            text: changed.text.unwrap_or_default(),
+            format: format.spec().name,
+            tier: changed.tier,
+            notes,
+            spans: changed.spans,
+            edits: changed.edits,
+            places: changed.places,
+            added: changed.added,
+            removed: changed.removed,
+            new_path,
+        })
+    })
+}
+
+/// The outcome of a patch that leaves the text as it is.
+fn unchanged(text: &str, format: &'static str, notes: Vec<String>, new_path: Option<String>) -> AppliedText {
+    AppliedText {
+        text: text.to_owned(),
+        format,
+        tier: Tier::Exact,
+        notes,
+        spans: Vec::new(),
+        edits: 0,
+        places: 0,
+        added: 0,
+        removed: 0,
+        new_path,
+    }
+}
+
+/// Checks that a request is about one file, whatever its name, and takes moves out of it. Returns the new path.
+///
+/// Errors: [`Code::CallInvalid`].
+fn about_one_text(request: &mut Request, options: &ApplyOptions) -> Result<Option<String>> {
+    let mut names: Vec<String> = Vec::new();
+    let mut new_path = None;
+    for file in &mut request.files {
+        if !names.contains(&file.path) && new_path.as_ref() != Some(&file.path) {
+            names.push(file.path.clone());
+        }
+        match &mut file.action {
+            FileAction::Delete { .. } => {
+                return Err(Error::new(Code::CallInvalid, "The patch deletes the file; a text cannot be deleted.")
+                    .evidence(&file.path)
+                    .next("Use apply_files, which returns deleted files as well."));
+            }
+            FileAction::Move { to, ops } | FileAction::Copy { to, ops } => {
+                new_path = Some(std::mem::take(to));
+                file.action = FileAction::Edit { ops: std::mem::take(ops), order: OpOrder::AsNeeded };
+            }
+            _ => {}
+        }
+    }
+    if let [_, _, ..] = &*names {
+        return Err(Error::new(Code::CallInvalid, format!("The patch is about {} files, not one text.", names.len()))
+            .evidence(names.join("\n"))
+            .next("Use apply_files with all of them, or take the other files out of the patch."));
+    }
+    if let (Some(path), [name]) = (&options.path, &*names)
+        && path != name
+    {
+        request.notes.push(format!("The patch names {name}; it was applied to {path}, the file of the call."));
+    }
+    Ok(new_path)
+}
+
+/// Checks the size of an argument.
+///
+/// Errors: [`Code::CallTooLarge`].
+pub(super) fn check_size(what: &str, text: &str, options: &ApplyOptions) -> Result<()> {
+    if text.len() > options.limits.input_bytes { Err(too_large(what, text.len(), options)) } else { Ok(()) }
+}
+
+/// A view with one text.
+struct SingleText<'t> {
+    path: &'t str,
+    file: Option<Snapshot>,
+}
+
+impl View for SingleText<'_> {
+    fn file(&self, path: &str) -> Result<Option<Snapshot>> {
+        Ok(self.file.clone().filter(|_| path == self.path))
+    }
+
+    fn has_file(&self, path: &str) -> bool {
+        self.file.is_some() && path == self.path
+    }
+
+    fn has_below(&self, _: &str) -> bool {
+        false
+    }
+}
