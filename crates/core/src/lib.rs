@@ -1,4 +1,42 @@
-//! Text in, edits out: the pure core of Emendate. No files, clocks, randomness, threads or environment.
+//! Text in, edits out: the pure core of Emendate. No files, clocks, randomness, threads or environment; it compiles for
+//! `wasm32-unknown-unknown` and for Windows.
+//!
+//! # Edits of text in memory
+//!
+//! Five functions take texts and return texts:
+//!
+//! | function | does |
+//! |---|---|
+//! | [`edit`] | replaces a text that is meant, in a text |
+//! | [`apply`] | applies what a model wrote, in any text format, to one text |
+//! | [`apply_files`] | applies it to a map of files, or to any other [`View`]: all of it, or nothing |
+//! | [`diff`] | compares two texts, and prints the difference as a patch |
+//! | [`convert`] | prints the changes of a patch in another format |
+//!
+//! ```
+//! use emendate_core::{ApplyOptions, apply};
+//!
+//! let text = "fn main() {\n    let a = 1;\n    let b = 2;\n}\n";
+//! // The model has lost the indentation.
+//! let reply = "main.rs\n<<<<<<< SEARCH\nlet a = 1;\nlet b = 2;\n=======\nlet a = 1;\nlet b = 3;\n>>>>>>> REPLACE\n";
+//! let applied = apply(text, reply, &ApplyOptions::new())?;
+//! assert_eq!(applied.text, text.replace("b = 2", "b = 3"));
+//! assert_eq!((applied.format, applied.tier.name()), ("search_replace", "indent_shift"));
+//! assert_eq!(applied.notes.len(), 1);
+//! // Only this byte changed.
+//! assert_eq!((&text[applied.spans[0].before.clone()], &applied.text[applied.spans[0].after.clone()]), ("2", "3"));
+//! # Ok::<(), emendate_core::Error>(())
+//! ```
+//!
+//! A failure is an [`Error`] with a stable code, the evidence, and the next call that would work.
+//!
+//! # The parts
+//!
+//! - [`Snapshot`]: a version of a file, with its decoded text; [`ChangeSet`]: splices of a version, which can be
+//!   inverted, composed, rebased and explained ([`explain`]).
+//! - [`formats`]: parsers of edit formats, and their detection; [`print`](mod@print): printers of changes.
+//! - [`Locator`], [`find`](fn@find), [`resolve`](fn@resolve): ways to point at text, and the matching cascade.
+//! - [`work`]: the limit on the work of one call.
 
 pub mod advice;
 pub mod anchor_map;

@@ -120,3 +120,8 @@ pub use tools::{Annotations, INPUT_BYTES_MAX, TOOLS, Tool, tool};
 /// Ends of the notes that report new text which is not written as it was sent.
 pub const REWRITTEN_TEXT_NOTES: [&str; 3] =
     [emendate_core::COPIED_NUMBERS_NOTE, emendate_core::whole_text::FENCE_NOTE, emendate_core::elided::KEPT_CODE_NOTE];
+
+/// The examples of the page on embedding compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct EmbeddingExamples;

@@ -18,6 +18,16 @@ const FAR: f64 = 0.9;
 /// Functions with at least this share of a path are recorded, and reported if they grow by it.
 const SHARE: f64 = 0.01;
 
+/// A path that may cost at most a multiple of another one.
+struct RatioLimit {
+    path: &'static str,
+    of: &'static str,
+    most: f64,
+}
+
+/// Every such limit. They compare counts of one run, so they hold whatever the budgets say.
+const RATIO_LIMITS: &[RatioLimit] = &[RatioLimit { path: "text_edit", of: "text_match", most: 1.3 }];
+
 const HEAD: &str = "\
 # Instructions of hot paths, counted by valgrind: `cargo xtask instructions`. A path may take 8 % more.
 # Written by `cargo xtask instructions --bless`; review the difference before committing it.
@@ -34,7 +44,8 @@ struct Budget {
 
 type Budgets = BTreeMap<String, Budget>;
 
-/// Counts all paths, and compares the counts with the budgets or, with `--bless`, writes the budgets.
+/// Counts all paths, and compares the counts with the budgets or, with `--bless`, writes the budgets: those of the
+/// paths that are named, or all.
 ///
 /// Errors: if a path is over its budget or has none, valgrind is missing, or the program does not build.
 pub(crate) fn instructions(arguments: &[String]) -> Result<String, String> {
@@ -44,16 +55,45 @@ pub(crate) fn instructions(arguments: &[String]) -> Result<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
     let file = root.join("dev/counted/budgets.toml");
     let program = build(root)?;
-    let counted = count(&program)?;
+    let named: Vec<&String> = arguments.iter().filter(|it| !it.starts_with("--")).collect();
+    let counted = count(&program, &named)?;
     if arguments.iter().any(|it| it == "--bless") {
-        let budgets: Budgets = counted.iter().map(|(name, profile)| (name.clone(), blessed(profile))).collect();
+        let mut budgets = if named.is_empty() { Budgets::new() } else { recorded(&file)? };
+        budgets.extend(counted.iter().map(|(name, profile)| (name.clone(), blessed(profile))));
         std::fs::write(&file, written(&budgets)?).map_err(|error| error.to_string())?;
-        return Ok(format!("wrote {} budgets into dev/counted/budgets.toml", budgets.len()));
+        return Ok(format!("wrote {} budgets into dev/counted/budgets.toml", counted.len()));
     }
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let budgets: Budgets = toml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut budgets = recorded(&file)?;
+    if !named.is_empty() {
+        budgets.retain(|name, _| named.contains(&name));
+    }
     let (table, over) = compared(&counted, &budgets);
-    if over == 0 { Ok(table) } else { Err(format!("{table}instructions: {over} paths over their budget")) }
+    let (ratios, above) = ratios(&counted);
+    let table = table + &ratios;
+    match over + above {
+        0 => Ok(table),
+        faults => Err(format!("{table}instructions: {faults} paths over their budget")),
+    }
+}
+
+/// Reads the budgets.
+fn recorded(file: &Path) -> Result<Budgets, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    toml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Formats the ratios of paths, and counts those above their limit.
+fn ratios(counted: &[(String, Profile)]) -> (String, usize) {
+    let total = |path: &str| counted.iter().find(|(name, _)| name == path).map(|(_, profile)| profile.total);
+    let (mut out, mut above) = (String::new(), 0);
+    for limit in RATIO_LIMITS {
+        let (Some(path), Some(of)) = (total(limit.path), total(limit.of)) else { continue };
+        let times = ratio(path, of);
+        let said = if times > limit.most { "  ABOVE" } else { "" };
+        above += usize::from(times > limit.most);
+        let _ = writeln!(out, "{} / {}: {times:.3}, at most {}{said}", limit.path, limit.of, limit.most);
+    }
+    (out, above)
 }
 
 /// Returns why counts of this machine cannot be compared with the recorded ones.
@@ -76,10 +116,12 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     if status.success() { Ok(target.join("counted/counted")) } else { Err("counted does not build".to_owned()) }
 }
 
-/// Counts every path, two at a time.
-fn count(program: &Path) -> Result<Vec<(String, Profile)>, String> {
+/// Counts the named paths, or every one, two at a time.
+fn count(program: &Path, named: &[&String]) -> Result<Vec<(String, Profile)>, String> {
     let list = Command::new(program).arg("--list").output().map_err(|error| error.to_string())?;
-    let names: Vec<String> = String::from_utf8_lossy(&list.stdout).lines().map(str::to_owned).collect();
+    let all = String::from_utf8_lossy(&list.stdout).into_owned();
+    let wanted = |name: &&str| named.is_empty() || named.iter().any(|it| it == name);
+    let names: Vec<String> = all.lines().filter(wanted).map(str::to_owned).collect();
     let part = |names: &[String]| -> Result<Vec<(String, Profile)>, String> {
         names.iter().map(|name| Ok((name.clone(), counted(program, name)?))).collect()
     };
@@ -190,6 +232,17 @@ mod tests {
         assert!(!table.contains("jump"), "{table}");
         let (table, over) = at(700);
         assert!(over == 0 && table.contains("bless"), "{table}");
+    }
+
+    #[test]
+    fn ratio_of_two_paths_is_limited() {
+        let at = |edit: u64| {
+            super::ratios(&[("text_edit".to_owned(), profile(edit, 0)), ("text_match".to_owned(), profile(900, 100))])
+        };
+        assert_eq!(at(1300).1, 0);
+        let (said, above) = at(1310);
+        assert!(above == 1 && said.contains("1.310") && said.contains("ABOVE"), "{said}");
+        assert_eq!(super::ratios(&[]), (String::new(), 0));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Repository chores: `cargo xtask test | tidy | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
-//! instructions [--bless] | portable | dictionary`.
+//! instructions [--bless] [NAME …] | portable | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -38,8 +38,9 @@ Usage: cargo xtask COMMAND
   torture [--part N] [WORD …]
                     thousands of kills, racers, and power cuts where root allows: the long forms of tests of crates/fs and
                     crates/cli; --part plays the N-th part of the rounds, a WORD only runs with it in their name
-  instructions [--bless]
-                    count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write it
+  instructions [--bless] [NAME …]
+                    count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write
+                    them there (all without NAME)
   portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
