@@ -19,11 +19,6 @@ pub trait View {
     fn has_below(&self, path: &str) -> bool;
 }
 
-/// Opens the text of a file as the engine would.
-pub(crate) fn open_text(text: &str) -> Result<Snapshot> {
-    Snapshot::open(text.as_bytes().to_vec(), None)
-}
-
 /// True for a path below a directory.
 fn is_below(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
@@ -31,7 +26,7 @@ fn is_below(path: &str, directory: &str) -> bool {
 
 impl View for BTreeMap<String, String> {
     fn file(&self, path: &str) -> Result<Option<Snapshot>> {
-        self.get(path).map(|text| open_text(text)).transpose()
+        self.get(path).map(|text| Snapshot::open_text(text.as_str())).transpose()
     }
 
     fn has_file(&self, path: &str) -> bool {
@@ -46,7 +41,7 @@ impl View for BTreeMap<String, String> {
 
 impl<S: BuildHasher> View for HashMap<String, String, S> {
     fn file(&self, path: &str) -> Result<Option<Snapshot>> {
-        self.get(path).map(|text| open_text(text)).transpose()
+        self.get(path).map(|text| Snapshot::open_text(text.as_str())).transpose()
     }
 
     fn has_file(&self, path: &str) -> bool {
@@ -147,7 +142,8 @@ impl<V: View + ?Sized> View for MapOverlay<'_, V> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MapOverlay, View, open_text};
+    use super::{MapOverlay, View};
+    use crate::snapshot::Snapshot;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, HashMap};
 
@@ -199,14 +195,14 @@ mod tests {
         }
     }
 
-    fn string(file: &crate::Snapshot) -> String {
+    fn string(file: &Snapshot) -> String {
         String::from_utf8(file.raw().to_vec()).unwrap()
     }
 
     /// Makes the step in an overlay.
     fn in_overlay(overlay: &mut MapOverlay<'_, Files>, step: &Step) {
         match step {
-            Step::Write(path, text) => overlay.write(path, open_text(text).unwrap()),
+            Step::Write(path, text) => overlay.write(path, Snapshot::open_text(text.as_str()).unwrap()),
             Step::Remove(path) => {
                 overlay.remove(path).unwrap();
             }
@@ -217,7 +213,7 @@ mod tests {
             }
             Step::Append(path, more) => {
                 let text = overlay.file(path).unwrap().map_or(String::new(), |file| string(&file));
-                overlay.write(path, open_text(&(text + more)).unwrap());
+                overlay.write(path, Snapshot::open_text(text + more).unwrap());
             }
         }
     }

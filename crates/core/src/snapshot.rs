@@ -113,6 +113,17 @@ impl Snapshot {
             Ok(text) => RawBytes::Utf8(text),
             Err(error) => RawBytes::Bytes(error.into_bytes()),
         };
+        Snapshot::decoded(raw, declared)
+    }
+
+    /// Opens the raw text of a file in UTF-8, which needs no check.
+    ///
+    /// Errors: [`ContentBinary`](crate::Code::ContentBinary).
+    pub fn open_text(raw: impl Into<String>) -> Result<Snapshot> {
+        Snapshot::decoded(RawBytes::Utf8(raw.into()), None)
+    }
+
+    fn decoded(raw: RawBytes, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
         let bytes = raw.as_bytes();
         let codec = Codec::settle(bytes, matches!(raw, RawBytes::Utf8(_)), declared)?;
         let reading = match &raw {
@@ -171,6 +182,14 @@ impl Snapshot {
     /// True for a snapshot made by [`Snapshot::binary`].
     pub fn is_binary(&self) -> bool {
         self.0.binary
+    }
+
+    /// The bytes of the file as a string, with its line ends and byte order mark, if they are UTF-8.
+    pub(crate) fn raw_text(&self) -> Option<&str> {
+        match &self.0.raw {
+            RawBytes::Utf8(text) => Some(text),
+            RawBytes::Bytes(_) => None,
+        }
     }
 
     /// The bytes of the file.

@@ -13,6 +13,7 @@
 mod calls;
 mod edits;
 mod text;
+mod texts;
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ static PATHS: &[Path] = &[
     Path { name: "rows", prepare: calls::rows },
     Path { name: "call", prepare: calls::edit },
     Path { name: "small", prepare: calls::small },
+    Path { name: "text_edit", prepare: texts::whole },
+    Path { name: "text_match", prepare: texts::matching },
 ];
 
 /// The only function that is counted; valgrind finds it by name.

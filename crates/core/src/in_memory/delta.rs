@@ -8,7 +8,7 @@ use crate::change::ChangeSet;
 use crate::error::Result;
 use crate::explain;
 use crate::op::FileMode;
-use crate::overlay::{View, open_text};
+use crate::overlay::View;
 use crate::print::{FileDelta, PrintFormat};
 use crate::snapshot::Snapshot;
 
@@ -43,7 +43,7 @@ pub struct TextDiff {
 ///
 /// Errors: `content.binary` for a text that a file could not have as text, such as one with NUL characters.
 pub fn diff(before: &str, after: &str) -> Result<TextDiff> {
-    let (before, after) = (open_text(before)?, open_text(after)?);
+    let (before, after) = (Snapshot::open_text(before)?, Snapshot::open_text(after)?);
     let changes = ChangeSet::diff(&before, &after);
     let stat = explain::count_changes(&before, &changes);
     let spans = ChangedSpan::all_of(&changes);
@@ -114,7 +114,7 @@ pub fn convert<V: View + ?Sized>(files: &V, patch: &str, to: &str, options: &App
                 _ => None,
             };
             let before = files.file(from.unwrap_or(path))?;
-            let after = file.text.as_deref().map(open_text).transpose()?;
+            let after = file.text.as_deref().map(Snapshot::open_text).transpose()?;
             notes.extend(file.notes.iter().cloned());
             versions.push(FileVersions { path, from, before, after, executable: file.executable });
         }

@@ -179,12 +179,18 @@ impl FileWork {
     }
 }
 
-/// Returns the new text. Edits of UTF-8 text are UTF-8.
+/// Returns the new text. Edits of UTF-8 text are UTF-8, so that only the new parts are checked.
 ///
 /// Errors: [`Code::InternalBug`].
 pub(super) fn text_after(before: &Snapshot, changes: &ChangeSet) -> Result<String> {
-    String::from_utf8(changes.apply(before)).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Error::new(Code::InternalBug, format!("The edited text is not UTF-8 at byte {at}; nothing was changed."))
-    })
+    let bug = || Error::new(Code::InternalBug, "The edited text is not UTF-8; nothing was changed.");
+    let raw = before.raw_text().ok_or_else(bug)?;
+    let (mut out, mut at) = (String::with_capacity(changes.len_after(before)), 0);
+    for splice in changes.splices() {
+        out.push_str(raw.get(at..splice.span.start()).ok_or_else(bug)?);
+        out.push_str(core::str::from_utf8(&splice.text).map_err(|_| bug())?);
+        at = splice.span.end();
+    }
+    out.push_str(raw.get(at..).ok_or_else(bug)?);
+    Ok(out)
 }

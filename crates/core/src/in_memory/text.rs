@@ -13,7 +13,7 @@ use crate::find::Tier;
 use crate::formats::detect::ParsedText;
 use crate::formats::replace::Replacement;
 use crate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
-use crate::overlay::{View, open_text};
+use crate::overlay::View;
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 use std::borrow::Cow;
@@ -63,7 +63,7 @@ pub fn edit(text: &str, old: &str, new: &str, options: &ApplyOptions) -> Result<
             ..Replacement::default()
         };
         let op = replacement.to_op_of(&EDIT_NAMES)?;
-        let before = open_text(text)?;
+        let before = Snapshot::open_text(text)?;
         let mut resolved = resolve(&before, &[op], OpOrder::Together, options.settings())?;
         let stat = explain::count_changes(&before, &resolved.changes);
         let mut outcome = AppliedText {
@@ -112,7 +112,7 @@ pub fn apply(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedT
         // An empty text is that of a file to be created.
         let is_new = text.is_empty()
             && matches!(request.files.first().map(|file| &file.action), Some(FileAction::Create(NewFile::Text(_))));
-        let file = if is_new { None } else { Some(open_text(text)?) };
+        let file = if is_new { None } else { Some(Snapshot::open_text(text)?) };
         let view = SingleText { path, file };
         for file in &mut request.files {
             path.clone_into(&mut file.path);
