@@ -149,6 +149,9 @@ pub(crate) enum Command {
     Hook {
         #[command(subcommand)]
         moment: HookPhase,
+        /// Session in which reads count [default: one of the client's conversation]
+        #[arg(long = "as", value_name = "SESSION", global = true)]
+        reader: Option<String>,
     },
     /// Show the settings in force, or the schema of emend.toml
     Config {
@@ -436,11 +439,25 @@ pub(crate) struct HistoryArgs {
     #[arg(long, value_name = "SESSION")]
     pub(crate) by: Option<String>,
     /// Number of operations to list, newest first; at most 1000 [default: 20]
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// Continue from here, as the previous list says
     #[arg(long, value_name = "NEXT")]
     pub(crate) from: Option<String>,
+}
+
+/// The files of an operation to show.
+#[derive(Args)]
+pub(crate) struct FilePartArgs {
+    /// Number of files to show [default: 100]
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Continue from here, as the previous list says
+    #[arg(long, value_name = "NEXT")]
+    pub(crate) from: Option<String>,
+    /// Show all files
+    #[arg(long, conflicts_with_all = ["limit", "from"])]
+    pub(crate) all: bool,
 }
 
 /// `emend show`.
@@ -452,6 +469,8 @@ pub(crate) struct ShowArgs {
     /// Only this file
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) part: FilePartArgs,
 }
 
 /// `emend diff`.
@@ -463,6 +482,8 @@ pub(crate) struct DiffArgs {
     /// Only this file
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) part: FilePartArgs,
 }
 
 /// `emend restore`.

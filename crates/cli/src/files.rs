@@ -40,6 +40,11 @@ impl ToolCall {
         ToolCall::of(tool, Some((key, path)), fields)
     }
 
+    /// The same call with a bar that shows its progress.
+    pub(crate) fn long_running(self) -> ToolCall {
+        ToolCall { long: true, ..self }
+    }
+
     /// Creates a call whose path may be omitted.
     pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: InputFields) -> ToolCall {
         ToolCall {
@@ -370,7 +375,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ToolCall> {
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
     let ask = ToolCall::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);
-    Ok(ToolCall { brief: args.check, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
+    Ok(ToolCall { long: true, brief: args.check, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
 }
 
 /// Builds the input of `convert`.

@@ -83,7 +83,7 @@ fn with_value(tool: &str, field: &str, value: &Value) -> Option<String> {
 }
 
 /// A text as a shell takes it.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     if !text.is_empty() && text.chars().all(|ch| ch.is_ascii_alphanumeric() || "_-./@:,+=".contains(ch)) {
         return text.to_owned();
     }

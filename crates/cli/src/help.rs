@@ -191,8 +191,9 @@ The entry names this program by its path. Comments, order and layout of the file
 file is stored beside it, and the change can be undone like any edit. The file of each client is listed in
 docs/clients.md. With --root, the server may access only the directories given.
 
---replace-builtins (Claude Code) adds Edit, MultiEdit, Write and NotebookEdit to permissions.deny, so that
-edits are made with these tools; uninstall removes these rules again.
+--replace-builtins (Claude Code) adds Edit, Write and NotebookEdit to permissions.deny, so that edits are
+made with these tools, and a hook by which what its own Read shows counts as read. uninstall removes all
+that install added, and files and directories that it created.
 
 Examples:
   emend mcp install claude-code --dry-run          the change, nothing is written

@@ -1,6 +1,6 @@
 //! `undo`, `redo`, `history`, `show`, `diff`, `restore` and `gc`.
 
-use crate::args::{DiffArgs, GcArgs, HistoryArgs, RestoreArgs, ShowArgs, UndoArgs};
+use crate::args::{DiffArgs, FilePartArgs, GcArgs, HistoryArgs, RestoreArgs, ShowArgs, UndoArgs};
 use crate::context::CliContext;
 use crate::files::{InputFields, ToolCall, usage};
 use crate::output;
@@ -12,7 +12,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 fn ask(tool: &'static str, file: Option<&PathBuf>, fields: InputFields) -> ToolCall {
-    ToolCall::of(tool, file.map(|file| ("file_path", file.clone())), fields)
+    ToolCall::of(tool, file.map(|file| ("file_path", file.clone())), fields).long_running()
+}
+
+/// Adds the files of an operation to show.
+fn part(fields: InputFields, part: &FilePartArgs) -> InputFields {
+    let limit = if part.all { Some(u64::from(u32::MAX)) } else { part.limit };
+    fields.put("limit", limit).put("from", part.from.clone())
 }
 
 /// Builds the input of `undo`.
@@ -34,7 +40,7 @@ pub(crate) fn history(args: &HistoryArgs) -> ToolCall {
 
 /// Builds the input of `history` for one operation.
 pub(crate) fn show(args: &ShowArgs) -> ToolCall {
-    ask("history", args.file.as_ref(), InputFields::default().put("id", Some(args.id.clone())))
+    ask("history", args.file.as_ref(), part(InputFields::default().put("id", Some(args.id.clone())), &args.part))
 }
 
 /// Builds the input of `history` for two moments.
@@ -43,7 +49,8 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<ToolCall> {
     let Some((from, to)) = ends.filter(|(from, to)| !from.is_empty() && !to.is_empty() && !to.starts_with('.')) else {
         return Err(usage(&format!("`{}` is not two operations.", args.range), "Write ID..ID, e.g. 17..20."));
     };
-    Ok(ask("history", args.file.as_ref(), InputFields::default().put("id", Some(from)).put("to", Some(to))))
+    let fields = InputFields::default().put("id", Some(from)).put("to", Some(to));
+    Ok(ask("history", args.file.as_ref(), part(fields, &args.part)))
 }
 
 /// Builds the input of `restore`.

@@ -23,7 +23,7 @@ pub(crate) enum HookPhase {
 /// status.
 ///
 /// Errors: an event that cannot be parsed; an invalid configuration.
-pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>) -> Result<u8> {
     let text = input::stdin("the event as JSON")?;
     let event: Value = serde_json::from_str(&text).map_err(|error| {
         Error::new(Code::CallInvalid, format!("The event is no JSON: {error}."))
@@ -34,7 +34,7 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase) -> Result<u8> {
     let session = event["session_id"].as_str().unwrap_or("unknown");
     // Claude Code itself checks whether the file was read before.
     let caller = CallContext {
-        session: format!("claude-{session}"),
+        session: reader.map_or_else(|| format!("claude-{session}"), str::to_owned),
         unread: UnreadPolicy::Allow,
         ..desk.caller_for_client("hook", "")
     };

@@ -4,7 +4,9 @@
 
 use crate::args::profile_parser;
 use crate::clients::{self, ConfigLocation, of, places, project_root, variable};
+use crate::config::installed;
 use crate::context::CliContext;
+use crate::flags::quoted;
 use crate::{approval, help, output};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,7 +14,8 @@ use emendate::core::{Code, Error, Result, Snapshot};
 use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
 use emendate::{Answer, Engine, Profile, Reply, ReplyLimits, SeedCodes};
 use emendate_clients::{
-    BUILTINS, CLIENTS, Client, InstallScope, REPLACES_VARIABLE, RootDiscovery, ServerEntry, allow, client, deny,
+    BUILTINS, CLIENTS, CREATED_VARIABLE, Client, InstallScope, READ_HOOK_WORDS, REPLACES_VARIABLE, RootDiscovery,
+    ServerEntry, allow, client, deny, hook_reads, unhook_reads,
 };
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -106,7 +109,9 @@ impl ClientFiles {
         let within = (scope == InstallScope::Project).then_some(&*project);
         let settings = client.settings(scope, &places, &project, variable);
         let settings = settings.map(|file| ConfigLocation::locate(&file, within)).transpose()?;
-        let installed = file.exists() || client.installed_marker(&places, variable).exists();
+        // A client that was never started has no file yet.
+        let on_path = client.program.is_some_and(installed);
+        let installed = on_path || file.exists() || client.installed_marker(&places, variable).exists();
         Ok(ClientFiles { client, scope, servers: ConfigLocation::locate(&file, within)?, settings, project, installed })
     }
 }
@@ -125,28 +130,37 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
     }
     let before = PriorFile::read(files.servers)?;
     let known = client.entry(before.text(), &before.name())?;
-    let mut marker = known.and_then(|known| known.replaced_tools()).unwrap_or_default();
+    let is_first = known.is_none();
+    let mut marker = known.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
+    let mut created = known.as_ref().map_or([0, 0], ServerEntry::created_directories);
+    created[0] += before.missing_directories();
     let mut changes = Vec::new();
     let mut taken = Vec::new();
+    let mut entry =
+        ServerEntry { command: program()?, args: arguments(desk, client, files.scope, args)?, env: Vec::new() };
     if let Some(spot) = files.settings.filter(|_| args.replace_builtins) {
         let before = PriorFile::read(spot)?;
         let (text, fresh) = deny(before.text(), BUILTINS, &before.name())?;
+        let text = hook_reads(&text, &read_hook(&entry), &before.name())?;
+        created[1] += before.missing_directories();
+        let is_original = marker.is_empty();
         taken.clone_from(&fresh);
         marker.extend(fresh);
-        changes.push(before.to(text));
+        changes.push(before.to(text, is_original));
     }
-    let mut entry =
-        ServerEntry { command: program()?, args: arguments(desk, client, files.scope, args)?, env: Vec::new() };
     if !marker.is_empty() {
         entry.env.push((REPLACES_VARIABLE.to_owned(), marker.join(",")));
     }
+    if created != [0, 0] {
+        entry.env.push((CREATED_VARIABLE.to_owned(), format!("{},{}", created[0], created[1])));
+    }
     let text = client.install(before.text(), &entry, &before.name())?;
     // Servers first: an entry whose tools are not denied yet is harmless, denied tools without an entry are not.
-    changes.insert(0, before.to(text));
+    changes.insert(0, before.to(text, is_first));
     let mut told = vec![format!("{} starts: {} {}", client.title, entry.command, entry.args.join(" "))];
     if !taken.is_empty() {
         told.push(format!(
-            "{} can no longer use its own {} (permissions.deny), so it edits with the tools of emend. Its Read stays available, because it shows images, too. Your earlier deny rules are unchanged.",
+            "{} can no longer use its own {} (permissions.deny), so it edits with the tools of emend. What its own Read shows counts as read, by a hook. Your earlier deny rules are unchanged.",
             client.title,
             taken.join(", ")
         ));
@@ -162,18 +176,29 @@ fn uninstall(desk: &CliContext<'_>, args: &ClientArgs) -> Result<u8> {
     let entry = client.entry(before.text(), &before.name())?;
     let text = if before.snapshot.is_some() { client.uninstall(before.text(), &before.name())? } else { String::new() };
     let mut changes = Vec::new();
-    let marker = entry.and_then(|entry| entry.replaced_tools());
+    let marker = entry.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
+    let created = entry.as_ref().map_or([0, 0], ServerEntry::created_directories);
     let mut told = Vec::new();
-    if let (Some(marker), Some(spot)) = (marker, files.settings) {
+    if let Some(spot) = files.settings {
         let settings = PriorFile::read(spot)?;
         if settings.snapshot.is_some() {
             let text = allow(settings.text(), &marker, &settings.name())?;
-            changes.push(settings.to(text));
+            let text = unhook_reads(&text, &settings.name())?;
+            changes.push(settings.to(text, false).taken_out(created[1])?);
+        }
+        if !marker.is_empty() {
             told.push(format!("{} has its own {} again.", client.title, marker.join(", ")));
         }
     }
-    changes.push(before.to(text));
+    changes.push(before.to(text, false).taken_out(created[0])?);
     finish(desk, client, files.scope, &files.project, changes, told)
+}
+
+/// Returns the command of the hook that reports the client's own reads to the session of the server.
+fn read_hook(entry: &ServerEntry) -> String {
+    let roots = entry.args.windows(2).filter(|pair| pair[0] == "--root");
+    let roots: String = roots.map(|pair| format!(" --root {}", quoted(&pair[1]))).collect();
+    format!("{}{READ_HOOK_WORDS}default{roots}", quoted(&entry.command))
 }
 
 /// Returns the path of this program.
@@ -248,8 +273,19 @@ impl PriorFile {
         shown(&self.spot.path)
     }
 
-    fn to(self, text: String) -> ConfigChange {
-        ConfigChange { before: self, text }
+    /// Returns the change to this text; `is_original` for a file that this program has not changed before.
+    fn to(self, text: String, is_original: bool) -> ConfigChange {
+        ConfigChange { before: self, text, is_original, removal: None, restored_backup: false }
+    }
+
+    /// Returns how many directories above the file do not exist.
+    fn missing_directories(&self) -> usize {
+        self.spot.path.ancestors().skip(1).take_while(|directory| !directory.exists()).count()
+    }
+
+    /// Returns the path of the backup.
+    fn backup_path(&self) -> PathBuf {
+        PathBuf::from(format!("{}{BACKUP_SUFFIX}", self.name()))
     }
 }
 
@@ -257,11 +293,44 @@ impl PriorFile {
 struct ConfigChange {
     before: PriorFile,
     text: String,
+    /// The file is its owner's, without anything of ours; only such a file is backed up.
+    is_original: bool,
+    /// The file was created by this program and is removed, with this many directories above it if they are empty.
+    removal: Option<usize>,
+    /// The file becomes what its backup is, so the backup is removed.
+    restored_backup: bool,
 }
 
 impl ConfigChange {
     fn is_one(&self) -> bool {
-        self.before.text() != self.text
+        self.before.text() != self.text || self.removal.is_some()
+    }
+
+    /// The same change for an uninstallation: a file that the installation created is removed, and so is a backup that is
+    /// no longer needed. Every file that existed before has a backup.
+    ///
+    /// Errors: a backup that cannot be read.
+    fn taken_out(mut self, created_directories: usize) -> Result<ConfigChange> {
+        let backup = self.before.backup_path();
+        let kept = ConfigLocation { path: backup.clone(), root: self.before.spot.root.clone() }.read()?;
+        let changes = self.before.text() != self.text;
+        match kept {
+            Some(kept) => self.restored_backup = changes && kept.text() == self.text,
+            None if changes && matches!(self.text.trim(), "" | "{}") => self.removal = Some(created_directories),
+            None => {}
+        }
+        Ok(self)
+    }
+
+    /// Removes what the installation created beside the content of the file. Failures leave something that does no harm.
+    fn clean_up(&self) {
+        if self.restored_backup {
+            let _ = std::fs::remove_file(self.before.backup_path());
+        }
+        for directory in self.before.spot.path.ancestors().skip(1).take(self.removal.unwrap_or(0)) {
+            // A directory that is not empty stays.
+            let _ = std::fs::remove_dir(directory);
+        }
     }
 
     /// Opens an engine that may edit this file and no other guarded one. Denials by the user remain in force.
@@ -273,6 +342,11 @@ impl ConfigChange {
     }
 
     fn call(&self, desk: &CliContext<'_>, engine: &Engine, dry_run: bool) -> Reply {
+        if self.removal.is_some() {
+            let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", self.before.name());
+            let input = json!({ "input": patch, "directory": self.before.spot.root, "dry_run": dry_run });
+            return approval::call(desk, |caller| engine.call(caller, "apply", input.clone()));
+        }
         let mut input =
             json!({ "file_path": self.before.name(), "content": self.text, "on_stale": "reject", "dry_run": dry_run });
         if let Some(snapshot) = &self.before.snapshot {
@@ -281,10 +355,11 @@ impl ConfigChange {
         approval::call(desk, |caller| engine.call(caller, "write", input.clone()))
     }
 
-    /// Copies the file next to itself, byte for byte, with the same mode.
+    /// Copies the file next to itself, byte for byte, with the same mode. A later installation keeps the copy of the
+    /// first one.
     fn back_up(&self, durability: Durability) -> Result<Option<PathBuf>> {
-        let Some(snapshot) = &self.before.snapshot else { return Ok(None) };
-        let path = PathBuf::from(format!("{}{BACKUP_SUFFIX}", self.before.name()));
+        let Some(snapshot) = self.before.snapshot.as_ref().filter(|_| self.is_original) else { return Ok(None) };
+        let path = self.before.backup_path();
         let store = LocalStore::open(std::slice::from_ref(&self.before.spot.root))?;
         let (original, place) = (store.resolve_path(&self.before.spot.path)?, store.resolve_path(&path)?);
         let old = store.read(&place, u64::MAX - 1, Vec::new())?;
@@ -323,6 +398,9 @@ fn finish(
         let reply = change.call(desk, &engine, dry_run);
         output::notices(&engine);
         let Answer { text, data } = reply.result?;
+        if !dry_run {
+            change.clean_up();
+        }
         done.push((Answer { text, data }, backup, engine.roots()[0].to_owned()));
     }
     let head = match (changes.is_empty(), dry_run) {
@@ -353,14 +431,7 @@ fn finish(
         if let Some(backup) = backup {
             out.plain(&format!("backup: {}", shown(backup)))?;
         }
-        match answer.data.get("operation").and_then(Value::as_str) {
-            Some(id) => {
-                let file = answer.data["filePath"].as_str().unwrap_or_default();
-                let allow = approval::rule_about(file);
-                out.plain(&format!("undo: emend undo {id} --root '{}' --allow '{allow}'", root.display()))
-            }
-            None => Ok(()),
-        }
+        undo_command(answer, root).map_or(Ok(()), |command| out.plain(&format!("undo: {command}")))
     });
     let rest = listed.and_then(|()| told.iter().try_for_each(|line| out.plain(line)));
     output::ignore_broken_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
@@ -373,4 +444,13 @@ fn answer_data(answer: &Answer, backup: Option<&Path>, root: &Path) -> Value {
     data.insert("backup".to_owned(), backup.map(shown).into());
     data.insert("root".to_owned(), shown(root).into());
     Value::Object(data)
+}
+
+/// Returns the command that takes the change of a client's file back.
+fn undo_command(answer: &Answer, root: &Path) -> Option<String> {
+    let id = answer.data.get("operation").and_then(Value::as_str)?;
+    // A removal is an edit of any number of files.
+    let file = answer.data.get("filePath").or_else(|| answer.data.get("files")?[0].get("filePath"));
+    let allow = approval::rule_about(file.and_then(Value::as_str).unwrap_or_default());
+    Some(format!("emend undo {id} --root '{}' --allow '{allow}'", root.display()))
 }

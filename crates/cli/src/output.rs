@@ -154,13 +154,35 @@ impl<W: Write> StyledWriter<W> {
                 self.plain(line)?;
             }
             self.notes(&answer.data)?;
-            return files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file));
+            files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file))?;
+            return self.omitted_files(&answer.data, files.len());
         }
         if answer.data.contains_key("structuredPatch") {
             return self.changed(&answer.data);
         }
         self.put(PLAIN, &answer.text)?;
         if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
+    }
+
+    /// Writes how many files are not listed, and the command that lists them.
+    fn omitted_files(&mut self, data: &Map<String, Value>, shown: usize) -> io::Result<()> {
+        let all = data.get("filesTotal").and_then(Value::as_u64).and_then(|all| usize::try_from(all).ok());
+        let next = data.get("next").and_then(Value::as_str);
+        // The last part of a list has no next one; a reply about a change has the operation that lists its files.
+        let is_list = data.contains_key("shown") || !data.contains_key("operation");
+        if next.is_none() && is_list {
+            return Ok(());
+        }
+        let from = next.map_or(shown, |next| next.parse().unwrap_or(shown));
+        let Some(left) = all.and_then(|all| all.checked_sub(from)).filter(|left| *left > 0) else { return Ok(()) };
+        let id = data.get("shown").map_or_else(|| data.get("operation"), |shown| shown.get("id"));
+        let how = match (id.and_then(Value::as_str), next) {
+            (Some(id), _) => format!(": emend show {id} --from {from}, or --all"),
+            (None, Some(_)) => format!(": repeat the command with --from {from}, or --all"),
+            (None, None) => String::new(),
+        };
+        self.put(NOTE, "note")?;
+        self.plain(&format!(": {left} more files are not listed{how}"))
     }
 
     /// Writes the notes of a reply.

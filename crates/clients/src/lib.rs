@@ -23,13 +23,17 @@ pub use table::{BUILTINS, CLIENTS, Client, ConfigDirs, ConfigFormat, InstallScop
 
 use emendate_core::{Code, Error, Result};
 use json::JsonFile;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Name of our server in every client.
 pub const SERVER_NAME: &str = "emend";
 
 /// Environment variable of an entry that names the built-in tools that were denied along with it.
 pub const REPLACES_VARIABLE: &str = "EMEND_REPLACES";
+
+/// Environment variable of an entry that has the number of directories that were created for the client's files: for the
+/// one with its servers, and for the one with its settings.
+pub const CREATED_VARIABLE: &str = "EMEND_CREATED";
 
 /// The command with which a client starts a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,6 +135,13 @@ impl ServerEntry {
         let (_, names) = self.env.iter().find(|(name, _)| name == REPLACES_VARIABLE)?;
         Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
+
+    /// Returns how many directories were created for the file with the servers, and for the one with the settings.
+    pub fn created_directories(&self) -> [usize; 2] {
+        let counts = self.env.iter().find(|(name, _)| name == CREATED_VARIABLE).map_or("", |(_, counts)| counts);
+        let mut counts = counts.split(',').map(|count| count.parse().unwrap_or(0));
+        [counts.next().unwrap_or(0), counts.next().unwrap_or(0)]
+    }
 }
 
 /// Returns the settings of Claude Code with these tools denied, and those that were not denied before.
@@ -160,6 +171,35 @@ pub fn allow(text: &str, tools: &[String], name: &str) -> Result<String> {
     }
     Ok(out)
 }
+
+/// Returns the settings of Claude Code with a hook that runs this command after each read of its own.
+///
+/// Errors: as [`Client::install`].
+pub fn hook_reads(text: &str, command: &str, name: &str) -> Result<String> {
+    let text = unhook_reads(text, name)?;
+    let hook = json!({ "matcher": "Read", "hooks": [{ "type": "command", "command": command }] });
+    JsonFile::parse(&text, name)?.push(&READ_HOOKS_PATH, &hook)
+}
+
+/// Returns the settings of Claude Code without that hook, whatever its program.
+///
+/// Errors: as [`Client::install`].
+pub fn unhook_reads(text: &str, name: &str) -> Result<String> {
+    let json = JsonFile::parse(text, name)?;
+    let hooks = json.get(&READ_HOOKS_PATH)?.map(|found| found.value()).unwrap_or_default();
+    let ours = hooks
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|hook| hook["hooks"][0]["command"].as_str().is_some_and(|command| command.contains(READ_HOOK_WORDS)));
+    ours.map_or_else(|| Ok(text.to_owned()), |ours| json.pull(&READ_HOOKS_PATH, ours))
+}
+
+/// The words of the hook's command that no other hook has.
+pub const READ_HOOK_WORDS: &str = " hook post-tool-use --as ";
+
+/// Path of the hooks after a tool in Claude Code's settings.
+const READ_HOOKS_PATH: [&str; 2] = ["hooks", "PostToolUse"];
 
 /// Path of the list of denied tools in Claude Code's settings.
 const DENIED_PATH: [&str; 2] = ["permissions", "deny"];

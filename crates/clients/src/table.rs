@@ -42,8 +42,10 @@ pub struct Client {
     pub user: &'static str,
     /// A variable that moves the user's file to another directory, and the file's name there.
     pub user_override: Option<(&'static str, &'static str)>,
-    /// Path that exists if the client is installed.
+    /// Path that exists if the client was started once.
     pub installed_marker: &'static str,
+    /// Its program on the search path, if it has one.
+    pub program: Option<&'static str>,
     /// The project's file, relative to its directory.
     pub project: Option<&'static str>,
     /// Syntax of the files.
@@ -69,6 +71,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{home}/.claude.json",
         user_override: Some(("CLAUDE_CONFIG_DIR", ".claude.json")),
         installed_marker: "{home}/.claude",
+        program: Some("claude"),
         project: Some(".mcp.json"),
         format: ConfigFormat::Json,
         key: "mcpServers",
@@ -82,6 +85,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{home}/.codex/config.toml",
         user_override: Some(("CODEX_HOME", "config.toml")),
         installed_marker: "{home}/.codex",
+        program: Some("codex"),
         project: Some(".codex/config.toml"),
         format: ConfigFormat::Toml,
         key: "mcp_servers",
@@ -95,6 +99,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{home}/.cursor/mcp.json",
         user_override: None,
         installed_marker: "{home}/.cursor",
+        program: Some("cursor"),
         project: Some(".cursor/mcp.json"),
         format: ConfigFormat::Json,
         key: "mcpServers",
@@ -108,6 +113,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{config}/Code/User/mcp.json",
         user_override: None,
         installed_marker: "{config}/Code/User",
+        program: Some("code"),
         project: Some(".vscode/mcp.json"),
         format: ConfigFormat::Json,
         key: "servers",
@@ -121,6 +127,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{xdg}/zed/settings.json",
         user_override: None,
         installed_marker: "{xdg}/zed",
+        program: Some("zed"),
         project: Some(".zed/settings.json"),
         format: ConfigFormat::Json,
         key: "context_servers",
@@ -134,6 +141,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{config}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         user_override: None,
         installed_marker: "{config}/Code/User/globalStorage/saoudrizwan.claude-dev",
+        program: None,
         project: None,
         format: ConfigFormat::Json,
         key: "mcpServers",
@@ -147,6 +155,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{config}/Claude/claude_desktop_config.json",
         user_override: None,
         installed_marker: "{config}/Claude",
+        program: None,
         project: None,
         format: ConfigFormat::Json,
         key: "mcpServers",
@@ -160,6 +169,7 @@ pub static CLIENTS: &[Client] = &[
         user: "{home}/.gemini/settings.json",
         user_override: None,
         installed_marker: "{home}/.gemini",
+        program: Some("gemini"),
         project: Some(".gemini/settings.json"),
         format: ConfigFormat::Json,
         key: "mcpServers",
@@ -169,8 +179,9 @@ pub static CLIENTS: &[Client] = &[
     },
 ];
 
-/// The built-in tools of Claude Code that ours replace. `MultiEdit` exists in older versions.
-pub const BUILTINS: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit"];
+/// The built-in tools of Claude Code that ours replace. Its Read stays, because a denial of reads covers its searches,
+/// too; a hook reports what it read.
+pub const BUILTINS: &[&str] = &["Edit", "Write", "NotebookEdit"];
 
 /// Returns the client of that name.
 pub fn client(name: &str) -> Option<&'static Client> {

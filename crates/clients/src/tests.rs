@@ -1,6 +1,9 @@
 //! The entry of each client, with comments and odd layouts around it, and changes that must never happen.
 
-use super::{BUILTINS, CLIENTS, Client, ConfigFormat, REPLACES_VARIABLE, ServerEntry, allow, client, deny};
+use super::{
+    BUILTINS, CLIENTS, Client, ConfigFormat, REPLACES_VARIABLE, ServerEntry, allow, client, deny, hook_reads,
+    unhook_reads,
+};
 use proptest::prelude::*;
 
 fn entry() -> ServerEntry {
@@ -247,20 +250,27 @@ fn denials_are_added_once_and_removed() {
     let text =
         "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
     let (with, fresh) = deny(text, BUILTINS, "f").unwrap();
-    assert_eq!(fresh, ["Edit", "MultiEdit", "NotebookEdit"], "Write was denied before");
-    assert!(
-        with.contains("      \"Write\",\n      \"Edit\",\n      \"MultiEdit\",\n      \"NotebookEdit\"\n    ]"),
-        "{with}"
-    );
+    assert_eq!(fresh, ["Edit", "NotebookEdit"], "Write was denied before");
+    assert!(with.contains("      \"Write\",\n      \"Edit\",\n      \"NotebookEdit\"\n    ]"), "{with}");
     assert_eq!(deny(&with, BUILTINS, "f").unwrap(), (with.clone(), vec![]));
     assert_eq!(allow(&with, &fresh, "f").unwrap(), text);
     let (with, fresh) = deny("", BUILTINS, "f").unwrap();
-    assert_eq!(
-        with,
-        "{\n  \"permissions\": {\n    \"deny\": [\"Edit\", \"MultiEdit\", \"Write\", \"NotebookEdit\"]\n  }\n}\n"
-    );
+    assert_eq!(with, "{\n  \"permissions\": {\n    \"deny\": [\"Edit\", \"Write\", \"NotebookEdit\"]\n  }\n}\n");
     assert_eq!(allow(&with, &fresh, "f").unwrap(), "{}\n");
     assert!(deny("{\"permissions\": {\"deny\": \"x\"}}", BUILTINS, "f").unwrap_err().message().contains("is no list"));
+}
+
+#[test]
+fn hook_after_reads_is_added_once_and_removed() {
+    let own = "{\n  \"hooks\": {\n    \"PostToolUse\": [\n      { \"matcher\": \"Read\", \"hooks\": [] } // mine\n    ]\n  }\n}\n";
+    for text in ["{}\n", own] {
+        let with = hook_reads(text, "/opt/emend hook post-tool-use --as default", "f").unwrap();
+        assert!(with.contains("/opt/emend hook post-tool-use --as default"), "{with}");
+        let again = hook_reads(&with, "/usr/emend hook post-tool-use --as default", "f").unwrap();
+        assert_eq!(again.matches("post-tool-use").count(), 1, "{again}");
+        assert_eq!(unhook_reads(&again, "f").unwrap(), text);
+    }
+    assert_eq!(unhook_reads(own, "f").unwrap(), own);
 }
 
 /// Generates JSON with comments and any layout; `KEY` is the key of servers.

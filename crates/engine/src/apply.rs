@@ -1,6 +1,7 @@
 //! The tool `apply`: edits as text in any of the text formats, for any number of files, all or nothing.
 
 use crate::call_context::CallContext;
+use crate::commit::RenderedReceipts;
 use crate::edit_tool::edit_files;
 use crate::engine::Engine;
 use crate::options::{CallOptions, OPTION_FIELDS};
@@ -175,13 +176,14 @@ impl Engine {
             answer.text.push_str(&render_notes(&notes));
         }
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, rejected) = self.render_receipts_with(receipts, if rows { &notes } else { &[] });
+        let rendered = self.render_receipts_with(receipts, if rows { &notes } else { &[] });
+        let RenderedReceipts { text, files, all, rejected } = rendered;
         answer.text.push_str(&text);
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
         data.insert("dryRun".to_owned(), options.dry_run.into());
         data.insert("notes".to_owned(), notes.into());
-        data.insert("files".to_owned(), files.into());
+        RenderedReceipts::add_files(&mut data, files, all);
         if let Some(operation) = operation {
             data.insert("operation".to_owned(), operation.to_string().into());
         }

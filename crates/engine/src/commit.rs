@@ -13,12 +13,13 @@ use crate::plan::{CurrentState, FilePlan, TargetState};
 use crate::receipt::{Preview, Receipt};
 use crate::reply::Answer;
 use crate::reply_limits::FileBudget;
+use crate::reply_limits::{LISTED_FILES_MAX, note_part};
 use emendate_core::HeaderStyle;
 use emendate_core::anchor_map::AnchorMap;
 use emendate_core::{Code, ContentId, Error, Result, explain, line_edits, work};
 use emendate_fs::{FileMeta, FileWrite, SpliceChunk, WriteReport, readable_size};
 use emendate_history::{LineSet, OperationId, Record};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Retries of a request after a file changed between the check and the write. If eight processes keep editing one file,
 /// each of them loses seven races of eight.
@@ -132,24 +133,23 @@ impl Engine {
         answer
     }
 
-    /// Renders receipts: text for a model, data of each file, and rejected parts as a patch. Language servers are asked
-    /// first, so no lock must be held.
-    pub(crate) fn render_receipts(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+    /// Renders receipts. Language servers are asked first, so no lock must be held.
+    pub(crate) fn render_receipts(&self, receipts: Vec<Receipt>) -> RenderedReceipts {
         self.render_receipts_with(receipts, &[])
     }
 
     /// Renders receipts with warnings about the whole call.
-    pub(crate) fn render_receipts_with(
-        &self,
-        mut receipts: Vec<Receipt>,
-        common: &[String],
-    ) -> (String, Vec<Value>, String) {
+    pub(crate) fn render_receipts_with(&self, mut receipts: Vec<Receipt>, common: &[String]) -> RenderedReceipts {
         let (several, mut warnings) = (receipts.len() > 1, Vec::new());
         self.diagnose(&mut receipts);
-        let (mut text, mut files, mut rejected) = (String::new(), Vec::with_capacity(receipts.len()), String::new());
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let (mut text, mut files, mut rejected) = (String::new(), Vec::new(), String::new());
+        let mut all = 0;
         for mut receipt in receipts {
             rejected.push_str(receipt.rejected());
-            if !receipt.is_move_source() {
+            let listed = !receipt.is_move_source() && all < LISTED_FILES_MAX;
+            all += usize::from(!receipt.is_move_source());
+            if listed {
                 let (one, own) = receipt.answer_and_warnings(false, self.config().shows);
                 warnings.extend(
                     own.into_iter().map(|it| if several { format!("{}: {it}", receipt.plan().name) } else { it }),
@@ -162,9 +162,12 @@ impl Engine {
             }
             self.finish(receipt.into_plan());
         }
+        if all > files.len() {
+            text.push_str(&omitted_files(all, files.len(), operation));
+        }
         warnings.extend_from_slice(common);
         text.push_str(&render_warnings(&warnings));
-        (text, files, rejected)
+        RenderedReceipts { text, files, all, rejected }
     }
 
     /// The only writer: stages the files, logs the intent, checks again under the lock, and publishes all files
@@ -277,6 +280,34 @@ impl Engine {
             self.recycle(now.snapshot);
         }
     }
+}
+
+/// Receipts as parts of an answer.
+pub(crate) struct RenderedReceipts {
+    /// The text for a model.
+    pub(crate) text: String,
+    /// The data of the files that are listed.
+    pub(crate) files: Vec<Value>,
+    /// The number of all files.
+    pub(crate) all: usize,
+    /// The edits that were left out, as a patch.
+    pub(crate) rejected: String,
+}
+
+impl RenderedReceipts {
+    /// Adds the files to the data of an answer, and notes how many are not listed.
+    pub(crate) fn add_files(data: &mut Map<String, Value>, files: Vec<Value>, all: usize) {
+        note_part(data, "files", "files", files.len(), all);
+        data.insert("filesTotal".to_owned(), all.into());
+        data.insert("files".to_owned(), files.into());
+    }
+}
+
+/// Tells how many files of a change a reply does not list, and which call lists them.
+fn omitted_files(all: usize, shown: usize, operation: Option<OperationId>) -> String {
+    let rest = operation
+        .map_or_else(String::new, |id| format!(" Call history with id \"{id}\" and from \"{shown}\" to see them."));
+    format!("{} more files are not listed here, of {all}.{rest}\n", all - shown)
 }
 
 /// Returns the content that a record names, or the empty one.

@@ -1,6 +1,7 @@
 //! Calls that change files: the options are extracted, a format parses the rest, the request is applied.
 
 use crate::call_context::CallContext;
+use crate::commit::RenderedReceipts;
 use crate::engine::Engine;
 use crate::options::CallOptions;
 use crate::raw_path;
@@ -45,8 +46,9 @@ pub(crate) fn edit_files(
     let receipts = engine.apply(caller, request, &options)?;
     if receipts.len() > 1 {
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, _) = engine.render_receipts(receipts);
-        let mut data = Map::from_iter([("files".to_owned(), Value::Array(files))]);
+        let RenderedReceipts { text, files, all, .. } = engine.render_receipts(receipts);
+        let mut data = Map::new();
+        RenderedReceipts::add_files(&mut data, files, all);
         data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
         return Ok(Answer { text: notes + &text, data });
     }

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::history_stores::StateLocation;
 use crate::policy;
 use crate::reply::Reply;
+use crate::reply_limits::LISTED_FILES_MAX;
 use emendate_core::Vocabulary;
 use emendate_events::{CallTimer, Event, Sink};
 use serde_json::{Map, Value};
@@ -153,6 +154,11 @@ fn event(
             event.output = answer.text.len();
             let files = answer.data.get("files").and_then(Value::as_array).into_iter().flatten();
             files.filter_map(Value::as_object).chain([&answer.data]).for_each(|file| done(&mut event, file));
+            // A reply lists only the first of many files.
+            if event.files == LISTED_FILES_MAX {
+                let all = number_of(&answer.data, "filesTotal").and_then(|all| usize::try_from(all).ok());
+                event.files = all.unwrap_or(event.files);
+            }
         }
         Err(error) => {
             event.code = error.code().as_str();

@@ -1,6 +1,7 @@
 //! The tool `history`: a list of operations; one operation as a diff; the difference between two moments.
 
 use crate::call_context::CallContext;
+use crate::call_handle::CallPhase;
 use crate::engine::Engine;
 use crate::history_page::HistoryQuery;
 use crate::history_stores::key;
@@ -8,7 +9,7 @@ use crate::operation_list::{file_data, from_its_source, newest_first, one_line, 
 use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
-use crate::reply_limits::{FileBudget, ReplyLimits, note_part};
+use crate::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::undo::{OperationRef, data};
 use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
@@ -55,10 +56,30 @@ pub(crate) struct HistoryInput {
     file_path: Option<String>,
     /// Only operations of this session.
     session: Option<String>,
-    /// How many to list, the newest first (default 20, at most 1000).
+    /// How many to list, the newest first (default 20, at most 1000); with id: how many files (default 100).
     limit: Option<usize>,
-    /// List on from here: what the list before gave as `next`.
+    /// List on from here: what the reply before gave as `next`.
     from: Option<String>,
+}
+
+/// The files of an operation that a reply shows.
+#[derive(Clone, Copy)]
+struct FilePart {
+    /// The number of files before the first one.
+    from: usize,
+    /// The number of files.
+    limit: usize,
+}
+
+impl FilePart {
+    /// Errors: `call.invalid` for a `from` that no reply gave.
+    fn of(args: &HistoryInput) -> Result<FilePart> {
+        let from = args.from.as_deref().map_or(Ok(0), str::parse).map_err(|_| {
+            Error::new(Code::CallInvalid, "With an id, `from` is the number that the reply before gave as `next`.")
+                .next("Leave from out for the first files.")
+        })?;
+        Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
+    }
 }
 
 impl Engine {
@@ -72,18 +93,18 @@ impl Engine {
             // On a read-only store, in-doubt operations are listed as pending.
             let _ = self.resolve_in_doubt(root);
         }
-        let limits = self.reply_limits(caller);
+        let part = || FilePart::of(&args);
         match (&args.id, &args.to) {
-            (None, None) => self.listed(&args, place.as_ref(), limits),
+            (None, None) => self.listed(&args, place.as_ref(), self.reply_limits(caller)),
             (Some(id), None) if id == NEWEST_NAME => {
                 let Some(last) = self.fitting(&args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-                self.render(last.0, &last.1, place.as_ref(), limits)
+                self.render(caller, last.0, &last.1, place.as_ref(), part()?)
             }
             (Some(id), None) => {
                 let (root, logged) = self.operation(OperationRef::read(id)?.name)?;
-                self.render(root, &logged, place.as_ref(), limits)
+                self.render(caller, root, &logged, place.as_ref(), part()?)
             }
-            (Some(from), Some(to)) => self.compared(from, to, place.as_ref(), limits),
+            (Some(from), Some(to)) => self.compared(caller, from, to, place.as_ref(), part()?),
             (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
                 .next("Give id and to, or id alone for one operation.")),
         }
@@ -152,22 +173,66 @@ impl Engine {
         Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    fn render(&self, root: usize, logged: &LogEntry, place: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+    fn render(
+        &self,
+        caller: &CallContext,
+        root: usize,
+        logged: &LogEntry,
+        place: Option<&SafePath>,
+        part: FilePart,
+    ) -> Result<Answer> {
         let status = self.status(root, logged)?;
-        let mut text = one_line(logged, status);
-        let room = limits.file_budget(visible_files(logged).filter(|file| is_wanted(place, file)).count());
-        let most = limits.text.saturating_sub(LAST_LINE_CHARS);
-        let files: Vec<Value> = visible_files(logged)
+        let files: Vec<FileChange> = visible_files(logged)
             .filter(|file| is_wanted(place, file))
-            .map(|file| self.difference(root, &from_its_source(file, logged), &mut text, most, room))
-            .collect::<Result<_>>()?;
-        let mut data = data(files, false);
-        data.insert("summary".to_owned(), text.lines().next().into());
-        data.insert("shown".to_owned(), row(logged, status.without_reason()));
+            .map(|file| from_its_source(file, logged))
+            .collect();
+        let mut answer = self.differences(caller, root, &files, part, one_line(logged, status))?;
+        answer.data.insert("summary".to_owned(), answer.text.lines().next().into());
+        answer.data.insert("shown".to_owned(), row(logged, status.without_reason()));
+        Ok(answer)
+    }
+
+    /// Renders a part of some changed files, below a head line.
+    fn differences(
+        &self,
+        caller: &CallContext,
+        root: usize,
+        all: &[FileChange],
+        part: FilePart,
+        mut text: String,
+    ) -> Result<Answer> {
+        let limits = self.reply_limits(caller);
+        let wanted = all.get(part.from..).unwrap_or_default();
+        let wanted = wanted.get(..part.limit).unwrap_or(wanted);
+        let (most, room) = (limits.text.saturating_sub(LAST_LINE_CHARS), limits.file_budget(wanted.len()));
+        caller.begin(CallPhase::Reading, wanted.len());
+        let mut files = Vec::with_capacity(wanted.len());
+        for file in wanted {
+            caller.advance()?;
+            files.push(self.difference(root, file, &mut text, most, room)?);
+        }
+        let next = part.from.saturating_add(files.len());
+        let left = all.len().saturating_sub(next);
+        let mut data = data(files, all.len(), false);
+        if left > 0 {
+            let _ = writeln!(
+                text,
+                "{left} more files are not shown here, of {}: continue with from \"{next}\".",
+                all.len()
+            );
+            data.insert("next".to_owned(), next.to_string().into());
+        }
         Ok(Answer { text, data })
     }
 
-    fn compared(&self, from: &str, to: &str, place: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+    fn compared(
+        &self,
+        caller: &CallContext,
+        from: &str,
+        to: &str,
+        place: Option<&SafePath>,
+        part: FilePart,
+    ) -> Result<Answer> {
         let (from, to) = (OperationRef::read(from)?, OperationRef::read(to)?);
         let (root, first) = self.operation(from.name)?;
         let (other, last) = self.operation(to.name)?;
@@ -189,15 +254,9 @@ impl Engine {
                     .or_insert_with(|| FileChange { moved_from: None, ..file.clone() });
             }
         }
-        let mut text = String::new();
-        let changed: Vec<&FileChange> = paths.values().filter(|file| file.before != file.after).collect();
-        let (most, room) = (limits.text.saturating_sub(LAST_LINE_CHARS), limits.file_budget(changed.len()));
-        let files = changed.into_iter().map(|file| self.difference(root, file, &mut text, most, room));
-        let files: Vec<Value> = files.collect::<Result<_>>()?;
-        if files.is_empty() {
-            text.push_str("No file differs between the two.\n");
-        }
-        Ok(Answer { text, data: data(files, false) })
+        let changed: Vec<FileChange> = paths.into_values().filter(|file| file.before != file.after).collect();
+        let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
+        self.differences(caller, root, &changed, part, none.to_owned())
     }
 
     /// Renders one file of an operation: its diff for the text, and its data.

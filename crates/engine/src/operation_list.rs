@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::raw_path;
+use crate::reply_limits::LISTED_FILES_MAX;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::{ContentId, Result};
 use emendate_history::{
@@ -13,6 +14,8 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+/// Files of one operation that the text of a list names.
+const NAMED_FILES_MAX: usize = 10;
 /// Undos and redos of one operation that are followed to the last one.
 const REVERSALS_FOLLOWED_MAX: usize = 1000;
 
@@ -242,8 +245,11 @@ pub(crate) fn one_line(logged: &LogEntry, status: OperationStatus) -> String {
     let (session, tool) = (&operation.session, tool_name(operation));
     let mut out = format!("{id}  {}  {session}  {tool}  {what}  +{added} -{removed}{state}\n", moment(*at));
     if files.len() > 1 {
-        for file in files {
+        for file in files.iter().take(NAMED_FILES_MAX) {
             let _ = writeln!(out, "    {}  +{} -{}", shown(&file.path), file.added, file.removed);
+        }
+        if files.len() > NAMED_FILES_MAX {
+            let _ = writeln!(out, "    … and {} more files", files.len() - NAMED_FILES_MAX);
         }
     }
     out
@@ -276,7 +282,8 @@ pub(crate) fn row(logged: &LogEntry, status: OperationStatus) -> Value {
         "partial": operation.outcome == OperationOutcome::Partial,
         "unsure": operation.outcome == OperationOutcome::Unknown,
         "pending": owner.is_some(),
-        "files": visible_files(logged).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
+        "filesTotal": visible_files(logged).count(),
+        "files": visible_files(logged).take(LISTED_FILES_MAX).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
     })
 }
 

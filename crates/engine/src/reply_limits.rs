@@ -70,6 +70,8 @@ const SNIPPET_BYTES_MIN: usize = 200;
 const DIFF_BYTES_MAX: usize = 8000;
 /// Bytes of the original file in a reply that has it.
 const ORIGINAL_FILE_BYTES_MAX: usize = 64 << 10;
+/// Files that a reply about a change lists; further ones are counted.
+pub(crate) const LISTED_FILES_MAX: usize = 100;
 /// Files of a call up to which the context shown in replies counts as read.
 const READ_BY_REPLY_FILES_MAX: usize = 8;
 
@@ -178,7 +180,8 @@ impl ReplyLimits {
 
     /// Returns the budget for the change of each file, in a reply about `files` files.
     pub(crate) fn file_budget(self, files: usize) -> FileBudget {
-        let files = files.max(1);
+        let counts = files <= READ_BY_REPLY_FILES_MAX;
+        let files = files.clamp(1, LISTED_FILES_MAX);
         let snippet = (self.text / 2 / files).min(SNIPPET_BYTES_MAX);
         FileBudget {
             snippet: if snippet < SNIPPET_BYTES_MIN { 0 } else { snippet },
@@ -186,7 +189,7 @@ impl ReplyLimits {
             patch: self.data / 4 / files,
             edits: self.data / 4 / files,
             original: if files == 1 { self.original.min(self.data / 4) } else { 0 },
-            counts: files <= READ_BY_REPLY_FILES_MAX,
+            counts,
         }
     }
 

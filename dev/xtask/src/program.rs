@@ -138,6 +138,11 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
     let root = emend.home.join("project");
     let root = root.to_string_lossy();
     let named = matches!(client.roots, RootDiscovery::Named);
+    // As on a machine where the client was started once.
+    for file in [Some(client.user), client.settings.map(|(settings, _)| settings)].into_iter().flatten() {
+        let directory = emend.home.join(below_home(file));
+        fs::create_dir_all(directory.parent().unwrap_or(&emend.home)).map_err(|error| error.to_string())?;
+    }
     let mut install = vec!["mcp", "install", name, "--force"];
     if named {
         install.extend(["--root", &root]);
@@ -172,7 +177,8 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
             out,
             "\n## Edit with Emendate only\n\n```sh\n\
              emend mcp install {name} --replace-builtins\n```\n\nThis also denies {title}'s own editing tools in {}, so \
-             the model is not offered them, and starts the server with the profile `claude`:\n\n```json\n{}\n```\n",
+             the model is not offered them, and starts the server with the profile `claude`. A hook reports what \
+             {title}'s own Read shows, so that it counts as read:\n\n```json\n{}\n```\n",
             shown(settings),
             emend.written(&emend.home.join(below_home(settings)))?.trim_end()
         );
@@ -180,8 +186,8 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
     let _ = write!(
         out,
         "\n## Check and remove\n\nRestart {title}. `emend doctor` starts the server as {title} would and reports \
-         whether it answers.\n`emend mcp uninstall {name}` removes the entry, and `emend undo` with the name that \
-         `install` printed restores the file.\n"
+         whether it answers.\n`emend mcp uninstall {name}` removes all that `install` added, also files and directories \
+         that it created, and `emend undo` with the name that `install` printed restores the file.\n"
     );
     Ok(crate::markdown::wrapped(&out))
 }

@@ -1,7 +1,7 @@
 //! Tests `emend mcp install` and `uninstall` in a home of their own, and doctor's report on clients.
 
 use crate::bed::{Bed, Ran, feed};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -125,10 +125,15 @@ fn every_client_is_installed_and_restored() {
             "{row}"
         );
         bed.run(&["mcp", "uninstall", client]).exits(0);
+        if text.is_empty() {
+            assert!(!path.exists(), "{client}: the file that was created is removed");
+            continue;
+        }
         let without = fs::read_to_string(&path).unwrap();
+        assert_eq!(backup.exists(), without != text, "{client}: a backup of what is there is removed");
         let squeezed =
             |text: &str| text.replace([' ', '\n', '\r', '\t', '\u{feff}'], "").replace("\"mcpServers\":{}", "");
-        assert_eq!(squeezed(&without), squeezed(if text.is_empty() { "{}" } else { text }), "{client}\n{without}");
+        assert_eq!(squeezed(&without), squeezed(text), "{client}\n{without}");
         assert_eq!(without.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
         assert!(bed.run(&["mcp", "uninstall", client]).exits(0).out.contains("nothing to do"));
     }
@@ -174,7 +179,7 @@ fn built_in_tools_are_replaced_and_restored() {
         "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
     let settings = own(&bed, ".claude/settings.json", text);
     let told = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0).out;
-    assert!(told.contains("can no longer use its own Edit, MultiEdit, NotebookEdit"), "{told}");
+    assert!(told.contains("can no longer use its own Edit, NotebookEdit"), "{told}");
     let servers = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
     assert!(servers.contains("\"args\": [\"mcp\", \"--profile\", \"claude\"]"), "{servers}");
     assert!(fs::read_to_string(&settings).unwrap().contains("\"Write\",\n      \"Edit\",\n"));
@@ -182,14 +187,84 @@ fn built_in_tools_are_replaced_and_restored() {
     bed.run(&["mcp", "install", "claude-code"]).exits(0);
     assert!(fs::read_to_string(&settings).unwrap().contains("\"NotebookEdit\""));
     let told = bed.run(&["mcp", "uninstall", "claude-code"]).exits(0).out;
-    assert!(told.contains("has its own Edit, MultiEdit, NotebookEdit again"), "{told}");
+    assert!(told.contains("has its own Edit, NotebookEdit again"), "{told}");
     assert_eq!(fs::read_to_string(&settings).unwrap(), text, "Write was denied by its owner");
     // With an invalid settings file the server entries stay unchanged, too.
     fs::write(&settings, "{,}").unwrap();
-    let before = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
     let error = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(2).err;
     assert!(error.contains("settings.json:1:2"), "{error}");
-    assert_eq!(fs::read_to_string(bed.beside("home/.claude.json")).unwrap(), before);
+    assert!(!bed.beside("home/.claude.json").exists(), "it was removed with our entry, and is not created");
+}
+
+#[test]
+fn second_installation_keeps_the_backup_of_the_original() {
+    let bed = home();
+    let original = "{ \"theme\": \"mine\" }\n";
+    let path = own(&bed, ".cursor/mcp.json", original);
+    let backup = path.with_file_name("mcp.json.emend-backup");
+    for args in [&["--profile", "default"][..], &["--profile", "hashline"]] {
+        bed.run(&[&["mcp", "install", "cursor"], args].concat()).exits(0);
+        assert_eq!(fs::read_to_string(&backup).unwrap(), original, "{args:?}");
+    }
+    // A change by the owner stays, and so does the backup then.
+    let changed = fs::read_to_string(&path).unwrap().replace("mine", "other");
+    fs::write(&path, changed).unwrap();
+    bed.run(&["mcp", "uninstall", "cursor"]).exits(0);
+    assert!(fs::read_to_string(&path).unwrap().contains("other"));
+    assert_eq!(fs::read_to_string(&backup).unwrap(), original);
+}
+
+#[test]
+fn uninstallation_removes_what_was_created() {
+    let bed = Bed::new();
+    fs::create_dir_all(bed.beside("home/.config")).unwrap();
+    let before = std::process::Command::new("find").arg(bed.beside("home")).output().unwrap().stdout;
+    for (client, scope) in [("cursor", "user"), ("codex", "user"), ("zed", "user"), ("claude-code", "project")] {
+        let more: &[&str] = if client == "claude-code" { &["--replace-builtins"] } else { &[] };
+        let args = [&["mcp", "install", client, "--scope", scope, "--force"], more].concat();
+        bed.run(&args).exits(0);
+        bed.run(&args).exits(0);
+        bed.run(&["mcp", "uninstall", client, "--scope", scope]).exits(0);
+        let after = std::process::Command::new("find").arg(bed.beside("home")).output().unwrap().stdout;
+        assert_eq!(String::from_utf8(after).unwrap(), String::from_utf8(before.clone()).unwrap(), "{client}");
+    }
+    assert_eq!(fs::read_dir(bed.work()).unwrap().count(), 0);
+}
+
+#[test]
+fn client_on_the_search_path_needs_no_force() {
+    let bed = Bed::new();
+    let program = bed.beside("bin/codex");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::write(&program, "").unwrap();
+    let mut command = bed.command(&["mcp", "install", "codex"]);
+    command.env("PATH", bed.beside("bin"));
+    feed(command, b"").exits(0);
+    assert!(bed.beside("home/.codex/config.toml").is_file());
+}
+
+#[test]
+fn own_reads_of_the_client_count_for_the_server() {
+    let bed = home();
+    bed.put("a.txt", "one\n");
+    bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0);
+    let settings = fs::read_to_string(bed.beside("home/.claude/settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let hook = &settings["hooks"]["PostToolUse"][0];
+    assert_eq!(hook["matcher"], "Read");
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "two" });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "Edit", "arguments": edit } });
+    let serve = || bed.feed(&["mcp", "--profile", "claude"], call.to_string()).exits(0).json()["result"].clone();
+    assert_eq!(serve()["isError"], true, "it was not read");
+    let event = json!({ "session_id": "x", "cwd": bed.work(), "tool_name": "Read",
+        "tool_input": { "file_path": bed.path("a.txt") } });
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-c").arg(hook["hooks"][0]["command"].as_str().unwrap()).current_dir(bed.work());
+    shell.env("HOME", bed.beside("home")).env("EMEND_STATE", bed.beside("state"));
+    feed(shell, event.to_string().as_bytes()).exits(0);
+    assert_eq!(serve()["isError"], false);
+    assert_eq!(bed.get("a.txt"), "two\n");
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod irreversible;
 mod killed;
 mod limits;
 mod machine;
+mod many_files;
 mod mounts;
 mod parsing;
 mod past;

@@ -7,6 +7,7 @@ mod reversal;
 mod select;
 
 use crate::call_context::CallContext;
+use crate::commit::RenderedReceipts;
 use crate::engine::Engine;
 use crate::log::CallOrigin;
 use crate::operation_list::tool_name;
@@ -38,8 +39,8 @@ const RACE_RETRIES_MAX: usize = 64;
 /// Age up to which an undo or a redo of another process is waited for.
 const RUNNING_UNDO_AGE_MAX: Duration = Duration::from_secs(2);
 
-/// The text and the files of an answer, and the name of the new operation.
-type UndoSummary = (String, Vec<Value>, Option<OperationId>);
+/// The rendered files of an answer, and the name of the new operation.
+type UndoSummary = (RenderedReceipts, Option<OperationId>);
 
 /// The input of `undo`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -83,9 +84,9 @@ impl Engine {
                 .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one.")));
         }
         let (all, taken) = self.choose_and_take_back(caller, cause, &args, raw.as_deref(), times)?;
-        let (text, files, operation) = taken;
+        let (RenderedReceipts { text, files, all: files_total, .. }, operation) = taken;
         let summary: String = all.iter().map(|logged| headline(logged, dry_run)).collect();
-        let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, dry_run) };
+        let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, files_total, dry_run) };
         let ids: Vec<Value> = all.iter().map(|logged| logged.id.to_string().into()).collect();
         let data = &mut answer.data;
         data.insert("summary".to_owned(), summary.trim_end().into());
@@ -154,7 +155,7 @@ impl Engine {
         overtaken: &mut bool,
         dry_run: bool,
     ) -> Result<UndoSummary> {
-        let Some((newest, older)) = all.split_first() else { return Ok((String::new(), Vec::new(), None)) };
+        let Some((newest, older)) = all.split_first() else { return Ok((self.render_receipts(Vec::new()), None)) };
         let role = match newest.operation.role {
             Role::Undo(_) => Role::Redo(newest.id),
             Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
@@ -183,8 +184,7 @@ impl Engine {
         }
         drop(turns);
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, _) = self.render_receipts(receipts);
-        Ok((text, files, operation))
+        Ok((self.render_receipts(receipts), operation))
     }
 
     /// Logs the undo of operations whose files are already in the state before them, so that the next undo continues
@@ -265,11 +265,11 @@ fn headline(logged: &LogEntry, dry_run: bool) -> String {
     format!("{verb}{colon} operation {} ({tool}, session {session}).\n", logged.id)
 }
 
-/// Creates the data of an answer with these files.
-pub(crate) fn data(files: Vec<Value>, dry_run: bool) -> Map<String, Value> {
+/// Creates the data of an answer with these files, of `all`.
+pub(crate) fn data(files: Vec<Value>, all: usize, dry_run: bool) -> Map<String, Value> {
     let mut data = Map::new();
     data.insert("dryRun".to_owned(), dry_run.into());
     data.insert("notes".to_owned(), Value::Array(Vec::new()));
-    data.insert("files".to_owned(), files.into());
+    RenderedReceipts::add_files(&mut data, files, all);
     data
 }

@@ -4,6 +4,7 @@ use super::reversal::{is_same_content, not_kept};
 use super::{OperationRef, data};
 use crate::base::Base;
 use crate::call_context::{CallContext, UnreadPolicy};
+use crate::commit::RenderedReceipts;
 use crate::engine::Engine;
 use crate::history_stores::key;
 use crate::log::CallOrigin;
@@ -74,8 +75,8 @@ impl Engine {
         })?;
         drop(turns);
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, _) = self.render_receipts(receipts);
-        let mut answer = Answer { text, data: data(files, dry_run) };
+        let RenderedReceipts { text, files, all, .. } = self.render_receipts(receipts);
+        let mut answer = Answer { text, data: data(files, all, dry_run) };
         answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
         Ok(answer)
     }

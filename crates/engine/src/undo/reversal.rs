@@ -3,6 +3,7 @@
 use super::overlay::Overlay;
 use crate::base;
 use crate::call_context::{CallContext, UnreadPolicy};
+use crate::call_handle::CallPhase;
 use crate::engine::{Engine, LoadedFile};
 use crate::history_stores::key;
 use crate::limits::check_together;
@@ -45,6 +46,7 @@ pub(super) fn plans(engine: &Engine, caller: &CallContext, root: usize, all: &[L
     {
         return Ok(vec![plan]);
     }
+    caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
     let mut course = Overlay::new(engine, caller);
     for logged in all {
         let plans = of_one(&Reversal { engine, caller, course: &course, root, logged }).map_err(|error| {
@@ -72,6 +74,7 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
     let mut bytes = 0;
     let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
     for file in files {
+        back.caller.advance()?;
         let emptied = moved.contains(&file.path);
         let planned = match moved_source(files, file) {
             Some(source) => back.moved(file, source, emptied),
