@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Matches on the lines of one hit after which the rest of these lines is skipped: each may take a look at all of the
 /// text.
-const MATCHES_PER_HIT_MAX: usize = 1000;
+const MATCHES_PER_HIT_MAX: usize = 50;
 
 /// The lines of a hit: the bytes of all lines that a match touches, and of further matches that begin on these lines.
 struct HitLines {

@@ -41,7 +41,7 @@ fn cancelled_call_writes_nothing() {
 /// The library reads to the end of the text for each match of this expression.
 #[test]
 fn quadratic_expression_ends_with_the_budget() {
-    let config = Config::default().with_file("[policy]\nmax_work = 2000000\n", "test", true).unwrap();
+    let config = Config::default().with_file("[policy]\nmax_work = 10000000\n", "test", true).unwrap();
     let bench = Bench::trusted(config);
     bench.put("a", &"a".repeat(300_000));
     for tool in ["replace_in_files", "search"] {

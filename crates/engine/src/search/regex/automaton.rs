@@ -57,7 +57,7 @@ struct Pass<'a> {
 }
 
 /// The reason for ending a pass early.
-struct Ended {
+struct EarlyEnd {
     gave_up: bool,
 }
 
@@ -98,7 +98,7 @@ impl LazyAutomaton {
     }
 }
 
-impl Ended {
+impl EarlyEnd {
     fn result(&self) -> LazyMatch {
         if self.gave_up { LazyMatch::GaveUp } else { LazyMatch::Nothing }
     }
@@ -106,8 +106,8 @@ impl Ended {
 
 impl Pass<'_> {
     /// Returns the end of the first match. A state is known to be a match after one more byte.
-    fn forward(&mut self, input: &Input<'_>) -> Result<Option<usize>, Ended> {
-        let mut state = self.dfa.start_state_forward(self.cache, input).map_err(|_| Ended { gave_up: true })?;
+    fn forward(&mut self, input: &Input<'_>) -> Result<Option<usize>, EarlyEnd> {
+        let mut state = self.dfa.start_state_forward(self.cache, input).map_err(|_| EarlyEnd { gave_up: true })?;
         let mut found = None;
         let mut at = input.start();
         while at < input.end() {
@@ -132,8 +132,8 @@ impl Pass<'_> {
     }
 
     /// Returns the start of the longest match that ends where the input ends.
-    fn backward(&mut self, input: &Input<'_>) -> Result<Option<usize>, Ended> {
-        let mut state = self.dfa.start_state_reverse(self.cache, input).map_err(|_| Ended { gave_up: true })?;
+    fn backward(&mut self, input: &Input<'_>) -> Result<Option<usize>, EarlyEnd> {
+        let mut state = self.dfa.start_state_reverse(self.cache, input).map_err(|_| EarlyEnd { gave_up: true })?;
         let mut found = None;
         let mut at = input.end();
         while at > input.start() {
@@ -159,7 +159,7 @@ impl Pass<'_> {
     }
 
     #[inline(always)]
-    fn next(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, Ended> {
+    fn next(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
         if state.is_tagged() {
             return self.next_of_tagged(state, byte);
         }
@@ -168,42 +168,42 @@ impl Pass<'_> {
     }
 
     /// Follows a transition of a state that is a match. Whether it was known shows only in the memory.
-    fn next_of_tagged(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, Ended> {
+    fn next_of_tagged(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
         let memory = self.cache.memory_usage();
-        let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| Ended { gave_up: true })?;
+        let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| EarlyEnd { gave_up: true })?;
         if self.cache.memory_usage() != memory {
             self.count_transition()?;
         }
-        if next.is_quit() { Err(Ended { gave_up: true }) } else { Ok(next) }
+        if next.is_quit() { Err(EarlyEnd { gave_up: true }) } else { Ok(next) }
     }
 
     /// Computes a transition for the first time.
     #[cold]
-    fn computed(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, Ended> {
+    fn computed(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
         self.count_transition()?;
-        let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| Ended { gave_up: true })?;
-        if next.is_quit() { Err(Ended { gave_up: true }) } else { Ok(next) }
+        let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| EarlyEnd { gave_up: true })?;
+        if next.is_quit() { Err(EarlyEnd { gave_up: true }) } else { Ok(next) }
     }
 
     /// Counts a transition that is computed.
-    fn count_transition(&mut self) -> Result<(), Ended> {
+    fn count_transition(&mut self) -> Result<(), EarlyEnd> {
         let steps = TRANSITION_STEPS + self.dfa.get_nfa().states().len() / STATES_PER_STEP;
         *self.build_steps += steps;
         if *self.build_steps > BUILD_STEPS_MAX {
-            return Err(Ended { gave_up: true });
+            return Err(EarlyEnd { gave_up: true });
         }
-        if work::spend_or_end(steps) { Err(Ended { gave_up: false }) } else { Ok(()) }
+        if work::spend_or_end(steps) { Err(EarlyEnd { gave_up: false }) } else { Ok(()) }
     }
 
     /// Takes the byte next to the input into account, or the end of the text.
-    fn end(&mut self, state: LazyStateID, byte: Option<&u8>) -> Result<LazyStateID, Ended> {
+    fn end(&mut self, state: LazyStateID, byte: Option<&u8>) -> Result<LazyStateID, EarlyEnd> {
         match byte {
             Some(byte) => self.next(state, *byte),
-            None => self.dfa.next_eoi_state(self.cache, state).map_err(|_| Ended { gave_up: true }),
+            None => self.dfa.next_eoi_state(self.cache, state).map_err(|_| EarlyEnd { gave_up: true }),
         }
     }
 }
 
-fn spend(bytes: usize) -> Result<(), Ended> {
-    if work::spend_or_end(bytes / BYTES_PER_STEP) { Err(Ended { gave_up: false }) } else { Ok(()) }
+fn spend(bytes: usize) -> Result<(), EarlyEnd> {
+    if work::spend_or_end(bytes / BYTES_PER_STEP) { Err(EarlyEnd { gave_up: false }) } else { Ok(()) }
 }

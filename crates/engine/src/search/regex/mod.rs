@@ -37,7 +37,7 @@ pub(crate) struct BoundedRegex {
     library: RegexMatcher,
     hir: Hir,
     nfa: NFA,
-    /// What the library has used of its allowance.
+    /// States times bytes that the library was given so far.
     library_work: AtomicU64,
     counted: OnceLock<CountedRegex>,
 }
