@@ -138,7 +138,7 @@ fn replacements(regex: &BoundedRegex, template: &[TemplatePart], text: &str) -> 
 
 /// Returns the offset behind the character at an offset; at the end of the text, the one beyond it.
 fn behind_char(text: &str, at: usize) -> usize {
-    if at < text.len() { text.ceil_char_boundary(at + 1) } else { at + 1 }
+    text.get(at..).and_then(|rest| rest.chars().next()).map_or(at + 1, |ch| at + ch.len_utf8())
 }
 
 /// The replacements in one text, collected during the search.

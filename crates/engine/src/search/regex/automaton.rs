@@ -158,7 +158,7 @@ impl Pass<'_> {
         Ok(if last.is_match() { Some(input.start()) } else { found })
     }
 
-    #[inline(always)]
+    #[inline]
     fn next(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
         if state.is_tagged() {
             return self.next_of_tagged(state, byte);

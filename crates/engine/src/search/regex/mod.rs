@@ -140,8 +140,8 @@ impl CountedRegex {
         let automaton = compiled(hir, true).ok().and_then(|reverse| LazyAutomaton::new(nfa.clone(), reverse));
         let simulation = PikeVm::new(nfa.clone());
         let create = {
-            let (automaton, simulation) = (automaton.clone(), simulation.clone());
-            move || (Box::new(AutomatonCache::new(automaton.as_ref())), simulation.cache())
+            let automaton = automaton.clone();
+            move || (Box::new(AutomatonCache::new(automaton.as_ref())), PikeCache::new())
         };
         let prefilter = Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, hir);
         CountedRegex { automaton, simulation, prefilter, caches: Pool::new(Box::new(create)) }

@@ -96,11 +96,6 @@ impl PikeVm {
         PikeVm { nfa }
     }
 
-    pub(super) fn cache(&self) -> PikeCache {
-        let active = || ActiveStates { dense: Vec::new(), sparse: Vec::new(), slots: Vec::new() };
-        PikeCache { now: active(), next: active(), stack: Vec::new(), path: Vec::new() }
-    }
-
     /// Finds the first match in a part of a text. Finds nothing once the work of the call has to end.
     pub(super) fn find(&self, cache: &mut PikeCache, text: &[u8], span: Range<usize>) -> Option<Range<usize>> {
         cache.prepare(self.nfa.states().len(), 1);
@@ -136,6 +131,11 @@ impl PikeVm {
 }
 
 impl PikeCache {
+    pub(super) fn new() -> PikeCache {
+        let active = || ActiveStates { dense: Vec::new(), sparse: Vec::new(), slots: Vec::new() };
+        PikeCache { now: active(), next: active(), stack: Vec::new(), path: Vec::new() }
+    }
+
     fn prepare(&mut self, states: usize, slots: usize) {
         self.path.clear();
         self.path.resize(slots, UNSET);
