@@ -3,6 +3,7 @@
 mod arrows;
 mod english;
 mod names;
+mod packages;
 mod pages;
 mod sizes;
 mod tables;
@@ -32,6 +33,7 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "word", run: words::words },
     Check { name: "machine", run: words::machines },
     Check { name: "architecture", run: arrows::architecture },
+    Check { name: "package", run: packages::manifests },
     Check { name: "arrow", run: arrows::arrows },
     Check { name: "format", run: tables::formats },
     Check { name: "error code", run: tables::codes },
