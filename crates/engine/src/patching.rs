@@ -10,7 +10,7 @@ use emendate_core::{
     Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, blank_faults, work,
 };
 use emendate_fs::shown;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -73,7 +73,7 @@ pub(crate) struct Selection {
 
 #[derive(Debug)]
 struct Pattern {
-    matcher: GlobMatcher,
+    matcher: GlobSet,
     keeps: bool,
 }
 
@@ -148,16 +148,20 @@ fn whitespace(word: &str) -> Result<Whitespace> {
     }
 }
 
+/// Characters shown of a pattern, and of the library's message about it.
+const PATTERN_CHARS_SHOWN: usize = 300;
+
 /// A pattern as git reads those of `--include`: `*` also matches slashes.
 fn pattern(text: &str) -> Result<Pattern> {
     let (keeps, glob) = text.strip_prefix('!').map_or((true, text), |rest| (false, rest));
     let built = GlobBuilder::new(glob).literal_separator(false).backslash_escape(true).build();
-    let matcher = built
-        .map_err(|error| {
-            Error::new(Code::CallInvalid, format!("`{glob}` in only is not a pattern: {}.", error.kind()))
-                .next("Use * for any characters, ? for one, [a-z] for one of several.")
-        })?
-        .compile_matcher();
+    // A set reports a pattern that is nested too deeply; a single matcher panics.
+    let matcher = built.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
+        let shown: String = glob.chars().take(PATTERN_CHARS_SHOWN).collect();
+        let why: String = error.kind().to_string().chars().take(PATTERN_CHARS_SHOWN).collect();
+        Error::new(Code::CallInvalid, format!("`{shown}` in only is not a pattern: {why}."))
+            .next("Use * for any characters, ? for one, [a-z] for one of several.")
+    })?;
     Ok(Pattern { matcher, keeps })
 }
 
@@ -304,5 +308,13 @@ mod tests {
         assert!(matches("src/*", "src/a/b.rs") && matches("*.rs", "src/a/b.rs") && matches("!a?", "ab"));
         assert!(!matches("src", "src/a") && !matches("*.rs", "a.rs2"));
         assert!(!pattern("!x").unwrap().keeps && pattern("x").unwrap().keeps && pattern("[").is_err());
+    }
+
+    #[test]
+    fn deeply_nested_pattern_is_refused() {
+        let nested = "{a".repeat(300) + &"}".repeat(300);
+        let refusal = pattern(&nested).map(|_| ()).unwrap_err().to_string();
+        assert!(refusal.contains("in only is not a pattern") && refusal.len() < 2_000, "{refusal}");
+        assert!(pattern("!{a,b}*.rs").is_ok());
     }
 }

@@ -92,6 +92,8 @@ pub(crate) struct FilePlan {
     /// Lines that the caller knows after the write.
     pub(crate) lines_seen: LineSet,
     pub(crate) notes: Vec<String>,
+    /// Those of the notes that report a new text which somebody other than the caller changed.
+    pub(crate) rewrites: Vec<String>,
     /// The header above the rows of the reply, if changes are shown as rows.
     pub(crate) header: Option<HeaderStyle>,
     /// The name in that header.
@@ -173,6 +175,7 @@ impl FilePlan {
             corrected: Vec::new(),
             lines_seen,
             notes,
+            rewrites: Vec::new(),
             header: None,
             name: String::new(),
             anchor_format: None,
@@ -213,7 +216,9 @@ impl FilePlan {
         }
         let stat = explain::stat(&explain::hunks(&after, &changes, 0));
         let (added, removed) = (stat.added, stat.removed);
-        self.notes.push(format!("{by} changed the new text: +{added} -{removed} lines beside what was sent."));
+        let note = format!("{by} changed the new text: +{added} -{removed} lines beside what was sent.");
+        self.rewrites.push(note.clone());
+        self.notes.push(note);
         self.lines_seen = base::after_writing(&self.lines_seen, &after, &changes);
         self.changes = self.changes.then(&self.before, &changes);
         Ok(())

@@ -105,8 +105,7 @@ impl Engine {
             return Ok(vec![messages::unchecked_note(&plan.place, "it is too large")]);
         }
         *left -= size;
-        let others =
-            plan.notes.iter().map(String::as_str).filter(|note| note.contains("changed the new text")).collect();
+        let others = plan.rewrites.iter().map(String::as_str).collect();
         let kind = named.unwrap_or_else(|| by_content(after.text()));
         let stands = matches!(plan.current, CurrentState::File(_)) || plan.source_file.is_some();
         let before = if stands { plan.before.text() } else { "" };
