@@ -2,6 +2,7 @@
 //!
 //! A placeholder line in the new text that is not a line of the old text would replace the omitted text.
 
+mod leftover;
 mod lost_lines;
 mod phrase;
 mod remark;
@@ -19,6 +20,10 @@ use std::sync::LazyLock;
 pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> Result<()> {
     if settings.omissions {
         return Ok(());
+    }
+    // Formats of whole lines have a way to write markers as text.
+    if !find.lines {
+        leftover::check(&find.old, new)?;
     }
     let remark = || lost_lines::remarks(&find.old, new, may_omit(new)).first().map(|(_, line)| *line);
     let line = new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new)).or_else(remark);
@@ -156,6 +161,12 @@ pub enum OmissionVerdict {
 /// ([`Code::EditOmission`]) unless it is `meant`, and a line of only dots, or a remark such as `# etc.`, in place of
 /// lines that would be lost. Warns about a file that loses more than half of its lines.
 pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
+    if !meant
+        && !old.trim().is_empty()
+        && let Err(error) = leftover::check_whole(old, new)
+    {
+        return OmissionVerdict::Refuse(error);
+    }
     let (before, after) = (old.lines().count(), new.lines().count());
     let omits = may_omit(new);
     let mut fresh = if omits { placeholders(new) } else { Vec::new() };

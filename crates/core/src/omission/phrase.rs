@@ -254,12 +254,20 @@ fn is_cut(line: &str) -> bool {
     counted && inside.len() < lower.len() || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
 }
 
+/// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a blank.
+const COMMENT_LEADS: [&str; 36] = [
+    "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "{-", "{#", "/*", "(*", "@*", "#|", "<#", "//", "--",
+    "::", "#", ";", "%", "*", "' ", "\" ", "! ", ".\\\" ", "\\\" ", "REM ", "Rem ", "rem ", "@REM ", "@rem ", "dnl ",
+    "C ", "\u{235D}", "| ",
+];
+/// Signs that end one.
+const COMMENT_TAILS: [&str; 13] = ["--}}", "--%>", "*/}", "-->", "%>", "]]", "-}", "#}", "*/", "*)", "*@", "|#", "#>"];
+
 /// Strips comment signs, brackets and dots.
 fn bare(line: &str) -> BareLine<'_> {
     let mut out =
         BareLine { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
-    let leads = ["{/*", "<!--", "/*", "(*", "//", "--", "#", ";", "%", "*"];
-    while let Some(rest) = leads.iter().find_map(|lead| out.text.strip_prefix(lead)) {
+    while let Some(rest) = COMMENT_LEADS.iter().find_map(|lead| out.text.strip_prefix(lead)) {
         (out.text, out.commented) = (rest.trim_start(), true);
     }
     if let Some(task) = TASK_WORDS
@@ -273,7 +281,7 @@ fn bare(line: &str) -> BareLine<'_> {
             (out.text, out.task) = (rest.trim_start_matches([':', ' ', '-']), true);
         }
     }
-    for tail in ["*/}", "-->", "*/", "*)"] {
+    for tail in COMMENT_TAILS {
         out.text = out.text.strip_suffix(tail).map_or(out.text, str::trim_end);
     }
     loop {
@@ -360,6 +368,19 @@ mod tests {
             "# Todo(me): keep the rest of the code",
             concat!("// TO", "DO: rest of the code unchanged"),
             "// NOTE: the rest remains the same",
+            "REM rest of code unchanged",
+            "@rem ... existing code ...",
+            "{- ... (unchanged) ... -}",
+            "' existing code",
+            "\" remaining code unchanged",
+            "<%# ... existing code ... %>",
+            "{{!-- rest of the code remains the same --}}",
+            "--[[ omitted for brevity ]]",
+            "@* ... rest of the file ... *@",
+            "#| keep existing code |#",
+            "dnl rest of the file unchanged",
+            ":: ... rest of file ...",
+            "C remaining code unchanged",
         ] {
             assert!(is_placeholder(line), "{line}");
         }
@@ -404,6 +425,13 @@ mod tests {
             "# Todo: other cases",
             "// NOTE: existing tests",
             "// are the same",
+            "' same tab",
+            "| rest | same |",
+            "C same",
+            "{- | Rest of the list. -}",
+            "REM Existing users",
+            "'unchanged'",
+            "! other",
         ] {
             assert!(!is_placeholder(line), "{line}");
         }

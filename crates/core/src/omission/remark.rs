@@ -216,12 +216,45 @@ const STUBS: [&str; 18] = [
     "end",
 ];
 /// Signs before a comment, longer ones first. Those that may also begin code are followed by a blank.
-const LEADS: [&str; 30] = [
-    "{{!--", "{/*", "{{!", "--[[", "<!--", "<%#", "<#", "/*", "(*", "{-", "{#", "@*", "//", "-- ", "... ", "… ", ".. ",
-    "#", ";;", "; ", "%%", "% ", "* ", "! ", "' ", "\" ", "rem ", "REM ", "dnl ", "| ",
+const LEADS: [&str; 35] = [
+    "@REM ",
+    "@rem ",
+    ":: ",
+    "\u{235D} ",
+    "#|",
+    "{{!--",
+    "{/*",
+    "{{!",
+    "--[[",
+    "<!--",
+    "<%#",
+    "<#",
+    "/*",
+    "(*",
+    "{-",
+    "{#",
+    "@*",
+    "//",
+    "-- ",
+    "... ",
+    "… ",
+    ".. ",
+    "#",
+    ";;",
+    "; ",
+    "%%",
+    "% ",
+    "* ",
+    "! ",
+    "' ",
+    "\" ",
+    "rem ",
+    "REM ",
+    "dnl ",
+    "| ",
 ];
 /// Signs behind a comment.
-const TAILS: [&str; 12] = ["--}}", "*/}", "}}", "]]", "-->", "%>", "#>", "*/", "*)", "-}", "#}", "*@"];
+const TAILS: [&str; 13] = ["|#", "--}}", "*/}", "}}", "]]", "-->", "%>", "#>", "*/", "*)", "-}", "#}", "*@"];
 /// Signs that begin a comment behind a statement; [`trailing_comment`] knows their first bytes.
 const TRAILING_LEADS: [&str; 8] = ["#", "//", "/*", "<!--", "--", ";", "%", "{/*"];
 /// Bytes of a line and words of a remark that are looked at.
@@ -303,7 +336,7 @@ fn comment(line: &str) -> Option<&str> {
     if line.starts_with('#') && line[1..].starts_with(char::is_alphanumeric) && !text.contains(' ') {
         return None;
     }
-    let brackets = [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">")];
+    let brackets = [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"), ("\u{3010}", "\u{3011}"), ("\u{27E8}", "\u{27E9}")];
     let inside = brackets.iter().find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
     (commented || inside.is_some()).then_some(inside.unwrap_or(text).trim())
 }

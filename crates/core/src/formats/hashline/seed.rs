@@ -17,8 +17,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
         if !scan.tail(&mut op) || op.inline.is_some() {
             return None;
         }
-        op.lenient = if op.colon { Some(COLON_ON_DELETE_NOTE) } else { op.lenient };
-        return Some(checked(op, range));
+        return Some(if op.colon { Err(colon_on_delete(line)) } else { checked(op, range) });
     }
     if !scan.word("insert") {
         return None;
@@ -42,7 +41,15 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
     body(scan, op, None)
 }
 
-const COLON_ON_DELETE_NOTE: &str = "A `:` behind `delete` was ignored; it has no body.";
+/// The error for a colon behind `delete`: the rows that it announces may be meant to replace the lines.
+fn colon_on_delete(line: &str) -> OpLineError {
+    let bare = line.trim().trim_end_matches(':').trim_end();
+    let replace = bare.replacen("delete", "replace", 1);
+    OpLineError {
+        what: "`delete N..M` has no colon and no body. Remove the colon and body rows.".to_owned(),
+        next: format!("To delete the lines: `{bare}`. To replace them: `{replace}:` above the new rows."),
+    }
+}
 
 fn block_or_range(scan: &mut LineScanner<'_>) -> Option<(LineTarget, AnchorRange, Option<LineNumberRange>)> {
     if scan.word("block") {

@@ -108,7 +108,8 @@ fn lenient_forms_are_accepted_with_a_note() {
     told("¶a#1A2B\nreplace 2-3:\n+x\n", "separator");
     told("¶a#1A2B\nreplace 2..3:\nx\n", "Auto-prefixed bare body");
     told("[a#1A2B]\nPUT 2.=3:\n", "deletion");
-    told("¶a#1A2B\ndelete 2..3:\n", "no body");
+    let colon = parse("¶a#1A2B\ndelete 2..3:\n").unwrap_err();
+    assert!(colon.message().contains("no colon") && colon.next_step().contains("`replace 2..3:`"), "{colon}");
     told("¶a#1A2B\nreplace 2..3:\n+delete 3\n", "reads like an operation");
     told("¶a#1A2B\nreplace 2..3: +x\n", "on the line");
     assert_eq!(ops("¶a#1A2B\nreplace 2..3: +x\n+y\n"), [lines(2, 3, "x\ny\n")]);
