@@ -1,10 +1,12 @@
 //! The command line arguments.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
+mod file_part;
 mod patch;
 pub(crate) mod replace;
 mod scope;
 
+pub(crate) use file_part::FilePartArgs;
 pub(crate) use patch::PatchArgs;
 pub(crate) use scope::ScopeArgs;
 
@@ -16,7 +18,7 @@ use crate::install::McpCommand;
 use crate::notebook::{NotebookEditArgs, PartArgs};
 use crate::stats::StatsArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use emendate::core::formats::{FORMATS, text_formats};
 use emendate::core::line_format::LINE_FORMATS;
 use emendate::core::print::PRINT_FORMATS;
@@ -30,12 +32,15 @@ use std::path::PathBuf;
     name = "emend",
     version,
     max_term_width = 110,
-    after_help = "Try `emend tour` for a demonstration, `emend COMMAND --help` for examples, `emend --help` for exit codes.",
+    after_help = "Try `emend tour` for a demonstration, `emend help COMMAND` for examples, `emend --help` for exit codes.",
     after_long_help = help::overview()
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Work as if started in this directory
+    #[arg(short = 'C', value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -50,7 +55,13 @@ impl Cli {
         {
             clap::Command::new("emend").version(env!("CARGO_PKG_VERSION")).try_get_matches_from(line)?;
         }
-        Cli::try_parse_from(line)
+        let mut matches = Cli::with_short_help().try_get_matches_from(line)?;
+        Cli::from_arg_matches_mut(&mut matches)
+    }
+
+    /// Returns the definition in which `--help` of a command prints one screen, and `emend help COMMAND` everything.
+    pub(crate) fn with_short_help() -> clap::Command {
+        Cli::command().mut_subcommands(|command| help::shortened(command, ""))
     }
 }
 
@@ -194,8 +205,8 @@ pub(crate) struct CheckArgs {
 #[derive(Args)]
 pub(crate) struct ReadArgs {
     /// File to read; `:A-B` after it shows lines A to B, `:A-` from A on, `:A` only A
-    #[arg(value_name = "PATH[:A-B]")]
-    pub(crate) path: PathBuf,
+    #[arg(value_name = "PATH[:A-B]", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
     /// Line to start at, 1 for the first
     #[arg(long, value_name = "N")]
     pub(crate) offset: Option<u64>,
@@ -441,23 +452,12 @@ pub(crate) struct HistoryArgs {
     /// Number of operations to list, newest first; at most 1000 [default: 20]
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+    /// Only operations since then: 2h, 3d, 2026-11-23, or a moment in RFC 3339
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
     /// Continue from here, as the previous list says
     #[arg(long, value_name = "NEXT")]
     pub(crate) from: Option<String>,
-}
-
-/// The files of an operation to show.
-#[derive(Args)]
-pub(crate) struct FilePartArgs {
-    /// Number of files to show [default: 100]
-    #[arg(short = 'n', long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
-    /// Continue from here, as the previous list says
-    #[arg(long, value_name = "NEXT")]
-    pub(crate) from: Option<String>,
-    /// Show all files
-    #[arg(long, conflicts_with_all = ["limit", "from"])]
-    pub(crate) all: bool,
 }
 
 /// `emend show`.
@@ -580,7 +580,6 @@ pub(crate) struct ToolsArgs {
 #[cfg(test)]
 mod tests {
     use super::{Cli, Command};
-    use clap::CommandFactory as _;
     use clap::error::ErrorKind;
     use std::ffi::OsString;
 
@@ -590,7 +589,36 @@ mod tests {
 
     #[test]
     fn definition_is_sound() {
-        Cli::command().debug_assert();
+        Cli::with_short_help().debug_assert();
+    }
+
+    /// Returns the help of a command and of those below it, each with its name.
+    fn helps(command: &mut clap::Command, name: &str) -> Vec<(String, String)> {
+        let mut all = vec![(name.to_owned(), command.render_help().to_string())];
+        for below in command.get_subcommands_mut().filter(|below| below.get_name() != "help") {
+            let name = format!("{name} {}", below.get_name());
+            all.extend(helps(below, &name));
+        }
+        all
+    }
+
+    #[test]
+    fn help_of_every_command_fits_on_a_screen() {
+        let mut command = Cli::with_short_help().term_width(100);
+        command.build();
+        let all = helps(&mut command, "emend");
+        assert!(all.len() > 40, "{}", all.len());
+        let is_long = |(name, help): &&(String, String)| {
+            name != "emend" && (help.lines().count() > 30 || help.lines().any(|line| line.chars().count() > 100))
+        };
+        let long: Vec<String> = all
+            .iter()
+            .filter(is_long)
+            .map(|(name, help)| format!("{name}: {} lines\n{help}", help.lines().count()))
+            .collect();
+        assert!(long.is_empty(), "{}", long.join("\n"));
+        let (_, edit) = all.iter().find(|(name, _)| name == "emend edit").unwrap();
+        assert!(edit.contains("--old <TEXT>") && edit.contains("emend help edit"), "{edit}");
     }
 
     #[test]

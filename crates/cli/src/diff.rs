@@ -1,6 +1,7 @@
 //! The diff of a reply for people: unified with the changed words highlighted, or side by side.
 
 use crate::output::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
+use crate::relative_names;
 use anstyle::Style;
 use emendate::core::explain::{LineKind, LineSegment, inline};
 use serde_json::{Map, Value};
@@ -98,12 +99,15 @@ const fn styles(kind: LineKind) -> (Style, Style) {
 impl<W: Write> StyledWriter<W> {
     /// Prints the diff of a reply, if it has one; `margin` precedes each line.
     pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
-        let hunks = data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
-        let Some(hunks) = hunks else { return Ok(()) };
+        let Some(hunks) = data.get("structuredPatch").and_then(Value::as_array) else { return Ok(()) };
+        // An empty file that comes or goes, and a file that is only moved, have a header alone.
+        let is_known = data.get("known").and_then(Value::as_bool).unwrap_or(false);
+        let kind = data.get("type").and_then(Value::as_str).unwrap_or_default();
+        if hunks.is_empty() && !(is_known && matches!(kind, "create" | "delete" | "move")) {
+            return Ok(());
+        }
         let path = data.get("filePath").and_then(Value::as_str).unwrap_or_default();
-        let created = data.get("type").and_then(Value::as_str) == Some("create");
-        self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
-        self.line(BOLD, &format!("{margin}+++ {path}"))?;
+        self.file_header(margin, path, data, !hunks.is_empty())?;
         for hunk in hunks.iter().map(StructuredHunk::read) {
             self.line(RANGE, &format!("{margin}{}", hunk.header()))?;
             match self.layout() {
@@ -112,6 +116,41 @@ impl<W: Write> StyledWriter<W> {
             }
         }
         Ok(())
+    }
+
+    /// Prints the lines in front of the hunks as git does, so that `git apply` accepts the diff as it is.
+    fn file_header(&mut self, margin: &str, path: &str, data: &Map<String, Value>, changes: bool) -> io::Result<()> {
+        let text = |key: &str| data.get(key).and_then(Value::as_str);
+        let name = relative_names::in_diff(path);
+        if name.starts_with('/') {
+            // Git knows no file outside of the repository.
+            let created = text("type") == Some("create");
+            self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
+            let deleted = text("type") == Some("delete");
+            return self.line(BOLD, &format!("{margin}+++ {}", if deleted { "/dev/null" } else { path }));
+        }
+        let from = text("from").filter(|_| matches!(text("type"), Some("move" | "copy"))).map(relative_names::in_diff);
+        let old = from.as_deref().unwrap_or(&name);
+        let mode = text("mode").unwrap_or("100644");
+        let mut lines = vec![format!("diff --git a/{old} b/{name}")];
+        let (mut before, mut after) = (format!("a/{old}"), format!("b/{name}"));
+        match text("type") {
+            Some("create") => {
+                lines.push(format!("new file mode {mode}"));
+                "/dev/null".clone_into(&mut before);
+            }
+            Some("delete") => {
+                lines.push(format!("deleted file mode {mode}"));
+                "/dev/null".clone_into(&mut after);
+            }
+            Some("move") => lines.extend([format!("rename from {old}"), format!("rename to {name}")]),
+            Some("copy") => lines.extend([format!("copy from {old}"), format!("copy to {name}")]),
+            _ => {}
+        }
+        if changes {
+            lines.extend([format!("--- {before}"), format!("+++ {after}")]);
+        }
+        lines.iter().try_for_each(|line| self.line(BOLD, &format!("{margin}{line}")))
     }
 
     fn unified(&mut self, margin: &str, hunk: &StructuredHunk<'_>) -> io::Result<()> {

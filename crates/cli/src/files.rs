@@ -6,6 +6,7 @@ use crate::args::{
 };
 use crate::context::CliContext;
 use crate::flags::Flags;
+use crate::output::ChangeView;
 use crate::{approval, input, output, progress, signals};
 use data_encoding::BASE64;
 use emendate::core::formats::malformed;
@@ -21,8 +22,8 @@ pub(crate) struct ToolCall {
     /// The field of a path, and the path; `None` if none was given.
     path: Option<(&'static str, PathBuf)>,
     fields: Map<String, Value>,
-    /// Shows a summary of each file instead of its diff.
-    brief: bool,
+    /// How changes are shown.
+    view: ChangeView,
     /// Long-running: a bar shows the progress, and Ctrl-C cancels the call before anything is written.
     long: bool,
     /// Exit status 1 if the reply reports problems, or unknown results.
@@ -45,13 +46,18 @@ impl ToolCall {
         ToolCall { long: true, ..self }
     }
 
+    /// The same call with changes shown in this way.
+    pub(crate) fn viewed(self, view: ChangeView) -> ToolCall {
+        ToolCall { view, ..self }
+    }
+
     /// Creates a call whose path may be omitted.
     pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: InputFields) -> ToolCall {
         ToolCall {
             tool,
             path,
             fields: fields.0,
-            brief: false,
+            view: ChangeView::Diff,
             long: false,
             finds: false,
             as_json: false,
@@ -70,7 +76,7 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     });
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
-        Err(error) => return output::reply(desk, &Reply::refusal(error, seed), false),
+        Err(error) => return output::reply(desk, &Reply::refusal(error, seed), ChangeView::Diff, ""),
     };
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
@@ -87,7 +93,7 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
         Some(file) if !desk.global.dry_run => keep_rejected(&file, &reply),
         _ => Ok(()),
     };
-    let mut status = output::reply(desk, &reply, ask.brief);
+    let mut status = output::reply(desk, &reply, ask.view, ask.tool);
     output::notices(&engine);
     if let Err(error) = rejected {
         output::error(&error);
@@ -162,9 +168,24 @@ impl InputFields {
     }
 }
 
+/// Reads files one after another; returns the status of the first that failed.
+pub(crate) fn read_all(desk: &CliContext<'_>, args: &ReadArgs) -> u8 {
+    let mut status = 0;
+    for (nth, path) in args.paths.iter().enumerate() {
+        if args.paths.len() > 1 && !desk.global.json {
+            // As `head` does it.
+            let gap = if nth == 0 { "" } else { "\n" };
+            let _ = output::heading(&format!("{gap}==> {} <==", shown(path)));
+        }
+        let one = run(desk, read(path, args));
+        status = if status == 0 { one } else { status };
+    }
+    status
+}
+
 /// Builds the input of `read`.
-pub(crate) fn read(args: &ReadArgs) -> Result<ToolCall> {
-    let (path, range) = range(&args.path)?;
+fn read(path: &Path, args: &ReadArgs) -> Result<ToolCall> {
+    let (path, range) = range(path)?;
     let (mut offset, mut limit) = (args.offset, args.limit);
     if let Some((from, lines)) = range {
         if offset.is_some() || limit.is_some() {
@@ -375,7 +396,8 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ToolCall> {
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
     let ask = ToolCall::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);
-    Ok(ToolCall { long: true, brief: args.check, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
+    let view = if args.check { ChangeView::Summary } else { ChangeView::Diff };
+    Ok(ToolCall { long: true, view, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
 }
 
 /// Builds the input of `convert`.

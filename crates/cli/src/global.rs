@@ -14,7 +14,7 @@ pub(crate) struct GlobalArgs {
     /// Directory that may be accessed (repeatable) [default: the enclosing git repository, else the current directory]
     ///
     /// The variable EMEND_ROOT holds one or more directories, separated by colons.
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) root: Vec<PathBuf>,
     /// Session whose reads count
     #[arg(
@@ -48,6 +48,12 @@ pub(crate) struct GlobalArgs {
     /// Show what would change; write nothing
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
+    /// Print nothing about a change that succeeded, and no notes
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Print times in UTC, instead of the local time
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) utc: bool,
     /// Print one JSON object, as `emend call` does
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -60,6 +66,7 @@ pub(crate) struct GlobalArgs {
         global = true,
         value_name = "WHEN",
         env = "EMEND_COLOR",
+        hide_short_help = true,
         value_enum,
         default_value = "auto",
         hide_env_values = true

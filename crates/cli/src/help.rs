@@ -288,6 +288,65 @@ Settings are taken from flags, then EMEND_* variables, then the project's emend.
 $XDG_CONFIG_HOME/emendate/config.toml. A project's file can make rules stricter, never looser.
 ";
 
+/// Options that the short help of a command leaves out.
+const RARE_OPTIONS: &[&str] = &[
+    "3way",
+    "allow-invalid",
+    "base64",
+    "encoding",
+    "exclude",
+    "expect-files",
+    "force",
+    "http-host",
+    "http-origin",
+    "http-token-file",
+    "include",
+    "irreversible",
+    "keep-outputs",
+    "match",
+    "max-side",
+    "multiline",
+    "no-ignore",
+    "overwrite",
+    "reject",
+    "reject-file",
+    "restrict",
+    "strip",
+    "structured",
+    "tag",
+    "whitespace",
+];
+/// Lines of examples in the short help.
+const SHORT_EXAMPLES_MAX: usize = 2;
+
+/// Returns a command whose `--help` fits on a screen: its usual options and some examples. `above` is the command that it
+/// belongs to.
+pub(crate) fn shortened(command: clap::Command, above: &str) -> clap::Command {
+    let name = format!("{above}{}", command.get_name());
+    let below = format!("{name} ");
+    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let command = command.mut_subcommands(|command| shortened(command, &below)).mut_args(|arg| {
+        let rare = arg.get_long().is_some_and(|long| RARE_OPTIONS.contains(&long));
+        if rare { arg.hide_short_help(true) } else { arg }
+    });
+    let help = clap::Arg::new("help").short('h').long("help").action(clap::ArgAction::HelpShort);
+    command
+        .disable_help_flag(true)
+        .arg(help.help("Print this help"))
+        .after_help(format!("{}Everything, with the options of every command: emend help {name}", examples(&text)))
+        .after_long_help(text)
+}
+
+/// Returns the first examples of a text, with an empty line below.
+fn examples(text: &str) -> String {
+    let Some((_, list)) = text.split_once("Examples:\n").or_else(|| text.split_once("Example:\n")) else {
+        return String::new();
+    };
+    let lines = list.lines().take_while(|line| line.starts_with("  ")).take(SHORT_EXAMPLES_MAX);
+    let lines: String = lines.filter(|line| line.chars().count() <= 100).map(|line| format!("{line}\n")).collect();
+    format!("Examples:\n{lines}\n")
+}
+
 /// Returns the text of `emend --help` below the list of commands.
 pub(crate) fn overview() -> String {
     let mut out = String::from("Tools, for call, serve and mcp:\n");

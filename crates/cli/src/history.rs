@@ -3,7 +3,8 @@
 use crate::args::{DiffArgs, FilePartArgs, GcArgs, HistoryArgs, RestoreArgs, ShowArgs, UndoArgs};
 use crate::context::CliContext;
 use crate::files::{InputFields, ToolCall, usage};
-use crate::output;
+use crate::output::{self, ChangeView};
+use chrono::{DateTime, Local, NaiveDate, TimeDelta};
 use emendate::core::Result;
 use emendate::history::Retention;
 use serde_json::json;
@@ -32,15 +33,50 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> ToolCall {
 }
 
 /// Builds the input of `history` for a list.
-pub(crate) fn history(args: &HistoryArgs) -> ToolCall {
-    let fields =
-        InputFields::default().put("session", args.by.clone()).put("limit", args.limit).put("from", args.from.clone());
-    ask("history", args.file.as_ref().or(args.path.as_ref()), fields)
+pub(crate) fn history(args: &HistoryArgs) -> Result<ToolCall> {
+    let since = args.since.as_deref().map(|text| moment(text, Local::now())).transpose()?;
+    let fields = InputFields::default()
+        .put("session", args.by.clone())
+        .put("limit", args.limit)
+        .put("since", since)
+        .put("from", args.from.clone());
+    Ok(ask("history", args.file.as_ref().or(args.path.as_ref()), fields))
+}
+
+/// Returns a moment as RFC 3339: a time before `now` such as `2h`, a local date, or a moment that is written so already.
+///
+/// Errors: `call.invalid` for anything else.
+fn moment(text: &str, now: DateTime<Local>) -> Result<String> {
+    let ago = text.split_at_checked(text.len().saturating_sub(1)).and_then(|(number, unit)| {
+        let number: i64 = number.parse().ok()?;
+        match unit {
+            "m" => TimeDelta::try_minutes(number),
+            "h" => TimeDelta::try_hours(number),
+            "d" => TimeDelta::try_days(number),
+            "w" => TimeDelta::try_weeks(number),
+            _ => None,
+        }
+    });
+    let of_date = || {
+        let start = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
+        start.and_local_timezone(Local).earliest()
+    };
+    let found = ago.and_then(|ago| now.checked_sub_signed(ago)).or_else(of_date);
+    let found = found.or_else(|| DateTime::parse_from_rfc3339(text).ok().map(|at| at.with_timezone(&Local)));
+    found.map(|at| at.to_rfc3339()).ok_or_else(|| {
+        usage(&format!("`{text}` is not a time."), "Write --since 2h, 30m, 3d, 2w, 2026-11-23 or 2026-11-23T10:00:00Z.")
+    })
+}
+
+/// Returns how the diffs of an operation are shown.
+fn view(part: &FilePartArgs) -> ChangeView {
+    if part.stat { ChangeView::Stat } else { ChangeView::Diff }
 }
 
 /// Builds the input of `history` for one operation.
 pub(crate) fn show(args: &ShowArgs) -> ToolCall {
     ask("history", args.file.as_ref(), part(InputFields::default().put("id", Some(args.id.clone())), &args.part))
+        .viewed(view(&args.part))
 }
 
 /// Builds the input of `history` for two moments.
@@ -50,7 +86,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<ToolCall> {
         return Err(usage(&format!("`{}` is not two operations.", args.range), "Write ID..ID, e.g. 17..20."));
     };
     let fields = InputFields::default().put("id", Some(from)).put("to", Some(to));
-    Ok(ask("history", args.file.as_ref(), part(fields, &args.part)))
+    Ok(ask("history", args.file.as_ref(), part(fields, &args.part)).viewed(view(&args.part)))
 }
 
 /// Builds the input of `restore`.
@@ -90,4 +126,25 @@ pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
     }
     output::notices(&engine);
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moment;
+    use chrono::{DateTime, Local};
+
+    #[test]
+    fn moments_are_ages_dates_or_rfc_3339() {
+        let now = DateTime::parse_from_rfc3339("2026-11-23T12:00:00Z").unwrap().with_timezone(&Local);
+        let at = |text: &str| {
+            let text = moment(text, now).unwrap();
+            DateTime::parse_from_rfc3339(&text).unwrap().timestamp() - now.timestamp()
+        };
+        assert_eq!([at("30m"), at("2h"), at("1d"), at("1w")], [-1800, -7200, -86400, -604_800]);
+        assert_eq!(at("2026-11-23T10:00:00Z"), -7200);
+        assert!((-3 * 86400..86400).contains(&at("2026-11-22")));
+        for wrong in ["", "h", "2y", "yesterday", "2026-13-01", "é"] {
+            assert!(moment(wrong, now).is_err(), "{wrong}");
+        }
+    }
 }

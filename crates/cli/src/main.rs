@@ -35,6 +35,7 @@ mod parse_worker;
 mod preview;
 mod probe;
 mod progress;
+mod relative_names;
 mod requests;
 mod serve;
 mod signals;
@@ -44,7 +45,6 @@ mod tour;
 mod trust;
 
 use args::{Cli, Command};
-use clap::CommandFactory as _;
 use context::CliContext;
 use emendate::core::{Code, Error};
 use emendate::{Reply, SeedCodes, UnreadPolicy};
@@ -82,6 +82,11 @@ fn run() -> u8 {
         }
     };
     output::choose_color(cli.global.color);
+    output::choose_quiet(cli.global.quiet);
+    if let Err(error) = enter(cli.directory.as_deref()) {
+        output::error(&error);
+        return error.code().exit();
+    }
     let desk = |unread| CliContext::new(&cli.global, unread);
     let outcome = match &cli.command {
         Command::Outline { path } => return files::run(&desk(UnreadPolicy::Allow), Ok(files::outline(path.clone()))),
@@ -90,7 +95,7 @@ fn run() -> u8 {
             return files::run(&desk, files::check(&desk, args));
         }
         Command::Search(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::search(args))),
-        Command::Read(args) => return files::run(&desk(UnreadPolicy::Allow), files::read(args)),
+        Command::Read(args) => return files::read_all(&desk(UnreadPolicy::Allow), args),
         Command::Edit(args) => return files::run(&desk(UnreadPolicy::Allow), files::edit(args)),
         Command::MultiEdit(args) => return files::run(&desk(UnreadPolicy::Allow), files::multi_edit(args)),
         Command::NotebookEdit(args) => return files::run(&desk(UnreadPolicy::Allow), notebook::edit(args)),
@@ -99,7 +104,7 @@ fn run() -> u8 {
         Command::Replace(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::replace(args))),
         Command::Undo(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::undo(args, false))),
         Command::Redo(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::undo(args, true))),
-        Command::History(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::history(args))),
+        Command::History(args) => return files::run(&desk(UnreadPolicy::Allow), history::history(args)),
         Command::Show(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::show(args))),
         Command::Diff(args) => return files::run(&desk(UnreadPolicy::Allow), history::diff(args)),
         Command::Restore(args) => return files::run(&desk(UnreadPolicy::Allow), history::restore(args)),
@@ -135,9 +140,15 @@ fn run() -> u8 {
     })
 }
 
+/// Makes the directory of `-C` the current one.
+fn enter(directory: Option<&std::path::Path>) -> emendate::core::Result<()> {
+    let Some(directory) = directory else { return Ok(()) };
+    std::env::set_current_dir(directory).map_err(|error| io_error(&emendate::fs::shown(directory), &error))
+}
+
 /// The clap command, for everything that is generated from it.
 fn command() -> clap::Command {
-    Cli::command()
+    Cli::with_short_help()
 }
 
 /// The error for standard streams and files named on the command line.

@@ -3,14 +3,16 @@
 use crate::context::CliContext;
 use crate::diff::DiffLayout;
 use crate::global::ColorMode;
-use crate::io_error;
+use crate::{io_error, relative_names};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use chrono::{DateTime, Local};
 use emendate::core::{Code, Error, Result};
 use emendate::{Answer, Engine, Reply};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -25,6 +27,29 @@ pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Ite
     let rows: Vec<(N, T)> = rows.collect();
     let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
     rows.iter().map(|(name, text)| format!("{margin}{:width$}  {}\n", name.as_ref(), text.as_ref())).collect()
+}
+
+/// How the changes of a reply are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeView {
+    /// A summary and a diff of each file.
+    Diff,
+    /// The summaries alone.
+    Summary,
+    /// The number of lines added to and removed from each file.
+    Stat,
+}
+
+/// Set once at the start.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Decides whether notes and reports about successful changes are printed.
+pub(crate) fn choose_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// Decides about colours for both streams.
@@ -135,11 +160,31 @@ impl<W: Write> StyledWriter<W> {
         self.plain(&format!(" {what}"))
     }
 
+    /// Writes how many lines each file gained and lost.
+    fn stat(&mut self, answer: &Answer) -> io::Result<()> {
+        let files: Vec<&Value> = answer.data.get("files").and_then(Value::as_array).into_iter().flatten().collect();
+        let lines = |file: &Value, key: &str| file[key].as_u64().unwrap_or(0);
+        let names = files.iter().map(|file| relative_names::in_text(file["filePath"].as_str().unwrap_or_default()));
+        let names: Vec<Cow<'_, str>> = names.collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let mut sum = (0, 0);
+        for (file, name) in files.iter().zip(&names) {
+            let (added, removed) = (lines(file, "linesAdded"), lines(file, "linesRemoved"));
+            sum = (sum.0 + added, sum.1 + removed);
+            self.put(PLAIN, &format!(" {name:width$} | "))?;
+            self.put(ADDED, &format!("+{added}"))?;
+            self.line(REMOVED, &format!(" -{removed}"))?;
+        }
+        let count = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
+        self.plain(&format!(" {count}, +{} -{}", sum.0, sum.1))?;
+        self.omitted_files(&answer.data, files.len())
+    }
+
     /// Writes a summary of each file, one per line.
     fn summaries(&mut self, answer: &Answer) -> io::Result<()> {
         self.notes(&answer.data)?;
         for file in answer.data.get("files").and_then(Value::as_array).into_iter().flatten() {
-            self.plain(file["summary"].as_str().unwrap_or_default())?;
+            self.sentence(file["summary"].as_str().unwrap_or_default())?;
             self.diagnostics(&file["diagnostics"])?;
         }
         Ok(())
@@ -151,7 +196,7 @@ impl<W: Write> StyledWriter<W> {
         // Changed files have a summary each; searched ones are in the text.
         if let Some(files) = files.filter(|files| files.iter().any(|file| file.get("summary").is_some())) {
             for line in answer.data.get("summary").and_then(Value::as_str).unwrap_or_default().lines() {
-                self.plain(line)?;
+                self.sentence(line)?;
             }
             self.notes(&answer.data)?;
             files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file))?;
@@ -189,18 +234,23 @@ impl<W: Write> StyledWriter<W> {
     pub(crate) fn notes(&mut self, data: &Map<String, Value>) -> io::Result<()> {
         for note in data.get("notes").and_then(Value::as_array).into_iter().flatten() {
             self.put(NOTE, "note")?;
-            self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;
+            self.sentence(&format!(": {}", note.as_str().unwrap_or_default()))?;
         }
         Ok(())
     }
 
+    /// Writes a line with names relative to the current directory.
+    fn sentence(&mut self, text: &str) -> io::Result<()> {
+        self.plain(&relative_names::in_text(text))
+    }
+
     /// Writes the change of one file.
     fn changed(&mut self, data: &Map<String, Value>) -> io::Result<()> {
-        self.plain(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
+        self.sentence(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
         self.notes(data)?;
         for failed in data.get("failed").and_then(Value::as_array).into_iter().flatten() {
             self.put(BAD, "not applied")?;
-            self.plain(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
+            self.sentence(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
         }
         self.diff("", data)?;
         data.get("diagnostics").map_or(Ok(()), |diagnostics| self.diagnostics(diagnostics))
@@ -209,19 +259,19 @@ impl<W: Write> StyledWriter<W> {
     /// Writes the diagnosis of a file by language servers.
     fn diagnostics(&mut self, diagnostics: &Value) -> io::Result<()> {
         let text = diagnostics["text"].as_str().unwrap_or_default();
-        text.lines().try_for_each(|line| self.plain(line))
+        text.lines().try_for_each(|line| self.sentence(line))
     }
 
     /// Writes an error for a person; `advice` is an additional line of advice.
     pub(crate) fn error(&mut self, error: &Error, advice: Option<&str>) -> io::Result<()> {
         self.put(BAD, "error")?;
-        self.plain(&format!(": {} [{}]", error.message(), error.code().as_str()))?;
+        self.sentence(&format!(": {} [{}]", error.message(), error.code().as_str()))?;
         for line in error.evidence_text().lines() {
-            self.plain(&format!("  {line}"))?;
+            self.sentence(&format!("  {line}"))?;
         }
         for next in [error.next_step(), advice.unwrap_or_default()].into_iter().filter(|next| !next.is_empty()) {
             self.put(BOLD, "next")?;
-            self.plain(&format!(": {next}"))?;
+            self.sentence(&format!(": {next}"))?;
         }
         Ok(())
     }
@@ -257,15 +307,47 @@ fn is_harmful(char: char) -> bool {
     char.is_control() && char != '\n' && char != '\t'
 }
 
-/// Shows a reply according to the flags, with `brief` without diffs; returns the exit status.
-pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, brief: bool) -> u8 {
+/// Returns the text of an answer for people: with local times, and names relative to the current directory except in the
+/// lines of files.
+fn text_for_people(answer: &Answer, tool: &str, utc: bool) -> String {
+    let mut text = answer.text.clone();
+    let rows = answer.data.get("operations").and_then(Value::as_array).into_iter().flatten();
+    for row in rows.chain(answer.data.get("shown")).filter(|_| !utc) {
+        let time = row["time"].as_str().unwrap_or_default();
+        if let Ok(at) = DateTime::parse_from_rfc3339(time) {
+            text = text.replacen(time, &at.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string(), 1);
+        }
+    }
+    match tool {
+        // What these print is made of lines of files.
+        "read" | "convert" => text,
+        "search" => text.split_inclusive('\n').map(relative_start).collect(),
+        _ => relative_names::in_text(&text).into_owned(),
+    }
+}
+
+/// Makes a name at the start of a line relative.
+fn relative_start(line: &str) -> Cow<'_, str> {
+    if line.starts_with('/') { relative_names::in_text(line) } else { Cow::Borrowed(line) }
+}
+
+/// Shows a reply according to the flags; returns the exit status.
+pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, tool: &str) -> u8 {
     if desk.global.json {
         return json(reply);
     }
     match &reply.result {
+        Ok(_) if is_quiet() && emendate::tool(tool).is_some_and(|tool| !tool.annotations.read_only) => 0,
         Ok(answer) => {
             let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
-            let shown = if brief { out.summaries(answer) } else { out.answer(answer) };
+            let shown = match view {
+                ChangeView::Stat => out.stat(answer),
+                ChangeView::Summary => out.summaries(answer),
+                ChangeView::Diff => {
+                    let text = text_for_people(answer, tool, desk.global.utc);
+                    out.answer(&Answer { text, data: answer.data.clone() })
+                }
+            };
             status(reply, shown.and_then(|()| out.flush()), 0)
         }
         Err(error) => {
@@ -327,8 +409,17 @@ pub(crate) fn error(error: &Error) {
 
 /// Shows a remark on standard error.
 pub(crate) fn note(text: &str) {
+    if is_quiet() {
+        return;
+    }
     let mut out = stderr();
-    let _ = out.put(NOTE, "note").and_then(|()| out.plain(&format!(": {text}"))).and_then(|()| out.flush());
+    let _ = out.put(NOTE, "note").and_then(|()| out.sentence(&format!(": {text}"))).and_then(|()| out.flush());
+}
+
+/// Prints a heading on standard output.
+pub(crate) fn heading(text: &str) -> Result<()> {
+    let mut out = stdout();
+    ignore_broken_pipe(out.heading(text).and_then(|()| out.flush()))
 }
 
 /// Shows the notices of the engine.

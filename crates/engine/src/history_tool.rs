@@ -11,6 +11,7 @@ use crate::raw_path;
 use crate::reply::Answer;
 use crate::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::undo::{OperationRef, data};
+use chrono::DateTime;
 use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
@@ -58,6 +59,8 @@ pub(crate) struct HistoryInput {
     session: Option<String>,
     /// How many to list, the newest first (default 20, at most 1000); with id: how many files (default 100).
     limit: Option<usize>,
+    /// Only operations since this moment (RFC 3339).
+    since: Option<String>,
     /// List on from here: what the reply before gave as `next`.
     from: Option<String>,
 }
@@ -121,10 +124,16 @@ impl Engine {
     fn listed(&self, args: &HistoryInput, place: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
         let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
         let most = wanted.min(LISTED_MAX);
+        let since = args.since.as_deref().map(micros_of).transpose()?;
+        let mut reached = false;
         let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
         let page =
             HistoryQuery { from: args.from.as_deref(), session: args.session.as_deref(), path: place.map(key), most };
         let next = self.newest(page, |root, logged| {
+            if since.is_some_and(|since| logged.at < since) {
+                reached = true;
+                return Ok(ControlFlow::Break(()));
+            }
             let status = self.status(root, logged)?;
             let (line, row) = (one_line(logged, status), row(logged, status));
             bytes += row.to_string().len() + 1;
@@ -141,7 +150,7 @@ impl Engine {
         }
         let mut data = Map::new();
         // No remark on a list that was limited on purpose.
-        if let Some(next) = next {
+        if let Some(next) = next.filter(|_| !reached) {
             if rows.len() < wanted {
                 let _ = writeln!(
                     text,
@@ -325,6 +334,16 @@ impl Engine {
         }
         Ok(all)
     }
+}
+
+/// Returns a moment in RFC 3339 as microseconds since the epoch.
+///
+/// Errors: `call.invalid` for another text.
+fn micros_of(text: &str) -> Result<i64> {
+    DateTime::parse_from_rfc3339(text).map(|at| at.timestamp_micros()).map_err(|error| {
+        Error::new(Code::CallInvalid, format!("`since` is no moment in RFC 3339: {error}."))
+            .next("Send a moment such as 2026-11-23T10:00:00Z, or leave since out.")
+    })
 }
 
 /// True for a file that was asked for.

@@ -300,8 +300,7 @@ fn names_that_are_no_utf8_are_edited_too() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&unseen.stderr).into_owned();
-    let named = format!("emend read $'{}/caf\\xe9'", bed.work().display());
-    assert!(!unseen.status.success() && said.contains(&named), "{said}");
+    assert!(!unseen.status.success() && said.contains(r"emend read $'caf\xe9'"), "{said}");
 }
 
 #[test]

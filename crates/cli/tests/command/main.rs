@@ -17,6 +17,7 @@ mod dry_run;
 mod dying;
 mod events;
 mod files;
+mod for_people;
 mod hook;
 mod hostile;
 mod irreversible;

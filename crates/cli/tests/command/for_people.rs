@@ -1,0 +1,106 @@
+//! Tests what the command line prints for people: diffs for git, names, times and options.
+
+use crate::bed::{Bed, feed};
+use std::process::Command;
+
+/// Runs git in the workspace.
+fn git(bed: &Bed, args: &[&str], input: &str) -> String {
+    let mut command = Command::new("git");
+    command.args(args).current_dir(bed.work()).env("HOME", bed.beside("home"));
+    for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+        command.env(name, "x@example.org");
+    }
+    feed(command, input.as_bytes()).exits(0).out
+}
+
+/// Creates a repository with some committed files.
+fn repository() -> Bed {
+    let bed = Bed::with("one\ntwo\n");
+    bed.put("sub/gone.txt", "it goes\n");
+    bed.put("sub/empty.txt", "");
+    bed.put("sub/run.sh", "#!/bin/sh\n");
+    bed.put("old name.txt", "moved\nas it is\n");
+    git(&bed, &["init", "-q"], "");
+    git(&bed, &["add", "-A"], "");
+    git(&bed, &["commit", "-qm", "start"], "");
+    bed
+}
+
+#[test]
+fn git_applies_what_show_prints() {
+    let bed = repository();
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: new/file.txt\n+fresh\n*** Delete File: sub/gone.txt\n*** Delete File: sub/empty.txt\n*** Update File: old name.txt\n*** Move to: new name.txt\n@@\n-moved\n+Moved\n*** End Patch\n";
+    bed.feed(&["apply"], patch).exits(0);
+    git(&bed, &["add", "-A"], "");
+    let want = git(&bed, &["write-tree"], "");
+    let shown = bed.run(&["show"]).exits(0).out;
+    assert!(shown.contains("+++ /dev/null\n") && shown.contains("--- /dev/null\n"), "{shown}");
+    for (from, reverse) in [("HEAD", false), (want.trim(), true)] {
+        git(&bed, &["read-tree", "-u", "--reset", from], "");
+        let args: &[&str] = if reverse { &["apply", "--index", "-R"] } else { &["apply", "--index"] };
+        git(&bed, args, &shown);
+        let tree = git(&bed, &["write-tree"], "");
+        let goal = if reverse { git(&bed, &["rev-parse", "HEAD^{tree}"], "") } else { want.clone() };
+        assert_eq!(tree, goal, "{shown}");
+    }
+    // From a directory below, too: the names are those of the repository.
+    git(&bed, &["read-tree", "-u", "--reset", "HEAD"], "");
+    bed.run(&["-C", "sub", "edit", "../a.txt", "--old", "one", "--new", "1"]).exits(0);
+    let below = bed.run(&["-C", "sub", "show"]).exits(0).out;
+    assert!(below.contains("diff --git a/a.txt b/a.txt"), "{below}");
+    git(&bed, &["checkout", "-q", "a.txt"], "");
+    git(&bed, &["apply"], &below);
+    assert_eq!(bed.get("a.txt"), "1\ntwo\n");
+}
+
+#[test]
+fn names_are_relative_to_the_current_directory() {
+    let bed = repository();
+    let edited = bed.run(&["edit", "sub/absent.sh", "--old", "nothing", "--new", "bash"]).exits(10);
+    assert!(edited.err.contains("sub/absent.sh") && !edited.err.contains(&bed.path("")), "{edited:?}");
+    let edited = bed.run(&["edit", "sub/run.sh", "--old", "/bin/sh", "--new", "/bin/bash"]).exits(0).out;
+    assert!(edited.starts_with("The file sub/run.sh has been updated"), "{edited}");
+    for args in [&["history"][..], &["show"], &["search", "bin"], &["check", "sub/run.sh"], &["undo"], &["redo"]] {
+        let ran = bed.run(args);
+        assert!(ran.out.contains("run.sh") && !ran.out.contains(&bed.path("")), "{args:?} {ran:?}");
+    }
+    let below = bed.run(&["-C", "sub", "history"]).exits(0).out;
+    assert!(below.contains("  run.sh  "), "{below}");
+    // Programs get absolute paths.
+    assert!(bed.run(&["show", "--json"]).exits(0).out.contains(&bed.path("sub/run.sh")));
+    assert!(bed.run(&["-C", "gone", "history"]).exits(2).err.contains("gone"));
+}
+
+#[test]
+fn times_are_local_unless_utc_is_asked_for() {
+    let bed = Bed::with("one\n");
+    bed.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
+    let time = |args: &[&str]| {
+        let mut command = bed.command(args);
+        command.env("TZ", "Asia/Tokyo");
+        let words = feed(command, b"").exits(0).out;
+        words.split("  ").nth(1).unwrap().to_owned()
+    };
+    let utc = time(&["history", "--utc"]);
+    assert!(utc.ends_with('Z') && utc.contains('T'), "{utc}");
+    let local = time(&["history"]);
+    assert!(!local.contains('Z') && local.len() == "2026-11-23 10:00:00".len(), "{local}");
+    assert_eq!(bed.run(&["history", "--since", "1h"]).exits(0).out.lines().count(), 1);
+    let future = bed.run(&["history", "--since", "2999-01-01"]).exits(0).out;
+    assert!(future.starts_with("No operation that fits"), "{future}");
+    bed.run(&["history", "--since", "soon"]).exits(2);
+}
+
+#[test]
+fn quiet_stat_and_several_files() {
+    let bed = Bed::with("one\n");
+    bed.put("b.txt", "other\n");
+    let quiet = bed.run(&["-q", "edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str(), bed.get("a.txt").as_str()), ("", "", "two\n"));
+    assert!(bed.run(&["-q", "edit", "a.txt", "--old", "one", "--new", "two"]).code != 0);
+    assert!(bed.run(&["-q", "read", "a.txt"]).exits(0).out.contains("two"));
+    assert_eq!(bed.run(&["show", "--stat"]).exits(0).out, " a.txt | +1 -1\n 1 file, +1 -1\n");
+    let both = bed.run(&["read", "a.txt", "b.txt"]).exits(0).out;
+    assert_eq!(both, "==> a.txt <==\n     1\ttwo\n\n==> b.txt <==\n     1\tother\n");
+    assert_eq!(bed.run(&["read", "a.txt", "gone.txt"]).exits(10).out.lines().count(), 4);
+}
