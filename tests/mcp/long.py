@@ -109,7 +109,7 @@ def a_call_ends_when_its_client_no_longer_listens():
 
 
 @in_every_mode
-async def searches_and_patches_tell_their_progress(mode):
+async def short_calls_tell_no_progress(mode):
     place = Place()
     names = [f"{n}.txt" for n in range(40)]
     for name in names:
@@ -118,11 +118,10 @@ async def searches_and_patches_tell_their_progress(mode):
     async with place.client(mode) as client:
         told = Told()
         await client.call_tool("search", {"path": str(place.root), "pattern": "old"}, progress_callback=told)
-        await told.ends_with((40, None, "reading: 40 files"))
-        told = Told()
         applied = await client.call_tool("apply", {"input": patch}, progress_callback=told)
         assert not applied.is_error, text(applied)
-        await told.ends_with((80, 80, "writing 40 files"))
+        # A note together with the answer makes some clients report a dropped connection.
+        assert not told.notes, told.notes
 
 
 @check

@@ -109,6 +109,15 @@ pub(crate) struct PlacedOp {
     pub(crate) splices: Vec<Splice>,
 }
 
+impl PlacedOp {
+    /// Bytes of the new texts, if they are written to several places.
+    fn repeated_bytes(&self) -> usize {
+        let several = self.found.matches.len() > 1;
+        let edits = self.found.matches.iter().filter(|_| several).flat_map(|hit| &hit.edits);
+        edits.map(|edit| edit.text.len()).sum()
+    }
+}
+
 fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
     // Rows and cells are placed all together, which also resolves their conflicts.
     let settled = line_edits::are_line_edits(ops) || notebook::are(ops);
@@ -118,15 +127,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
         ops => place_all(base, ops, settings),
     };
     work::check()?;
-    let several = placed.iter().flatten().filter(|placed| placed.found.matches.len() > 1);
-    find::check_amount(
-        0,
-        several
-            .map(|placed| {
-                placed.found.matches.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
-            })
-            .sum(),
-    )?;
+    find::check_amount(0, placed.iter().flatten().map(PlacedOp::repeated_bytes).sum())?;
     // If the rest was not tried after many failures, only the tried ones are reported.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
@@ -171,7 +172,7 @@ fn place_all<'o>(
     let shared = SearchIndex::new(base);
     let literal = find::of_ops(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
-    let mut failures = 0;
+    let (mut failures, mut repeated_bytes) = (0, 0);
     let mut placed = Vec::with_capacity(ops.len());
     for (nth, op) in ops.iter().enumerate() {
         let one = match &op.at {
@@ -182,8 +183,10 @@ fn place_all<'o>(
             _ => place(&shared, op, literal.places[nth].as_deref(), number(nth), settings),
         };
         failures += usize::from(one.is_err());
+        repeated_bytes += one.as_ref().map_or(0, PlacedOp::repeated_bytes);
         placed.push(one);
-        if failures == EXPLAINED_FAILURES_MAX {
+        // The caller refuses new texts beyond the limit; no more of them are built.
+        if failures == EXPLAINED_FAILURES_MAX || repeated_bytes > find::INSERTED_BYTES_MAX {
             break;
         }
     }

@@ -237,9 +237,9 @@ fn largest_file(root: &Path) -> io::Result<u64> {
         for entry in fs::read_dir(&directory)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                open.push(entry.path())
+                open.push(entry.path());
             } else {
-                largest = largest.max(entry.metadata()?.len())
+                largest = largest.max(entry.metadata()?.len());
             }
         }
     }

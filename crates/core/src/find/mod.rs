@@ -379,7 +379,7 @@ pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
     let what = match () {
         () if places > CHANGED_PLACES_MAX => format!("The text is in more than {CHANGED_PLACES_MAX} places"),
         () if fresh > INSERTED_BYTES_MAX => {
-            format!("{places} places would get {fresh} new bytes together, more than {INSERTED_BYTES_MAX}")
+            format!("All places together would get {fresh} new bytes or more, and at most {INSERTED_BYTES_MAX} are allowed")
         }
         () => return Ok(()),
     };
