@@ -38,7 +38,7 @@ async def lists_the_tools(mode):
         hints = {name: tool.annotations for name, tool in tools.items()}
         assert all(hint.open_world_hint is False for hint in hints.values())
         told = {name: (it.read_only_hint, it.destructive_hint, it.idempotent_hint) for name, it in hints.items()}
-        assert told["read"] == (True, False, True) and told["edit"] == (False, False, True), told
+        assert told["read"] == (True, False, True) and told["edit"] == (False, True, False), told
         assert told["write"][:2] == (False, True), told
         for tool in listed:
             schema = tool.input_schema

@@ -119,7 +119,10 @@ fn constant(word: &str) -> &str {
     }
     let tag = matches!(word.len(), 6 | 8) && hex(word) && word.bytes().any(|byte| byte.is_ascii_digit());
     let moment = word.len() >= 20 && word.ends_with('Z') && word.contains('T') && word.starts_with("20");
-    if tag || moment { "#" } else { word }
+    let local = [(10, '-'), (8, ':')]
+        .into_iter()
+        .any(|(len, mark)| word.len() == len && word.split(mark).count() == 3 && word.split(mark).all(digits));
+    if tag || moment || local { "#" } else { word }
 }
 
 #[test]
@@ -140,6 +143,7 @@ fn blocks_of_each_kind_are_found() {
 #[test]
 fn outputs_agree_apart_from_names_and_gaps() {
     assert!(agrees("1-0a0a done at 2026-11-23T03:42:21Z\n", "1-ffff done at 2027-01-01T00:00:00Z\n"));
+    assert!(agrees("at 2026-11-23  22:32:05 now", "at 2027-01-01  00:00:00 now"));
     assert!(agrees("a … d\n… f\n", "a b c d\ne f\n"));
     for (page, output) in [("a b", "a c"), ("a … d", "a b c"), ("2-0a0a", "1-0a0a"), ("a", "a b"), ("a …", "b")] {
         assert!(!agrees(page, output), "{page} {output}");

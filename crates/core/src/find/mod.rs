@@ -379,7 +379,9 @@ pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
     let what = match () {
         () if places > CHANGED_PLACES_MAX => format!("The text is in more than {CHANGED_PLACES_MAX} places"),
         () if fresh > INSERTED_BYTES_MAX => {
-            format!("All places together would get {fresh} new bytes or more, and at most {INSERTED_BYTES_MAX} are allowed")
+            format!(
+                "All places together would get {fresh} new bytes or more, and at most {INSERTED_BYTES_MAX} are allowed"
+            )
         }
         () => return Ok(()),
     };
