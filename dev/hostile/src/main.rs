@@ -214,36 +214,25 @@ impl Run {
 
 /// Reads every file below a directory, by relative path.
 fn tree(root: &Path) -> io::Result<Tree> {
-    let mut out = Tree::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                open.push(entry.path());
-            } else if let Ok(relative) = entry.path().strip_prefix(root) {
-                out.insert(relative.to_owned(), fs::read(entry.path())?);
-            }
-        }
-    }
-    Ok(out)
+    let read = |path: PathBuf| Ok((path.strip_prefix(root).unwrap_or(&path).to_owned(), fs::read(&path)?));
+    files_below(root)?.into_iter().map(read).collect()
 }
 
 /// Returns the size of the largest file below a directory.
 fn largest_file(root: &Path) -> io::Result<u64> {
-    let mut largest = 0;
-    let mut open = vec![root.to_owned()];
+    files_below(root)?.iter().try_fold(0, |largest, path| Ok(fs::symlink_metadata(path)?.len().max(largest)))
+}
+
+/// Returns the paths of all files below a directory.
+fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut files, mut open) = (Vec::new(), vec![root.to_owned()]);
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(&directory)? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                open.push(entry.path());
-            } else {
-                largest = largest.max(entry.metadata()?.len());
-            }
+            if entry.file_type()?.is_dir() { open.push(entry.path()) } else { files.push(entry.path()) }
         }
     }
-    Ok(largest)
+    Ok(files)
 }
 
 /// Returns the names whose contents differ.

@@ -8,10 +8,6 @@ use memchr::memmem::Finder;
 
 /// Bytes of a regular expression, and of plain text searched regardless of case.
 pub(crate) const PATTERN_BYTES_MAX: usize = 64 << 10;
-/// Bytes of a compiled expression, and of its tables during the search.
-pub(super) const COMPILED_BYTES_MAX: usize = 8 << 20;
-pub(super) const DFA_BYTES_MAX: usize = 32 << 20;
-
 /// Bytes of plain text from which it is searched regardless of case without a regular expression.
 const FOLDED_BYTES_MIN: usize = 256;
 /// Characters that mean something in a regular expression.

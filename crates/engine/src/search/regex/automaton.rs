@@ -1,13 +1,12 @@
 //! A search with an automaton that is built while it runs, and counts its steps.
 
+use super::DFA_BYTES_MAX;
 use emendate_core::work;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, Config, DFA};
 use regex_automata::nfa::thompson::NFA;
 use regex_automata::{Anchored, Input, MatchKind};
 use std::ops::Range;
-
-use crate::search::pattern::DFA_BYTES_MAX;
 
 /// Bytes scanned by the automaton that count as one step of work.
 const BYTES_PER_STEP: usize = 2;

@@ -8,7 +8,7 @@
 mod automaton;
 mod pike_vm;
 
-use super::pattern::{COMPILED_BYTES_MAX, DFA_BYTES_MAX, PATTERN_BYTES_MAX, PatternOptions};
+use super::pattern::{PATTERN_BYTES_MAX, PatternOptions};
 use automaton::{AutomatonCache, LazyAutomaton, LazyMatch};
 use emendate_core::{Code, Error, Result, work};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher as _};
@@ -26,6 +26,9 @@ pub(crate) use pike_vm::GroupSlots;
 
 /// States times bytes that the library may look at in its worst case, in all texts of a call: under a second.
 const LIBRARY_WORK_MAX: u64 = 150_000_000;
+/// Bytes of a compiled expression, and of its tables during the search.
+const COMPILED_BYTES_MAX: usize = 8 << 20;
+const DFA_BYTES_MAX: usize = 32 << 20;
 /// Characters kept of the library's message, which quotes the pattern.
 const MESSAGE_CHARS_MAX: usize = 2000;
 
