@@ -169,7 +169,7 @@ pub struct Conflict {
 
 impl ChangeSet {
     /// Creates a normalized change set: trims and sorts the splices, joins insertions at one offset in the order of
-    /// their operations, and drops duplicates.
+    /// their operations, and drops replacements that are there twice.
     ///
     /// Errors: every pair of neighbours that write the same bytes. Linear except for the sort.
     pub fn new(base: &Snapshot, splices: impl IntoIterator<Item = Splice>) -> Result<ChangeSet, Vec<Overlap>> {
@@ -177,7 +177,8 @@ impl ChangeSet {
             splices.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing()).collect();
         // Insertions at one offset are in the order of the text they belong to, whatever the order of the call.
         sorted.sort_by_key(|splice| (splice.span, splice.read_span.start(), splice.read_span.end(), splice.op));
-        sorted.dedup_by(|b, a| a.same_as(b) && (!a.span.is_empty() || a.op == b.op));
+        // Equal insertions are not duplicates: a hunk can add a blank line before and behind a blank line.
+        sorted.dedup_by(|b, a| a.same_as(b) && !a.span.is_empty());
         let mut overlaps = Vec::new();
         let mut splices: Vec<Splice> = Vec::with_capacity(sorted.len());
         let mut furthest: Option<(Span, u32)> = None;
