@@ -429,6 +429,9 @@ pub(crate) struct UndoArgs {
     /// The operation, as `emend history` names it [default: the last one]
     #[arg(value_name = "ID", conflicts_with_all = ["last", "file"])]
     pub(crate) id: Option<String>,
+    /// Only these hunks of a file, as `emend show ID` numbers them: src/a.rs:2 or src/a.rs:1,3-5
+    #[arg(value_name = "PATH:HUNKS")]
+    pub(crate) hunks: Option<PathBuf>,
     /// Number of operations, newest first, all or none
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<u64>,
@@ -466,6 +469,9 @@ pub(crate) struct ShowArgs {
     /// The operation [default: the last one]
     #[arg(default_value = "last", hide_default_value = true)]
     pub(crate) id: String,
+    /// Only this file, or these hunks of it: src/a.rs, src/a.rs:2 or src/a.rs:1,3-5
+    #[arg(value_name = "PATH[:HUNKS]", conflicts_with = "file")]
+    pub(crate) hunks: Option<PathBuf>,
     /// Only this file
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
@@ -492,6 +498,9 @@ pub(crate) struct RestoreArgs {
     /// The file, and the operation whose result to restore; with `^`, the state before that operation
     #[arg(value_name = "PATH@ID")]
     pub(crate) target: PathBuf,
+    /// Only these hunks of that operation, as `emend show ID` numbers them: 2 or 1,3-5
+    #[arg(long, value_name = "LIST")]
+    pub(crate) hunks: Option<String>,
 }
 
 /// `emend gc`.

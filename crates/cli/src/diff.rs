@@ -44,6 +44,8 @@ impl DiffLayout {
 struct StructuredHunk<'a> {
     /// Numbers as in a unified diff: first line and count, old and new.
     at: [u64; 4],
+    /// Its number in the file, if a command can name it.
+    number: Option<u64>,
     /// The lines as they are in the patch, with their signs.
     lines: Vec<&'a str>,
 }
@@ -54,13 +56,15 @@ impl<'a> StructuredHunk<'a> {
         StructuredHunk {
             at: ["oldStart", "oldLines", "newStart", "newLines"]
                 .map(|key| hunk.get(key).and_then(Value::as_u64).unwrap_or(0)),
+            number: hunk.get("hunk").and_then(Value::as_u64),
             lines: lines.collect(),
         }
     }
 
     fn header(&self) -> String {
         let [old, old_lines, new, new_lines] = self.at;
-        format!("@@ -{} +{} @@", line_range(old, old_lines), line_range(new, new_lines))
+        let number = self.number.map_or_else(String::new, |number| format!(" hunk {number}"));
+        format!("@@ -{} +{} @@{number}", line_range(old, old_lines), line_range(new, new_lines))
     }
 
     /// The lines with their kind and segments; `None` for a remark on a line (that it has no line end).

@@ -5,7 +5,7 @@ use crate::context::CliContext;
 use crate::files::{InputFields, ToolCall, usage};
 use crate::output::{self, ChangeView};
 use chrono::{DateTime, Local, NaiveDate, TimeDelta};
-use emendate::core::Result;
+use emendate::core::{Error, Result};
 use emendate::history::Retention;
 use serde_json::json;
 use std::ffi::OsStr;
@@ -23,13 +23,66 @@ fn part(fields: InputFields, part: &FilePartArgs) -> InputFields {
 }
 
 /// Builds the input of `undo`.
-pub(crate) fn undo(args: &UndoArgs, redo: bool) -> ToolCall {
+///
+/// Errors: `call.invalid` for a path without hunks.
+pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Result<ToolCall> {
     let fields = InputFields::default()
         .put("id", args.id.clone())
         .put("last", args.last)
         .put("redo", redo.then_some(true))
         .put("any_session", Some(true));
-    ask("undo", args.file.as_ref(), fields)
+    let Some(target) = &args.hunks else { return Ok(ask("undo", args.file.as_ref(), fields)) };
+    let (path, Some(hunks)) = HunkList::split_path(target)? else {
+        let what = format!("`{}` names no hunks.", target.display());
+        return Err(usage(
+            &what,
+            "Write PATH:NUMBERS, e.g. src/main.rs:2 or src/main.rs:1,3-5; `emend show ID` has them.",
+        ));
+    };
+    Ok(ask("undo", Some(&path), fields.put("hunks", Some(hunks.0))))
+}
+
+/// Numbers of hunks, as people write them: `2`, or `1,3-5`.
+struct HunkList(Vec<u64>);
+
+impl HunkList {
+    /// Numbers in one list.
+    const NUMBERS_MAX: usize = 10_000;
+
+    /// Errors: `call.invalid`.
+    fn parse(text: &str) -> Result<HunkList> {
+        let mut numbers = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (Ok(first), Ok(last)) = (first.parse::<u64>(), last.parse::<u64>()) else { return Err(no_list(text)) };
+            let room = Self::NUMBERS_MAX - numbers.len();
+            if first == 0 || last < first || last - first >= room as u64 {
+                return Err(no_list(text));
+            }
+            numbers.extend(first..=last);
+        }
+        Ok(HunkList(numbers))
+    }
+
+    /// Splits `PATH:NUMBERS`. A path may have colons, so what does not look like numbers belongs to it.
+    ///
+    /// Errors: `call.invalid` for numbers that are no hunks.
+    fn split_path(target: &Path) -> Result<(PathBuf, Option<HunkList>)> {
+        let bytes = target.as_os_str().as_bytes();
+        let colon = bytes.iter().rposition(|&byte| byte == b':').filter(|&at| at > 0);
+        let parts = colon.and_then(|at| Some((bytes.get(..at)?, std::str::from_utf8(bytes.get(at + 1..)?).ok()?)));
+        let looks =
+            |list: &str| !list.is_empty() && list.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte));
+        match parts.filter(|(_, list)| looks(list)) {
+            Some((path, list)) => Ok((Path::new(OsStr::from_bytes(path)).to_owned(), Some(HunkList::parse(list)?))),
+            None => Ok((target.to_owned(), None)),
+        }
+    }
+}
+
+/// The error for a list of hunks that cannot be read.
+fn no_list(text: &str) -> Error {
+    usage(&format!("`{text}` is not a list of hunks."), "Write numbers from 1, such as 2, 1,3 or 2-4.")
 }
 
 /// Builds the input of `history` for a list.
@@ -74,9 +127,15 @@ fn view(part: &FilePartArgs) -> ChangeView {
 }
 
 /// Builds the input of `history` for one operation.
-pub(crate) fn show(args: &ShowArgs) -> ToolCall {
-    ask("history", args.file.as_ref(), part(InputFields::default().put("id", Some(args.id.clone())), &args.part))
-        .viewed(view(&args.part))
+///
+/// Errors: `call.invalid` for numbers that are no hunks.
+pub(crate) fn show(args: &ShowArgs) -> Result<ToolCall> {
+    let (path, hunks) = match args.hunks.as_deref().map(HunkList::split_path).transpose()? {
+        Some((path, hunks)) => (Some(path), hunks),
+        None => (args.file.clone(), None),
+    };
+    let fields = InputFields::default().put("id", Some(args.id.clone())).put("hunks", hunks.map(|list| list.0));
+    Ok(ask("history", path.as_ref(), part(fields, &args.part)).viewed(view(&args.part)))
 }
 
 /// Builds the input of `history` for two moments.
@@ -100,7 +159,8 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<ToolCall> {
         return Err(usage(&what, "Write PATH@ID, e.g. src/main.rs@17; see `emend history --file PATH`."));
     };
     let path = Path::new(OsStr::from_bytes(path)).to_owned();
-    Ok(ask("restore", Some(&path), InputFields::default().put("id", Some(id))))
+    let hunks = args.hunks.as_deref().map(HunkList::parse).transpose()?.map(|list| list.0);
+    Ok(ask("restore", Some(&path), InputFields::default().put("id", Some(id)).put("hunks", hunks)))
 }
 
 /// `emend gc`.
@@ -130,8 +190,24 @@ pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::moment;
+    use super::{HunkList, moment};
     use chrono::{DateTime, Local};
+    use std::path::Path;
+
+    #[test]
+    fn hunks_are_numbers_and_ranges_behind_the_last_colon() {
+        let split = |text: &str| {
+            let (path, hunks) = HunkList::split_path(Path::new(text)).unwrap();
+            (path.display().to_string(), hunks.map(|list| list.0))
+        };
+        assert_eq!(split("src/a.rs:2"), ("src/a.rs".to_owned(), Some(vec![2])));
+        assert_eq!(split("C:x:1,3-5"), ("C:x".to_owned(), Some(vec![1, 3, 4, 5])));
+        assert_eq!(split("a:b"), ("a:b".to_owned(), None));
+        assert_eq!(split(":2"), (":2".to_owned(), None));
+        for wrong in ["0", "3-2", "1,,2", "-", "1-99999999999", "1-10000,1"] {
+            assert!(HunkList::parse(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn moments_are_ages_dates_or_rfc_3339() {

@@ -215,6 +215,13 @@ impl ChangeSet {
         ChangeSet { base: before.id(), splices: splices.filter(|splice| !splice.is_nothing()).collect() }
     }
 
+    /// Divides the set into the splices for which `keep` is true, and the others. Asks in the order of the splices.
+    #[must_use]
+    pub fn partition(&self, keep: impl FnMut(&Splice) -> bool) -> (ChangeSet, ChangeSet) {
+        let (kept, others): (Vec<Splice>, Vec<Splice>) = self.splices.iter().cloned().partition(keep);
+        (ChangeSet { base: self.base, splices: kept }, ChangeSet { base: self.base, splices: others })
+    }
+
     /// The version that the set applies to.
     pub fn base(&self) -> ContentId {
         self.base

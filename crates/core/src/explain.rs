@@ -1,6 +1,7 @@
 //! Reports of an edit, derived from its splices: hunks, counts, a snippet. No new diff is computed.
 
 mod diff_form;
+mod hunk_parts;
 mod inline;
 mod reply_hunks;
 mod snippet;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
 pub use diff_form::{DiffForm, render_by_size};
+pub use hunk_parts::{HunkParts, by_hunks};
 pub use inline::{LineSegment, by_words, inline};
 use reply_hunks::LineBudget;
 pub use reply_hunks::{LINE_CHARS_MAX, LineWindow, OmittedLines, reply_hunks};
@@ -57,6 +59,8 @@ pub struct DiffLine {
 /// A run of changed lines with its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffHunk {
+    /// Its number among the hunks of the change, from 1.
+    pub number: usize,
     /// 1-based first line before; if the hunk has no old lines, the line before the hunk, as in unified diffs.
     pub old_start: usize,
     /// Number of old lines.
@@ -92,7 +96,7 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
     let mut gained = 0isize;
     // Without an index, lines are counted from hunk to hunk, and nothing after the last change is read.
     let (mut counted, mut line) = (0, 1);
-    for group in blocks.chunk_by(|a, b| forth(text, a.old.end(), 2 * context) >= b.old.start()) {
+    for group in hunk_groups(text, &blocks, context) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
         line = match base.known_lines() {
@@ -104,8 +108,9 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
         let old_start = line;
         let new_start = old_start.saturating_add_signed(gained);
         let lines = Vec::with_capacity(2 * (context + room.of_lines(group.len())));
-        let mut hunk =
-            DiffHunk { old_start, old_lines: 0, new_start, new_lines: 0, lines, omitted: OmittedLines::default() };
+        let number = out.len() + 1;
+        let omitted = OmittedLines::default();
+        let mut hunk = DiffHunk { number, old_start, old_lines: 0, new_start, new_lines: 0, lines, omitted };
         let mut at = start;
         for block in group {
             let old = &text[block.old.range()];
@@ -122,6 +127,15 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
         out.push(hunk);
     }
     out
+}
+
+/// Groups the blocks into hunks: blocks whose contexts touch share one.
+fn hunk_groups<'a>(
+    text: &'a str,
+    blocks: &'a [ChangedBlock],
+    context: usize,
+) -> impl Iterator<Item = &'a [ChangedBlock]> {
+    blocks.chunk_by(move |a, b| forth(text, a.old.end(), 2 * context) >= b.old.start())
 }
 
 impl DiffHunk {
@@ -296,19 +310,39 @@ impl DiffText {
 /// Formats the hunks as a unified diff of `path`, in at most `limit` bytes, cut between lines, with a remark.
 pub fn unified(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
-    marked_lines(hunks, limit, &mut out);
+    marked_lines(hunks, limit, HunkHeading::Nothing, &mut out);
     out
 }
 
+/// Formats the hunks as [`unified`] does, with the number of each behind its `@@`, where git puts the name of the
+/// function: programs that read diffs ignore it.
+pub fn unified_with_numbers(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
+    let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
+    marked_lines(hunks, limit, HunkHeading::Number, &mut out);
+    out
+}
+
+/// The text behind the `@@` of a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HunkHeading {
+    /// None.
+    Nothing,
+    /// The number of the hunk.
+    Number,
+}
+
 /// Formats the hunks of a unified diff, without the lines that name the file.
-pub(crate) fn marked_lines(hunks: &[DiffHunk], limit: usize, out: &mut DiffText) {
+pub(crate) fn marked_lines(hunks: &[DiffHunk], limit: usize, heading: HunkHeading, out: &mut DiffText) {
     let mut shown = 0;
     for hunk in hunks {
         let range =
             |start: usize, lines: usize| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
         let (old, new) = (range(hunk.old_start, hunk.old_lines), range(hunk.new_start, hunk.new_lines));
         // Writing to a String cannot fail.
-        let _ = writeln!(out.text, "@@ -{old} +{new} @@");
+        let _ = match heading {
+            HunkHeading::Nothing => writeln!(out.text, "@@ -{old} +{new} @@"),
+            HunkHeading::Number => writeln!(out.text, "@@ -{old} +{new} @@ hunk {}", hunk.number),
+        };
         let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
         for line in &hunk.lines {
             let text = line.shown(usize::MAX);

@@ -10,7 +10,7 @@ use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
 use crate::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
-use crate::undo::{OperationRef, data};
+use crate::undo::{HUNK_CONTEXT_LINES, OperationRef, data};
 use chrono::DateTime;
 use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
@@ -55,6 +55,8 @@ pub(crate) struct HistoryInput {
     to: Option<String>,
     /// Only what touched this file.
     file_path: Option<String>,
+    /// With id and one file: only these hunks, by their numbers in its diff.
+    hunks: Option<Vec<usize>>,
     /// Only operations of this session.
     session: Option<String>,
     /// How many to list, the newest first (default 20, at most 1000); with id: how many files (default 100).
@@ -67,21 +69,23 @@ pub(crate) struct HistoryInput {
 
 /// The files of an operation that a reply shows.
 #[derive(Clone, Copy)]
-struct FilePart {
+struct FilePart<'a> {
     /// The number of files before the first one.
     from: usize,
     /// The number of files.
     limit: usize,
+    /// The numbers of the hunks; `None` for all.
+    hunks: Option<&'a [usize]>,
 }
 
-impl FilePart {
+impl FilePart<'_> {
     /// Errors: `call.invalid` for a `from` that no reply gave.
-    fn of(args: &HistoryInput) -> Result<FilePart> {
+    fn of(args: &HistoryInput) -> Result<FilePart<'_>> {
         let from = args.from.as_deref().map_or(Ok(0), str::parse).map_err(|_| {
             Error::new(Code::CallInvalid, "With an id, `from` is the number that the reply before gave as `next`.")
                 .next("Leave from out for the first files.")
         })?;
-        Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
+        Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX), hunks: args.hunks.as_deref() })
     }
 }
 
@@ -95,6 +99,10 @@ impl Engine {
         for root in 0..self.roots().len() {
             // On a read-only store, in-doubt operations are listed as pending.
             let _ = self.resolve_in_doubt(root);
+        }
+        if args.hunks.is_some() && (args.id.is_none() || args.to.is_some()) {
+            return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")
+                .next("Give id, file_path and hunks."));
         }
         let part = || FilePart::of(&args);
         match (&args.id, &args.to) {
@@ -188,7 +196,7 @@ impl Engine {
         root: usize,
         logged: &LogEntry,
         place: Option<&SafePath>,
-        part: FilePart,
+        part: FilePart<'_>,
     ) -> Result<Answer> {
         let status = self.status(root, logged)?;
         let files: Vec<FileChange> = visible_files(logged)
@@ -207,7 +215,7 @@ impl Engine {
         caller: &CallContext,
         root: usize,
         all: &[FileChange],
-        part: FilePart,
+        part: FilePart<'_>,
         mut text: String,
     ) -> Result<Answer> {
         let limits = self.reply_limits(caller);
@@ -218,7 +226,7 @@ impl Engine {
         let mut files = Vec::with_capacity(wanted.len());
         for file in wanted {
             caller.advance()?;
-            files.push(self.difference(root, file, &mut text, most, room)?);
+            files.push(self.difference(root, file, &mut text, most, room, part.hunks)?);
         }
         let next = part.from.saturating_add(files.len());
         let left = all.len().saturating_sub(next);
@@ -240,7 +248,7 @@ impl Engine {
         from: &str,
         to: &str,
         place: Option<&SafePath>,
-        part: FilePart,
+        part: FilePart<'_>,
     ) -> Result<Answer> {
         let (from, to) = (OperationRef::read(from)?, OperationRef::read(to)?);
         let (root, first) = self.operation(from.name)?;
@@ -276,18 +284,25 @@ impl Engine {
         text: &mut String,
         most: usize,
         room: FileBudget,
+        chosen: Option<&[usize]>,
     ) -> Result<Value> {
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
         self.check_access(&place, Access::Read)?;
         let hunks = self.hunks(root, &place, file, room.patch)?;
+        let several = hunks.as_ref().is_some_and(|hunks| hunks.len() > 1);
+        let hunks = match (hunks, chosen) {
+            (Some(hunks), Some(chosen)) => Some(only_chosen(hunks, chosen, &place)?),
+            (hunks, _) => hunks,
+        };
         let path = place.shown();
         let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));
         let summary = summary(file, &path);
         let _ = writeln!(text, "{summary}");
         match &hunks {
             Some(hunks) if !hunks.is_empty() => {
-                let diff = explain::unified(&path, hunks, most.saturating_sub(text.len()));
-                text.push_str(&diff.text);
+                let room = most.saturating_sub(text.len());
+                let render = if several { explain::unified_with_numbers } else { explain::unified };
+                text.push_str(&render(&path, hunks, room).text);
             }
             Some(_) => {}
             None => text.push_str("(its content was not kept, or is no text)\n"),
@@ -295,7 +310,11 @@ impl Engine {
         let mut out = file_data(file, &path);
         out.insert("summary".to_owned(), summary.into());
         let held = hunks.as_deref().unwrap_or_default();
-        out.insert("structuredPatch".to_owned(), explain::structured(held));
+        let mut patch = explain::structured(held);
+        if several {
+            add_numbers(&mut patch, held);
+        }
+        out.insert("structuredPatch".to_owned(), patch);
         let (shown, all) = explain::held_lines(held);
         note_part(&mut out, "structuredPatch", "lines", shown, all);
         out.insert("linesAdded".to_owned(), stat.added.into());
@@ -317,7 +336,7 @@ impl Engine {
         let (Some(before), Some(after)) = (bytes(file.before)?, bytes(file.after)?) else { return Ok(None) };
         let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
         let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
-        Ok(Some(explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), 3, room)))
+        Ok(Some(explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, room)))
     }
 
     /// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot
@@ -344,6 +363,28 @@ fn micros_of(text: &str) -> Result<i64> {
         Error::new(Code::CallInvalid, format!("`since` is no moment in RFC 3339: {error}."))
             .next("Send a moment such as 2026-11-23T10:00:00Z, or leave since out.")
     })
+}
+
+/// Keeps the chosen hunks of a file.
+///
+/// Errors: `call.invalid` for a number without a hunk.
+fn only_chosen(mut hunks: Vec<DiffHunk>, chosen: &[usize], place: &SafePath) -> Result<Vec<DiffHunk>> {
+    let all = hunks.len();
+    if let Some(number) = chosen.iter().find(|number| !(1..=all).contains(*number)) {
+        return Err(Error::new(Code::CallInvalid, format!("There is no hunk {number}: the file has {all}."))
+            .evidence(place.shown())
+            .next("Leave hunks out to see all of them with their numbers."));
+    }
+    hunks.retain(|hunk| chosen.contains(&hunk.number));
+    Ok(hunks)
+}
+
+/// Adds the number of each hunk to a structured patch, which has no hunks without lines.
+fn add_numbers(patch: &mut Value, hunks: &[DiffHunk]) {
+    let shown = hunks.iter().filter(|hunk| !hunk.lines.is_empty());
+    for (row, hunk) in patch.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut).zip(shown) {
+        row.insert("hunk".to_owned(), hunk.number.into());
+    }
 }
 
 /// True for a file that was asked for.

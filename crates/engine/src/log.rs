@@ -43,6 +43,8 @@ pub(crate) struct CallOrigin<'a> {
     pub(crate) irreversible: bool,
     /// The call is intended even if its result is already there.
     pub(crate) repeat: bool,
+    /// What the operation does, if its tool and its role do not say it; may be empty.
+    pub(crate) remark: &'a str,
 }
 
 impl CallOrigin<'static> {
@@ -57,14 +59,15 @@ impl CallOrigin<'static> {
             allows_invalid: false,
             irreversible: false,
             repeat: false,
+            remark: "",
         }
     }
 }
 
 impl CallOrigin<'_> {
-    /// False for operations that restore an earlier state byte by byte.
+    /// False for operations that restore an earlier state byte by byte, or a part of it.
     pub(crate) fn is_an_edit(self) -> bool {
-        self.role == Role::Edit && self.tool != "restore"
+        self.role == Role::Edit && !matches!(self.tool, "restore" | "undo")
     }
 }
 
@@ -429,7 +432,11 @@ fn operation(
         tool: cause.tool.to_owned(),
         format: cause.format.to_owned(),
         digest: cause.digest,
-        note: if merged { "merged with changes made meanwhile".to_owned() } else { String::new() },
+        note: match merged {
+            _ if !cause.remark.is_empty() => cause.remark.to_owned(),
+            true => "merged with changes made meanwhile".to_owned(),
+            false => String::new(),
+        },
         role: cause.role,
         also_undoes: cause.also.to_vec(),
         outcome: if left_out { OperationOutcome::Partial } else { OperationOutcome::Done },

@@ -220,6 +220,8 @@ fn state(logged: &LogEntry, status: OperationStatus) -> String {
     let ids: Vec<String> = logged.operation.undoes().map(|id| id.to_string()).collect();
     let ids = ids.join(", ");
     let took = match logged.operation.role {
+        // An edit by these tools changed hunks of another operation.
+        Role::Edit if matches!(&*logged.operation.tool, "undo" | "restore") => Some(logged.operation.note.clone()),
         Role::Edit => None,
         Role::Undo(_) => Some(format!("undid {ids}")),
         Role::Redo(_) => Some(format!("redid what {ids} undid")),
@@ -237,7 +239,13 @@ fn state(logged: &LogEntry, status: OperationStatus) -> String {
         format!("{verb} by {}", last.by)
     });
     let why_not = status.why_not.map(str::to_owned);
-    took.into_iter().chain(then).chain(unsure).chain(why_not).collect::<Vec<String>>().join("; ")
+    took.into_iter()
+        .filter(|text| !text.is_empty())
+        .chain(then)
+        .chain(unsure)
+        .chain(why_not)
+        .collect::<Vec<String>>()
+        .join("; ")
 }
 
 /// Formats an operation on one line, with its files below if there are several.

@@ -148,6 +148,8 @@ pub const OUTPUTS: &[OutputGroup] = &[
             number("filesTotal", "The number of all files."),
             text("rejected", "Edits that were left out, as text to be sent again."),
             list("undone", "The operations that were taken back."),
+            list("hunks", "Of a call with hunks: their numbers."),
+            text("hunksOf", "Of a call with hunks: the operation that has them."),
         ],
     },
     OutputGroup {
@@ -249,7 +251,10 @@ pub const OUTPUTS: &[OutputGroup] = &[
             any("next", "The id from which on older ones are listed."),
             text("summary", "The operation in one line."),
             object("shown", "The operation that is shown."),
-            list("files", "One entry a file: filePath, type, linesAdded, linesRemoved, structuredPatch; at most 100."),
+            list(
+                "files",
+                "One entry a file: filePath, type, linesAdded, linesRemoved, structuredPatch (with `hunk`, the number, where there are several); at most 100.",
+            ),
             number("filesTotal", "The number of all files."),
             flag("dryRun", "Nothing was written: the change is only shown."),
         ],

@@ -235,7 +235,15 @@ mod tests {
             window: LineWindow::default(),
         };
         let lines: Vec<DiffLine> = lines_of(text).into_iter().map(line).collect();
-        DiffHunk { old_start: 3, old_lines: 1, new_start: 3, new_lines: 1, lines, omitted: OmittedLines::default() }
+        DiffHunk {
+            number: 1,
+            old_start: 3,
+            old_lines: 1,
+            new_start: 3,
+            new_lines: 1,
+            lines,
+            omitted: OmittedLines::default(),
+        }
     }
 
     #[test]

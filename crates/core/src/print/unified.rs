@@ -51,7 +51,7 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
             side_name(&b, delta.after.is_some())
         );
         let mut diff = explain::DiffText::default();
-        explain::marked_lines(&hunks, usize::MAX, &mut diff);
+        explain::marked_lines(&hunks, usize::MAX, explain::HunkHeading::Nothing, &mut diff);
         out.push_str(&diff.text);
     }
     Ok(())

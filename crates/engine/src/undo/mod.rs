@@ -1,6 +1,7 @@
 //! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
 //! earlier version. Both are operations themselves, so both can be undone.
 
+mod hunks;
 mod overlay;
 mod restore;
 mod reversal;
@@ -27,6 +28,7 @@ use std::time::Duration;
 
 use select::{UndoSelection, still_running};
 
+pub(crate) use hunks::HUNK_CONTEXT_LINES;
 pub(crate) use restore::RestoreInput as RestoreArgs;
 pub(crate) use select::OperationRef;
 
@@ -51,8 +53,10 @@ pub(crate) struct UndoInput {
     pub(crate) id: Option<String>,
     /// Number of operations to undo, all or none, the newest first; this is one operation itself.
     last: Option<usize>,
-    /// The last operation that touched this file; all its files are taken back.
+    /// The last operation that touched this file; all its files are taken back. With hunks: the file that has them.
     pub(crate) file_path: Option<String>,
+    /// Only these hunks of one file, by their numbers in history with that id. The rest of the operation stays.
+    pub(crate) hunks: Option<Vec<usize>>,
     /// Take the last undo back instead.
     pub(crate) redo: bool,
     /// Other sessions' operations, too.
@@ -71,6 +75,11 @@ impl Engine {
         let args: UndoInput = formats::from_json(FormatInput::Json(input))?;
         let cause = CallOrigin { irreversible: args.irreversible, ..cause };
         let dry_run = args.dry_run || caller.dry_run;
+        if args.hunks.is_some() {
+            check_hunk_call(&args)?;
+            let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
+            return self.undo_hunks(caller, cause, &args, path);
+        }
         let times = args.last.unwrap_or(1);
         if times == 0 || times > UNDONE_OPERATIONS_MAX {
             return Err(Error::new(
@@ -81,7 +90,7 @@ impl Engine {
         }
         if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
-                .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one.")));
+                .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one; for a part of one file, id, file_path and hunks.")));
         }
         let (all, taken) = self.choose_and_take_back(caller, cause, &args, raw.as_deref(), times)?;
         let (RenderedReceipts { text, files, all: files_total, .. }, operation) = taken;
@@ -250,6 +259,15 @@ impl Engine {
             let _ = place.and_then(|place| self.store().remove_dir(&place));
         }
     }
+}
+
+/// Errors: `call.invalid` for hunks of several operations.
+fn check_hunk_call(args: &UndoInput) -> Result<()> {
+    if args.last.is_none() {
+        return Ok(());
+    }
+    Err(Error::new(Code::CallInvalid, "Hunks are those of one operation, so `last` cannot be combined with them.")
+        .next("Give id, file_path and hunks."))
 }
 
 /// Formats the headline of an undo.

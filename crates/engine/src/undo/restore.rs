@@ -34,12 +34,15 @@ const LATER_OPERATIONS_MAX: usize = 1000;
 #[schemars(rename = "Args")]
 pub(crate) struct RestoreInput {
     /// The absolute path of the file.
-    file_path: String,
+    pub(super) file_path: String,
     /// As it was when this operation had been done; with `^` behind the name, as it was before.
-    id: String,
+    pub(super) id: String,
+    /// Only these hunks of that operation, by their numbers in history with its id.
+    #[serde(default)]
+    pub(super) hunks: Option<Vec<usize>>,
     /// Show what would be done, write nothing.
     #[serde(default)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Restore even where that cannot be undone afterwards (default: refused).
     #[serde(default)]
     irreversible: bool,
@@ -57,6 +60,9 @@ impl Engine {
         let named = OperationRef::read(&args.id)?;
         for root in 0..self.roots().len() {
             self.resolve_in_doubt(root)?;
+        }
+        if args.hunks.is_some() {
+            return self.restore_hunks(caller, cause, &args, &place);
         }
         let (root, logged) = self.operation(named.name)?;
         let (side, told_by) = self.side_at(root, &place, &logged, named.before)?;

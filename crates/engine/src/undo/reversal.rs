@@ -418,7 +418,7 @@ impl Reversal<'_> {
 }
 
 /// Describes the changes since the operation.
-fn difference(place: &SafePath, left: &Snapshot, now: &Snapshot) -> String {
+pub(super) fn difference(place: &SafePath, left: &Snapshot, now: &Snapshot) -> String {
     let hunks = explain::reply_hunks(left, &ChangeSet::diff(left, now), 3, 2 * DIFF_BYTES_MAX);
     format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF_BYTES_MAX).text)
 }

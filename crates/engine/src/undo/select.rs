@@ -105,11 +105,25 @@ impl Engine {
         raw: Option<&Path>,
         times: usize,
     ) -> Result<UndoSelection> {
-        // A model undoes operations of its own session, unless it says otherwise.
-        let session = (caller.unread == UnreadPolicy::Deny && !args.any_session).then_some(&*caller.session);
+        let session = session_filter(caller, args);
         match &args.id {
             Some(id) => self.by_id(session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
             None => self.last(session, raw.or(args.file_path.as_deref().map(Path::new)), args.redo, times),
+        }
+    }
+
+    /// Returns the last operation that a call without an id refers to.
+    ///
+    /// Errors: `lock.timeout` while another process undoes something, and those of the selection.
+    pub(super) fn choose_one(
+        &self,
+        caller: &CallContext,
+        args: &UndoInput,
+        path: Option<&Path>,
+    ) -> Result<(usize, LogEntry)> {
+        match self.choose(caller, args, path, 1)? {
+            (root, mut all) if !all.is_empty() => Ok((root, all.swap_remove(0))),
+            _ => Err(Error::new(Code::InternalBug, "The selection of the last operation is empty.")),
         }
     }
 
@@ -122,11 +136,7 @@ impl Engine {
             return Err(already_reversed(&logged, last));
         }
         if session.is_some_and(|session| session != logged.operation.session) {
-            return Err(Error::new(
-                Code::CallInvalid,
-                format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
-            )
-            .next("If it is really meant, repeat the call with any_session: true."));
+            return Err(foreign(&logged));
         }
         Ok((root, logged))
     }
@@ -229,6 +239,21 @@ impl Engine {
 /// Returns an operation with the gaps behind it.
 fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
     UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
+}
+
+/// Returns the session whose operations a call may undo; `None` for all. A model undoes operations of its own session,
+/// unless it says otherwise.
+pub(super) fn session_filter<'a>(caller: &'a CallContext, args: &UndoInput) -> Option<&'a str> {
+    (caller.unread == UnreadPolicy::Deny && !args.any_session).then_some(&*caller.session)
+}
+
+/// Creates the error for an operation of another session.
+pub(super) fn foreign(logged: &LogEntry) -> Error {
+    Error::new(
+        Code::CallInvalid,
+        format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
+    )
+    .next("If it is really meant, repeat the call with any_session: true.")
 }
 
 /// Creates the error for an operation that was undone already; its redo can be undone instead.

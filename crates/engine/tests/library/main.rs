@@ -15,6 +15,7 @@ mod hashline;
 mod hashline_cases;
 mod hashline_profile;
 mod hooks;
+mod hunks;
 mod in_memory;
 mod limits;
 mod many_hands;
