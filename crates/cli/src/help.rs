@@ -114,6 +114,7 @@ changes to other lines are kept; if the same lines changed since, the undo is re
 Examples:
   emend undo                              the last operation
   emend undo 17                           that one; `emend history` lists them
+  emend undo 17 src/main.rs:2             its second hunk in that file; `emend show 17` numbers them
   emend undo --last 3 --dry-run
   emend undo --file src/main.rs";
 
