@@ -307,17 +307,35 @@ fn is_harmful(char: char) -> bool {
     char.is_control() && char != '\n' && char != '\t'
 }
 
-/// Returns the text of an answer for people: with local times, and names relative to the current directory except in the
-/// lines of files.
-fn text_for_people(answer: &Answer, tool: &str, utc: bool) -> String {
-    let mut text = answer.text.clone();
-    let rows = answer.data.get("operations").and_then(Value::as_array).into_iter().flatten();
-    for row in rows.chain(answer.data.get("shown")).filter(|_| !utc) {
+/// Returns an answer for people: with local times, and names relative to the current directory except in the lines of
+/// files.
+fn for_people(answer: &Answer, tool: &str, utc: bool) -> Answer {
+    let mut out = Answer { text: answer.text.clone(), data: answer.data.clone() };
+    if !utc {
+        out.text = with_local_times(&out.text, &answer.data);
+        if let Some(summary) = answer.data.get("summary").and_then(Value::as_str) {
+            out.data.insert("summary".to_owned(), with_local_times(summary, &answer.data).into());
+        }
+    }
+    out.text = with_relative_names(out.text, tool);
+    out
+}
+
+/// Replaces the time of each operation of the data in a text.
+fn with_local_times(text: &str, data: &Map<String, Value>) -> String {
+    let mut text = text.to_owned();
+    let rows = data.get("operations").and_then(Value::as_array).into_iter().flatten();
+    for row in rows.chain(data.get("shown")) {
         let time = row["time"].as_str().unwrap_or_default();
         if let Ok(at) = DateTime::parse_from_rfc3339(time) {
             text = text.replacen(time, &at.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string(), 1);
         }
     }
+    text
+}
+
+/// Makes the names in the text of an answer relative to the current directory.
+fn with_relative_names(text: String, tool: &str) -> String {
     match tool {
         // What these print is made of lines of files.
         "read" | "convert" => text,
@@ -340,13 +358,11 @@ pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, tool
         Ok(_) if is_quiet() && emendate::tool(tool).is_some_and(|tool| !tool.annotations.read_only) => 0,
         Ok(answer) => {
             let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
+            let answer = for_people(answer, tool, desk.global.utc);
             let shown = match view {
-                ChangeView::Stat => out.stat(answer),
-                ChangeView::Summary => out.summaries(answer),
-                ChangeView::Diff => {
-                    let text = text_for_people(answer, tool, desk.global.utc);
-                    out.answer(&Answer { text, data: answer.data.clone() })
-                }
+                ChangeView::Stat => out.stat(&answer),
+                ChangeView::Summary => out.summaries(&answer),
+                ChangeView::Diff => out.answer(&answer),
             };
             status(reply, shown.and_then(|()| out.flush()), 0)
         }

@@ -85,6 +85,8 @@ fn times_are_local_unless_utc_is_asked_for() {
     assert!(utc.ends_with('Z') && utc.contains('T'), "{utc}");
     let local = time(&["history"]);
     assert!(!local.contains('Z') && local.len() == "2026-11-23 10:00:00".len(), "{local}");
+    assert_eq!(time(&["show"]), local);
+    assert_eq!(time(&["show", "--utc"]), utc);
     assert_eq!(bed.run(&["history", "--since", "1h"]).exits(0).out.lines().count(), 1);
     let future = bed.run(&["history", "--since", "2999-01-01"]).exits(0).out;
     assert!(future.starts_with("No operation that fits"), "{future}");
