@@ -4,10 +4,12 @@
 mod file_part;
 mod patch;
 pub(crate) mod replace;
+mod reversal;
 mod scope;
 
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use patch::PatchArgs;
+pub(crate) use reversal::{RestoreArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
@@ -423,23 +425,6 @@ pub(crate) struct SchemaArgs {
     pub(crate) format: String,
 }
 
-/// `emend undo` and `emend redo`.
-#[derive(Args)]
-pub(crate) struct UndoArgs {
-    /// The operation, as `emend history` names it [default: the last one]
-    #[arg(value_name = "ID", conflicts_with_all = ["last", "file"])]
-    pub(crate) id: Option<String>,
-    /// Only these hunks of a file, as `emend show ID` numbers them: src/a.rs:2 or src/a.rs:1,3-5
-    #[arg(value_name = "PATH:HUNKS")]
-    pub(crate) hunks: Option<PathBuf>,
-    /// Number of operations, newest first, all or none
-    #[arg(long, value_name = "N")]
-    pub(crate) last: Option<u64>,
-    /// The last operation that touched this file; all its files are taken back
-    #[arg(long, value_name = "PATH")]
-    pub(crate) file: Option<PathBuf>,
-}
-
 /// `emend history`.
 #[derive(Args)]
 pub(crate) struct HistoryArgs {
@@ -490,17 +475,6 @@ pub(crate) struct DiffArgs {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: FilePartArgs,
-}
-
-/// `emend restore`.
-#[derive(Args)]
-pub(crate) struct RestoreArgs {
-    /// The file, and the operation whose result to restore; with `^`, the state before that operation
-    #[arg(value_name = "PATH@ID")]
-    pub(crate) target: PathBuf,
-    /// Only these hunks of that operation, as `emend show ID` numbers them: 2 or 1,3-5
-    #[arg(long, value_name = "LIST")]
-    pub(crate) hunks: Option<String>,
 }
 
 /// `emend gc`.

@@ -43,7 +43,7 @@ pub(crate) struct CallOrigin<'a> {
     pub(crate) irreversible: bool,
     /// The call is intended even if its result is already there.
     pub(crate) repeat: bool,
-    /// What the operation does, if its tool and its role do not say it; may be empty.
+    /// The note of the operation, if its tool and its role do not say what it does; may be empty.
     pub(crate) remark: &'a str,
 }
 

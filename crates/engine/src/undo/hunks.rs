@@ -27,7 +27,7 @@ use std::path::Path;
 /// Unchanged lines around each hunk, as `history` shows them: they decide what counts as one hunk.
 pub(crate) const HUNK_CONTEXT_LINES: usize = 3;
 
-/// What is done with the hunks.
+/// The direction in which hunks are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HunkAction {
     /// They become as they were before the operation.
@@ -228,7 +228,7 @@ impl HunkSelection<'_> {
         format!("{noun} {} of operation {}", numbers.join(", "), self.logged.id)
     }
 
-    /// What the history says of the change.
+    /// Returns the note for the history.
     fn remark(&self) -> String {
         let verb = if self.action == HunkAction::Reverse { "undid" } else { "redid" };
         format!("{verb} {}", self.named())
