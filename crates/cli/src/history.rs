@@ -5,6 +5,7 @@ use crate::context::CliContext;
 use crate::files::{InputFields, ToolCall, usage};
 use crate::output::{self, ChangeView};
 use chrono::{DateTime, Local, NaiveDate, TimeDelta};
+use emendate::HUNKS_PER_CALL_MAX;
 use emendate::core::{Error, Result};
 use emendate::history::Retention;
 use serde_json::json;
@@ -46,20 +47,21 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Result<ToolCall> {
 struct HunkList(Vec<u64>);
 
 impl HunkList {
-    /// Numbers in one list.
-    const NUMBERS_MAX: usize = 10_000;
-
+    /// Parses a list; more numbers than a call may have are left to the engine to refuse.
+    ///
     /// Errors: `call.invalid`.
     fn parse(text: &str) -> Result<HunkList> {
         let mut numbers = Vec::new();
         for part in text.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (Ok(first), Ok(last)) = (first.parse::<u64>(), last.parse::<u64>()) else { return Err(no_list(text)) };
-            let room = Self::NUMBERS_MAX - numbers.len();
-            if first == 0 || last < first || last - first >= room as u64 {
+            if first == 0 || last < first {
                 return Err(no_list(text));
             }
-            numbers.extend(first..=last);
+            numbers.extend((first..=last).take(HUNKS_PER_CALL_MAX + 1));
+            if numbers.len() > HUNKS_PER_CALL_MAX {
+                break;
+            }
         }
         Ok(HunkList(numbers))
     }
@@ -190,7 +192,7 @@ pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HunkList, moment};
+    use super::{HUNKS_PER_CALL_MAX, HunkList, moment};
     use chrono::{DateTime, Local};
     use std::path::Path;
 
@@ -204,9 +206,10 @@ mod tests {
         assert_eq!(split("C:x:1,3-5"), ("C:x".to_owned(), Some(vec![1, 3, 4, 5])));
         assert_eq!(split("a:b"), ("a:b".to_owned(), None));
         assert_eq!(split(":2"), (":2".to_owned(), None));
-        for wrong in ["0", "3-2", "1,,2", "-", "1-99999999999", "1-10000,1"] {
+        for wrong in ["0", "3-2", "1,,2", "-"] {
             assert!(HunkList::parse(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(HunkList::parse("1-99999999999").unwrap().0.len(), HUNKS_PER_CALL_MAX + 1);
     }
 
     #[test]

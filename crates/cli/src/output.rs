@@ -358,11 +358,10 @@ pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, tool
         Ok(_) if is_quiet() && emendate::tool(tool).is_some_and(|tool| !tool.annotations.read_only) => 0,
         Ok(answer) => {
             let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
-            let answer = for_people(answer, tool, desk.global.utc);
             let shown = match view {
-                ChangeView::Stat => out.stat(&answer),
-                ChangeView::Summary => out.summaries(&answer),
-                ChangeView::Diff => out.answer(&answer),
+                ChangeView::Stat => out.stat(answer),
+                ChangeView::Summary => out.summaries(answer),
+                ChangeView::Diff => out.answer(&for_people(answer, tool, desk.global.utc)),
             };
             status(reply, shown.and_then(|()| out.flush()), 0)
         }

@@ -7,8 +7,10 @@ use crate::span::Span;
 use core::iter;
 
 mod agreement;
+mod presence;
 
 use agreement::{agreement, conflicts};
+pub use presence::Presence;
 
 /// A replacement of `span` of the base by `text`. Offsets and text are raw: bytes of the file, in its encoding, with
 /// its line ends.

@@ -309,16 +309,18 @@ impl DiffText {
 
 /// Formats the hunks as a unified diff of `path`, in at most `limit` bytes, cut between lines, with a remark.
 pub fn unified(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
-    let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
-    marked_lines(hunks, limit, HunkHeading::Nothing, &mut out);
-    out
+    unified_with(path, hunks, limit, HunkHeading::Nothing)
 }
 
 /// Formats the hunks as [`unified`] does, with the number of each behind its `@@`, where git puts the name of the
 /// function: programs that read diffs ignore it.
 pub fn unified_with_numbers(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
+    unified_with(path, hunks, limit, HunkHeading::Number)
+}
+
+fn unified_with(path: &str, hunks: &[DiffHunk], limit: usize, heading: HunkHeading) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
-    marked_lines(hunks, limit, HunkHeading::Number, &mut out);
+    marked_lines(hunks, limit, heading, &mut out);
     out
 }
 

@@ -78,7 +78,7 @@ pub mod work;
 
 pub use advice::{Advice, Phrase, Vocabulary};
 pub use binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
-pub use change::{ChangeSet, Conflict, Overlap, RebaseResult, Splice, TieBreak};
+pub use change::{ChangeSet, Conflict, Overlap, Presence, RebaseResult, Splice, TieBreak};
 pub use charset::{Charset, Codec, DeclaredEncoding, EncodingEvidence};
 pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentHash, ContentId, Handle, HeaderStyle, ShortHash, ShortTag, Tag};

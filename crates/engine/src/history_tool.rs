@@ -5,12 +5,13 @@ use crate::call_handle::CallPhase;
 use crate::engine::Engine;
 use crate::history_page::HistoryQuery;
 use crate::history_stores::key;
+use crate::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
 use crate::operation_list::{file_data, from_its_source, newest_first, one_line, row, summary, visible_files};
 use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
 use crate::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
-use crate::undo::{HUNK_CONTEXT_LINES, OperationRef, data};
+use crate::undo::{OperationRef, data};
 use chrono::DateTime;
 use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
@@ -68,24 +69,22 @@ pub(crate) struct HistoryInput {
 }
 
 /// The files of an operation that a reply shows.
-#[derive(Clone, Copy)]
-struct FilePart<'a> {
+#[derive(Clone, Copy, Debug)]
+struct FilePart {
     /// The number of files before the first one.
     from: usize,
     /// The number of files.
     limit: usize,
-    /// The numbers of the hunks; `None` for all.
-    hunks: Option<&'a [usize]>,
 }
 
-impl FilePart<'_> {
+impl FilePart {
     /// Errors: `call.invalid` for a `from` that no reply gave.
-    fn of(args: &HistoryInput) -> Result<FilePart<'_>> {
+    fn of(args: &HistoryInput) -> Result<FilePart> {
         let from = args.from.as_deref().map_or(Ok(0), str::parse).map_err(|_| {
             Error::new(Code::CallInvalid, "With an id, `from` is the number that the reply before gave as `next`.")
                 .next("Leave from out for the first files.")
         })?;
-        Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX), hunks: args.hunks.as_deref() })
+        Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
     }
 }
 
@@ -104,18 +103,17 @@ impl Engine {
             return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")
                 .next("Give id, file_path and hunks."));
         }
-        let part = || FilePart::of(&args);
         match (&args.id, &args.to) {
             (None, None) => self.listed(&args, place.as_ref(), self.reply_limits(caller)),
             (Some(id), None) if id == NEWEST_NAME => {
                 let Some(last) = self.fitting(&args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-                self.render(caller, last.0, &last.1, place.as_ref(), part()?)
+                self.render(caller, last.0, &last.1, place.as_ref(), &args)
             }
             (Some(id), None) => {
                 let (root, logged) = self.operation(OperationRef::read(id)?.name)?;
-                self.render(caller, root, &logged, place.as_ref(), part()?)
+                self.render(caller, root, &logged, place.as_ref(), &args)
             }
-            (Some(from), Some(to)) => self.compared(caller, from, to, place.as_ref(), part()?),
+            (Some(from), Some(to)) => self.compared(caller, from, to, place.as_ref(), FilePart::of(&args)?),
             (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
                 .next("Give id and to, or id alone for one operation.")),
         }
@@ -196,14 +194,19 @@ impl Engine {
         root: usize,
         logged: &LogEntry,
         place: Option<&SafePath>,
-        part: FilePart<'_>,
+        args: &HistoryInput,
     ) -> Result<Answer> {
+        let part = FilePart::of(args)?;
+        let chosen = args.hunks.as_deref().map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
         let status = self.status(root, logged)?;
         let files: Vec<FileChange> = visible_files(logged)
             .filter(|file| is_wanted(place, file))
             .map(|file| from_its_source(file, logged))
             .collect();
-        let mut answer = self.differences(caller, root, &files, part, one_line(logged, status))?;
+        if chosen.is_some() && files.len() > 1 {
+            return Err(several_files(logged.id, files.len()));
+        }
+        let mut answer = self.differences(caller, root, &files, part, chosen.as_ref(), one_line(logged, status))?;
         answer.data.insert("summary".to_owned(), answer.text.lines().next().into());
         answer.data.insert("shown".to_owned(), row(logged, status.without_reason()));
         Ok(answer)
@@ -215,7 +218,8 @@ impl Engine {
         caller: &CallContext,
         root: usize,
         all: &[FileChange],
-        part: FilePart<'_>,
+        part: FilePart,
+        chosen: Option<&HunkNumbers>,
         mut text: String,
     ) -> Result<Answer> {
         let limits = self.reply_limits(caller);
@@ -226,7 +230,7 @@ impl Engine {
         let mut files = Vec::with_capacity(wanted.len());
         for file in wanted {
             caller.advance()?;
-            files.push(self.difference(root, file, &mut text, most, room, part.hunks)?);
+            files.push(self.difference(root, file, &mut text, most, room, chosen)?);
         }
         let next = part.from.saturating_add(files.len());
         let left = all.len().saturating_sub(next);
@@ -248,7 +252,7 @@ impl Engine {
         from: &str,
         to: &str,
         place: Option<&SafePath>,
-        part: FilePart<'_>,
+        part: FilePart,
     ) -> Result<Answer> {
         let (from, to) = (OperationRef::read(from)?, OperationRef::read(to)?);
         let (root, first) = self.operation(from.name)?;
@@ -273,7 +277,7 @@ impl Engine {
         }
         let changed: Vec<FileChange> = paths.into_values().filter(|file| file.before != file.after).collect();
         let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
-        self.differences(caller, root, &changed, part, none.to_owned())
+        self.differences(caller, root, &changed, part, None, none.to_owned())
     }
 
     /// Renders one file of an operation: its diff for the text, and its data.
@@ -284,16 +288,16 @@ impl Engine {
         text: &mut String,
         most: usize,
         room: FileBudget,
-        chosen: Option<&[usize]>,
+        chosen: Option<&HunkNumbers>,
     ) -> Result<Value> {
         let place = self.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
         self.check_access(&place, Access::Read)?;
-        let hunks = self.hunks(root, &place, file, room.patch)?;
+        let mut hunks = self.hunks(root, &place, file, room.patch)?;
         let several = hunks.as_ref().is_some_and(|hunks| hunks.len() > 1);
-        let hunks = match (hunks, chosen) {
-            (Some(hunks), Some(chosen)) => Some(only_chosen(hunks, chosen, &place)?),
-            (hunks, _) => hunks,
-        };
+        if let (Some(hunks), Some(chosen)) = (&mut hunks, chosen) {
+            chosen.check(hunks.len(), &place)?;
+            hunks.retain(|hunk| chosen.numbers.contains(&hunk.number));
+        }
         let path = place.shown();
         let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));
         let summary = summary(file, &path);
@@ -363,20 +367,6 @@ fn micros_of(text: &str) -> Result<i64> {
         Error::new(Code::CallInvalid, format!("`since` is no moment in RFC 3339: {error}."))
             .next("Send a moment such as 2026-11-23T10:00:00Z, or leave since out.")
     })
-}
-
-/// Keeps the chosen hunks of a file.
-///
-/// Errors: `call.invalid` for a number without a hunk.
-fn only_chosen(mut hunks: Vec<DiffHunk>, chosen: &[usize], place: &SafePath) -> Result<Vec<DiffHunk>> {
-    let all = hunks.len();
-    if let Some(number) = chosen.iter().find(|number| !(1..=all).contains(*number)) {
-        return Err(Error::new(Code::CallInvalid, format!("There is no hunk {number}: the file has {all}."))
-            .evidence(place.shown())
-            .next("Leave hunks out to see all of them with their numbers."));
-    }
-    hunks.retain(|hunk| chosen.contains(&hunk.number));
-    Ok(hunks)
 }
 
 /// Adds the number of each hunk to a structured patch, which has no hunks without lines.

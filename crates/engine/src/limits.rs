@@ -5,6 +5,7 @@ use crate::attachment::IMAGE_BYTES_MAX;
 use crate::check::CHECKED_FILES_MAX;
 use crate::config::FILE_BYTES_MAX;
 use crate::diagnose::ASKED_FILES_MAX;
+use crate::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::large::{CONTEXT_BYTES_MAX, LINE_BYTES_MAX, READ_BYTES_MAX, SPARSE_BYTES_MAX, WHOLE_FILE_BYTES_MAX};
 use crate::media::PDF_PAGES_MAX;
 use crate::notebook::OUTPUT_CHARS_MAX;
@@ -204,6 +205,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "bytes of all new texts in a file, each counted once for every place it is written to, for edits of several places",
         code: Some(Code::EditTooMuchWork),
         next: "Send a longer `old_string`, or a narrower `pattern`. A result of more than 8 MiB takes memory and time as a `whole file` of its size does.",
+    },
+    Limit {
+        name: "hunks",
+        most: HUNKS_PER_CALL_MAX as u64,
+        unit: "hunks that one call of `undo`, `restore` or `history` names",
+        code: Some(Code::CallTooLarge),
+        next: "Send several calls.",
     },
     Limit {
         name: "kept",

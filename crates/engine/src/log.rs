@@ -427,16 +427,13 @@ fn operation(
 ) -> Operation {
     let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
     let merged = plans.iter().any(|plan| plan.merged);
+    let note = if merged && cause.remark.is_empty() { "merged with changes made meanwhile" } else { cause.remark };
     Operation {
         session: caller.session.clone(),
         tool: cause.tool.to_owned(),
         format: cause.format.to_owned(),
         digest: cause.digest,
-        note: match merged {
-            _ if !cause.remark.is_empty() => cause.remark.to_owned(),
-            true => "merged with changes made meanwhile".to_owned(),
-            false => String::new(),
-        },
+        note: note.to_owned(),
         role: cause.role,
         also_undoes: cause.also.to_vec(),
         outcome: if left_out { OperationOutcome::Partial } else { OperationOutcome::Done },

@@ -67,6 +67,7 @@ const ROWS: &[(&str, Row)] = &[
     ("edits", Edge(edits)),
     ("places", Edge(places)),
     ("new text", Edge(new_text)),
+    ("hunks", Edge(hunks)),
     ("kept", Around(kept)),
     ("taken back", Around(taken_back)),
     ("reply", Edge(reply)),
@@ -344,6 +345,14 @@ fn reply_data(bed: &Bed, _: Door, bytes: usize) -> Asked {
     }
     let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new", "dry_run": true });
     Asked { told: "\"omitted\"", ..call("replace_in_files", replace) }
+}
+
+fn hunks(bed: &Bed, _: Door, count: usize) -> Asked {
+    let write = json!({ "file_path": bed.path("new"), "content": "x\n" });
+    Asked {
+        calls: vec![("write", write), ("history", json!({ "id": "last", "hunks": vec![1; count] }))],
+        ..Asked::default()
+    }
 }
 
 fn cells(bed: &Bed, _: Door, count: usize) -> Asked {

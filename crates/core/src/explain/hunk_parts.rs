@@ -3,6 +3,7 @@
 use super::{blocks, hunk_groups};
 use crate::change::ChangeSet;
 use crate::snapshot::Snapshot;
+use std::collections::BTreeSet;
 
 /// A change divided by hunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct HunkParts {
 
 /// Divides a change by the hunks that [`hunks`](super::hunks) returns for the same `context`. `numbers` counts them
 /// from 1; numbers without a hunk choose nothing.
-pub fn by_hunks(base: &Snapshot, changes: &ChangeSet, context: usize, numbers: &[usize]) -> HunkParts {
+pub fn by_hunks(base: &Snapshot, changes: &ChangeSet, context: usize, numbers: &BTreeSet<usize>) -> HunkParts {
     let text = base.text();
     let blocks = blocks(base, changes);
     let ends: Vec<usize> =
@@ -54,7 +55,7 @@ mod tests {
             lines in prop::collection::vec("[ab]{0,2}", 0..40),
             edits in prop::collection::vec((0usize..40, 0usize..3, prop::collection::vec("[xy]{0,2}", 0..3)), 0..5),
             context in 0usize..4,
-            wanted in prop::collection::vec(1usize..5, 0..3),
+            wanted in prop::collection::btree_set(1usize..5, 0..3),
         ) {
             let mut after = lines.clone();
             for (at, removed, added) in edits {

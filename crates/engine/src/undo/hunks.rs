@@ -8,28 +8,29 @@ use super::select::{OperationRef, foreign, session_filter, still_running};
 use crate::call_context::CallContext;
 use crate::engine::{Engine, LoadedFile};
 use crate::history_stores::key;
+use crate::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, listing, several_files};
 use crate::log::CallOrigin;
 use crate::operation_list::from_its_source;
+use crate::options::CallOptions;
 use crate::plan::{CurrentState, FilePlan, without_ops};
 use crate::policy::Access;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
-use emendate_core::explain::{self, HunkParts};
-use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
+use emendate_core::explain;
+use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileKind, KnownContent, LogEntry, Role};
-use serde_json::{Value, json};
-use std::ffi::OsStr;
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, Role};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::iter::once;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// Unchanged lines around each hunk, as `history` shows them: they decide what counts as one hunk.
-pub(crate) const HUNK_CONTEXT_LINES: usize = 3;
+/// Hunks that are compared with the current file one by one, where it has some of them.
+const COMPARED_HUNKS_MAX: usize = 32;
 
 /// The direction in which hunks are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HunkAction {
+pub(super) enum HunkAction {
     /// They become as they were before the operation.
     Reverse,
     /// They become as the operation left them.
@@ -44,8 +45,10 @@ struct HunkSelection<'a> {
     /// The change of the file, compared with its source if it was moved.
     file: FileChange,
     place: SafePath,
-    numbers: &'a [usize],
+    hunks: HunkNumbers,
     action: HunkAction,
+    /// The options of a call for which a model must have read the file.
+    read_by: Option<&'a CallOptions>,
 }
 
 impl Engine {
@@ -57,7 +60,6 @@ impl Engine {
         args: &UndoInput,
         path: Option<&Path>,
     ) -> Result<Answer> {
-        let numbers = args.hunks.as_deref().unwrap_or_default();
         for root in 0..self.roots().len() {
             self.wait_for_in_doubt(root)?;
         }
@@ -65,16 +67,15 @@ impl Engine {
             Some(id) => self.operation(OperationRef::read(id)?.name)?,
             None => self.choose_one(caller, args, path)?,
         };
-        if logged.owner.is_some() {
-            return Err(still_running(&logged));
-        }
         if session_filter(caller, args).is_some_and(|session| session != logged.operation.session) {
             return Err(foreign(&logged));
         }
         // A redo of an undo reverses the undo; a redo of an edit applies the edit again.
         let is_undo = matches!(logged.operation.role, Role::Undo(_));
         let action = if args.redo && !is_undo { HunkAction::Apply } else { HunkAction::Reverse };
-        let selection = self.selection(root, logged, path, numbers, action)?;
+        let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
+        let (file, place) = self.changed_text(&logged, path)?;
+        let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
         self.change_hunks(caller, cause, &selection, args.dry_run || caller.dry_run)
     }
 
@@ -83,55 +84,49 @@ impl Engine {
         &self,
         caller: &CallContext,
         cause: CallOrigin<'_>,
+        options: &CallOptions,
         args: &RestoreInput,
         place: &SafePath,
     ) -> Result<Answer> {
         let named = OperationRef::read(&args.id)?;
         let (root, logged) = self.operation(named.name)?;
         let action = if named.before { HunkAction::Reverse } else { HunkAction::Apply };
-        let numbers = args.hunks.as_deref().unwrap_or_default();
-        let selection = self.selection(root, logged, Some(place.absolute()), numbers, action)?;
+        let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
+        let (file, place) = self.changed_text(&logged, Some(place.absolute()))?;
+        let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: Some(options) };
         self.change_hunks(caller, cause, &selection, args.dry_run || caller.dry_run)
     }
 
-    /// Finds the file of an operation and checks that it has hunks.
-    fn selection<'a>(
-        &self,
-        root: usize,
-        logged: LogEntry,
-        path: Option<&Path>,
-        numbers: &'a [usize],
-        action: HunkAction,
-    ) -> Result<HunkSelection<'a>> {
-        if numbers.is_empty() || numbers.contains(&0) {
-            return Err(Error::new(Code::CallInvalid, "Hunks are counted from 1.")
-                .next("Send the numbers of hunks as history with that id shows them, such as hunks: [2]."));
+    /// Finds the file of an operation, and checks that it was a regular file before and after.
+    ///
+    /// Errors: `lock.timeout` for an operation that is not finished; `operation.not_found`, `call.invalid`.
+    fn changed_text(&self, logged: &LogEntry, path: Option<&Path>) -> Result<(FileChange, SafePath)> {
+        if logged.owner.is_some() {
+            return Err(still_running(logged));
         }
         let place = path.map(|path| self.resolve_no_follow(path, Access::Write)).transpose()?;
         let files = &logged.operation.files;
         let file = match (&place, &**files) {
             (Some(place), _) => files.iter().find(|file| file.path == key(place)),
             (None, [only]) => Some(only),
-            (None, _) => return Err(several_files(&logged)),
+            (None, _) => return Err(several_files(logged.id, files.len())),
         };
         let Some(file) = file else {
-            return Err(Error::new(
-                Code::OperationMissing,
-                format!("Operation {} did not change this file.", logged.id),
-            )
-            .evidence(place.map_or_else(String::new, |place| place.shown()))
-            .next(
-                advice!["Call ", listing(&logged), " to see its files."].or("Name a file that the operation changed."),
-            ));
+            let what = format!("Operation {} did not change this file.", logged.id);
+            return Err(Error::new(Code::OperationMissing, what)
+                .evidence(place.map_or_else(String::new, |place| place.shown()))
+                .next(
+                    advice!["Call ", listing(logged.id), " to see its files."]
+                        .or("Name a file that the operation changed."),
+                ));
         };
-        let file = from_its_source(file, &logged);
-        let is_text = |kind: FileKind| kind == FileKind::Regular;
-        if !matches!((file.before, file.after), (Some(before), Some(after)) if is_text(before.kind) && is_text(after.kind))
-        {
-            return Err(not_in_parts(&logged, "It created, deleted or linked the file, which has no parts."));
+        let file = from_its_source(file, logged);
+        let is_regular = |side: Option<FileState>| side.is_some_and(|side| side.kind == FileKind::Regular);
+        if !is_regular(file.before) || !is_regular(file.after) {
+            return Err(not_in_parts(logged, "It created, deleted, moved or linked the file, which has no parts."));
         }
         let place = self.logged_place(&file.path)?;
-        Ok(HunkSelection { root, logged, file, place, numbers, action })
+        Ok((file, place))
     }
 
     fn change_hunks(
@@ -146,8 +141,12 @@ impl Engine {
         let cause = CallOrigin { remark: &remark, ..cause };
         let receipts = self.plan_and_commit(caller, cause, dry_run, || {
             let now = self.current_state(&selection.place)?;
+            if let Some(options) = selection.read_by {
+                self.may_replace(caller, options, &selection.place, &now)?;
+            }
             let CurrentState::File(now) = now else {
-                return Err(selection.conflict(None, "the file is gone, or something else is there now."));
+                let what = "the file is gone, or something else is there now.";
+                return Err(selection.conflict(what, "Restore the file first."));
             };
             Ok(vec![self.plan_hunks(caller, selection, now)?])
         })?;
@@ -158,7 +157,7 @@ impl Engine {
         let mut data = super::data(rendered.files, rendered.all, dry_run);
         data.insert("summary".to_owned(), summary.trim_end().into());
         data.insert("hunksOf".to_owned(), selection.logged.id.to_string().into());
-        data.insert("hunks".to_owned(), selection.numbers.iter().copied().map(Value::from).collect());
+        data.insert("hunks".to_owned(), selection.hunks.numbers.iter().copied().map(Value::from).collect());
         data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
         Ok(Answer { text: summary + &rendered.text, data })
     }
@@ -166,30 +165,18 @@ impl Engine {
     /// Plans the new version of the file: the chosen hunks on one side, everything that changed since on the other.
     fn plan_hunks(&self, caller: &CallContext, selection: &HunkSelection<'_>, now: LoadedFile) -> Result<FilePlan> {
         let sides = selection.sides(self, &now)?;
-        let parts = explain::by_hunks(&sides.before, &sides.changes, HUNK_CONTEXT_LINES, selection.numbers);
-        if let Some(number) = selection.numbers.iter().find(|number| **number > parts.hunks) {
-            return Err(selection.no_such_hunk(*number, parts.hunks));
-        }
-        let HunkParts { chosen, rest, .. } = parts;
-        let (seen, mine) = match selection.action {
-            HunkAction::Apply => (&sides.before, chosen),
-            HunkAction::Reverse => {
-                let target = with_same_codec(&sides.after, rest.apply(&sides.before));
-                let mine = ChangeSet::diff(&sides.after, &target);
-                (&sides.after, mine)
-            }
-        };
-        let theirs = ChangeSet::diff(seen, &now.snapshot);
-        let Ok(rebased) = mine.rebase(seen, &theirs, TieBreak::TheirsFirst) else {
-            let error = selection.conflict(Some(&now), "the same lines changed since then.");
-            return Err(error.evidence(difference(&selection.place, seen, &now.snapshot)));
-        };
-        let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
-        if changes.apply(&now.snapshot) == now.snapshot.raw() {
+        let missing = selection.missing(&sides, &now)?;
+        if missing.is_empty() {
             return Err(Error::new(Code::EditNoChange, "These lines are already as they would be.")
                 .evidence(selection.place.shown())
                 .next("Nothing is left to do."));
         }
+        let (seen, mine) = (sides.seen(selection.action), sides.change_of(&missing, selection.action));
+        let theirs = ChangeSet::diff(seen, &now.snapshot);
+        let Ok(rebased) = mine.rebase(seen, &theirs, TieBreak::TheirsFirst) else {
+            return Err(selection.changed_since(seen, &now));
+        };
+        let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
         let merged = !theirs.is_empty();
         let lines = self.lines_then(caller, &selection.place, &now.snapshot, &changes);
         let plan = FilePlan::edit(selection.place.clone(), now, without_ops(changes), lines);
@@ -198,40 +185,107 @@ impl Engine {
 }
 
 /// Both versions of a file in an operation, in the encoding that the file has now.
-struct HunkSides {
+pub(super) struct HunkSides {
     before: Snapshot,
     after: Snapshot,
     changes: ChangeSet,
+    /// The number of hunks.
+    hunks: usize,
+}
+
+impl HunkSides {
+    pub(super) fn new(before: Snapshot, after: Snapshot) -> HunkSides {
+        let changes = ChangeSet::diff(&before, &after);
+        let hunks = explain::by_hunks(&before, &changes, HUNK_CONTEXT_LINES, &BTreeSet::new()).hunks;
+        HunkSides { before, after, changes, hunks }
+    }
+
+    /// The version that a change in this direction starts from.
+    pub(super) fn seen(&self, action: HunkAction) -> &Snapshot {
+        match action {
+            HunkAction::Reverse => &self.after,
+            HunkAction::Apply => &self.before,
+        }
+    }
+
+    /// Returns the change of the version above that these hunks mean.
+    fn change_of(&self, numbers: &BTreeSet<usize>, action: HunkAction) -> ChangeSet {
+        let parts = explain::by_hunks(&self.before, &self.changes, HUNK_CONTEXT_LINES, numbers);
+        match action {
+            HunkAction::Apply => parts.chosen,
+            HunkAction::Reverse => {
+                ChangeSet::diff(&self.after, &with_same_codec(&self.after, parts.rest.apply(&self.before)))
+            }
+        }
+    }
+
+    fn presence(&self, numbers: &BTreeSet<usize>, action: HunkAction, now: &Snapshot) -> Presence {
+        self.change_of(numbers, action).presence(self.seen(action), now)
+    }
+
+    /// Returns the reversal of all hunks but those that the current version certainly has no more.
+    pub(super) fn reversal_for(&self, now: &Snapshot) -> ChangeSet {
+        let mut numbers: BTreeSet<usize> = (1..=self.hunks).collect();
+        match self.presence(&numbers, HunkAction::Reverse, now) {
+            Presence::Missing => {}
+            Presence::Made => numbers.clear(),
+            Presence::Unclear if self.hunks > COMPARED_HUNKS_MAX => {}
+            Presence::Unclear => numbers
+                .retain(|number| self.presence(&BTreeSet::from([*number]), HunkAction::Reverse, now) != Presence::Made),
+        }
+        self.change_of(&numbers, HunkAction::Reverse)
+    }
 }
 
 impl HunkSelection<'_> {
     fn sides(&self, engine: &Engine, now: &LoadedFile) -> Result<HunkSides> {
         let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         let history = engine.history(self.root);
-        let content = |side: Option<emendate_history::FileState>| -> Result<Snapshot> {
-            let side = side.ok_or_else(|| not_kept(&self.place, &self.logged))?;
-            let bytes = history.content(side.content, &hand)?.ok_or_else(|| not_kept(&self.place, &self.logged))?;
+        let content = |side: Option<FileState>| -> Result<Snapshot> {
+            let bytes = side.map(|side| history.content(side.content, &hand)).transpose()?.flatten();
+            let bytes = bytes.ok_or_else(|| not_kept(&self.place, &self.logged))?;
             Ok(with_same_codec(&now.snapshot, bytes))
         };
         let (before, after) = (content(self.file.before)?, content(self.file.after)?);
         if [&before, &after, &now.snapshot].iter().any(|it| it.is_binary()) {
             return Err(not_in_parts(&self.logged, "The file is not text, so it has no hunks."));
         }
-        let changes = ChangeSet::diff(&before, &after);
-        Ok(HunkSides { before, after, changes })
+        let sides = HunkSides::new(before, after);
+        self.hunks.check(sides.hunks, &self.place)?;
+        Ok(sides)
     }
 
-    /// Names the hunks and the operation.
-    fn named(&self) -> String {
-        let numbers: Vec<String> = self.numbers.iter().map(ToString::to_string).collect();
-        let noun = if numbers.len() == 1 { "hunk" } else { "hunks" };
-        format!("{noun} {} of operation {}", numbers.join(", "), self.logged.id)
+    /// Returns the hunks that the current file is not yet as wanted in. Where it may have been changed to that already,
+    /// each hunk is compared by itself.
+    ///
+    /// Errors: `operation.conflict` for a hunk of which the file may have a part.
+    fn missing(&self, sides: &HunkSides, now: &LoadedFile) -> Result<BTreeSet<usize>> {
+        let seen = sides.seen(self.action);
+        let all = &self.hunks.numbers;
+        match sides.presence(all, self.action, &now.snapshot) {
+            Presence::Missing => return Ok(all.clone()),
+            Presence::Made => return Ok(BTreeSet::new()),
+            Presence::Unclear if all.len() > COMPARED_HUNKS_MAX => {
+                let what = "some of these lines changed since then, and they are too many to be compared one by one.";
+                return Err(self.conflict(what, "Name fewer hunks in one call."));
+            }
+            Presence::Unclear => {}
+        }
+        let mut missing = BTreeSet::new();
+        for number in all {
+            match sides.presence(&BTreeSet::from([*number]), self.action, &now.snapshot) {
+                Presence::Missing => missing.extend([*number]),
+                Presence::Made => {}
+                Presence::Unclear => return Err(self.changed_since(seen, now)),
+            }
+        }
+        Ok(missing)
     }
 
     /// Returns the note for the history.
     fn remark(&self) -> String {
         let verb = if self.action == HunkAction::Reverse { "undid" } else { "redid" };
-        format!("{verb} {}", self.named())
+        format!("{verb} {}", self.hunks)
     }
 
     fn headline(&self, dry_run: bool) -> String {
@@ -241,47 +295,26 @@ impl HunkSelection<'_> {
             (HunkAction::Apply, false) => "Applied again",
             (HunkAction::Apply, true) => "Would be applied again",
         };
-        let path = emendate_fs::shown(Path::new(OsStr::from_bytes(&self.file.path)));
-        format!("{verb}: {} in {path}.\n", self.named())
+        format!("{verb}: {} in {}.\n", self.hunks, self.place.shown())
     }
 
-    fn no_such_hunk(&self, number: usize, hunks: usize) -> Error {
-        let count = if hunks == 1 { "1 hunk".to_owned() } else { format!("{hunks} hunks") };
-        let id = self.logged.id;
-        Error::new(Code::CallInvalid, format!("Operation {id} has {count} in this file, so there is no hunk {number}."))
-            .evidence(self.place.shown())
-            .next(
-                advice!["Call ", listing(&self.logged), " to see them with their numbers."]
-                    .or("Send the number of a hunk that the operation has."),
-            )
+    /// Refuses lines that changed since.
+    fn changed_since(&self, seen: &Snapshot, now: &LoadedFile) -> Error {
+        self.conflict("the same lines changed since then.", "Make the change with an edit.").evidence(difference(
+            &self.place,
+            seen,
+            &now.snapshot,
+        ))
     }
 
-    fn conflict(&self, now: Option<&LoadedFile>, what: &str) -> Error {
+    fn conflict(&self, what: &str, next: &str) -> Error {
         let verb = if self.action == HunkAction::Reverse { "undone" } else { "applied again" };
-        let edit = if now.is_some() { "Make the change with an edit." } else { "Restore the file first." };
-        Error::new(
-            Code::OperationConflict,
-            format!("The hunks of operation {} cannot be {verb}: {what}", self.logged.id),
-        )
-        .evidence(self.place.shown())
-        .next(edit)
-        .fact("operation", self.logged.id.to_string())
+        let id = self.logged.id;
+        Error::new(Code::OperationConflict, format!("The hunks of operation {id} cannot be {verb}: {what}"))
+            .evidence(self.place.shown())
+            .next(next)
+            .fact("operation", id.to_string())
     }
-}
-
-/// The call that shows the files and hunks of an operation.
-fn listing(logged: &LogEntry) -> Phrase {
-    Phrase::Call("history", json!({ "id": logged.id.to_string() }))
-}
-
-/// Creates the error for an operation on several files without the name of one.
-fn several_files(logged: &LogEntry) -> Error {
-    let count = logged.operation.files.len();
-    Error::new(
-        Code::CallInvalid,
-        format!("Operation {} changed {count} files; hunks are those of one file.", logged.id),
-    )
-    .next("Repeat the call with file_path.")
 }
 
 /// Creates the error for a change that has no hunks.

@@ -28,7 +28,6 @@ use std::time::Duration;
 
 use select::{UndoSelection, still_running};
 
-pub(crate) use hunks::HUNK_CONTEXT_LINES;
 pub(crate) use restore::RestoreInput as RestoreArgs;
 pub(crate) use select::OperationRef;
 

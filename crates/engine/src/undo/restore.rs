@@ -62,7 +62,7 @@ impl Engine {
             self.resolve_in_doubt(root)?;
         }
         if args.hunks.is_some() {
-            return self.restore_hunks(caller, cause, &args, &place);
+            return self.restore_hunks(caller, cause, &options, &args, &place);
         }
         let (root, logged) = self.operation(named.name)?;
         let (side, told_by) = self.side_at(root, &place, &logged, named.before)?;
@@ -135,7 +135,7 @@ impl Engine {
     }
 
     /// Checks that a model has seen the content it replaces.
-    fn may_replace(
+    pub(super) fn may_replace(
         &self,
         caller: &CallContext,
         options: &CallOptions,

@@ -1,5 +1,6 @@
 //! Plans that reverse an operation.
 
+use super::hunks::{HunkAction, HunkSides};
 use super::overlay::Overlay;
 use crate::base;
 use crate::call_context::{CallContext, UnreadPolicy};
@@ -371,10 +372,11 @@ impl Reversal<'_> {
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
             return Err(self.changed_since(place, now, None));
         }
-        let (mine, theirs) = (ChangeSet::diff(&seen, &target), ChangeSet::diff(&seen, &now.snapshot));
-        match mine.rebase(&seen, &theirs, TieBreak::TheirsFirst) {
-            Ok(rebased) => Ok(rebased.changes.with_line_ends_of(&seen, &now.snapshot)?.apply(&now.snapshot)),
-            Err(_) => Err(self.changed_since(place, now, Some(&seen))),
+        let sides = HunkSides::new(target, seen);
+        let (mine, seen) = (sides.reversal_for(&now.snapshot), sides.seen(HunkAction::Reverse));
+        match mine.rebase(seen, &ChangeSet::diff(seen, &now.snapshot), TieBreak::TheirsFirst) {
+            Ok(rebased) => Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot)),
+            Err(_) => Err(self.changed_since(place, now, Some(seen))),
         }
     }
 

@@ -31,6 +31,7 @@ const ROWS: &[Row] = &[
     Row { name: "globs", try_with: globs },
     Row { name: "edits", try_with: edits },
     Row { name: "places", try_with: places },
+    Row { name: "hunks", try_with: hunks },
     Row { name: "reply", try_with: reply },
     Row { name: "cells", try_with: cells },
     Row { name: "checked files", try_with: checked },
@@ -63,6 +64,13 @@ const ELSEWHERE: &[&str] = &[
     #[cfg(not(feature = "pdf"))]
     "pages",
 ];
+
+fn hunks(bench: &Bench, count: usize) -> Reply {
+    bench.put("a.txt", "x\n");
+    bench.read("a.txt");
+    bench.edit("a.txt", "x", "y");
+    bench.call("undo", json!({ "hunks": vec![1; count] }))
+}
 
 fn pattern(bench: &Bench, bytes: usize) -> Reply {
     bench.put("a.txt", "x\n");
