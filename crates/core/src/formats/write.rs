@@ -2,7 +2,7 @@
 
 use super::{Format, FormatInput, FormatSpec};
 use crate::error::Result;
-use crate::op::{FileAction, FileRequest, Request};
+use crate::op::{FileAction, FileRequest, NewFile, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,6 +18,8 @@ struct WriteInput {
     file_path: String,
     /// Its whole new text.
     content: String,
+    /// False: refuse the call if the file exists (default: true).
+    overwrite: Option<bool>,
 }
 
 impl Format for WriteFormat {
@@ -34,11 +36,31 @@ impl Format for WriteFormat {
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
-        let WriteInput { file_path, content } = super::from_json(input)?;
-        Ok(Request { files: vec![FileRequest::new(file_path, FileAction::Write(content))], notes: Vec::new() })
+        let WriteInput { file_path, content, overwrite } = super::from_json(input)?;
+        let action = match overwrite {
+            Some(false) => FileAction::Create(NewFile::Text(content)),
+            Some(true) | None => FileAction::Write(content),
+        };
+        Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Vec::new() })
     }
 }
 
 const PROMPT: &str = "\
 Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read first. Prefer edit for \
 changes to part of a file.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_a_call_that_forbids_it_keeps_an_existing_file() {
+        let action = |input| WriteFormat.parse(FormatInput::Json(input)).unwrap().files[0].action.clone();
+        let text = || "x".to_owned();
+        assert_eq!(action(json!({"file_path": "a", "content": "x"})), FileAction::Write(text()));
+        assert_eq!(action(json!({"file_path": "a", "content": "x", "overwrite": true})), FileAction::Write(text()));
+        let kept = action(json!({"file_path": "a", "content": "x", "overwrite": false}));
+        assert_eq!(kept, FileAction::Create(NewFile::Text(text())));
+    }
+}

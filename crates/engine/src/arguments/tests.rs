@@ -125,7 +125,7 @@ fn doubtful_fields_are_refused() {
 
 #[test]
 fn meaningless_fields_are_ignored() {
-    let input = json!({"file_path": "/r/a", "content": "x", "explanation": "why", "overwrite": false, "regex": false, "tag": null});
+    let input = json!({"file_path": "/r/a", "content": "x", "explanation": "why", "regex": false, "tag": null});
     let read = read("write", input).unwrap();
     assert_eq!(read.value, json!({"file_path": "/r/a", "content": "x"}));
     assert!(read.notes[0].contains("explanation"), "{:?}", read.notes);
