@@ -270,6 +270,19 @@ pub(crate) struct ExtraArgs {
     /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended
     #[arg(long)]
     pub(crate) allow_invalid: bool,
+    #[command(flatten)]
+    pub(crate) confirm: ConfirmArgs,
+}
+
+/// Confirmations of calls that are refused otherwise.
+#[derive(Args, Clone, Copy, Default)]
+pub(crate) struct ConfirmArgs {
+    /// Make the change once more, although the same command was the last change of the file
+    #[arg(long)]
+    pub(crate) repeat: bool,
+    /// Write what cannot be undone afterwards
+    #[arg(long)]
+    pub(crate) irreversible: bool,
 }
 
 /// How much matching may forgive.
@@ -400,6 +413,8 @@ pub(crate) struct ApplyArgs {
     /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended
     #[arg(long)]
     pub(crate) allow_invalid: bool,
+    #[command(flatten)]
+    pub(crate) confirm: ConfirmArgs,
     /// Apply the edits that can be applied, and write the others to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,

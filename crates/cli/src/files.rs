@@ -1,8 +1,8 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: conversion of arguments to the input of the tool of that name.
 
 use crate::args::{
-    ApplyArgs, CheckArgs, ConvertArgs, EditArgs, ExtraArgs, MultiEditArgs, ReadArgs, ScopeArgs, SearchArgs, TextArgs,
-    WriteArgs,
+    ApplyArgs, CheckArgs, ConfirmArgs, ConvertArgs, EditArgs, ExtraArgs, MultiEditArgs, ReadArgs, ScopeArgs,
+    SearchArgs, TextArgs, WriteArgs,
 };
 use crate::context::CliContext;
 use crate::flags::Flags;
@@ -165,6 +165,11 @@ impl InputFields {
         self.put("tag", extras.tag.clone())
             .put("encoding", extras.encoding.clone())
             .put("allow_invalid", extras.allow_invalid.then_some(true))
+            .confirmed(extras.confirm)
+    }
+
+    fn confirmed(self, confirm: ConfirmArgs) -> InputFields {
+        self.put("repeat", confirm.repeat.then_some(true)).put("irreversible", confirm.irreversible.then_some(true))
     }
 }
 
@@ -255,7 +260,8 @@ pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> ToolCall {
         .scope(&args.scope)
         .put("expected", args.expect)
         .put("expected_files", args.expect_files)
-        .put("allow_invalid", args.allow_invalid.then_some(true));
+        .put("allow_invalid", args.allow_invalid.then_some(true))
+        .confirmed(args.confirm);
     ToolCall { long: true, ..ToolCall::new("replace_in_files", "path", args.path.clone(), fields) }
 }
 
@@ -393,6 +399,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ToolCall> {
         .put("overwrite", args.overwrite.then_some(true))
         .put("partial", (args.partial || args.reject_file.is_some()).then_some(true))
         .put("allow_invalid", args.allow_invalid.then_some(true))
+        .confirmed(args.confirm)
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
     let ask = ToolCall::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);

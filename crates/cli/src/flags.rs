@@ -149,6 +149,10 @@ impl Vocabulary for Flags {
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
         let mut words = vec![self.tool(tool)?];
         match (tool, fields.get("id").and_then(Value::as_str)) {
+            ("history", Some(id)) => {
+                words = vec!["emend show".to_owned(), quoted(id)];
+                words.extend(path_word(fields, ""));
+            }
             ("restore", Some(id)) => words.push(path_word(fields, &format!("@{id}"))?),
             (_, None) => words.extend(path_word(fields, "")),
             _ => return None,
@@ -187,6 +191,19 @@ mod tests {
     }
 
     #[test]
+    fn every_confirmation_has_an_option() {
+        for tool in ["edit", "multi_edit", "write", "notebook_edit", "apply", "replace_in_files"] {
+            for field in ["repeat", "irreversible", "allow_invalid"] {
+                let set = Flags::of(tool, false).set(field, &json!(true));
+                assert_eq!(set, Some(format!("--{}", field.replace('_', "-"))), "{tool}");
+            }
+        }
+        for tool in ["undo", "restore"] {
+            assert_eq!(Flags::of(tool, false).set("irreversible", &json!(true)).as_deref(), Some("--irreversible"));
+        }
+    }
+
+    #[test]
     fn fields_and_calls_are_options_and_commands() {
         let edit = Flags::of("edit", false);
         assert_eq!(edit.set("old_string", &json!("it's")).unwrap(), r"--old 'it'\''s'");
@@ -200,6 +217,8 @@ mod tests {
         assert_eq!(edit.call("edit_symbol", fields), None);
         let restore = json!({"file_path": "/a.txt", "id": "3-ab^"});
         assert_eq!(edit.call("restore", restore.as_object().unwrap()).unwrap(), "emend restore '/a.txt@3-ab^'");
+        let shown = json!({"file_path": "/a.txt", "id": "3-ab"});
+        assert_eq!(edit.call("history", shown.as_object().unwrap()).unwrap(), "emend show 3-ab /a.txt");
         let json = Flags::of("edit", true);
         assert_eq!(json.set("at", &Value::from("3@ab")).unwrap(), r#""at": "3@ab""#);
         let several = Flags::of("multi_edit", false);

@@ -311,6 +311,7 @@ const RARE_OPTIONS: &[&str] = &[
     "overwrite",
     "reject",
     "reject-file",
+    "repeat",
     "restrict",
     "strip",
     "structured",

@@ -31,6 +31,7 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Result<ToolCall> {
         .put("id", args.id.clone())
         .put("last", args.last)
         .put("redo", redo.then_some(true))
+        .put("irreversible", args.irreversible.then_some(true))
         .put("any_session", Some(true));
     let Some(target) = &args.hunks else { return Ok(ask("undo", args.file.as_ref(), fields)) };
     let (path, Some(hunks)) = HunkList::split_path(target)? else {
@@ -162,7 +163,8 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<ToolCall> {
     };
     let path = Path::new(OsStr::from_bytes(path)).to_owned();
     let hunks = args.hunks.as_deref().map(HunkList::parse).transpose()?.map(|list| list.0);
-    Ok(ask("restore", Some(&path), InputFields::default().put("id", Some(id)).put("hunks", hunks)))
+    let fields = InputFields::default().put("id", Some(id)).put("hunks", hunks);
+    Ok(ask("restore", Some(&path), fields.put("irreversible", args.irreversible.then_some(true))))
 }
 
 /// `emend gc`.

@@ -50,7 +50,8 @@ impl LastChanges {
 }
 
 impl Engine {
-    /// Refuses a model's call whose result is already in place, unless it declares the repetition intended.
+    /// Refuses a call whose result is already in place, unless it declares the repetition intended: for everyone the
+    /// exact repetition of the caller's last change, for a model also an insertion next to the same text.
     ///
     /// Errors: `edit.no_change`, and those of the session store.
     pub(crate) fn check_not_repeated(
@@ -64,7 +65,7 @@ impl Engine {
             matches!((&plan.current, &plan.target), (CurrentState::File(_), TargetState::File))
                 && plan.source_file.is_none()
         });
-        if caller.unread == UnreadPolicy::Allow || cause.repeat || !cause.is_an_edit() || writing.is_empty() || !edits {
+        if cause.repeat || !cause.is_an_edit() || writing.is_empty() || !edits {
             return Ok(());
         }
         let mut same = None;
@@ -80,7 +81,9 @@ impl Engine {
             let what = format!("This call was done already, as operation {id}, and its result is in place.");
             return Err(with_paths(&writing, done_already(&what)).fact("operation", id.to_string()));
         }
-        if writing.iter().all(|plan| is_in_place(plan)) {
+        // A person who types another command that inserts the same text again means it.
+        let is_model = caller.unread != UnreadPolicy::Allow;
+        if is_model && writing.iter().all(|plan| is_in_place(plan)) {
             let what = "The result is in place already: the new text is around the matched text.";
             return Err(with_paths(&writing, done_already(what)));
         }

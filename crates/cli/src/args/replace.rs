@@ -37,4 +37,6 @@ pub(crate) struct ReplaceArgs {
     /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended
     #[arg(long)]
     pub(crate) allow_invalid: bool,
+    #[command(flatten)]
+    pub(crate) confirm: super::ConfirmArgs,
 }

@@ -19,6 +19,9 @@ pub(crate) struct UndoArgs {
     /// The last operation that touched this file; all its files are taken back
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
+    /// Write what cannot be undone afterwards
+    #[arg(long)]
+    pub(crate) irreversible: bool,
 }
 
 /// `emend restore`.
@@ -30,4 +33,7 @@ pub(crate) struct RestoreArgs {
     /// Only these hunks of that operation, as `emend show ID` numbers them: 2 or 1,3-5
     #[arg(long, value_name = "LIST")]
     pub(crate) hunks: Option<String>,
+    /// Write what cannot be undone afterwards
+    #[arg(long)]
+    pub(crate) irreversible: bool,
 }

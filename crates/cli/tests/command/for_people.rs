@@ -1,6 +1,7 @@
 //! Tests what the command line prints for people: diffs for git, names, times and options.
 
 use crate::bed::{Bed, feed};
+use serde_json::json;
 use std::process::Command;
 
 /// Runs git in the workspace.
@@ -105,4 +106,37 @@ fn quiet_stat_and_several_files() {
     let both = bed.run(&["read", "a.txt", "b.txt"]).exits(0).out;
     assert_eq!(both, "==> a.txt <==\n     1\ttwo\n\n==> b.txt <==\n     1\tother\n");
     assert_eq!(bed.run(&["read", "a.txt", "gone.txt"]).exits(10).out.lines().count(), 4);
+}
+
+#[test]
+fn command_sent_twice_changes_the_file_once() {
+    let bed = Bed::with("import os\n");
+    let insertion = ["edit", "a.txt", "--old", "import os", "--new", "import os\nimport sys"];
+    bed.run(&insertion).exits(0);
+    let again = bed.run(&insertion);
+    assert!(again.code != 0 && again.err.contains("This call was done already"), "{}", again.err);
+    assert!(again.err.contains("--repeat"), "{}", again.err);
+    assert_eq!(bed.get("a.txt"), "import os\nimport sys\n");
+    bed.run(&[&insertion[..], &["--repeat"]].concat()).exits(0);
+    assert_eq!(bed.get("a.txt"), "import os\nimport sys\nimport sys\n");
+    // After another change of the file, the same command is a new one.
+    bed.put("a.txt", "import os\n");
+    bed.run(&insertion).exits(0);
+    // A program that needs no reads gets the same answer.
+    let input =
+        json!({ "file_path": bed.path("a.txt"), "old_string": "import os", "new_string": "import os\nimport re" });
+    let call = || bed.feed(&["call", "edit", "--unread", "allow"], input.to_string());
+    call().exits(0);
+    assert_eq!(call().json()["code"], "edit.no_change");
+    assert_eq!(bed.get("a.txt"), "import os\nimport re\nimport sys\n");
+}
+
+#[test]
+fn unknown_hunk_leads_to_the_command_that_lists_them() {
+    let bed = Bed::with("one\n");
+    bed.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
+    let refused = bed.run(&["undo", "1", "a.txt:9"]);
+    let (_, command) = refused.err.split_once("emend show ").unwrap_or_else(|| panic!("{}", refused.err));
+    let id = command.split([' ', '`', '.']).next().unwrap();
+    assert!(bed.run(&["show", id]).exits(0).out.contains("+two"));
 }

@@ -263,10 +263,25 @@ const COMMENT_LEADS: [&str; 36] = [
 /// Signs that end one.
 const COMMENT_TAILS: [&str; 13] = ["--}}", "--%>", "*/}", "-->", "%>", "]]", "-}", "#}", "*/", "*)", "*@", "|#", "#>"];
 
+/// Signs that are neither comments nor brackets, but put around a phrase: emphasis, quotes, prompts and Ruby's blocks.
+/// Text between them is judged as if they were not there.
+const DECORATION_LEADS: [&str; 7] = ["**", "__", "=begin ", ">>> ", ">> ", "> ", "$ "];
+const DECORATION_TAILS: [&str; 3] = ["**", "__", " =end"];
+
+/// Strips the signs of [`DECORATION_LEADS`] and [`DECORATION_TAILS`].
+fn undecorated(line: &str) -> &str {
+    let mut text = line;
+    while let Some(rest) = DECORATION_LEADS.iter().find_map(|lead| text.strip_prefix(lead)) {
+        text = rest.trim_start();
+    }
+    DECORATION_TAILS.iter().find_map(|tail| text.strip_suffix(tail)).map_or(text, str::trim_end)
+}
+
 /// Strips comment signs, brackets and dots.
 fn bare(line: &str) -> BareLine<'_> {
+    let text = undecorated(line);
     let mut out =
-        BareLine { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
+        BareLine { text, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
     while let Some(rest) = COMMENT_LEADS.iter().find_map(|lead| out.text.strip_prefix(lead)) {
         (out.text, out.commented) = (rest.trim_start(), true);
     }
@@ -381,6 +396,12 @@ mod tests {
             "dnl rest of the file unchanged",
             ":: ... rest of file ...",
             "C remaining code unchanged",
+            "**... (unchanged) ...**",
+            "__... existing code ...__",
+            ">>> ... existing code ...",
+            "> ... rest of the file ...",
+            "$ ... existing code ...",
+            "=begin ... existing code ... =end",
         ] {
             assert!(is_placeholder(line), "{line}");
         }
@@ -432,6 +453,11 @@ mod tests {
             "REM Existing users",
             "'unchanged'",
             "! other",
+            "**Unchanged**",
+            "> The rest of the code is described below.",
+            "$ make test ...",
+            ">>> rest",
+            "** existing users",
         ] {
             assert!(!is_placeholder(line), "{line}");
         }
