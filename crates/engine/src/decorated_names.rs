@@ -72,7 +72,7 @@ fn undecorated(name: &str) -> Option<InnerName<'_>> {
         let inner = if target.contains("://") { shown } else { target };
         return of(inner.trim_matches('`'), true, false);
     }
-    for [open, close] in [["(", ")"], ["[", "]"], ["{", "}"]] {
+    for [open, close] in [["(", ")"], ["[", "]"], ["{", "}"], ["__", "__"], ["_", "_"]] {
         if let Some(inner) = name.strip_prefix(open).and_then(|it| it.strip_suffix(close)) {
             return of(inner, false, false);
         }
@@ -147,6 +147,8 @@ mod tests {
             ("[src/a.rs](src/a.rs)", "src/a.rs", true, false),
             ("[`src/a.rs`](https://example.org/src/a.rs)", "src/a.rs", true, false),
             ("(src/a.rs)", "src/a.rs", false, false),
+            ("_src/a.rs_", "src/a.rs", false, false),
+            ("__src/a.rs__", "src/a.rs", false, false),
             ("src/a.rs,", "src/a.rs", true, false),
             ("src/a.rs.", "src/a.rs", true, false),
             ("@src/a.rs", "src/a.rs", false, false),

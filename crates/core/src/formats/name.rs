@@ -2,11 +2,13 @@
 
 mod frame;
 
-/// True for a line that may come between a file name and its block: a fence, or a single tag.
+/// True for a line that may come between a file name and its block: a fence, or a single tag, which may open a CDATA
+/// section (Roo's `<content><![CDATA[`).
 pub(super) fn is_frame(line: &str) -> bool {
     let line = line.trim();
-    let tag = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
-    line == "<![CDATA["
+    let outside = line.strip_suffix("<![CDATA[").map(str::trim_end);
+    let tag = outside.unwrap_or(line).strip_prefix('<').and_then(|it| it.strip_suffix('>'));
+    outside == Some("")
         || frame::is_rule(line)
         || fence(line).is_some()
         || super::fence::tag(line).is_some()

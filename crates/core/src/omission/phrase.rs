@@ -396,6 +396,14 @@ mod tests {
             "dnl rest of the file unchanged",
             ":: ... rest of file ...",
             "C remaining code unchanged",
+        ] {
+            assert!(is_placeholder(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn decoration_does_not_hide_a_placeholder() {
+        for line in [
             "**... (unchanged) ...**",
             "__... existing code ...__",
             ">>> ... existing code ...",

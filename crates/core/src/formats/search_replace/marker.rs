@@ -13,9 +13,9 @@ const WORDED_RUN_MIN: usize = 3;
 
 /// A line that opens a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OpenMarker<'a> {
+pub(in crate::formats) struct OpenMarker<'a> {
     /// Length of the run.
-    pub(super) run: usize,
+    pub(in crate::formats) run: usize,
     /// `line=N`.
     pub(super) line: Option<usize>,
     /// The name of the file, if it is on the same line.
@@ -29,7 +29,7 @@ fn run(line: &str, sign: char) -> (usize, &str) {
 }
 
 /// Parses an opening line.
-pub(super) fn open(line: &str) -> Option<OpenMarker<'_>> {
+pub(in crate::formats) fn open(line: &str) -> Option<OpenMarker<'_>> {
     let (count, rest) = match line.chars().next()? {
         '<' => Some(run(line, '<')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         '-' => Some(run(line, '-')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
@@ -55,7 +55,7 @@ pub(super) fn divider(line: &str) -> Option<usize> {
 }
 
 /// Returns the length of the run, if the line closes a block.
-pub(super) fn close(line: &str) -> Option<usize> {
+pub(in crate::formats) fn close(line: &str) -> Option<usize> {
     let (count, rest) = match line.chars().next()? {
         '>' => Some(run(line, '>')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         '+' => Some(run(line, '+')).filter(|it| it.0 >= WORDED_RUN_MIN)?,

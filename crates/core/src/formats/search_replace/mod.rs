@@ -7,7 +7,7 @@
 
 mod blocks;
 mod draft;
-mod marker;
+pub(super) mod marker;
 mod print;
 mod tags;
 
