@@ -110,6 +110,11 @@ pub(crate) struct PlacedOp {
 }
 
 impl PlacedOp {
+    /// The occurrences that it changes.
+    fn places(&self) -> usize {
+        self.found.matches.len()
+    }
+
     /// Bytes of the new texts, if they are written to several places.
     fn repeated_bytes(&self) -> usize {
         let several = self.found.matches.len() > 1;
@@ -127,7 +132,8 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
         ops => place_all(base, ops, settings),
     };
     work::check()?;
-    find::check_amount(0, placed.iter().flatten().map(PlacedOp::repeated_bytes).sum())?;
+    let (places, repeated_bytes) = amount(&placed);
+    find::check_amount(places, repeated_bytes)?;
     // If the rest was not tried after many failures, only the tried ones are reported.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
@@ -172,7 +178,7 @@ fn place_all<'o>(
     let shared = SearchIndex::new(base);
     let literal = find::of_ops(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
-    let (mut failures, mut repeated_bytes) = (0, 0);
+    let (mut failures, mut places, mut repeated_bytes) = (0, 0, 0);
     let mut placed = Vec::with_capacity(ops.len());
     for (nth, op) in ops.iter().enumerate() {
         let one = match &op.at {
@@ -183,14 +189,20 @@ fn place_all<'o>(
             _ => place(&shared, op, literal.places[nth].as_deref(), number(nth), settings),
         };
         failures += usize::from(one.is_err());
+        places += one.as_ref().map_or(0, PlacedOp::places);
         repeated_bytes += one.as_ref().map_or(0, PlacedOp::repeated_bytes);
         placed.push(one);
-        // The caller refuses new texts beyond the limit; no more of them are built.
-        if failures == EXPLAINED_FAILURES_MAX || repeated_bytes > find::INSERTED_BYTES_MAX {
+        // The caller refuses places and new texts beyond the limits; no more of them are built.
+        if failures == EXPLAINED_FAILURES_MAX || find::check_amount(places, repeated_bytes).is_err() {
             break;
         }
     }
     (placed, literal.needles)
+}
+
+/// Counts the places of all operations, and the bytes that they insert at several places each.
+fn amount(placed: &[Result<PlacedOp>]) -> (usize, usize) {
+    placed.iter().flatten().fold((0, 0), |(places, bytes), one| (places + one.places(), bytes + one.repeated_bytes()))
 }
 
 /// Places all hunks, which are searched together.

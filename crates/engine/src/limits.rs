@@ -195,9 +195,9 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "places",
         most: CHANGED_PLACES_MAX as u64,
-        unit: "places that one edit changes",
+        unit: "places that all edits of one call change, in all its files",
         code: Some(Code::EditTooMuchWork),
-        next: "Send a longer `old_string`.",
+        next: "Send a longer `old_string`, or fewer edits or files in one call.",
     },
     Limit {
         name: "new text",

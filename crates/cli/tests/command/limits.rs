@@ -275,9 +275,15 @@ fn edits(bed: &Bed, _: Door, count: usize) -> Asked {
 }
 
 fn places(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("a", "a".repeat(count));
-    let edit = json!({ "file_path": bed.path("a"), "old_string": "a", "new_string": "", "replace_all": true });
-    call("edit", dry(edit))
+    bed.put("a", "a".repeat(count / 2) + &"b".repeat(count - count / 2));
+    let edits = ["a", "b"].map(|old| json!({ "old_string": old, "new_string": "", "replace_all": true }));
+    call("multi_edit", dry(json!({ "file_path": bed.path("a"), "edits": edits })))
+}
+
+fn places_in_files(bed: &Bed, _: Door, count: usize) -> Asked {
+    bed.put("a", "a".repeat(count / 2));
+    bed.put("b", "a".repeat(count - count / 2));
+    call("replace_in_files", dry(json!({ "path": bed.work(), "old_string": "a", "new_string": "" })))
 }
 
 fn new_text(bed: &Bed, _: Door, bytes: usize) -> Asked {
@@ -541,6 +547,12 @@ fn every_limit_is_tested_or_says_why_not() {
     assert_eq!(names, LIMITS.iter().map(|limit| limit.name).collect::<Vec<_>>());
     let reason = |row: &Row| if let Elsewhere(why) = row { !why.is_empty() } else { true };
     assert!(ROWS.iter().all(|(_, row)| reason(row)));
+}
+
+#[test]
+fn places_of_all_files_count_together() {
+    let limit = LIMITS.iter().find(|limit| limit.name == "places").unwrap();
+    tried(limit, places_in_files);
 }
 
 /// Tests one part of the rows, so that several parts run in parallel.

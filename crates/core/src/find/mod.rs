@@ -44,7 +44,7 @@ use refusal::MatchRefusal;
 pub(crate) use search::SearchIndex;
 use search::{CandidateSites, MatchSearch};
 
-/// Occurrences that one edit may change.
+/// Occurrences that all edits of one call may change.
 pub const CHANGED_PLACES_MAX: usize = 500_000;
 
 /// Bytes of new text that one edit may insert at several places together.
@@ -372,12 +372,15 @@ fn within(places: usize, each: usize) -> Result<()> {
     check_amount(places, if places > 1 { places.saturating_mul(each) } else { 0 })
 }
 
-/// Checks the limits on the text that one edit inserts at several places, before any of it is built.
+/// Checks the limits on the places that the edits of a call change, and on the text that they insert at several places,
+/// before any of it is built.
 ///
 /// Errors: `edit.too_much_work`.
 pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
     let what = match () {
-        () if places > CHANGED_PLACES_MAX => format!("The text is in more than {CHANGED_PLACES_MAX} places"),
+        () if places > CHANGED_PLACES_MAX => {
+            format!("The edits of the call would change more than {CHANGED_PLACES_MAX} places together")
+        }
         () if fresh > INSERTED_BYTES_MAX => {
             format!(
                 "All places together would get {fresh} new bytes or more, and at most {INSERTED_BYTES_MAX} are allowed"
@@ -385,8 +388,8 @@ pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
         }
         () => return Ok(()),
     };
-    Err(Error::new(Code::EditTooMuchWork, format!("{what}; that is too much for one edit."))
-        .next("Name fewer places: a longer text to replace or a narrower pattern, or a part of the file."))
+    Err(Error::new(Code::EditTooMuchWork, format!("{what}; that is too much for one call."))
+        .next("Name fewer places in one call: a longer text to replace or a narrower pattern, a part of the file, or fewer edits."))
 }
 
 #[cfg(test)]
@@ -403,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_places_of_an_edit_are_limited() {
+    fn changed_places_of_a_call_are_limited() {
         assert!(within(CHANGED_PLACES_MAX, 1).is_ok() && within(CHANGED_PLACES_MAX + 1, 0).is_err());
         assert!(within(2, INSERTED_BYTES_MAX / 2).is_ok() && within(2, INSERTED_BYTES_MAX / 2 + 1).is_err());
         assert!(within(1, INSERTED_BYTES_MAX + 1).is_ok());

@@ -97,6 +97,11 @@ impl FileWork {
         }
     }
 
+    /// The places that its edits change.
+    pub(super) fn places(&self) -> usize {
+        self.places
+    }
+
     /// Adds a change of the whole text.
     fn add_whole(&mut self, changes: &ChangeSet) {
         self.changes = self.changes.then(&self.before, changes);

@@ -5,6 +5,7 @@ use super::options::ApplyOptions;
 use super::outcome::ChangedFile;
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::find::check_amount;
 use crate::line_edits::Registers;
 use crate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
 use crate::overlay::{MapOverlay, View};
@@ -54,6 +55,7 @@ pub(super) fn run<V: View + ?Sized>(
         }
         let done = planner.step(nth, step);
         work::check()?;
+        check_amount(planner.works.values().map(FileWork::places).sum(), 0)?;
         let Err(error) = done else { continue };
         if steps.len() == 1 {
             return Err(error);

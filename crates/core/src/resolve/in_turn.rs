@@ -7,7 +7,7 @@ use crate::change::ChangeSet;
 use crate::code::Code;
 use crate::conflict;
 use crate::error::{Error, Result};
-use crate::find::{INSERTED_BYTES_MAX, SearchIndex, Tier};
+use crate::find::{self, INSERTED_BYTES_MAX, SearchIndex, Tier};
 use crate::op::{ExpectedMatches, Locator, Op, ResolveSettings};
 use crate::snapshot::Snapshot;
 use crate::work;
@@ -79,7 +79,7 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
     }
     let mut changes = ChangeSet::none(base);
     let mut middle = base.clone();
-    let (mut failed, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
+    let (mut failed, mut outcomes, mut places) = (Vec::new(), Vec::with_capacity(ops.len()), 0);
     for (index, op) in ops.iter().enumerate() {
         work::spend_bytes(2 * middle.raw().len())?;
         if middle.raw().len() > base.raw().len() + INSERTED_BYTES_MAX {
@@ -91,6 +91,8 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
         });
         match step {
             Ok((placed, step)) => {
+                places += placed.places();
+                find::check_amount(places, 0)?;
                 outcomes.push(outcome(&middle, index, op, placed));
                 changes.append(base, &step);
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;

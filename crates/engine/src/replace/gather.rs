@@ -5,7 +5,7 @@ use crate::call_handle::CallHandle;
 use crate::engine::{Engine, LoadedFile};
 use crate::notebook;
 use crate::policy::Access;
-use emendate_core::{Code, Error, ResolvedEdit, Result, work};
+use emendate_core::{CHANGED_PLACES_MAX, Code, Error, ResolvedEdit, Result, check_amount, work};
 use emendate_fs::SafePath;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -31,16 +31,23 @@ pub(super) enum FileFinding {
     Failed(Error),
 }
 
+impl FileFinding {
+    /// The places that would be changed.
+    fn places(&self) -> usize {
+        if let FileFinding::With(_, _, places) = self { *places } else { 0 }
+    }
+}
+
 /// Scans all files; returns one result each, in their order.
 ///
-/// Errors: `call.cancelled`.
+/// Errors: `call.cancelled`; `edit.too_much_work` if all files together have too many places.
 pub(super) fn scan_files(
     engine: &Engine,
     places: &[SafePath],
     what: &ReplaceQuery,
     watch: &CallHandle,
 ) -> Result<Vec<FileFinding>> {
-    let next = AtomicUsize::new(0);
+    let (next, changed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let meter = work::current();
     let look = || {
         let _entered = meter.as_ref().map(work::Meter::enter);
@@ -53,10 +60,15 @@ pub(super) fn scan_files(
                 return done;
             };
             for (at, place) in (from..).zip(batch) {
-                if watch.is_stopped() || work::check().is_err() {
+                let is_too_much = changed.load(Ordering::Relaxed) > CHANGED_PLACES_MAX;
+                if is_too_much || watch.is_stopped() || work::check().is_err() {
                     return done;
                 }
-                done.push((at, look_at(engine, place, what)));
+                let finding = look_at(engine, place, what);
+                if !notebook::is_named(place) {
+                    changed.fetch_add(finding.places(), Ordering::Relaxed);
+                }
+                done.push((at, finding));
                 watch.advance(1);
             }
         }
@@ -72,6 +84,7 @@ pub(super) fn scan_files(
     });
     watch.check()?;
     work::check()?;
+    check_amount(changed.into_inner(), 0)?;
     all.sort_unstable_by_key(|(at, _)| *at);
     if all.len() != places.len() {
         return Err(Error::new(Code::InternalBug, "Some files were not searched; nothing was written."));

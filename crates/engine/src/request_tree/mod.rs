@@ -23,7 +23,9 @@ use emendate_core::line_edits::{self, Registers};
 use emendate_core::notebook as core_notebook;
 use emendate_core::refusals::check_removed_text;
 use emendate_core::whole_text::whole_change;
-use emendate_core::{BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot};
+use emendate_core::{
+    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, check_amount,
+};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::collections::{HashMap, HashSet};
@@ -156,13 +158,14 @@ impl RequestTree<'_> {
         Ok(())
     }
 
-    /// The limit on the files of a call together. A single file has limits of its own.
+    /// The limits on the files of a call together. A single file has limits of its own.
     ///
-    /// Errors: `call.too_large`.
+    /// Errors: `call.too_large`, `edit.too_much_work`.
     fn check_together(&self) -> Result<()> {
         if self.targets.len() == 1 {
             return Ok(());
         }
+        check_amount(self.written_plans().flat_map(|plan| &plan.ops).map(|op| op.places).sum(), 0)?;
         check_together(self.written_plans().count(), self.written_plans().map(FilePlan::size_max).sum())
     }
 

@@ -31,6 +31,10 @@ const ROWS: &[Row] = &[
     Row { name: "globs", try_with: globs },
     Row { name: "edits", try_with: edits },
     Row { name: "places", try_with: places },
+    Row { name: "places", try_with: places_together },
+    Row { name: "places", try_with: places_in_turn },
+    Row { name: "places", try_with: places_in_files },
+    Row { name: "places", try_with: places_of_pattern },
     Row { name: "hunks", try_with: hunks },
     Row { name: "reply", try_with: reply },
     Row { name: "cells", try_with: cells },
@@ -280,6 +284,37 @@ fn places(bench: &Bench, count: usize) -> Reply {
     bench.call("edit", edit)
 }
 
+/// Two edits of one file, with half of the places each.
+fn places_of_two(bench: &Bench, count: usize, order: &str) -> Reply {
+    bench.put("a", &("a".repeat(count / 2) + &"b".repeat(count - count / 2)));
+    let edits = ["a", "b"].map(|old| json!({ "old_string": old, "new_string": "", "replace_all": true }));
+    let input = json!({ "file_path": bench.root.join("a"), "edits": edits, "order": order, "dry_run": true });
+    bench.call("multi_edit", input)
+}
+
+fn places_together(bench: &Bench, count: usize) -> Reply {
+    places_of_two(bench, count, "together")
+}
+
+fn places_in_turn(bench: &Bench, count: usize) -> Reply {
+    places_of_two(bench, count, "in_turn")
+}
+
+fn replaced_places(bench: &Bench, count: usize, mut input: Value) -> Reply {
+    bench.put("a", &"a".repeat(count / 2));
+    bench.put("b", &"a".repeat(count - count / 2));
+    (input["path"], input["new_string"], input["dry_run"]) = (json!(bench.root), json!("b"), json!(true));
+    bench.call("replace_in_files", input)
+}
+
+fn places_in_files(bench: &Bench, count: usize) -> Reply {
+    replaced_places(bench, count, json!({ "old_string": "a" }))
+}
+
+fn places_of_pattern(bench: &Bench, count: usize) -> Reply {
+    replaced_places(bench, count, json!({ "pattern": "[a]", "regex": true }))
+}
+
 fn reply(bench: &Bench, chars: usize) -> Reply {
     // 100 lines, shown with seven characters before the text and one after it.
     let each = chars / 100 - 8;
@@ -302,7 +337,8 @@ fn every_limit_of_the_table_is_tested() {
         assert!(here != ELSEWHERE.contains(&limit.name), "{}", limit.name);
         assert!(!limit.unit.is_empty() && !limit.next.is_empty());
     }
-    assert_eq!(ROWS.len() + ELSEWHERE.len(), LIMITS.len());
+    assert!(ROWS.iter().all(|row| LIMITS.iter().any(|limit| limit.name == row.name)));
+    assert_eq!(ELSEWHERE.iter().filter(|name| !LIMITS.iter().any(|limit| limit.name == **name)).count(), 0);
 }
 
 #[test]
