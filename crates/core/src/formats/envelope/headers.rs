@@ -16,7 +16,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut out = String::with_capacity(text.len());
-    let mut first = None;
+    let (mut first, mut headers) = (None, 0);
     let mut block = None;
     for (at, whole) in lines.iter().enumerate() {
         let line = whole.trim_end_matches(['\r', '\n']);
@@ -29,6 +29,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
             None if is_header(line) => {
                 let path = named(line).filter(|_| is_above_block(&lines[at + 1..]))?;
                 first.get_or_insert(line);
+                headers += 1;
                 path
             }
             None if matches!(line.trim(), "*** Begin Patch" | "*** End Patch") => "",
@@ -40,7 +41,9 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
         out.push_str(said);
         out.push_str(end);
     }
-    Some(WrapperLayer::new(out, format!("`{}` was read as the name of the file of the block below it.", first?.trim())))
+    let others = if headers > 1 { format!("; {headers} headers in all") } else { String::new() };
+    let note = format!("`{}` was read as the name of the file of the block below it{others}.", first?.trim());
+    Some(WrapperLayer::new(out, note))
 }
 
 fn is_header(line: &str) -> bool {
@@ -85,6 +88,14 @@ mod tests {
             let fenced = format!("{header}\r\n\n```rust\n{BLOCK}```\n");
             assert_eq!(read(&fenced), Some(format!("src/a.rs\r\n\n```rust\n{BLOCK}```\n")), "{header}");
         }
+    }
+
+    #[test]
+    fn every_header_is_reported() {
+        let two = format!("*** Update File: a\n{BLOCK}*** Update File: b\n{BLOCK}");
+        let layer = layer(&two).unwrap();
+        assert_eq!(layer.text, format!("a\n{BLOCK}b\n{BLOCK}"));
+        assert!(layer.notes[0].ends_with("; 2 headers in all."), "{:?}", layer.notes);
     }
 
     #[test]
