@@ -59,7 +59,8 @@ pub fn are_anchor_edits(ops: &[Op]) -> bool {
 pub struct AnchorPage<'a> {
     of: &'a Snapshot,
     words: &'a [AnchorWord],
-    lines: HashMap<AnchorWord, usize>,
+    /// Every line of the file is entered for each call, so that the hash of a word has to be cheap.
+    lines: HashMap<AnchorWord, usize, foldhash::fast::RandomState>,
     /// The map that knows the tombstones.
     earlier: Option<&'a AnchorMap>,
 }
