@@ -58,6 +58,13 @@ pub struct ResolvedEdit {
     pub notes: Vec<String>,
 }
 
+impl ResolvedEdit {
+    /// The places that all operations change.
+    pub fn places(&self) -> usize {
+        self.ops.iter().map(|op| op.places).sum()
+    }
+}
+
 /// Resolves all operations on one file to a change set against `base`.
 ///
 /// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes

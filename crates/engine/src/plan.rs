@@ -332,10 +332,10 @@ pub(crate) fn copy_of(plan: &FilePlan) -> FilePlan {
     }
 }
 
-/// Adds edits to the result of a plan.
-pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options: &CallOptions) -> Result<()> {
+/// Adds edits to the result of a plan, and returns the number of places that they change.
+pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options: &CallOptions) -> Result<usize> {
     if ops.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     if line_edits::are_line_edits(ops) {
         return Err(already_changed(&plan.place, ops));
@@ -347,12 +347,12 @@ pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options
     let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
     plan.lines_seen = base::after_writing(&plan.lines_seen, &current, &resolved.changes);
     plan.changes = plan.changes.then(&plan.before, &resolved.changes);
-    let before = plan.ops.len();
+    let (before, places) = (plan.ops.len(), resolved.places());
     plan.ops.extend(resolved.ops.into_iter().map(|mut op| {
         op.op += before;
         op
     }));
     plan.failed.extend(resolved.failed);
     plan.notes.extend(resolved.notes);
-    Ok(())
+    Ok(places)
 }

@@ -88,18 +88,13 @@ impl FileWork {
     /// Adds edits of the text after the changes so far.
     pub(super) fn add(&mut self, resolved: ResolvedEdit) {
         self.edits += resolved.ops.len();
+        self.places += resolved.places();
         self.changes = self.changes.then(&self.before, &resolved.changes);
         self.notes.extend(resolved.notes);
         for op in resolved.ops {
             self.tier = self.tier.max(op.tier);
-            self.places += op.places;
             self.notes.extend(op.notes);
         }
-    }
-
-    /// The places that its edits change.
-    pub(super) fn places(&self) -> usize {
-        self.places
     }
 
     /// Adds a change of the whole text.

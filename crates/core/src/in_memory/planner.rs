@@ -28,6 +28,8 @@ pub(super) struct Planner<'v, V: View + ?Sized> {
     works: BTreeMap<String, FileWork>,
     /// Files already taken from their path, by the index of the step that places them.
     lifted: HashMap<usize, FileWork>,
+    /// The places that the edits of the steps so far change.
+    places: usize,
 }
 
 /// Runs every step and returns the changed files; all failures are reported together.
@@ -46,6 +48,7 @@ pub(super) fn run<V: View + ?Sized>(
         steps: &steps,
         works: BTreeMap::new(),
         lifted: HashMap::new(),
+        places: 0,
     };
     let (mut errors, mut broken) = (Vec::new(), HashSet::new());
     for (nth, step) in steps.iter().enumerate() {
@@ -55,7 +58,7 @@ pub(super) fn run<V: View + ?Sized>(
         }
         let done = planner.step(nth, step);
         work::check()?;
-        check_amount(planner.works.values().map(FileWork::places).sum(), 0)?;
+        check_amount(planner.places, 0)?;
         let Err(error) = done else { continue };
         if steps.len() == 1 {
             return Err(error);
@@ -157,19 +160,22 @@ impl<V: View + ?Sized> Planner<'_, V> {
                 return Err(file_missing(path));
             }
             let mut work = FileWork::of_new_file();
-            work.add(resolve(&work.before, ops, order, self.options.settings())?);
+            let resolved = resolve(&work.before, ops, order, self.options.settings())?;
+            self.places += resolved.places();
+            work.add(resolved);
             return self.put(path, work);
         };
         let mut work = FileWork::unchanged(now);
         if !ops.is_empty() {
             let resolved = self.resolved(step, &work.before, ops, order)?;
+            self.places += resolved.places();
             work.add(resolved);
         }
         self.put(path, work)
     }
 
     /// Adds edits to the result of earlier steps.
-    fn more(&self, path: &str, mut work: FileWork, ops: &[Op], order: OpOrder) -> Result<FileWork> {
+    fn more(&mut self, path: &str, mut work: FileWork, ops: &[Op], order: OpOrder) -> Result<FileWork> {
         if ops.is_empty() {
             return Ok(work);
         }
@@ -179,7 +185,9 @@ impl<V: View + ?Sized> Planner<'_, V> {
         if crate::anchor_map::are_anchor_edits(ops) {
             return Err(refusals::named_twice(path, path));
         }
-        work.add(resolve(&work.after()?, ops, order, self.options.settings())?);
+        let resolved = resolve(&work.after()?, ops, order, self.options.settings())?;
+        self.places += resolved.places();
+        work.add(resolved);
         Ok(work)
     }
 

@@ -58,6 +58,8 @@ struct RequestTree<'a> {
     leftovers: Vec<(SafePath, String)>,
     /// The registers so far.
     registers: Registers,
+    /// The places that the edits so far change.
+    places: usize,
 }
 
 impl Engine {
@@ -85,6 +87,7 @@ impl Engine {
             preimages: preimages(targets, options),
             leftovers: Vec::new(),
             registers,
+            places: 0,
         };
         let mut errors = Vec::new();
         caller.begin(CallPhase::Reading, targets.len());
@@ -165,7 +168,7 @@ impl RequestTree<'_> {
         if self.targets.len() == 1 {
             return Ok(());
         }
-        check_amount(self.written_plans().flat_map(|plan| &plan.ops).map(|op| op.places).sum(), 0)?;
+        check_amount(self.places, 0)?;
         check_together(self.written_plans().count(), self.written_plans().map(FilePlan::size_max).sum())
     }
 
@@ -288,37 +291,38 @@ impl RequestTree<'_> {
     /// Edits a file as the earlier steps leave it.
     fn edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<usize> {
         let Some(at) = self.plan_at(place) else {
-            let plan = if ops.is_empty() {
-                self.load(place)?
-            } else {
-                let options = self.options(place);
-                if line_edits::are_line_edits(ops) {
-                    self.engine.plan_rows(self.caller, place.clone(), ops, &options, &mut self.registers)?
-                } else if anchor_map::are_anchor_edits(ops) {
-                    self.engine.plan_anchor_edits(self.caller, place.clone(), ops, &options)?
-                } else if core_notebook::are(ops) {
-                    self.engine.plan_cells(self.caller, place.clone(), ops, &options)?
-                } else {
-                    match self.three_way(place, ops, order, &options)? {
-                        (Some(plan), _) => plan,
-                        (None, note) => {
-                            let plan = self.engine.plan_edit(self.caller, place.clone(), ops, order, &options);
-                            let told =
-                                |error: Error| note.iter().fold(error, |error, note| error.evidence(note.clone()));
-                            let mut plan = plan.map_err(told)?;
-                            plan.notes.extend(note);
-                            plan
-                        }
-                    }
-                }
-            };
+            let plan = self.first_edit(place, ops, order)?;
+            self.places += plan.ops.iter().map(|op| op.places).sum::<usize>();
             return Ok(self.add(plan));
         };
         if self.plans[at].target != TargetState::File {
             return Err(file_gone(place));
         }
-        add_edits(&mut self.plans[at], ops, order, self.options)?;
+        self.places += add_edits(&mut self.plans[at], ops, order, self.options)?;
         Ok(at)
+    }
+
+    /// Edits a file that no earlier step changed.
+    fn first_edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<FilePlan> {
+        if ops.is_empty() {
+            return self.load(place);
+        }
+        let options = self.options(place);
+        if line_edits::are_line_edits(ops) {
+            return self.engine.plan_rows(self.caller, place.clone(), ops, &options, &mut self.registers);
+        } else if anchor_map::are_anchor_edits(ops) {
+            return self.engine.plan_anchor_edits(self.caller, place.clone(), ops, &options);
+        } else if core_notebook::are(ops) {
+            return self.engine.plan_cells(self.caller, place.clone(), ops, &options);
+        }
+        let note = match self.three_way(place, ops, order, &options)? {
+            (Some(plan), _) => return Ok(plan),
+            (None, note) => note,
+        };
+        let plan = self.engine.plan_edit(self.caller, place.clone(), ops, order, &options);
+        let mut plan = plan.map_err(|error| note.iter().cloned().fold(error, Error::evidence))?;
+        plan.notes.extend(note);
+        Ok(plan)
     }
 
     /// Loads a file from disk.

@@ -124,7 +124,8 @@ impl RequestTree<'_> {
             (_, TargetState::Nothing) => return Err(file_gone(from)),
             _ => copy_of(plan),
         };
-        add_edits(&mut copy, ops, OpOrder::AsNeeded, self.options).map_err(|error| self.taught(from, ops, error))?;
+        self.places += add_edits(&mut copy, ops, OpOrder::AsNeeded, self.options)
+            .map_err(|error| self.taught(from, ops, error))?;
         copy.source_file = (!self.plans[at].creates()).then(|| origin(from, true));
         Ok(copy)
     }
