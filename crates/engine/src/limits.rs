@@ -15,7 +15,7 @@ use crate::reply_limits::{REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
 use crate::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
 use crate::syntax::PARSE_MEMORY_BYTES_MAX;
 use crate::tools::INPUT_BYTES_MAX;
-use emendate_core::formats::multi_edit::EDITS_PER_CALL_MAX;
+use emendate_core::EDITS_PER_CALL_MAX;
 use emendate_core::notebook::CELLS_MAX;
 use emendate_core::refusals::{FILES_PER_CALL_MAX, check_count};
 use emendate_core::work::WORK_STEPS_MAX;

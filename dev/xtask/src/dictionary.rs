@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// The source file that this command writes.
-const PATH: &str = "crates/core/src/words/dictionary.rs";
+const PATH: &str = "crates/core/src/locate/anchor_map/dictionary.rs";
 
 /// Excluded words: words that lines of code begin with, and distracting names.
 const LEFT_OUT: &str = "\

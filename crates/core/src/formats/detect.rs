@@ -11,7 +11,7 @@ use super::{Format, repair_hint, stray_edits, text_formats, tool_calls};
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::Request;
+use crate::locate::op::Request;
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{AnchorPair, FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
+use crate::locate::op::{AnchorPair, FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -5,7 +5,7 @@ use super::stream::{self, ParseOptions};
 use super::{Format, envelope, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::Request;
+use crate::locate::op::Request;
 use std::ops::Range;
 
 /// Lines above a whole file that may name it.
@@ -96,7 +96,7 @@ mod tests {
     use crate::error::Result;
     use crate::formats::detect::{ParsedText, parse_any};
     use crate::formats::stream::ParseOptions;
-    use crate::op::FileAction;
+    use crate::locate::op::FileAction;
 
     const BLOCK: &str = "a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n```\n";
     const FILE: &str = "**b.py**\n\n```python\nx = 1\n```\n";

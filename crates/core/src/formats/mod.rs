@@ -14,6 +14,7 @@ mod mixed;
 pub mod multi_edit;
 mod name;
 pub mod notebook_edit;
+pub mod print;
 mod repair_hint;
 pub mod replace;
 pub mod search_replace;
@@ -23,13 +24,14 @@ pub mod text_editor;
 mod tool_calls;
 pub mod unified_diff;
 pub mod whole_file;
+pub mod whole_text;
 pub mod write;
 
 pub use fence::inside_fence;
 
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::Request;
+use crate::locate::op::Request;
 use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -4,14 +4,13 @@ use super::replace::Replacement;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings, TextNames};
-use crate::resolve::resolve;
-use crate::snapshot::Snapshot;
+use crate::locate::op::{
+    EDITS_PER_CALL_MAX, FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings, TextNames,
+};
+use crate::locate::resolve::resolve;
+use crate::text::snapshot::Snapshot;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Edits in one call.
-pub const EDITS_PER_CALL_MAX: usize = 10_000;
 
 /// The format.
 pub struct MultiEdit;
@@ -136,9 +135,9 @@ count on the result of an earlier edit; set order to in_turn if an edit needs on
 mod tests {
     use super::{Replacement, edits_equivalent, to_ops};
     use crate::code::Code;
-    use crate::op::{OpOrder, ResolveSettings};
-    use crate::resolve::resolve;
-    use crate::snapshot::Snapshot;
+    use crate::locate::op::{OpOrder, ResolveSettings};
+    use crate::locate::resolve::resolve;
+    use crate::text::snapshot::Snapshot;
 
     fn edits(pairs: &[(&str, &str)]) -> Vec<Replacement> {
         let one = |(old, new): &(&str, &str)| Replacement {

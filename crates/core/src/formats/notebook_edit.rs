@@ -1,11 +1,11 @@
 //! `notebook_edit`: edits of a Jupyter notebook by cells, the `NotebookEdit` tool of the seed documents.
 
-use super::multi_edit::EDITS_PER_CALL_MAX;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::notebook::{CellAction, CellEdit, CellName, CellType};
-use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
+use crate::locate::notebook::{CellAction, CellEdit, CellName, CellType};
+use crate::locate::op::EDITS_PER_CALL_MAX;
+use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -5,7 +5,7 @@ use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{
+use crate::locate::op::{
     ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
 };
 use schemars::JsonSchema;
@@ -135,7 +135,7 @@ and must occur once; give more surrounding lines to make it unique, or set repla
 mod tests {
     use super::Replacement;
     use crate::code::Code;
-    use crate::op::{ExpectedMatches, Locator};
+    use crate::locate::op::{ExpectedMatches, Locator};
 
     fn pick(replace_all: Option<bool>, expected_replacements: Option<usize>) -> Result<ExpectedMatches, Code> {
         let edit = Replacement {

@@ -6,7 +6,7 @@ use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{FileAction, Request};
+use crate::locate::op::{FileAction, Request};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
         at = at.or_else(|| hunk(&lines));
     }
     let at = at?;
-    let line = crate::line_format::clip(lines[at].trim());
+    let line = crate::locate::line_format::clip(lines[at].trim());
     let what = format!("Line {} of the request looks like an edit, but it could not be read as {name}.", at + 1);
     let next = format!(
         "Write that part as {name}, too, or send it in a separate call; if it is only an example, omit it. Nothing was changed."
@@ -47,7 +47,7 @@ pub(super) fn check_whole_files(request: &Request) -> Result<()> {
     for file in &request.files {
         let FileAction::Write(text) = &file.action else { continue };
         let Some(at) = edit_line(text, &file.path) else { continue };
-        let line = crate::line_format::clip(text.lines().nth(at).unwrap_or_default().trim());
+        let line = crate::locate::line_format::clip(text.lines().nth(at).unwrap_or_default().trim());
         let what = format!("The text for {} begins like an edit that could not be read, not like a file.", file.path);
         let markers = "Write the edit as a block of <<<<<<< SEARCH, =======, >>>>>>> REPLACE";
         return Err(Error::new(Code::EditUnparsable, what)

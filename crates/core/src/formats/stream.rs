@@ -5,9 +5,9 @@ use super::Format;
 use super::detect::{self, ParsedText};
 use super::mixed;
 use crate::code::Code;
-use crate::content::Handle;
 use crate::error::{Error, Result};
-use crate::op::{HunkLineKind, Op, Request};
+use crate::locate::op::{HunkLineKind, Op, Request};
+use crate::text::content::Handle;
 
 /// A parse event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum StreamEvent {
     },
     /// An operation on lines by number is complete; [`StreamEvent::HunkDone`] follows.
     Rows {
-        /// The operation: its locator is [`Locator::Lines`](crate::op::Locator::Lines).
+        /// The operation: its locator is [`Locator::Lines`](crate::locate::op::Locator::Lines).
         op: Box<Op>,
         /// The version that the numbers refer to.
         base: Option<Handle>,

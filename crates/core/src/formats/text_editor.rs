@@ -5,8 +5,8 @@ use super::replace::Replacement;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::line_edits::{AnchorRange, LineEdit, LineTarget};
-use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, normalize_text};
+use crate::locate::line_edits::{AnchorRange, LineEdit, LineTarget};
+use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, normalize_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -158,8 +158,8 @@ mod tests {
     use super::TextEditor;
     use crate::code::Code;
     use crate::formats::{Format, FormatInput};
-    use crate::line_edits::{self, LineTarget};
-    use crate::op::{FileAction, Locator};
+    use crate::locate::line_edits::{self, LineTarget};
+    use crate::locate::op::{FileAction, Locator};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 

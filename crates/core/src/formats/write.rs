@@ -2,7 +2,7 @@
 
 use super::{Format, FormatInput, FormatSpec};
 use crate::error::Result;
-use crate::op::{FileAction, FileRequest, NewFile, Request};
+use crate::locate::op::{FileAction, FileRequest, NewFile, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

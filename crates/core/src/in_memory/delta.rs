@@ -4,13 +4,13 @@ use super::files::apply_files;
 use super::limited;
 use super::options::ApplyOptions;
 use super::outcome::{AppliedFiles, ChangedSpan, FileChangeKind};
-use crate::change::ChangeSet;
 use crate::error::Result;
-use crate::explain;
-use crate::op::FileMode;
-use crate::overlay::View;
-use crate::print::{FileDelta, PrintFormat};
-use crate::snapshot::Snapshot;
+use crate::formats::print::{FileDelta, PrintFormat};
+use crate::locate::op::FileMode;
+use crate::text::change::ChangeSet;
+use crate::text::explain;
+use crate::text::overlay::View;
+use crate::text::snapshot::Snapshot;
 
 /// Context lines around each hunk.
 const CONTEXT_LINES: usize = 3;
@@ -61,7 +61,7 @@ impl TextDiff {
         explain::unified(path, &explain::hunks(&self.before, &self.changes, CONTEXT_LINES), usize::MAX).text
     }
 
-    /// Prints the difference in a format of [`PRINT_FORMATS`](crate::print::PRINT_FORMATS), such that applying the
+    /// Prints the difference in a format of [`PRINT_FORMATS`](crate::formats::print::PRINT_FORMATS), such that applying the
     /// result to the text before gives exactly the text after.
     ///
     /// Errors: `edit.no_change` for equal texts; `call.invalid` for an unknown format, and for a change that the format
@@ -88,7 +88,7 @@ pub struct PatchText {
 }
 
 /// Applies a patch to files, and prints the changes in another format: one of
-/// [`PRINT_FORMATS`](crate::print::PRINT_FORMATS). The result is read back before it is returned.
+/// [`PRINT_FORMATS`](crate::formats::print::PRINT_FORMATS). The result is read back before it is returned.
 ///
 /// ```
 /// use emendate_core::{ApplyOptions, convert};

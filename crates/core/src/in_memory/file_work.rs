@@ -1,15 +1,15 @@
 //! The work on one file: the text before, and everything that the steps so far change in it.
 
 use super::outcome::{ChangedFile, ChangedSpan, FileChangeKind};
-use crate::change::ChangeSet;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::explain;
-use crate::find::Tier;
-use crate::op::FileMode;
-use crate::resolve::ResolvedEdit;
-use crate::snapshot::Snapshot;
-use crate::whole_text::{WholeText, new_file_change, whole_change};
+use crate::formats::whole_text::{WholeText, new_file_change, whole_change};
+use crate::locate::find::Tier;
+use crate::locate::op::FileMode;
+use crate::locate::resolve::ResolvedEdit;
+use crate::text::change::ChangeSet;
+use crate::text::explain;
+use crate::text::snapshot::Snapshot;
 
 /// The path that a text comes from, if it is another one.
 #[derive(Clone, Debug)]

@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::formats::detect::{self, ParsedText};
 use crate::formats::requested_text_format;
 use crate::formats::stream::ParseOptions;
-use crate::op::{FileAction, FileRequest};
-use crate::overlay::View;
-use crate::refusals;
+use crate::locate::op::{FileAction, FileRequest};
+use crate::locate::refusals;
+use crate::text::overlay::View;
 use std::collections::{BTreeMap, HashSet};
 
 /// Applies a patch in any text format to files in memory, given as a map from paths to texts or as any other [`View`].

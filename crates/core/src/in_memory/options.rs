@@ -1,6 +1,6 @@
 //! Options of the functions on text in memory.
 
-use crate::op::{Matching, ResolveSettings};
+use crate::locate::op::{Matching, ResolveSettings};
 use crate::work::WORK_STEPS_MAX;
 
 /// Bytes of all texts that one call is given.

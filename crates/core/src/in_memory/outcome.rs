@@ -1,7 +1,7 @@
 //! Outcomes of the functions on text in memory.
 
-use crate::change::ChangeSet;
-use crate::find::Tier;
+use crate::locate::find::Tier;
+use crate::text::change::ChangeSet;
 use core::ops::Range;
 use std::collections::BTreeMap;
 

@@ -4,16 +4,16 @@ use super::file_work::FileWork;
 use super::options::ApplyOptions;
 use super::planner::Planner;
 use crate::code::Code;
-use crate::content::Handle;
-use crate::elided;
 use crate::error::{Error, Result};
-use crate::line_edits::{self, APPLIED_ANYWHERE_NOTE};
-use crate::notebook::{self, CellEdit};
-use crate::op::{FileRequest, Locator, Op, OpOrder, normalize_text};
-use crate::overlay::View;
-use crate::print::numbered_anchors;
-use crate::resolve::{ResolvedEdit, resolve};
-use crate::snapshot::Snapshot;
+use crate::formats::print::numbered_anchors;
+use crate::locate::elided;
+use crate::locate::line_edits::{self, APPLIED_ANYWHERE_NOTE};
+use crate::locate::notebook::{self, CellEdit};
+use crate::locate::op::{FileRequest, Locator, Op, OpOrder, normalize_text};
+use crate::locate::resolve::{ResolvedEdit, resolve};
+use crate::text::content::Handle;
+use crate::text::overlay::View;
+use crate::text::snapshot::Snapshot;
 use std::borrow::Cow;
 
 impl<V: View + ?Sized> Planner<'_, V> {

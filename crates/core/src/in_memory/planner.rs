@@ -5,14 +5,14 @@ use super::options::ApplyOptions;
 use super::outcome::ChangedFile;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::find::check_amount;
-use crate::line_edits::Registers;
-use crate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
-use crate::overlay::{MapOverlay, View};
-use crate::refusals;
-use crate::resolve::resolve;
-use crate::snapshot::Snapshot;
-use crate::whole_text::{self, FENCE_NOTE, WholeText};
+use crate::formats::whole_text::{self, FENCE_NOTE, WholeText};
+use crate::locate::find::check_amount;
+use crate::locate::line_edits::Registers;
+use crate::locate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
+use crate::locate::refusals;
+use crate::locate::resolve::resolve;
+use crate::text::overlay::{MapOverlay, View};
+use crate::text::snapshot::Snapshot;
 use crate::work;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -179,10 +179,10 @@ impl<V: View + ?Sized> Planner<'_, V> {
         if ops.is_empty() {
             return Ok(work);
         }
-        if crate::line_edits::are_line_edits(ops) {
+        if crate::locate::line_edits::are_line_edits(ops) {
             return Err(refusals::lines_already_changed(path, ops));
         }
-        if crate::anchor_map::are_anchor_edits(ops) {
+        if crate::locate::anchor_map::are_anchor_edits(ops) {
             return Err(refusals::named_twice(path, path));
         }
         let resolved = resolve(&work.after()?, ops, order, self.options.settings())?;
@@ -196,7 +196,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let now = self.opened(path)?;
         let inside = whole_text::without_fence(extension(path), content);
         let fenced = now.as_ref().is_some_and(|now| whole_text::begins_with_fence(now.text()));
-        let inside = inside.filter(|_| self.options.matching != crate::op::Matching::Exact && !fenced);
+        let inside = inside.filter(|_| self.options.matching != crate::locate::op::Matching::Exact && !fenced);
         let content = inside.unwrap_or(content);
         let mut work = match now {
             Some(now) => self.rewritten(now, content)?,

@@ -2,10 +2,10 @@
 
 use super::{ApplyLimits, ApplyOptions, ChangedSpan, FileChangeKind, apply, apply_files, convert, diff, edit};
 use crate::code::Code;
-use crate::find::Tier;
+use crate::formats::print::PRINT_FORMATS;
 use crate::formats::text_formats;
-use crate::op::Matching;
-use crate::print::PRINT_FORMATS;
+use crate::locate::find::Tier;
+use crate::locate::op::Matching;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -8,14 +8,14 @@ use super::outcome::{AppliedText, ChangedSpan};
 use super::planner::too_large;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::explain;
-use crate::find::Tier;
 use crate::formats::detect::ParsedText;
 use crate::formats::replace::Replacement;
-use crate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
-use crate::overlay::View;
-use crate::resolve::resolve;
-use crate::snapshot::Snapshot;
+use crate::locate::find::Tier;
+use crate::locate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
+use crate::locate::resolve::resolve;
+use crate::text::explain;
+use crate::text::overlay::View;
+use crate::text::snapshot::Snapshot;
 use std::borrow::Cow;
 
 /// The name of a text without a path.

@@ -88,6 +88,6 @@ mod tests {
     fn tests_and_comments_do_not_count() {
         assert_eq!(logic(&["//! a", "", "    // b", "c", "    d // e"]), 2);
         assert_eq!(without_tests("a\nb\n#[cfg(test)]\nmod tests {}\n"), ["a", "b"]);
-        assert!(is_test("crates/core/src/change/tests.rs") && !is_test("crates/core/src/change.rs"));
+        assert!(is_test("crates/core/src/text/change/tests.rs") && !is_test("crates/core/src/text/change.rs"));
     }
 }

@@ -1,12 +1,11 @@
 //! `anchors`: lines named by their anchors (seed 004, section 6), as `read` with format `anchors` shows them.
 
 use super::{Format, FormatInput, FormatSpec};
-use crate::advice;
-use crate::advice::{Advice, Phrase};
-use crate::anchor_map::{AnchorEdit, AnchorRef, AnchorTarget, AnchorWord};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
+use crate::locate::anchor_map::place::read_words;
+use crate::locate::anchor_map::{AnchorEdit, AnchorRef, AnchorTarget, AnchorWord};
+use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -207,12 +206,6 @@ fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
         }));
     };
     Ok(AnchorRef { word, line })
-}
-
-/// Returns advice to read lines with their anchors, where a client has to request them.
-pub(crate) fn read_words(first: &str, then: &str) -> Advice {
-    advice![format!("{first} with "), Phrase::FieldOf("read", "format"), format!(" anchors, {then}")]
-        .or(format!("{first}, {then}"))
 }
 
 /// Returns the word for one with other capitals, or with surrounding characters.

@@ -1,10 +1,10 @@
 use super::WordAnchors;
-use crate::anchor_map::{AnchorMap, AnchorPage};
 use crate::formats::{Format, FormatInput};
-use crate::line_edits;
-use crate::line_format::{LINE_FORMATS, LineMark};
-use crate::op::FileAction;
-use crate::snapshot::Snapshot;
+use crate::locate::anchor_map::{AnchorMap, AnchorPage};
+use crate::locate::line_edits;
+use crate::locate::line_format::{LINE_FORMATS, LineMark};
+use crate::locate::op::FileAction;
+use crate::text::snapshot::Snapshot;
 use crate::{OpOrder, ResolveSettings, resolve};
 use serde_json::{Value, json};
 

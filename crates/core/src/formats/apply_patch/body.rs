@@ -5,7 +5,7 @@ use super::mistakes::ApplyPatchMistake;
 use super::parser::{ApplyPatchParser, ApplyPatchState, HEADERS_ADVICE, OpenChunk, PatchSection, SectionAction};
 use super::request;
 use crate::formats::stream::{FileActionKind, StreamEvent};
-use crate::op::{Hunk, HunkLine, HunkLineKind};
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 
 const CHUNK_HEADER_ADVICE: &str =
     "Write the lines below `@@`: each begins with a blank (it stays), `-` (it goes) or `+` (it is new).";

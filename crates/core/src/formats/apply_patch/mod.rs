@@ -15,7 +15,7 @@ use super::stream::{self, LineParser, ParseOptions};
 use super::{Format, FormatInput, FormatSpec, hashline};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::Request;
+use crate::locate::op::Request;
 use marker::Marker;
 use std::ops::Range;
 

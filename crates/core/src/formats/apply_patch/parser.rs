@@ -9,7 +9,7 @@ use super::request::{self, PatchProblem};
 use super::shell::{self, HeredocOpener};
 use crate::error::Result;
 use crate::formats::stream::{FileActionKind, LineParser, ParseOptions, StreamEvent};
-use crate::op::{Hunk, Request};
+use crate::locate::op::{Hunk, Request};
 
 /// State of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

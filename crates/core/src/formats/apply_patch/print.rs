@@ -1,7 +1,7 @@
 //! Printer: a request as a patch in this format.
 
 use super::marker::{BEGIN_MARKER, END_MARKER, END_OF_FILE_MARKER};
-use crate::op::{FileAction, FileRequest, Hunk, HunkLineKind, Locator, NewFile, Op, Request};
+use crate::locate::op::{FileAction, FileRequest, Hunk, HunkLineKind, Locator, NewFile, Op, Request};
 
 /// Prints a patch for this request; `None` if the format cannot express it: other locators than hunks, copies, links,
 /// bytes, permissions, and names or lines that contain line ends.

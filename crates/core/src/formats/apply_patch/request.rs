@@ -6,9 +6,9 @@ use super::parser::{PatchSection, SectionAction};
 use super::print::print;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::multi_edit::EDITS_PER_CALL_MAX;
 use crate::formats::stream::ParseOptions;
-use crate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
+use crate::locate::op::EDITS_PER_CALL_MAX;
+use crate::locate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
 use std::collections::HashMap;
 
 /// Characters of a line that a message shows.

@@ -3,7 +3,9 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent, parse_text};
 use crate::formats::{Format, FormatInput};
-use crate::op::{FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, OpOrder, Request};
+use crate::locate::op::{
+    FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, OpOrder, Request,
+};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Request {

@@ -3,9 +3,9 @@
 use super::dialect::HashlineDialect;
 use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, header};
-use crate::content::HeaderStyle;
 use crate::error::{Error, Result};
-use crate::line_edits::LineTarget;
+use crate::locate::line_edits::LineTarget;
+use crate::text::content::HeaderStyle;
 
 /// Form of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::dialect::{CURRENT, OpLineError};
 use super::token::{LineNumberRange, LineScanner, OpKind, OpLine, SEPARATOR_NOTE, misplaced, trimmed, unknown_word};
-use crate::line_edits::{AnchorRange, LineTarget, Register};
+use crate::locate::line_edits::{AnchorRange, LineTarget, Register};
 
 /// Parses an operation; `None` for any other line.
 pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {

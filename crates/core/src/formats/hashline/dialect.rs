@@ -2,10 +2,10 @@
 
 use super::token::{OpKind, OpLine};
 use super::{current, seed};
-use crate::anchor_map::AnchorWord;
-use crate::content::HeaderStyle;
 use crate::error::Error;
-use crate::line_edits::{LineTarget, Register};
+use crate::locate::anchor_map::AnchorWord;
+use crate::locate::line_edits::{LineTarget, Register};
+use crate::text::content::HeaderStyle;
 use core::fmt;
 
 /// A dialect of hashline.

@@ -9,7 +9,7 @@ use super::stray::is_unified;
 use super::token::{LineScanner, OpKind, OpLine, trimmed};
 use crate::error::Error;
 use crate::formats::stream;
-use crate::line_edits::LineTarget;
+use crate::locate::line_edits::LineTarget;
 
 /// Bytes of a converted text that are shown.
 pub(super) const CONVERTED_BYTES_MAX: usize = 8000;

@@ -1,7 +1,7 @@
 //! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
 
 use super::token::trimmed;
-use crate::content::{Handle, HeaderStyle, ShortTag, Tag};
+use crate::text::content::{Handle, HeaderStyle, ShortTag, Tag};
 use core::fmt;
 
 /// A parsed header.

@@ -21,9 +21,9 @@ mod token;
 use super::stream::{self, LineParser, ParseOptions};
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
-use crate::content::HeaderStyle;
 use crate::error::{Error, Result};
-use crate::op::Request;
+use crate::locate::op::Request;
+use crate::text::content::HeaderStyle;
 use dialect::HashlineDialect;
 use parser::HashlineParser;
 use std::ops::Range;
@@ -55,7 +55,7 @@ pub(super) use foreign::convert;
 
 /// True for a path that headers of both kinds can contain unambiguously.
 pub fn is_name(path: &str) -> bool {
-    let tag = crate::content::ShortTag::of("");
+    let tag = crate::text::content::ShortTag::of("");
     [HeaderStyle::Pilcrow, HeaderStyle::Brackets].into_iter().all(|header| {
         let line = header.line(path, tag);
         let read = (!path.contains(['\n', '\r'])).then(|| header::classify(&line)).flatten();
@@ -65,7 +65,7 @@ pub fn is_name(path: &str) -> bool {
 
 /// Creates the error for a line of the input.
 fn broken(at: usize, what: &str, row: &str) -> Error {
-    let row = crate::line_format::clip(row);
+    let row = crate::locate::line_format::clip(row);
     Error::new(Code::EditUnparsable, format!("line {at}: {what}"))
         .evidence(format!("Line {at} of the input: {row}"))
         .fact("line", at)

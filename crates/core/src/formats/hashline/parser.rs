@@ -5,10 +5,10 @@ use super::dialect::HashlineDialect;
 use super::section::{self, HashlineSection};
 use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, current, foreign, header, stray};
-use crate::content::HeaderStyle;
 use crate::error::{Error, Result};
 use crate::formats::stream::{FileActionKind, LineParser, ParseOptions, StreamEvent};
-use crate::op::{HunkLineKind, Request};
+use crate::locate::op::{HunkLineKind, Request};
+use crate::text::content::HeaderStyle;
 use std::collections::HashSet;
 
 /// Errors of one text that are reported.

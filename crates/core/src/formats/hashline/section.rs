@@ -6,10 +6,10 @@ use super::dialect::{CURRENT, HashlineDialect, SEED};
 use super::header::HeaderTag;
 use super::token::OpKind;
 use crate::code::Code;
-use crate::content::Handle;
 use crate::error::{Error, Result};
-use crate::line_edits::{self, LineEdit};
-use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
+use crate::locate::line_edits::{self, LineEdit};
+use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
+use crate::text::content::Handle;
 use std::collections::HashMap;
 
 /// The edits of one file.

@@ -2,7 +2,7 @@
 
 use super::dialect::{OpLineError, SEED};
 use super::token::{COLON_NOTE, LineNumberRange, LineScanner, OpKind, OpLine, SEPARATOR_NOTE, misplaced, unknown_word};
-use crate::line_edits::{AnchorRange, LineTarget};
+use crate::locate::line_edits::{AnchorRange, LineTarget};
 
 /// Parses an operation; `None` for any other line.
 pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {

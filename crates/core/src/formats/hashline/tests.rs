@@ -2,8 +2,8 @@ use super::Hashline;
 use crate::formats::detect;
 use crate::formats::stream::{self, ParseOptions, StreamEvent};
 use crate::formats::{Format, FormatInput};
-use crate::line_edits::{self, AnchorRange, LineTarget, Register};
-use crate::op::{FileAction, FileRequest, HunkLineKind, Op, Request};
+use crate::locate::line_edits::{self, AnchorRange, LineTarget, Register};
+use crate::locate::op::{FileAction, FileRequest, HunkLineKind, Op, Request};
 use crate::{Error, Handle, HeaderStyle, ShortTag};
 use proptest::prelude::*;
 

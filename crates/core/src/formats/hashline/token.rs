@@ -1,9 +1,9 @@
 //! Tokens common to both dialects: white space, numbers, ranges, and the end of an operation line.
 
 use super::dialect::{HashlineDialect, OpLineError};
-use crate::anchor_map::AnchorWord;
-use crate::content::HeaderStyle;
-use crate::line_edits::{AnchorRange, LineTarget, Register};
+use crate::locate::anchor_map::AnchorWord;
+use crate::locate::line_edits::{AnchorRange, LineTarget, Register};
+use crate::text::content::HeaderStyle;
 
 /// The action of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]

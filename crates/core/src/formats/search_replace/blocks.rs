@@ -9,7 +9,7 @@ use crate::formats::fence::Fence;
 use crate::formats::mistakes::MistakeTally;
 use crate::formats::name;
 use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent};
-use crate::op::HunkLineKind;
+use crate::locate::op::HunkLineKind;
 use std::collections::VecDeque;
 use std::mem;
 

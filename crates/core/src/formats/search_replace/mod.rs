@@ -11,12 +11,12 @@ pub(super) mod marker;
 mod print;
 mod tags;
 
-use super::multi_edit::EDITS_PER_CALL_MAX;
 use super::stream::{self, LineParser, ParseOptions, StreamEvent};
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{
+use crate::locate::op::EDITS_PER_CALL_MAX;
+use crate::locate::op::{
     ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
 };
 use std::collections::HashMap;

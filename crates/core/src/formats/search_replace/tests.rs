@@ -3,9 +3,9 @@ use crate::code::Code;
 use crate::error::Result;
 use crate::formats::stream::{ParseOptions, StreamEvent};
 use crate::formats::{Format, FormatInput};
-use crate::op::{FileAction, HunkLineKind, OpOrder, Request, ResolveSettings};
-use crate::resolve::resolve;
-use crate::snapshot::Snapshot;
+use crate::locate::op::{FileAction, HunkLineKind, OpOrder, Request, ResolveSettings};
+use crate::locate::resolve::resolve;
+use crate::text::snapshot::Snapshot;
 use proptest::prelude::*;
 
 fn read(text: &str) -> Result<BlockList> {

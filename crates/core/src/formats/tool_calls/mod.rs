@@ -12,7 +12,7 @@ use super::stream::ParseOptions;
 use super::{FormatInput, call_literal, format_by_name, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
+use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
 use core::ops::Range;
 use serde_json::Value;
 

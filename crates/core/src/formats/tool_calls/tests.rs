@@ -1,6 +1,6 @@
 use super::super::detect::parse_any;
 use super::super::stream::ParseOptions;
-use crate::op::{FileAction, FileRequest, Locator};
+use crate::locate::op::{FileAction, FileRequest, Locator};
 use proptest::prelude::*;
 use serde_json::json;
 

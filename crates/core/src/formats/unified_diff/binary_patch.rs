@@ -1,10 +1,10 @@
 //! GIT binary patches: `literal N` or `delta N`, then zlib data in base 85, one part per direction.
 
 use super::mistakes::broken;
-use crate::binary::BINARY_RESULT_BYTES_MAX;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::BinaryPayload;
+use crate::locate::binary::BINARY_RESULT_BYTES_MAX;
+use crate::locate::op::BinaryPayload;
 
 /// git's base-85 alphabet.
 const BASE85_DIGITS: &[u8; 85] =

@@ -5,7 +5,7 @@ use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::range::HunkHeader;
 use crate::error::{Error, Result};
 use crate::formats::stream::StreamEvent;
-use crate::op::{Hunk, HunkLine, HunkLineKind};
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 
 /// A hunk and its position on the new side.
 #[derive(Clone, Debug)]

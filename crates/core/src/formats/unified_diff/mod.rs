@@ -18,7 +18,7 @@ use super::stream::{self, LineParser, ParseOptions};
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::Request;
+use crate::locate::op::Request;
 use parser::UnifiedDiffParser;
 use std::ops::Range;
 

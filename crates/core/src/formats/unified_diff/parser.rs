@@ -7,12 +7,12 @@ use super::bounds::{self, Lookahead};
 use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::patch::FilePatch;
 use super::range::HunkHeader;
-use crate::binary::BINARY_RESULT_BYTES_MAX;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::multi_edit::EDITS_PER_CALL_MAX;
 use crate::formats::stream::{LineParser, ParseOptions, StreamEvent};
-use crate::op::Request;
+use crate::locate::binary::BINARY_RESULT_BYTES_MAX;
+use crate::locate::op::EDITS_PER_CALL_MAX;
+use crate::locate::op::Request;
 use std::collections::VecDeque;
 use std::ops::Range;
 

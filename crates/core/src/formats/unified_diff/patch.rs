@@ -3,11 +3,11 @@
 use super::body::NumberedHunk;
 use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::name::{self, HeaderSide};
-use crate::binary::apply_binary;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::stream::{FileActionKind, ParseOptions};
-use crate::op::{
+use crate::locate::binary::apply_binary;
+use crate::locate::op::{
     BinaryChange, BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op,
     OpOrder,
 };

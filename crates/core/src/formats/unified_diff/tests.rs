@@ -1,10 +1,10 @@
 use super::UnifiedDiff;
-use crate::binary::apply_binary;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::stream::{self, FileActionKind, ParseOptions, StreamEvent};
 use crate::formats::{Format, FormatInput};
-use crate::op::{
+use crate::locate::binary::apply_binary;
+use crate::locate::op::{
     BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, Request,
 };
 use serde_json::Value;

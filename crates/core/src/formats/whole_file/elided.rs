@@ -1,11 +1,11 @@
-//! `elided`: whole files, or functions, with placeholders for unchanged code (see [`crate::elided`]).
+//! `elided`: whole files, or functions, with placeholders for unchanged code (see [`crate::locate::elided`]).
 
 use super::WholeFile;
-use crate::elided;
 use crate::error::Result;
 use crate::formats::stream::{LineParser, ParseOptions};
 use crate::formats::{Format, FormatInput, FormatSpec};
-use crate::op::Request;
+use crate::locate::elided;
+use crate::locate::op::Request;
 use core::ops::Range;
 
 /// The format. Its syntax is that of [`WholeFile`]; the placeholders distinguish them.

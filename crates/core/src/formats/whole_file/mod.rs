@@ -11,7 +11,7 @@ use super::stream::{self, LineParser, ParseOptions, StreamEvent};
 use super::{Format, FormatInput, FormatSpec, name};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::{FileAction, FileRequest, Request};
+use crate::locate::op::{FileAction, FileRequest, Request};
 use reader::{FileContent, WholeFileReader};
 use std::collections::HashMap;
 use std::ops::Range;

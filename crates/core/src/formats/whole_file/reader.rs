@@ -6,7 +6,7 @@ use crate::formats::fence;
 use crate::formats::name;
 use crate::formats::search_replace;
 use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent};
-use crate::op::HunkLineKind;
+use crate::locate::op::HunkLineKind;
 use std::mem;
 
 /// A file with its whole text.

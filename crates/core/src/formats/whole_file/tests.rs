@@ -4,12 +4,12 @@ use crate::error::Result;
 use crate::formats::detect::detect_format;
 use crate::formats::stream::{ParseOptions, StreamEvent, parse_text};
 use crate::formats::{Format, FormatInput};
-use crate::op::FileAction;
+use crate::locate::op::FileAction;
 use proptest::prelude::*;
 
 fn files(text: &str) -> Result<Vec<(String, String)>> {
     let request = WholeFile.parse(FormatInput::Text(text.to_owned()))?;
-    let file = |file: crate::op::FileRequest| match file.action {
+    let file = |file: crate::locate::op::FileRequest| match file.action {
         FileAction::Write(text) => (file.path, text),
         other => panic!("{other:?}"),
     };

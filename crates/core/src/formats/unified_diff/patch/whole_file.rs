@@ -4,7 +4,7 @@ use super::super::body::NumberedHunk;
 use super::super::mistakes::broken;
 use super::{FILE_TYPE_MASK, FilePatch, LINK_MODE};
 use crate::error::Result;
-use crate::op::{HunkLine, HunkLineKind, NewFile};
+use crate::locate::op::{HunkLine, HunkLineKind, NewFile};
 
 /// The object id of empty content, by SHA-1 and by SHA-256.
 const EMPTY_BLOB_IDS: [&str; 2] =

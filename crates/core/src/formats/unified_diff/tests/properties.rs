@@ -4,7 +4,7 @@ use super::{good, hunks, read};
 use crate::formats::Format;
 use crate::formats::stream::ParseOptions;
 use crate::formats::unified_diff::UnifiedDiff;
-use crate::op::{Hunk, HunkLine, HunkLineKind};
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -141,7 +141,7 @@ proptest! {
     fn reversing_twice_is_the_identity((files, short) in patch()) {
         let request = good(&text(&files, short));
         let back = request.clone().reverse().unwrap().reverse().unwrap();
-        let sides = |request: &crate::op::Request| -> Vec<(String, String)> {
+        let sides = |request: &crate::locate::op::Request| -> Vec<(String, String)> {
             request.files.iter().flat_map(hunks).map(|hunk| (hunk.old_text(), hunk.new_text())).collect()
         };
         prop_assert_eq!(sides(&back), sides(&request));

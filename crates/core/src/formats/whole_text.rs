@@ -1,0 +1,98 @@
+//! Whole texts: what a call that states all of a file means for the text that is there.
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::formats::inside_fence;
+use crate::locate::find::{COPIED_NUMBERS_NOTE, without_copied_numbers};
+use crate::locate::omission::{OmissionVerdict, check_whole_text};
+use crate::locate::op::{Locator, Matching, Op, OpOrder, ResolveSettings, normalize_text};
+use crate::locate::resolve::resolve;
+use crate::text::change::{ChangeSet, Splice};
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+use std::borrow::Cow;
+
+/// The note of a write whose content came in a fence.
+pub const FENCE_NOTE: &str = "The fence around the whole content was left out.";
+
+/// Extensions of texts that may legitimately be fenced.
+const PROSE_EXTENSIONS: &[&str] = &[
+    "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text",
+    "org", "tex", "wiki", "textile", "log", "prompt", "mdc",
+];
+
+/// The text that a call states for a file, as it is meant.
+#[derive(Clone, Debug)]
+pub struct WholeText<'t> {
+    /// The text.
+    pub content: Cow<'t, str>,
+    /// Tolerances and warnings.
+    pub notes: Vec<String>,
+    /// The refusal of a text with placeholders, unless each of them certainly keeps lines of the file.
+    pub placeholders: Option<Error>,
+}
+
+impl<'t> WholeText<'t> {
+    /// Reads the text that replaces `now`: without copied line numbers, and checked for placeholders unless lines that
+    /// look like one are `meant`.
+    ///
+    /// Errors: `edit.omission`.
+    pub fn read(now: &Snapshot, content: &'t str, matching: Matching, meant: bool) -> Result<WholeText<'t>> {
+        let bare = match matching {
+            Matching::Standard => without_copied_numbers(now, content)?,
+            _ => None,
+        };
+        let mut notes: Vec<String> = bare.iter().map(|_| COPIED_NUMBERS_NOTE.to_owned()).collect();
+        let content = bare.map_or(Cow::Borrowed(content), Cow::Owned);
+        let mut placeholders = None;
+        match check_whole_text(now.text(), &content, meant) {
+            OmissionVerdict::Refuse(error) => return Err(error),
+            OmissionVerdict::Elided(error) => placeholders = Some(error),
+            OmissionVerdict::Warn(warning) => notes.push(warning),
+            OmissionVerdict::Fine => {}
+        }
+        Ok(WholeText { content, notes, placeholders })
+    }
+
+    /// Reads the text of a file to be created.
+    pub fn of_new_file(content: &'t str) -> WholeText<'t> {
+        let mut notes = Vec::new();
+        if let OmissionVerdict::Warn(warning) = check_whole_text("", content, true) {
+            notes.push(warning);
+        }
+        WholeText { content: Cow::Borrowed(content), notes, placeholders: None }
+    }
+}
+
+/// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
+pub fn without_fence<'t>(extension: Option<&str>, content: &'t str) -> Option<&'t str> {
+    let extension = extension?.to_ascii_lowercase();
+    if PROSE_EXTENSIONS.contains(&&*extension) { None } else { inside_fence(content) }
+}
+
+/// True for a text that begins with a fence of its own, which a write keeps.
+pub fn begins_with_fence(text: &str) -> bool {
+    text.trim_start().starts_with(['`', '~'])
+}
+
+/// Returns the change that makes `content` the whole text; empty if it already is.
+///
+/// Errors: text that the encoding cannot represent.
+pub fn whole_change(now: &Snapshot, content: &str) -> Result<ChangeSet> {
+    let op = Op { at: Locator::Whole, text: normalize_text(content) };
+    match resolve(now, &[op], OpOrder::Together, ResolveSettings::default()) {
+        Ok(resolved) => Ok(resolved.changes),
+        Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the change that fills the empty text of a new file, exactly as given.
+///
+/// Errors: text that the encoding cannot represent.
+pub fn new_file_change(empty: &Snapshot, content: &str) -> Result<ChangeSet> {
+    let body = if empty.raw().is_empty() { content } else { content.trim_start_matches('\u{FEFF}') };
+    let text = empty.codec().encode(body)?;
+    let splice = Splice::new(Span::at(empty.raw().len()), text, 0);
+    Ok(ChangeSet::new(empty, [splice]).unwrap_or_else(|_| ChangeSet::none(empty)))
+}

@@ -1,0 +1,213 @@
+//! Resolution of anchors to line numbers, with every check that an edit by anchors has to pass.
+
+use super::{AnchorMap, AnchorWord};
+use crate::advice;
+use crate::advice::{Advice, Phrase};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::line_edits::{AnchorRange, LineEdit, LineTarget};
+use crate::locate::op::{Locator, Op};
+use crate::text::snapshot::Snapshot;
+use std::collections::HashMap;
+
+/// A line as a caller names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnchorRef {
+    /// The word.
+    pub word: AnchorWord,
+    /// The text of the line as the caller gives it, without a line end.
+    pub line: Option<String>,
+}
+
+/// The lines that an edit is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnchorTarget {
+    /// Replaces these lines.
+    Lines {
+        /// The first.
+        from: AnchorRef,
+        /// The last.
+        to: AnchorRef,
+    },
+    /// Inserts rows before this line.
+    Before(AnchorRef),
+    /// Inserts rows after this line.
+    After(AnchorRef),
+}
+
+/// An edit by anchors. [`Op::text`] holds the new rows, each with a line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnchorEdit {
+    /// The lines.
+    pub place: AnchorTarget,
+    /// Index in the call.
+    pub index: usize,
+}
+
+/// The edit by anchors in an operation, if it is one.
+pub fn of(op: &Op) -> Option<&AnchorEdit> {
+    match &op.at {
+        Locator::AnchorWords(worded) => Some(worded),
+        _ => None,
+    }
+}
+
+/// True when all operations are edits by anchors.
+pub fn are_anchor_edits(ops: &[Op]) -> bool {
+    !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
+}
+
+/// A version with the anchors of its lines.
+pub struct AnchorPage<'a> {
+    of: &'a Snapshot,
+    words: &'a [AnchorWord],
+    /// Every line of the file is entered for each call, so that the hash of a word has to be cheap.
+    lines: HashMap<AnchorWord, usize, foldhash::fast::RandomState>,
+    /// The map that knows the tombstones.
+    earlier: Option<&'a AnchorMap>,
+}
+
+/// The failure of an edit that cannot be placed.
+#[derive(Debug)]
+pub struct PlacementError {
+    /// The error.
+    pub error: Error,
+    /// The lines (1-based) to show to the caller.
+    pub show: Option<(usize, usize)>,
+}
+
+impl<'a> AnchorPage<'a> {
+    /// Creates a page; `words` are the anchors of the lines of `of`.
+    pub fn new(of: &'a Snapshot, words: &'a [AnchorWord]) -> AnchorPage<'a> {
+        AnchorPage { of, words, lines: words.iter().copied().zip(1..).collect(), earlier: None }
+    }
+
+    /// Adds the tombstones, so that errors can show the lines at the position of a deleted one.
+    #[must_use]
+    pub fn with_tombstones(self, words: &'a AnchorMap) -> AnchorPage<'a> {
+        AnchorPage { earlier: Some(words), ..self }
+    }
+
+    /// The 1-based line that has this word.
+    pub fn line_of(&self, word: AnchorWord) -> Option<usize> {
+        self.lines.get(&word).copied()
+    }
+
+    /// The words of lines `from..=to`.
+    pub fn words(&self, from: usize, to: usize) -> &'a [AnchorWord] {
+        self.words.get(from.saturating_sub(1)..to).unwrap_or(&[])
+    }
+
+    fn text(&self, line: usize) -> &'a str {
+        let text = self.of.text();
+        let line = &text[self.of.lines().span_of(text, line, line).range()];
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// Converts an edit by anchors to one by line number. `is_spent` tells whether a line had that word before.
+    pub fn to_line_edit(&self, op: &Op, is_spent: impl Fn(AnchorWord) -> bool) -> Result<Op, PlacementError> {
+        let Some(worded) = of(op) else {
+            let error = Error::new(Code::InternalBug, "Edits by words cannot be placed together with others.");
+            return Err(PlacementError { error, show: None });
+        };
+        let said = format!("edits[{}]", worded.index);
+        let line = |anchor: &AnchorRef| {
+            self.line(anchor, &is_spent)
+                .map_err(|it| PlacementError { error: it.error.prefixed(&format!("{said}: ")), ..it })
+        };
+        let place = match &worded.place {
+            AnchorTarget::Before(anchor) => LineTarget::Before(line(anchor)?),
+            AnchorTarget::After(anchor) => LineTarget::After(line(anchor)?),
+            AnchorTarget::Lines { from, to } => {
+                let (first, last) = (line(from)?, line(to)?);
+                if first > last {
+                    let what =
+                        format!("{said}: {} comes after {}: a range begins with its upper line.", from.word, to.word);
+                    let error = Error::new(Code::CallInvalid, what)
+                        .next("Exchange anchor and end_anchor if that range is meant.");
+                    return Err(PlacementError { error, show: Some((last, first)) });
+                }
+                LineTarget::Lines { from: first, to: last }
+            }
+        };
+        if let Some(row) = op.text.lines().find(|row| self.is_marked(row)) {
+            let shown: String = row.chars().take(80).collect();
+            let error =
+                Error::new(Code::CallInvalid, format!("{said}: text has the word of a line before the line itself."))
+                    .evidence(shown)
+                    .next("Write new lines without words.");
+            return Err(PlacementError { error, show: None });
+        }
+        let words = AnchorRange::default();
+        let rows = LineEdit {
+            target: place,
+            anchors: words,
+            check: None,
+            old: Vec::new(),
+            cut_to: None,
+            paste: None,
+            source_text: said,
+            source_line: 0,
+        };
+        Ok(Op { at: Locator::Lines(Box::new(rows)), text: op.text.clone() })
+    }
+
+    /// True for a row of new text that is a line of the file as shown, with its word.
+    fn is_marked(&self, row: &str) -> bool {
+        let Some((word, text)) = row.split_once([':', '\t']) else { return false };
+        let line = word.parse().ok().and_then(|word| self.line_of(word));
+        line.is_some_and(|line| !text.is_empty() && self.text(line) == text)
+    }
+
+    /// The line that an anchor names.
+    pub fn line(&self, anchor: &AnchorRef, is_spent: &impl Fn(AnchorWord) -> bool) -> Result<usize, PlacementError> {
+        let word = anchor.word;
+        let Some(line) = self.line_of(word) else {
+            // The line may exist under another word.
+            let text = anchor.line.as_deref().filter(|text| !text.trim().is_empty());
+            let mut lines = self.of.text().split_terminator('\n').zip(1..);
+            let found = text.and_then(|text| lines.find(|(line, _)| *line == text)).map(|(_, line)| line);
+            let error = if is_spent(word) {
+                Error::new(
+                    Code::StaleChanged,
+                    format!("The line of {word} no longer exists: it was changed or removed."),
+                )
+            } else {
+                Error::new(Code::MatchNotFound, format!("{word} is not the word of a line of this file."))
+            };
+            let show =
+                found.map(|line| (line, line)).or_else(|| self.earlier.and_then(|past| past.former_position(word)));
+            let error = error.next(match (found, show) {
+                (Some(_), _) => {
+                    "A line with that text is shown above under its word: use that if it is the one you mean.".into()
+                }
+                (None, Some(_)) => "The lines now in its place are shown above: use their words.".into(),
+                (None, None) => read_words("Read the lines again", "and copy their words."),
+            });
+            return Err(PlacementError { error, show });
+        };
+        match &anchor.line {
+            Some(said) if *said != self.text(line) => {
+                let error = Error::new(
+                    Code::MatchNotFound,
+                    format!("{word} is a line of this file, but with other text than you say."),
+                )
+                .evidence(format!("said:  {:?}\nis:    {:?}", shortened(said), shortened(self.text(line))))
+                .next("Send the word alone, or with the line as it is, if that line is meant.");
+                Err(PlacementError { error, show: Some((line, line)) })
+            }
+            _ => Ok(line),
+        }
+    }
+}
+
+/// Returns advice to read lines with their anchors, where a client has to request them.
+pub(crate) fn read_words(first: &str, then: &str) -> Advice {
+    advice![format!("{first} with "), Phrase::FieldOf("read", "format"), format!(" anchors, {then}")]
+        .or(format!("{first}, {then}"))
+}
+
+/// Returns at most 200 characters of a text.
+fn shortened(text: &str) -> String {
+    text.chars().take(200).collect::<String>()
+}

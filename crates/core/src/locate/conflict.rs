@@ -1,0 +1,487 @@
+//! Conflicts between the edits of one call. Edits that are matched against the same text are accepted only if applying
+//! them one after another would give the same result; all others are listed and refused.
+
+use crate::advice;
+use crate::advice::{Advice, Phrase};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::op::{Hunk, Locator, Op, TextQuery};
+use crate::locate::resolve::PlacedOp;
+use crate::text::change::{Overlap, Splice};
+use crate::text::diff;
+use crate::text::multi_search::{AUTOMATON_NEEDLE_BYTES_MAX, Needles};
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+use crate::work::{self, STEP_BYTES};
+use memchr::memmem;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Conflicts listed in one reply.
+const LISTED_CONFLICTS_MAX: usize = 50;
+/// Bytes of unchanged text examined on either side of the text that an edit writes.
+pub(crate) const CONTEXT_BYTES: usize = 4096;
+
+/// The kind of a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum ConflictKind {
+    Contradiction,
+    Overlap,
+    Dependency,
+}
+
+impl ConflictKind {
+    const fn name(self) -> &'static str {
+        match self {
+            ConflictKind::Contradiction => "contradiction",
+            ConflictKind::Overlap => "overlap",
+            ConflictKind::Dependency => "dependency",
+        }
+    }
+
+    const fn code(self) -> Code {
+        match self {
+            ConflictKind::Contradiction => Code::EditContradiction,
+            ConflictKind::Overlap => Code::EditOverlap,
+            ConflictKind::Dependency => Code::EditDependency,
+        }
+    }
+
+    fn describe(self, first: usize, second: usize) -> String {
+        match self {
+            ConflictKind::Contradiction => {
+                format!("edits[{first}] and edits[{second}] replace the same text differently")
+            }
+            ConflictKind::Overlap => format!("edits[{first}] and edits[{second}] affect overlapping text"),
+            ConflictKind::Dependency => format!("edits[{second}] depends on the result of edits[{first}]"),
+        }
+    }
+
+    fn advice(self) -> Advice {
+        match self {
+            ConflictKind::Contradiction => Advice::from("Keep one of the two edits."),
+            ConflictKind::Overlap => advice![
+                "Merge the overlapping edits into one, or send ",
+                in_turn(),
+                " so that each is applied to the result of the one before."
+            ]
+            .or("Merge the overlapping edits into one."),
+            ConflictKind::Dependency => advice![
+                "Send ",
+                in_turn(),
+                " so that each edit is applied to the result of the one before, or merge the edits."
+            ]
+            .or("Merge the edits into one, or send them in calls of their own, one after another."),
+        }
+    }
+}
+
+fn in_turn() -> Phrase {
+    Phrase::Set("order", "in_turn".into())
+}
+
+type Clash = (ConflictKind, usize, usize);
+
+/// The target of an operation: equal texts with other hints may be other places.
+type OpTarget<'a> = (&'a str, Option<usize>, Option<&'a str>);
+
+fn target(find: &TextQuery) -> OpTarget<'_> {
+    (&find.old, find.line, find.at.as_deref())
+}
+
+/// For each operation, returns the earlier one that is identical, if any.
+pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
+    let mut first = DuplicateIndex::default();
+    let mut repeated = vec![None; ops.len()];
+    for (index, op) in ops.iter().enumerate() {
+        if let Locator::Find(find) = &op.at {
+            let key = xxh3_64(find.old.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);
+            let known = first.of(key, index, |other| {
+                let other = &ops[other];
+                matches!(&other.at, Locator::Find(it) if target(it) == target(find)) && other.text == op.text
+            });
+            repeated[index] = Some(known).filter(|&known| known < index);
+        }
+    }
+    repeated
+}
+
+/// Index of the first of several equal items, by a hash that is much faster than that of the standard map; only items
+/// with equal hashes are compared.
+#[derive(Default)]
+struct DuplicateIndex(HashMap<u64, usize>);
+
+impl DuplicateIndex {
+    fn of(&mut self, key: u64, index: usize, same: impl Fn(usize) -> bool) -> usize {
+        let mut key = key;
+        loop {
+            match *self.0.entry(key).or_insert(index) {
+                first if first == index || same(first) => return first,
+                // Two different items have the same hash.
+                _ => key = key.wrapping_add(1),
+            }
+        }
+    }
+}
+
+/// Checks edits that are to be applied together for conflicts.
+pub(crate) fn check(
+    base: &Snapshot,
+    ops: &[Op],
+    placed: &[Result<PlacedOp>],
+    repeated: &[Option<usize>],
+    needles: Option<Needles<'_>>,
+) -> Option<Error> {
+    if ops.len() < 2 {
+        return None;
+    }
+    let mut clashes: HashSet<Clash> = contradictions(ops, repeated).into_iter().collect();
+    let contradicting: HashSet<(usize, usize)> = clashes.iter().map(|&(_, a, b)| (a, b)).collect();
+    clashes.extend(overlapping(placed, repeated).into_iter().filter(|&(_, a, b)| !contradicting.contains(&(a, b))));
+    clashes.extend(unmet(ops, placed));
+    let taken: HashSet<(usize, usize)> = clashes.iter().map(|&(_, a, b)| (a, b)).collect();
+    let made = created(base, ops, placed, repeated, needles);
+    clashes.extend(made.into_iter().filter(|&(_, a, b)| !taken.contains(&(a, b)) && !taken.contains(&(b, a))));
+    let mut clashes: Vec<Clash> = clashes.into_iter().collect();
+    clashes.sort_unstable();
+    match hunks(ops) {
+        Some(hunks) => report_hunks(&clashes, &hunks),
+        None => report(&clashes),
+    }
+}
+
+/// Returns the operations as hunks if all of them are hunks of a patch.
+fn hunks(ops: &[Op]) -> Option<Vec<&Hunk>> {
+    ops.iter().map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect()
+}
+
+/// Formats the report for a patch, whose hunks have no options.
+fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
+    let (kind, ..) = clashes.first()?;
+    let mut error = Error::new(kind.code(), "Hunks of the patch are in each other's way; nothing was written.");
+    for &(_, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
+        let (one, two) = (hunk_name(hunks, first), hunk_name(hunks, second));
+        let same = hunks[first].lines == hunks[second].lines;
+        error = error.evidence(if same {
+            format!("- {two} says the same as {one}, and its place is there once")
+        } else {
+            format!("- {one} and {two} change the same lines, or one changes what the other expects")
+        });
+    }
+    let next = "Make one hunk of those that meet, from the lines of the file as they are now; leave out repetitions.";
+    Some(error.next(next).fact("conflicts", listed(clashes)))
+}
+
+/// Names a hunk with its line in the patch.
+fn hunk_name(hunks: &[&Hunk], at: usize) -> String {
+    format!("hunk {} (line {} of the patch)", at + 1, hunks[at].source_line)
+}
+
+/// Creates the error for overlaps found while joining splices (of the occurrences of one `replace_all`, for example).
+pub(crate) fn overlaps(overlaps: &[Overlap]) -> Error {
+    let pairs: Vec<Clash> = overlaps
+        .iter()
+        .map(|it| (ConflictKind::Overlap, it.first.min(it.second) as usize, it.first.max(it.second) as usize))
+        .collect();
+    report(&pairs).unwrap_or_else(|| Error::new(Code::EditOverlap, "Edit conflicts detected; nothing was written."))
+}
+
+fn report(clashes: &[Clash]) -> Option<Error> {
+    let (kind, ..) = clashes.first()?;
+    let mut error = Error::new(kind.code(), "Edit conflicts detected; nothing was written.");
+    for &(kind, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
+        error = error.evidence(format!("- {}: {}", kind.name(), kind.describe(first, second)));
+    }
+    if clashes.len() > LISTED_CONFLICTS_MAX {
+        error = error.evidence(format!("… and {} more", clashes.len() - LISTED_CONFLICTS_MAX));
+    }
+    let mut advice: Vec<Advice> = clashes.iter().map(|(kind, ..)| kind.advice()).collect();
+    advice.dedup();
+    let advice = advice.into_iter().reduce(|first, next| first.and(&next)).unwrap_or_default();
+    Some(error.next(advice).fact("conflicts", listed(clashes)))
+}
+
+fn listed(clashes: &[Clash]) -> Vec<Value> {
+    clashes
+        .iter()
+        .take(LISTED_CONFLICTS_MAX)
+        .map(|(kind, first, second)| json!({ "kind": kind.name(), "edits": [first, second] }))
+        .collect()
+}
+
+/// Finds edits with the same target and different text.
+fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
+    let mut first = DuplicateIndex::default();
+    let mut out = Vec::new();
+    for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
+        let Locator::Find(find) = &op.at else { continue };
+        let earlier = first.of(
+            xxh3_64(find.old.as_bytes()),
+            index,
+            |other| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find)),
+        );
+        if earlier < index {
+            out.push((ConflictKind::Contradiction, earlier, index));
+        }
+    }
+    out
+}
+
+/// Finds edits that write into text that another one matched. A sweep over the read spans: every open span of another
+/// operation is a conflict, so the list of open spans stays short or the search ends.
+fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<Clash> {
+    let live: Vec<LiveOp<'_>> = placed
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| repeated[*index].is_none())
+        .filter_map(|(op, placed)| Some(LiveOp { op, placed: placed.as_ref().ok()? }))
+        .collect();
+    let (claims, writes) = (sorted_spans(&live, |splice| splice.read_span), sorted_spans(&live, |splice| splice.span));
+    let mut open: Vec<(Span, usize)> = Vec::new();
+    let mut next = 0;
+    let mut out = HashSet::new();
+    for (span, op) in writes {
+        while let Some(&claim) = claims.get(next).filter(|(claim, _)| claim.start() <= span.end()) {
+            open.push(claim);
+            next += 1;
+        }
+        if work::spend_or_end(1 + open.len()) {
+            break;
+        }
+        open.retain(|(claim, _)| claim.end() > span.start());
+        let clashing = open.iter().filter(|(claim, owner)| *owner != op && claim.clashes(span));
+        out.extend(clashing.map(|(_, owner)| (ConflictKind::Overlap, op.min(*owner), op.max(*owner))));
+        if out.len() > LISTED_CONFLICTS_MAX {
+            break;
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// An operation with a place, by its index.
+struct LiveOp<'a> {
+    op: usize,
+    placed: &'a PlacedOp,
+}
+
+/// Returns the spans of all splices with their operations, sorted.
+fn sorted_spans(live: &[LiveOp<'_>], of: fn(&Splice) -> Span) -> Vec<(Span, usize)> {
+    let all = live.iter().flat_map(|it| it.placed.splices.iter().map(move |splice| (of(splice), it.op)));
+    let mut all: Vec<(Span, usize)> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Finds edits whose target is not in the file but in, or around, text that an earlier edit writes.
+fn unmet(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Clash> {
+    let missing = (0..ops.len()).filter(|&at| matches!(&placed[at], Err(error) if error.code() == Code::MatchNotFound));
+    let mut out = Vec::new();
+    for later in missing.take(LISTED_CONFLICTS_MAX) {
+        let Locator::Find(find) = &ops[later].at else { continue };
+        let target = find.old.trim_end_matches('\n');
+        if let Some(earlier) = ops[..later].iter().position(|op| {
+            !work::spend_or_end(1 + op.text.len() / STEP_BYTES)
+                && !op.text.trim().is_empty()
+                && (op.text.contains(target) || target.contains(op.text.trim_end_matches('\n')))
+        }) {
+            out.push((ConflictKind::Dependency, earlier, later));
+        }
+    }
+    out
+}
+
+/// Finds edits whose target is created by an earlier edit: applied in turn they would do something else.
+///
+/// `needles`: the search for all targets, if they were searched together.
+fn created(
+    base: &Snapshot,
+    ops: &[Op],
+    placed: &[Result<PlacedOp>],
+    repeated: &[Option<usize>],
+    needles: Option<Needles<'_>>,
+) -> Vec<Clash> {
+    let targets: Vec<&str> =
+        ops.iter().map(|op| if let Locator::Find(find) = &op.at { &*find.old } else { "" }).collect();
+    // Hunks state their context; no other text of theirs could be created elsewhere.
+    if targets.iter().all(|target| target.is_empty()) {
+        return Vec::new();
+    }
+    let longest = targets.iter().map(|target| target.len()).max().unwrap_or(0).min(CONTEXT_BYTES);
+    let patterns: Vec<&str> =
+        targets.iter().map(|target| if target.len() <= CONTEXT_BYTES { *target } else { "" }).collect();
+    let text = base.text();
+    let needles = needles.filter(|_| targets.iter().all(|target| target.len() <= CONTEXT_BYTES));
+    let total = 2 * longest * placed.len();
+    let Some(needles) = needles.or_else(|| Needles::new(&patterns, text, total)) else { return Vec::new() };
+    let way = SearchMethod::Needles(needles, 2 * total + text.len() / 4);
+    let mut search = TargetSearch { patterns: &patterns, total, way, window: String::new() };
+    let mut out = HashSet::new();
+    for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
+        let Ok(placed) = placed else { continue };
+        for edit in placed.found.matches.iter().flat_map(|hit| &hit.edits) {
+            if work::spend_or_end(1 + (2 * longest + edit.text.len()) / STEP_BYTES) {
+                return Vec::new();
+            }
+            let (head, tail) = diff::common_text_ends(&text[edit.span.range()], &edit.text);
+            let (start, end) = (edit.span.start() + head, edit.span.end() - tail);
+            let fresh = &edit.text[head..edit.text.len() - tail];
+            let from = char_border(text, start.saturating_sub(longest));
+            let written = Span::new(start - from, start - from + fresh.len());
+            let parts = [&text[from..start], fresh, &text[end..char_border(text, end + longest)]];
+            for needle in search.clashing(parts, written) {
+                // Operations that were not tried are irrelevant.
+                if needle > op && needle < patterns.len() && out.len() < LISTED_CONFLICTS_MAX {
+                    out.insert((ConflictKind::Dependency, op, needle));
+                }
+            }
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// Returns the last border of a character that is not behind an offset.
+fn char_border(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// A search for the targets of all edits, in many small texts.
+struct TargetSearch<'p> {
+    patterns: &'p [&'p str],
+    /// Approximate total length of the texts.
+    total: usize,
+    way: SearchMethod<'p>,
+    window: String,
+}
+
+/// The search method.
+enum SearchMethod<'p> {
+    /// A search for many needles, with the budget after which another method is chosen.
+    Needles(Needles<'p>, usize),
+    /// One search per target.
+    Each(Vec<memmem::Finder<'p>>),
+}
+
+/// Cost of building an automaton, per byte of the targets, relative to searching one byte of text.
+const AUTOMATON_COST_FACTOR: usize = 1000;
+
+impl TargetSearch<'_> {
+    /// Returns the targets that occur in the text of these parts and overlap the written one.
+    fn clashing(&mut self, parts: [&str; 3], written: Span) -> Vec<usize> {
+        self.window.clear();
+        for part in parts {
+            self.window.push_str(part);
+        }
+        loop {
+            match &mut self.way {
+                SearchMethod::Each(finders) => {
+                    if work::spend_or_end(finders.len() * (1 + self.window.len() / STEP_BYTES)) {
+                        return Vec::new();
+                    }
+                    let found = finders
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, finder)| occurs_in_result(finder, &self.window, written));
+                    return found.map(|(needle, _)| needle).collect();
+                }
+                SearchMethod::Needles(needles, budget) => {
+                    if let Some(seen) = needles.find_all(&self.window, budget) {
+                        return seen
+                            .iter()
+                            .filter(|it| {
+                                Span::new(
+                                    it.at,
+                                    it.at + self.patterns.get(it.needle).map_or(0, |pattern| pattern.len()),
+                                )
+                                .clashes(written)
+                            })
+                            .map(|it| it.needle)
+                            .collect();
+                    }
+                    self.way = steady(self.patterns, self.total);
+                }
+            }
+        }
+    }
+}
+
+/// Selects the method for repetitive texts: the cheaper one of a search per target and an automaton.
+fn steady<'p>(patterns: &[&'p str], total: usize) -> SearchMethod<'p> {
+    let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
+    let each = || SearchMethod::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
+    let few = patterns.len().saturating_mul(total) < AUTOMATON_COST_FACTOR * bytes;
+    if few || bytes > AUTOMATON_NEEDLE_BYTES_MAX {
+        each()
+    } else {
+        Needles::without_grams(patterns).map_or_else(each, |needles| SearchMethod::Needles(needles, usize::MAX))
+    }
+}
+
+/// True when a target occurs in a text and overlaps the written span.
+fn occurs_in_result(finder: &memmem::Finder<'_>, text: &str, written: Span) -> bool {
+    let length = finder.needle().len();
+    // At most one occurrence on either side touches the span without overlapping it.
+    let mut from = written.start().saturating_sub(length);
+    let part = &text.as_bytes()[..text.len().min(written.end() + length)];
+    while length > 0
+        && let Some(at) = finder.find(&part[from..]).map(|at| from + at)
+    {
+        if Span::new(at, at + length).clashes(written) {
+            return true;
+        }
+        from = at + 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SearchMethod, TargetSearch, occurs_in_result, steady};
+    use crate::text::multi_search::Needles;
+    use crate::text::span::Span;
+    use memchr::memmem;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_search_methods_agree(
+            text in "[ab]{0,60}|[a-c\n]{0,200}",
+            (start, len) in (0usize..200, 0usize..40),
+            cuts in prop::collection::vec((0usize..200, 0usize..50), 1..6),
+        ) {
+            let whole = |at: usize| at.min(text.len());
+            let patterns: Vec<&str> = cuts.iter().map(|&(from, len)| &text[whole(from)..whole(from + len)]).collect();
+            let (start, end) = (whole(start), whole(start + len));
+            let parts = [&text[..start], &text[start..end], &text[end..]];
+            let written = Span::new(start, end);
+            let every = |pattern: &&str| {
+                let at = (0..text.len()).filter(|&at| !pattern.is_empty() && text[at..].starts_with(*pattern));
+                at.into_iter().any(|at| Span::new(at, at + pattern.len()).clashes(written))
+            };
+            let want: Vec<usize> = (0..patterns.len()).filter(|&nth| every(&patterns[nth])).collect();
+            let ways = [
+                SearchMethod::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), usize::MAX),
+                SearchMethod::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), 0),
+                SearchMethod::Needles(Needles::without_grams(&patterns).unwrap(), usize::MAX),
+                SearchMethod::Each(patterns.iter().map(memmem::Finder::new).collect()),
+            ];
+            for way in ways {
+                let mut watch = TargetSearch { patterns: &patterns, total: text.len(), way, window: String::new() };
+                let mut told = watch.clashing(parts, written);
+                told.sort_unstable();
+                told.dedup();
+                prop_assert_eq!(&told, &want);
+            }
+        }
+    }
+
+    #[test]
+    fn cheaper_search_method_is_selected() {
+        let long = "a".repeat(2000);
+        assert!(matches!(steady(&[&long, &long], 8000), SearchMethod::Each(_)));
+        assert!(matches!(steady(&["ab", "cd"], 1 << 20), SearchMethod::Needles(..)));
+        assert!(occurs_in_result(&memmem::Finder::new("bb"), "abba", Span::new(2, 3)));
+        assert!(!occurs_in_result(&memmem::Finder::new("bb"), "abba", Span::new(3, 4)));
+    }
+}

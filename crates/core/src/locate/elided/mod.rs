@@ -1,0 +1,210 @@
+//! Lazy edits: a text in which placeholders replace code that stays as it is.
+//!
+//! The lines between two placeholders are a *fragment*. Its first and last line must be unchanged lines of the file, or
+//! the edge of a symbol that both texts have, or the edge of the file; blank lines beside a placeholder count for
+//! nothing. All places are looked at that keep the fragments in order with at least one line in every gap. The edit is
+//! made only if every one of them leads to the same text.
+
+mod place;
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::omission;
+use crate::locate::op::{Locator, Op};
+use crate::text::diff;
+use crate::text::span::Span;
+use core::ops::Range;
+use place::Placement;
+
+/// The end of the note of a lazy edit.
+pub const KEPT_CODE_NOTE: &str = "for code that was kept as it is.";
+
+/// A symbol that the file and the new text both have, as zero-based lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Its lines in the file.
+    pub old: Range<usize>,
+    /// Its lines in the new text.
+    pub new: Range<usize>,
+}
+
+/// A lazy edit whose placement is proven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    /// The changes, at exact places of the file.
+    pub ops: Vec<Op>,
+    /// Placeholders that were read as unchanged code.
+    pub gaps: usize,
+}
+
+/// Lines between placeholders, without blank lines beside them.
+#[derive(Clone, Debug)]
+struct Fragment {
+    /// Zero-based lines of the new text.
+    lines: Range<usize>,
+    /// Indentation of the placeholder in front and behind; `None` at an edge of the text.
+    gaps: [Option<usize>; 2],
+}
+
+/// Both texts by lines.
+struct TextPair<'a> {
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+    extents: &'a [Extent],
+    /// The text is one or more definitions, and not the whole file.
+    part: bool,
+}
+
+/// True for a text with a placeholder, apart from fenced examples in it.
+pub fn is_elided(text: &str) -> bool {
+    !omission::gaps("", text).is_empty()
+}
+
+/// The new text with every placeholder replaced by an empty line, for parsers.
+pub fn without_gaps(old: &str, new: &str) -> String {
+    let gaps = omission::gaps(old, new);
+    new.lines()
+        .enumerate()
+        .map(|(at, line)| if gaps.binary_search(&at).is_ok() { "\n".to_owned() } else { format!("{line}\n") })
+        .collect()
+}
+
+/// Returns the note of a lazy edit with this number of placeholders.
+pub fn kept_code_note(gaps: usize) -> String {
+    let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
+    format!("{gaps} {what} in the new text {stand} {KEPT_CODE_NOTE}")
+}
+
+/// [`expand`], or the refusal of the text; a refusal that was taken is made up from the reason.
+///
+/// Errors: `edit.omission`; `edit.no_change` if the lines that the text shows are in the file.
+pub fn expand_or_refuse(old: &str, new: &str, extents: &[Extent], refusal: &mut Option<Error>) -> Result<Expansion> {
+    match expand(old, new, extents) {
+        Ok(expanded) if expanded.ops.is_empty() => Err(unchanged(expanded.gaps)),
+        Ok(expanded) => Ok(expanded),
+        Err(why) => {
+            let error = refusal.take().unwrap_or_else(|| Error::new(Code::EditOmission, why.clone()));
+            Err(error.evidence(why))
+        }
+    }
+}
+
+fn unchanged(gaps: usize) -> Error {
+    let placeholders = if gaps == 1 { "its placeholder stands" } else { "its placeholders stand" };
+    Error::new(
+        Code::EditNoChange,
+        format!(
+            "The text changes nothing: {placeholders} for code that stays, and the lines it shows are in the file."
+        ),
+    )
+    .next("Nothing is left to do if that is the state you want; else show the lines as they should be.")
+}
+
+/// The edit that a text with placeholders means. `extents` may be empty: then only lines are compared.
+///
+/// Errors: the reason, as sentences, why a placeholder could replace other lines as well.
+pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
+    let gaps = omission::gaps(old, new);
+    let mut texts = TextPair { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };
+    let mut fragments = fragments(&texts, &gaps);
+    let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
+        return Err("The text has no line beside its placeholders.".to_owned());
+    };
+    texts.part = is_part(&texts, first, last);
+    if texts.part {
+        for fragment in &mut fragments {
+            fragment.lines = texts.trimmed(&fragment.lines);
+        }
+    }
+    let placements = place::placements(&texts, &fragments)?;
+    let ops: Vec<Op> = fragments
+        .iter()
+        .zip(placements)
+        .filter_map(|(fragment, placement)| Some(op(old, &texts, fragment, &placement?)))
+        .collect();
+    Ok(Expansion { ops, gaps: gaps.len() })
+}
+
+/// True when a text without a placeholder at either end is a definition out of the middle of the file.
+fn is_part(texts: &TextPair<'_>, first: &Fragment, last: &Fragment) -> bool {
+    let open = first.gaps[0].is_none() && last.gaps[1].is_none();
+    let [begin, end] = [texts.trimmed(&first.lines).start, texts.trimmed(&last.lines).end - 1];
+    let begins_file =
+        texts.old.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| same(line, texts.new[begin]));
+    let starts = texts.extents.iter().any(|it| it.new.start == begin);
+    let ends = texts.extents.iter().any(|it| it.new.end == end + 1);
+    open && starts && ends && !begins_file
+}
+
+impl TextPair<'_> {
+    /// These lines of the new text without blank ones at either end.
+    fn trimmed(&self, lines: &Range<usize>) -> Range<usize> {
+        let filled = |at: &usize| !self.new[*at].trim().is_empty();
+        let start = lines.clone().find(filled).unwrap_or(lines.end);
+        start..lines.clone().rev().find(filled).map_or(start, |at| at + 1)
+    }
+}
+
+fn same(a: &str, b: &str) -> bool {
+    a.trim_end() == b.trim_end()
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
+    let mut out = Vec::new();
+    let edges = gaps.iter().map(|&at| (at, Some(indent(texts.new[at])))).chain([(texts.new.len(), None)]);
+    let (mut from, mut before) = (0, None);
+    for (at, behind) in edges {
+        let mut lines = from..at;
+        let filled = texts.trimmed(&lines);
+        if before.is_some() || filled.is_empty() {
+            lines.start = filled.start;
+        }
+        if behind.is_some() || filled.is_empty() {
+            lines.end = filled.end;
+        }
+        if lines.is_empty() {
+            // Two placeholders in a row are one gap.
+            before = if before.is_none() { behind } else { before };
+        } else {
+            out.push(Fragment { lines, gaps: [before, behind] });
+            before = behind;
+        }
+        from = at + 1;
+    }
+    out
+}
+
+/// The operation that puts a fragment in its place. Lines that differ in trailing blanks alone stay the file's.
+fn op(old: &str, texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
+    let Range { start, end } = placement.old.clone();
+    let starts: Vec<usize> =
+        core::iter::once(0).chain(memchr::memchr_iter(b'\n', old.as_bytes()).map(|at| at + 1)).collect();
+    let span = Span::new(line_start(&starts, old, start), line_start(&starts, old, end));
+    let mut text = String::new();
+    for (line, kept) in fragment.lines.clone().zip(place::matched_lines(texts, &fragment.lines, &(start..end))) {
+        text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
+        text.push('\n');
+    }
+    let open = !old.is_empty() && !old.ends_with('\n');
+    if open && end == texts.old.len() {
+        text.pop();
+    }
+    Op { at: Locator::Exactly(span), text }
+}
+
+/// Returns where a line begins.
+fn line_start(starts: &[usize], old: &str, line: usize) -> usize {
+    starts.get(line).copied().unwrap_or(old.len())
+}
+
+/// Pairs of equal lines of two lists, in order.
+fn pairs(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    diff::equal_lines(old, new)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use super::{Extent, expand, is_elided};
+use crate::locate::op::{Locator, Op};
+use core::ops::Range;
+use proptest::prelude::*;
+
+/// Returns the text after the operations.
+fn applied(old: &str, ops: &[Op]) -> String {
+    let mut out = old.to_owned();
+    for op in ops.iter().rev() {
+        let Locator::Exactly(span) = &op.at else { panic!("{op:?}") };
+        out.replace_range(span.range(), &op.text);
+    }
+    out
+}
+
+fn edit(old: &str, new: &str, extents: &[Extent]) -> String {
+    applied(old, &expand(old, new, extents).unwrap_or_else(|why| panic!("{why}")).ops)
+}
+
+fn refuse(old: &str, new: &str, extents: &[Extent]) -> String {
+    match expand(old, new, extents) {
+        Ok(expanded) => panic!("{}", applied(old, &expanded.ops)),
+        Err(why) => why,
+    }
+}
+
+fn extent(old: Range<usize>, new: Range<usize>) -> Extent {
+    Extent { old, new }
+}
+
+const FILE: &str = "import a\n\ndef one():\n    x = 1\n    y = 2\n    return x\n\ndef two():\n    return 2\n";
+
+#[test]
+fn unchanged_neighbours_determine_the_gap() {
+    let new = "# ... existing code ...\n    x = 1\n    y = 3\n    return x\n# ... existing code ...\n";
+    assert_eq!(edit(FILE, new, &[]), FILE.replace("y = 2", "y = 3"));
+    let new = "import b\nimport a\n# ... existing code ...\n    return 2\n";
+    assert_eq!(edit(FILE, new, &[]), FILE.replace("import a\n", "import b\nimport a\n"));
+    let new = "// … rest of the code unchanged …\n\ndef two():\n    return 3\n";
+    assert_eq!(edit(FILE, new, &[]), FILE.replace("return 2", "return 3"));
+    assert!(is_elided(new) && !is_elided(FILE));
+}
+
+#[test]
+fn unambiguous_new_line_next_to_a_gap_is_added() {
+    let new = "import a\nimport b\n# ... existing code ...\n    return 2\n";
+    assert_eq!(edit(FILE, new, &[]), FILE.replace("import a\n", "import a\nimport b\n"));
+    let new = "# ... existing code ...\nlog(\"two\")\ndef two():\n    return 2\n";
+    assert_eq!(edit(FILE, new, &[]), FILE.replace("def two", "log(\"two\")\ndef two"));
+    // The adjacent line in the file has the same shape, or shares words.
+    refuse(FILE, "import a\n# ...\n    x = 1\n    z = 3\n    # ...\n    return x\n# ...\n", &[]);
+    refuse("a\nrun(b, c)\nd\n", "a\nrun(b)\n# ... existing code ...\nd\n", &[]);
+    // The anchor is in two places; the file has the line elsewhere.
+    refuse("a\nb\nc\na\nd\n", "# ...\na\nnew()\n# ... existing code ...\n", &[]);
+    refuse("a\nb\nlog()\nd\n", "a\nlog()\n# ... existing code ...\nd\n", &[]);
+}
+
+#[test]
+fn ambiguous_new_line_next_to_a_gap_is_refused() {
+    // `y = 2` may have been replaced or not.
+    refuse(FILE, "def one():\n    x = 1\n    z = 3\n    # ... existing code ...\n", &[]);
+    // The last line is that of another function, and everything between would be removed.
+    let why = refuse(FILE, "# ...\ndef one():\n    return 2\n# ... existing code ...\n", &[]);
+    assert!(why.contains("would be gone"), "{why}");
+    let twice = "a\nb\nc\na\nb\nd\n";
+    let why = refuse(twice, "# ...\na\nx\nb\n# ... rest of the file unchanged ...\n", &[]);
+    assert!(why.contains("several places"), "{why}");
+    refuse(FILE, "# ... existing code ...\n", &[]);
+}
+
+#[test]
+fn symbols_resolve_gaps_that_lines_do_not() {
+    let one = extent(2..6, 1..3);
+    let new = "# ...\ndef one():\n    return 2\n# ... existing code ...\n";
+    let want = "import a\n\ndef one():\n    return 2\n\ndef two():\n    return 2\n";
+    assert_eq!(edit(FILE, new, std::slice::from_ref(&one)), want);
+    // Deeper than the first line, the placeholder is a part of the function.
+    let new = "# ...\ndef one():\n    x = 4\n    # ... existing code ...\n    return x\n# ...\n";
+    refuse(FILE, new, &[extent(2..6, 1..5)]);
+    // One function out of the middle of the file.
+    let new = "def two():\n    # ... existing code ...\n    return 2\n";
+    let file = "a\n\ndef two():\n    x()\n    return 2\n\nb\n";
+    assert!(expand(file, new, &[extent(2..5, 0..3)]).is_ok_and(|it| it.ops.is_empty()));
+    let new = "def two():\n    z()\n    x()\n    # ... existing code ...\n    return 2\n";
+    let file = "a\n\ndef two():\n    x()\n    y()\n    return 2\n\nb\n";
+    assert_eq!(edit(file, new, &[extent(2..6, 0..5)]), file.replace("    x()", "    z()\n    x()"));
+}
+
+#[test]
+fn unchanged_lines_keep_their_bytes() {
+    let file = "a  \nb\nc\t\nd";
+    assert_eq!(edit(file, "a\nB\nc\n# ...\n", &[]), "a  \nB\nc\t\nd");
+    assert_eq!(edit(file, "# ...\nc\nD\n", &[]), file.replace('d', "D"));
+}
+
+/// A file, its edited form, and that with some unchanged stretches elided.
+fn elided(lines: &[u8], edits: &[(u8, u8, u8)], cuts: &[(u8, u8)]) -> (String, String, String) {
+    let word = |letter: u8| ["alpha", "beta", "gamma", "}", "", "delta", "end"][usize::from(letter) % 7].to_owned();
+    let name = |nth: usize, letter: u8| if letter.is_multiple_of(3) { format!("line {nth}") } else { word(letter) };
+    let old: Vec<String> = lines.iter().enumerate().map(|(nth, &letter)| name(nth, letter)).collect();
+    // Every line with the line of the file that it is.
+    let mut new: Vec<(String, Option<usize>)> = old.iter().cloned().zip((0..).map(Some)).collect();
+    for &(at, kind, letter) in edits {
+        let at = usize::from(at) % (new.len() + 1);
+        match kind % 3 {
+            0 => new.insert(at, (word(letter), None)),
+            1 if at < new.len() => new[at] = (name(usize::from(letter) + 100, letter), None),
+            _ if at < new.len() => drop(new.remove(at)),
+            _ => {}
+        }
+    }
+    let whole: String = new.iter().map(|(line, _)| format!("{line}\n")).collect();
+    let mut cut: Vec<Range<usize>> = Vec::new();
+    for &(from, len) in cuts {
+        if new.is_empty() {
+            break;
+        }
+        let from = usize::from(from) % new.len();
+        let range = from..(from + 1 + usize::from(len) % 6).min(new.len());
+        // A stretch of the file with its neighbours, none of them blank.
+        let around = range.start.saturating_sub(1)..(range.end + 1).min(new.len());
+        let follows =
+            new[around.clone()].windows(2).all(|pair| pair[0].1.is_some() && pair[0].1.map(|at| at + 1) == pair[1].1);
+        let filled = [around.start, around.end - 1].into_iter().all(|at| range.contains(&at) || !new[at].0.is_empty());
+        let first = range.start > 0 || new[0].1 == Some(0);
+        let last = range.end < new.len() || new.last().is_some_and(|it| it.1 == Some(old.len() - 1));
+        let apart = cut.iter().all(|it| it.end + 1 < range.start || range.end + 1 < it.start);
+        if follows && filled && first && last && apart && !range.is_empty() {
+            cut.push(range);
+        }
+    }
+    let mut text = String::new();
+    for (at, (line, _)) in new.iter().enumerate() {
+        match cut.iter().find(|it| it.contains(&at)) {
+            Some(range) if range.start == at => text.push_str("// ... existing code ...\n"),
+            Some(_) => {}
+            None => text.extend([&**line, "\n"]),
+        }
+    }
+    (old.iter().map(|line| format!("{line}\n")).collect(), whole, text)
+}
+
+proptest! {
+    #[test]
+    fn elided_ranges_are_restored_or_refused(
+        lines in prop::collection::vec(any::<u8>(), 2..24),
+        edits in prop::collection::vec(any::<(u8, u8, u8)>(), 0..4),
+        cuts in prop::collection::vec(any::<(u8, u8)>(), 1..5),
+    ) {
+        let (old, new, text) = elided(&lines, &edits, &cuts);
+        if is_elided(&text) && let Ok(expanded) = expand(&old, &text, &[]) {
+            prop_assert_eq!(applied(&old, &expanded.ops), new, "{}", text);
+        }
+    }
+
+    #[test]
+    fn any_texts_get_an_answer(
+        old in "([ab}\n ]|// \\.\\.\\.\n|\\(unchanged\\)\n){0,20}",
+        new in "([ab}\n ]|// \\.\\.\\.\n|\\(unchanged\\)\n){0,20}",
+        extents in prop::collection::vec((0usize..9, 1usize..9, 0usize..9, 1usize..9), 0..3),
+    ) {
+        let (a, b) = (old.lines().count(), new.lines().count());
+        let extents = extents.into_iter().map(|(from, len, at, size)| extent(from.min(a)..(from + len).min(a), at.min(b)..(at + size).min(b)));
+        let extents: Vec<Extent> = extents.filter(|it| !it.old.is_empty() && !it.new.is_empty()).collect();
+        let _ = expand(&old, &new, &extents);
+    }
+}

@@ -1,0 +1,320 @@
+//! Line anchors: whole lines from a first to a last one, replaced by new text.
+//!
+//! Both lines are compared without their indentation; the last one must have the same relative depth to the first as in
+//! the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat three
+//! quarters of their weight in order (the drift rule), and no other place may come within 0.15. Otherwise the places
+//! are listed and nothing is written.
+
+use super::align::align;
+use super::copied_numbers;
+use super::indent::{self, IndentMap};
+use super::match_site::{MatchSite, SitePlan};
+use super::refusal::{MatchRefusal, RefusalReason};
+use super::search::{CandidateSites, MatchSearch, SearchIndex, span_of, split};
+use super::target_indent::{self, Depth, MatchedLine};
+use super::{TextMatch, TextMatches, Tier, failure, omission, select};
+use crate::advice;
+use crate::advice::Phrase;
+use crate::error::{Error, Result};
+use crate::locate::op::{AnchorPair, ExpectedMatches, ResolveSettings, TextNames, TextQuery};
+use crate::locate::resolve;
+use crate::text::fold::{self, Normalization, is_blank};
+use crate::text::tokens::share;
+
+/// Cells (new lines × lines of the file) for all places together.
+const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
+/// Places that are examined.
+const EXAMINED_PLACES_MAX: usize = 1_000;
+const LIKENESS_MIN: f64 = 0.5;
+const LIKENESS_MARGIN: f64 = 0.15;
+
+/// A range of lines from one anchor to the other.
+struct AnchoredRange {
+    first: usize,
+    last: usize,
+    /// `None` if the anchors do not have consistent indentation in the file: they then say nothing about it.
+    indent: Option<IndentMap>,
+    /// The share of its lines that the new text repeats.
+    kept: f64,
+}
+
+/// Finds the lines between two anchors, and computes the edits that replace them by `new`.
+///
+/// Errors: `match.not_found`, `match.ambiguous`, `edit.would_misindent`, `edit.omission`.
+pub(crate) fn between(
+    index: &SearchIndex<'_>,
+    anchors: &AnchorPair,
+    new: &str,
+    settings: ResolveSettings,
+) -> Result<TextMatches> {
+    let old = format!("{}\n{}", anchors.first, anchors.last);
+    let find = TextQuery {
+        line: anchors.line,
+        at: anchors.at.clone(),
+        names: TextNames::LINES,
+        ..TextQuery::new(&old, ExpectedMatches::Unique)
+    };
+    omission::check(&find, new, settings)?;
+    let bare = if settings.deletes_literally() {
+        None
+    } else {
+        copied_numbers::uncopied_replacement(index.base, &anchors.first, new)?
+    };
+    let copied = bare.is_some();
+    let new = bare.as_deref().unwrap_or(new);
+    let search = MatchSearch::new(index, &find, new);
+    if settings.stale {
+        let why = "The file changed since it was read, and anchors do not show what lies between them.";
+        return Err(drift_refusal(&search, &MatchRefusal::new(RefusalReason::Unlike, why)));
+    }
+    let mut stretches = stretches(&search, anchors).map_err(|it| drift_refusal(&search, &it))?;
+    if stretches.is_empty() {
+        return Err(missing(&search, anchors));
+    }
+    let best = stretches.iter().map(|it| it.kept).fold(0.0, f64::max);
+    if anchors.at.is_none() {
+        stretches.retain(|it| it.kept > best - LIKENESS_MARGIN);
+    }
+    let trial = CandidateSites {
+        places: stretches.iter().map(|it| anchored_site(&search, it)).collect(),
+        ..CandidateSites::default()
+    };
+    let select::SelectedSites { places: chosen, note: choice } =
+        select::select(&search, Tier::Drift, trial).map_err(in_own_fields)?;
+    let start = chosen.first().map(|place| place.span.start());
+    let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
+        return Err(failure::not_found(&search, Tier::Drift));
+    };
+    // A place named by its id has been shown.
+    if stretch.kept < LIKENESS_MIN && anchors.at.is_none() {
+        return Err(unvouched(&search, stretch, &chosen));
+    }
+    let depth = depth(&search, stretch, anchors);
+    let hit =
+        hit(&search, stretch, depth).map_err(|it| drift_refusal(&search, &it.at(stretch.first, stretch.last + 1)))?;
+    let mut notes = vec![format!(
+        "Replaced lines {} to {}, found by their first and last line.",
+        stretch.first + 1,
+        stretch.last + 1
+    )];
+    notes.extend(choice);
+    if copied {
+        notes.push(copied_numbers::COPIED_NUMBERS_NOTE.to_owned());
+    }
+    if is_files(depth) {
+        notes.push(target_indent::WRITTEN_AS_IS_NOTE.to_owned());
+    } else if stretch.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {
+        notes.push(
+            "The anchors have another indentation than the file; the new text was shifted to the file's.".to_owned(),
+        );
+    }
+    Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })
+}
+
+/// Returns the place of an anchored range.
+fn anchored_site<'s>(search: &MatchSearch<'_>, it: &AnchoredRange) -> MatchSite<'s> {
+    MatchSite { span: span_of(search.lines(), it.first, it.last + 1), plan: SitePlan::Ready(Vec::new()) }
+}
+
+/// Returns the error of a place that is refused.
+fn drift_refusal(search: &MatchSearch<'_>, refusal: &MatchRefusal) -> Error {
+    failure::refused(search, Tier::Drift, refusal)
+}
+
+/// Adapts the error of several places to the fields of this format.
+fn in_own_fields(error: Error) -> Error {
+    let id = error.data().get("candidates").and_then(|it| it.get(0)?.get("id").cloned());
+    match id {
+        Some(id) => error.next(
+            advice![
+                "Repeat the call with ",
+                Phrase::Set("at", id),
+                " (or another id shown above), or name lines that occur once as ",
+                Phrase::Field("start_line_text"),
+                " and ",
+                Phrase::Field("end_line_text"),
+                "."
+            ]
+            .or("Name lines that occur once in the file."),
+        ),
+        None => error,
+    }
+}
+
+/// Creates the error for an anchor that is not in the file, naming its field.
+fn missing(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Error {
+    let keys = search.run_hashes();
+    let (field, line, why) = match (line_with_key(keys, &anchors.first), line_with_key(keys, &anchors.last)) {
+        (None, _) => ("start_line_text", &anchors.first, "is no line of the file".to_owned()),
+        (_, None) => ("end_line_text", &anchors.last, "is no line of the file".to_owned()),
+        (Some(at), _) => {
+            let why = format!("is no line that closes what start_line_text (line {}) begins", at + 1);
+            ("end_line_text", &anchors.last, why)
+        }
+    };
+    let find = TextQuery::new(line, ExpectedMatches::Unique);
+    let alone = MatchSearch::new(search.index, &find, "");
+    failure::no_such_line(&alone, Tier::Drift, field, &why)
+}
+
+/// Returns the first line that is equal but for its indentation.
+fn line_with_key(keys: &[u64], line: &str) -> Option<usize> {
+    let wanted = fold::normalized_hash(line, Normalization::Indentation);
+    keys.iter().position(|key| *key == wanted)
+}
+
+fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<AnchoredRange>, MatchRefusal> {
+    let keys = search.run_hashes();
+    let [first, last] =
+        [&anchors.first, &anchors.last].map(|line| fold::normalized_hash(line, Normalization::Indentation));
+    let (starts, ends) = (lines_with_key(keys, first), lines_with_key(keys, last));
+    let (mut out, mut cells) = (Vec::new(), 0usize);
+    if is_blank(&anchors.first) || is_blank(&anchors.last) {
+        return Ok(out);
+    }
+    for start in starts.into_iter().take(EXAMINED_PLACES_MAX) {
+        let from = ends.partition_point(|&end| end <= start);
+        // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
+        let only = || if let [end] = &ends[from..] { Some((*end, None)) } else { None };
+        let Some((end, indent)) = ends[from..]
+            .iter()
+            .take(EXAMINED_PLACES_MAX)
+            .find_map(|&end| Some((end, Some(IndentMap::shift(&anchor_pairs(anchors, search, start, end))?))))
+            .or_else(only)
+        else {
+            continue;
+        };
+        cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));
+        if cells > ALIGNMENT_CELLS_MAX {
+            return Err(MatchRefusal::new(
+                RefusalReason::TooLarge,
+                "The lines between the anchors are too many to compare.",
+            ));
+        }
+        let kept = kept(search, start, end);
+        out.push(AnchoredRange { first: start, last: end, indent, kept });
+    }
+    Ok(out)
+}
+
+/// Pairs the anchors with their lines in the file.
+fn anchor_pairs<'p>(
+    anchors: &'p AnchorPair,
+    search: &'p MatchSearch<'_>,
+    start: usize,
+    end: usize,
+) -> Vec<indent::IndentPair<'p>> {
+    indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
+}
+
+/// Returns the lines with a key.
+fn lines_with_key(keys: &[u64], wanted: u64) -> Vec<usize> {
+    (0..keys.len()).filter(|&at| keys[at] == wanted).collect::<Vec<usize>>()
+}
+
+/// Returns the share of the lines between the anchors, by weight, that the new text repeats in order.
+fn kept(search: &MatchSearch<'_>, start: usize, end: usize) -> f64 {
+    let inner: Vec<usize> = (start + 1..end).filter(|&at| !is_blank(search.line(at))).collect();
+    if inner.is_empty() {
+        return 1.0;
+    }
+    let file: Vec<u64> = inner.iter().map(|&at| search.run_hashes()[at]).collect();
+    let new: Vec<u64> =
+        split(search.new).iter().map(|line| fold::normalized_hash(line, Normalization::Indentation)).collect();
+    let (pairs, _) = align(&file, &new, |at| u32::try_from(line_weight(search, inner[at])).unwrap_or(1));
+    let there: usize = pairs.iter().map(|&(at, _)| line_weight(search, inner[at])).sum();
+    share(there, inner.iter().map(|&at| line_weight(search, at)).sum())
+}
+
+/// Returns the weight of a line of the file: its letters and digits.
+fn line_weight(search: &MatchSearch<'_>, line: usize) -> usize {
+    fold::count_alnum(search.line(line), 1_000).max(1)
+}
+
+fn unvouched(search: &MatchSearch<'_>, stretch: &AnchoredRange, places: &[MatchSite<'_>]) -> Error {
+    let percent = stretch.kept * 100.0;
+    let why = format!(
+        "Between the anchors lie lines {} to {}, of which the new text has only {percent:.0} % again.",
+        stretch.first + 2,
+        stretch.last
+    );
+    failure::no_such_place(search, Tier::Drift, &MatchRefusal::new(RefusalReason::Unlike, why), places)
+}
+
+/// Determines the depth for which the new text was written.
+fn depth(search: &MatchSearch<'_>, stretch: &AnchoredRange, anchors: &AnchorPair) -> Depth {
+    let matched = [
+        MatchedLine { old: &anchors.first, file: search.line(stretch.first) },
+        MatchedLine { old: &anchors.last, file: search.line(stretch.last) },
+    ];
+    target_indent::target_depth(&matched, &split(search.new))
+}
+
+fn is_files(depth: Depth) -> bool {
+    matches!(depth, Depth::File | Depth::LikelyFile)
+}
+
+fn hit(search: &MatchSearch<'_>, stretch: &AnchoredRange, depth: Depth) -> Result<TextMatch, MatchRefusal> {
+    let span = span_of(search.lines(), stretch.first, stretch.last + 1);
+    let indent = match &stretch.indent {
+        _ if search.new.is_empty() || is_files(depth) => &IndentMap::Verbatim,
+        Some(indent) if depth == Depth::OldText => indent,
+        _ => return Err(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)),
+    };
+    let lines: Result<Vec<String>, MatchRefusal> =
+        split(search.new).iter().map(|line| indent.apply(line, false)).collect();
+    let text = lines?.join("\n");
+    if text.is_empty() {
+        return Ok(super::tier::exact::whole_line_match(search, span, ""));
+    }
+    Ok(TextMatch { span, edits: resolve::difference(search.text, span, &text) })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::op::{AnchorPair, Locator, Op, OpOrder, ResolveSettings};
+    use crate::locate::resolve::resolve;
+    use crate::text::snapshot::Snapshot;
+
+    fn run(file: &str, first: &str, last: &str, new: &str, at: Option<String>) -> Result<String, crate::Error> {
+        let base = Snapshot::from_text(file);
+        let at = Locator::Anchors(AnchorPair { first: first.into(), last: last.into(), line: None, at });
+        let done = resolve(&base, &[Op { at, text: new.into() }], OpOrder::Together, ResolveSettings::default())?;
+        Ok(String::from_utf8(done.changes.apply(&base)).unwrap())
+    }
+
+    const FILE: &str = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a);\n    }\n    third_call();\n}\n\nfn two() {\n}\n";
+
+    #[test]
+    fn lines_between_anchors_are_verified() {
+        let new = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a, 2);\n        second_call(a);\n    }\n    third_call();\n}";
+        assert_eq!(run(FILE, "fn one() {", "}", new, None).unwrap(), format!("{new}\n\nfn two() {{\n}}\n"));
+        let error = run(FILE, "fn one() {", "}", "fn one() {\n    todo()\n}", None).unwrap_err();
+        assert!(error.to_string().contains("lines 2 to 6"), "{error}");
+        let id = error.data()["candidates"][0]["id"].as_str().unwrap().to_owned();
+        assert_eq!(
+            run(FILE, "fn one() {", "}", "fn one() {\n    todo()\n}", Some(id)).unwrap(),
+            "fn one() {\n    todo()\n}\n\nfn two() {\n}\n"
+        );
+    }
+
+    #[test]
+    fn lines_are_compared_without_surrounding_blanks() {
+        let file = "class A:\n    def f(self):\n        a()\n        return 1\n";
+        let new = "    def f(self):\n        a()\n        return 2";
+        let done = run(file, "def f(self):", "        return 1  ", new, None).unwrap();
+        assert_eq!(done, "class A:\n    def f(self):\n        a()\n        return 2\n");
+        // Nothing shows the depth intended for the new text.
+        assert!(run(file, "def f(self):", "        return 1", "def f(self):\n    a()\n    return 2", None).is_err());
+    }
+
+    #[test]
+    fn two_matches_are_listed() {
+        let twice = [FILE, FILE].concat();
+        let new = FILE.split("\n\n").next().unwrap().replace("third", "fourth");
+        let error = run(&twice, "fn one() {", "}", &new, None).unwrap_err();
+        assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2);
+        let error = run(FILE, "fn three() {", "}", "x", None).unwrap_err();
+        assert!(error.to_string().contains("start_line_text is no line of the file"), "{error}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Line numbers in new text that were copied from a reply of `read`.
+//!
+//! Old text with line numbers is tier 8. New text may have them alone, and they would be written to the file. They are
+//! removed if something proves that they were copied; if the text only looks like it, it is refused.
+
+use super::search::split;
+use super::tier::numbers::{self, NumberedLines};
+use crate::advice;
+use crate::advice::Phrase;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::line_format;
+use crate::text::snapshot::Snapshot;
+
+/// The note about removed numbers.
+pub const COPIED_NUMBERS_NOTE: &str =
+    "The line numbers in front of the new lines were taken off; they were copied from a reply of read.";
+/// The width to which `read` pads its numbers.
+const NUMBER_PADDING: usize = 6;
+/// Lines of the file that are checked for numbers of its own.
+const EXAMINED_LINES_MAX: usize = 200;
+
+/// Removes copied line numbers from the new text of a replacement; `None` if it has none. `old` is the replaced text,
+/// which has no numbers.
+///
+/// Errors: `call.invalid` for numbers without proof that they were copied.
+pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Result<Option<String>> {
+    let Some(lines) = copied(new) else { return Ok(None) };
+    if old.is_empty() || split(old).iter().any(|line| numbers::has_number(line)) {
+        return Ok(None);
+    }
+    let at = memchr::memmem::find(base.text().as_bytes(), old.as_bytes());
+    let place = at.map(|at| base.lines().line_of(base.text(), at));
+    let suspicious = !old.contains('\t');
+    decided(base, new, &lines, place, suspicious, "new_string")
+}
+
+/// Removes copied line numbers from the whole new text of a file; `None` if it has none.
+///
+/// Errors: `call.invalid` for numbers without proof that they were copied.
+pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
+    let Some(lines) = copied(new) else { return Ok(None) };
+    let own = split(base.text());
+    let looked_at = own.iter().take(EXAMINED_LINES_MAX).filter(|line| !line.trim().is_empty());
+    let (all, with) =
+        looked_at.fold((0, 0), |(all, with), line| (all + 1, with + usize::from(numbers::has_number(line))));
+    if all == 0 || with * 2 > all {
+        return Ok(None);
+    }
+    decided(base, new, &lines, Some(1), true, "content")
+}
+
+/// Returns the lines of a text if all of them have consecutive numbers in the format of a reply.
+fn copied(new: &str) -> Option<NumberedLines<'_>> {
+    let first = new.split('\n').next()?;
+    numbers::has_number(first).then(|| numbers::numbered(&split(new)))?
+}
+
+fn decided(
+    base: &Snapshot,
+    new: &str,
+    lines: &NumberedLines<'_>,
+    place: Option<usize>,
+    suspicious: bool,
+    field: &'static str,
+) -> Result<Option<String>> {
+    let in_table = ['\t', '→'].contains(&lines.sign);
+    let padded = in_table && split(new).iter().all(|line| is_padded(line));
+    let at_place = in_table && suspicious && place == Some(lines.first);
+    if padded || at_place || stands_there(base, lines) {
+        let mut text = lines.lines(lines.set_off).join("\n");
+        if new.ends_with('\n') {
+            text.push('\n');
+        }
+        return Ok(Some(text));
+    }
+    if !suspicious || !in_table || lines.rests.len() < 2 {
+        return Ok(None);
+    }
+    Err(Error::new(Code::CallInvalid, "Every line of the new text begins with a line number.")
+        .evidence(
+            new.lines().take(3).map(|line| line_format::clip(line).into_owned()).collect::<Vec<String>>().join("\n"),
+        )
+        .next(
+            advice![
+                "Send ",
+                Phrase::Field(field),
+                " without the numbers and the tabs after them; if they belong to the text, repeat the call with ",
+                Phrase::Set("match", "exact".into()),
+                "."
+            ]
+            .or("Send the text without the numbers and the tabs after them."),
+        )
+        .fact("reason", "line_numbers"))
+}
+
+/// True for a number in the format of a reply: padded to its width.
+fn is_padded(line: &str) -> bool {
+    let digits = line.trim_start_matches(' ');
+    let end = digits.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(digits.len());
+    line.len() - digits.len() + end >= NUMBER_PADDING
+}
+
+/// True when at least half of the lines are in the file, with the same numbers.
+fn stands_there(base: &Snapshot, lines: &NumberedLines<'_>) -> bool {
+    let rests = lines.lines(lines.set_off);
+    let text = split(base.text());
+    let filled = || rests.iter().zip(lines.first..).filter(|(rest, _)| !rest.trim().is_empty());
+    let same =
+        filled().filter(|(rest, number)| number.checked_sub(1).and_then(|at| text.get(at)) == Some(*rest)).count();
+    same > 0 && same * 2 >= filled().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::code::Code;
+    use crate::locate::find::testing::{attempt, edit, refuse};
+    use crate::text::snapshot::Snapshot;
+
+    const FILE: &str = "fn one() {\n    first();\n    second();\n}\n";
+
+    #[test]
+    fn copied_line_numbers_are_removed() {
+        let want = FILE.replace("second", "third");
+        assert_eq!(edit(FILE, "    second();", "     3\t    third();"), want);
+        assert_eq!(edit(FILE, "    first();\n    second();\n", "     2\t    first();\n     3\t    third();\n"), want);
+        // Not padded, but on the lines they name.
+        assert_eq!(edit(FILE, "    first();\n    second();", "2→    first();\n3→    third();"), want);
+        assert_eq!(edit(FILE, "    first();\n    second();", "2:    first();\n3:    third();"), want);
+        let (_, resolved) = attempt(FILE, "    second();", "     3\t    third();", false).unwrap();
+        assert!(resolved.ops[0].notes[0].contains("taken off"), "{:?}", resolved.ops[0].notes);
+    }
+
+    #[test]
+    fn other_leading_numbers_are_kept_or_refused() {
+        let error = refuse(FILE, "    second();", "7\tone\n8\ttwo");
+        assert_eq!((error.code(), error.data()["reason"].as_str()), (Code::CallInvalid, Some("line_numbers")));
+        for (file, old, new) in [
+            ("id\tname\n1\tanna\n", "1\tanna", "1\tanna\n2\tbert"),
+            ("id\tname\n", "id\tname", "1\tanna\n2\tbert"),
+            ("list\n", "list", "1: a\n2: b"),
+            ("list\n", "list", "5\tname"),
+        ] {
+            assert_eq!(edit(file, old, new), file.replace(old, new));
+        }
+    }
+
+    #[test]
+    fn whole_texts_are_checked_too() {
+        let of = |file: &str, new: &str| super::without_copied_numbers(&Snapshot::from_text(file), new);
+        assert_eq!(of(FILE, "     1\tfn two() {\n     2\t}\n").unwrap().unwrap(), "fn two() {\n}\n");
+        assert_eq!(of(FILE, "1\tfn two() {\n2\t}\n").unwrap().unwrap(), "fn two() {\n}\n");
+        assert_eq!(of(FILE, "7\tfn two() {\n8\t}\n").unwrap_err().code(), Code::CallInvalid);
+        assert_eq!(of("1\tanna\n2\tbert\n", "1\tanna\n2\tcarl\n").unwrap(), None);
+        assert_eq!(of(FILE, "fn two() {\n}\n").unwrap(), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! The place most similar to a text that was not found. Bounded by counting cells; used for explanations only, never
+//! for edits.
+
+use crate::locate::find::search::{MatchSearch, PatternLines};
+use crate::text::diff;
+use crate::text::fold::{self, Normalization, is_blank};
+use crate::text::tokens::{share, similarity, tokens};
+use crate::work;
+use core::cmp::Reverse;
+use core::ops::Range;
+use std::collections::{BTreeMap, HashMap};
+
+/// Bytes of the file that all searches for a similar line may read together.
+const SEARCHED_BYTES_MAX: usize = 64_000_000;
+/// Lines of old that are searched for by likeness.
+const SEED_LINES: usize = 2;
+/// Occurrences of a line of old up to which it votes: a more frequent line is not significant.
+const VOTES_PER_LINE_MAX: usize = 64;
+/// Lines of old that are looked up one by one; for more, all lines are hashed.
+const INDIVIDUAL_LOOKUPS_MAX: usize = 24;
+/// Places that are rated.
+const RATED_PLACES_MAX: usize = 6;
+/// Steps for rating two lines; most of them reset a table.
+const RATING_STEPS: usize = 1_000;
+/// Lines of old that are rated.
+const RATED_LINES_MAX: usize = 2_000;
+
+/// The result of a search for similar text.
+pub(in crate::locate::find) enum NearestResult {
+    Place(NearestLines),
+    Nothing,
+    TooLarge,
+}
+
+/// Lines of the file with their likeness to old.
+#[derive(Clone, Debug)]
+pub(in crate::locate::find) struct NearestLines {
+    /// Zero-based.
+    pub(in crate::locate::find) lines: Range<usize>,
+    /// From 0 to 1.
+    pub(in crate::locate::find) likeness: f64,
+}
+
+/// Finds the most similar lines of the file.
+pub(in crate::locate::find) fn find_nearest(search: &MatchSearch<'_>) -> NearestResult {
+    let PatternLines { old, .. } = &*search.pattern;
+    let count = search.lines().count();
+    if count == 0 || !search.pattern.has_text() {
+        return NearestResult::Nothing;
+    }
+    if search.text.len() > SEARCHED_BYTES_MAX / SEED_LINES || old.len() > RATED_LINES_MAX {
+        return NearestResult::TooLarge;
+    }
+    let mut starts = voted(search);
+    if starts.is_empty() {
+        starts = seeded(search);
+    }
+    let mut best: Option<NearestLines> = None;
+    for start in starts.into_iter().take(RATED_PLACES_MAX) {
+        let from = usize::try_from(start.max(0)).unwrap_or(0).min(count - 1);
+        let to = usize::try_from(start + height(old)).unwrap_or(0).clamp(from + 1, count);
+        let rated = rate(search, from..to);
+        if best.as_ref().is_none_or(|best| rated.likeness > best.likeness) {
+            best = Some(rated);
+        }
+    }
+    best.map_or(NearestResult::Nothing, NearestResult::Place)
+}
+
+fn height(old: &[&str]) -> isize {
+    isize::try_from(old.len()).unwrap_or(isize::MAX)
+}
+
+/// Returns possible beginnings of old by its verbatim lines, the best supported first.
+fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
+    let old = &search.pattern.old;
+    let mut at: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (index, line) in old.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
+        at.entry(fold::normalized_hash(line, Normalization::Indentation)).or_default().push(index);
+    }
+    let mut votes: HashMap<isize, usize> = HashMap::new();
+    let mut vote = |line: usize, places: &[usize]| {
+        for &place in places.iter().take(VOTES_PER_LINE_MAX) {
+            let weight = fold::count_alnum(old[place], 80).max(1);
+            *votes.entry(line.cast_signed() - place.cast_signed()).or_default() += weight;
+        }
+    };
+    if let Some(lines) = looked_up(search, &at) {
+        for (line, key) in lines {
+            vote(line, &at[&key]);
+        }
+    } else {
+        let mut seen: HashMap<u64, usize> = HashMap::new();
+        for (line, key) in search.run_hashes().iter().enumerate() {
+            let Some(places) = at.get(key) else { continue };
+            let often = seen.entry(*key).or_default();
+            *often += 1;
+            if *often <= VOTES_PER_LINE_MAX {
+                vote(line, places);
+            }
+        }
+    }
+    let mut votes: Vec<(isize, usize)> = votes.into_iter().collect();
+    votes.sort_unstable_by_key(|&(start, weight)| (Reverse(weight), start));
+    votes.into_iter().map(|(start, _)| start).take(RATED_PLACES_MAX).collect()
+}
+
+/// Returns the lines of the file that vote, each with its hash: the first [`VOTES_PER_LINE_MAX`] of each; `None` if
+/// only a look at all lines would tell.
+fn looked_up(search: &MatchSearch<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option<Vec<(usize, u64)>> {
+    if at.len() > INDIVIDUAL_LOOKUPS_MAX {
+        return None;
+    }
+    let mut out = Vec::new();
+    for (&key, places) in at {
+        let stands = search.index.similar_lines(search.pattern.old[*places.first()?])?;
+        let lines: Vec<usize> = stands
+            .lines
+            .iter()
+            .filter(|line| fold::normalized_hash(search.line(**line), Normalization::Indentation) == key)
+            .take(VOTES_PER_LINE_MAX)
+            .copied()
+            .collect();
+        if lines.len() < VOTES_PER_LINE_MAX && stands.all().is_none() {
+            return None;
+        }
+        out.extend(lines.into_iter().map(|line| (line, key)));
+    }
+    Some(out)
+}
+
+/// Returns possible beginnings of old by the file's lines that are most similar to its heaviest lines.
+fn seeded(search: &MatchSearch<'_>) -> Vec<isize> {
+    let old = &search.pattern.old;
+    let mut seeds: Vec<usize> = (0..old.len()).filter(|&at| !is_blank(old[at])).collect();
+    seeds.sort_by_key(|&at| Reverse(fold::count_alnum(old[at], 200)));
+    let mut out = Vec::new();
+    for seed in seeds.into_iter().take(SEED_LINES) {
+        let sample = BigramSet::new(old[seed].trim());
+        let mut best: Vec<(usize, usize)> = Vec::new();
+        for at in 0..search.lines().count() {
+            let line = search.line(at).trim();
+            if work::spend_or_end(1 + line.len() / 4) {
+                return out;
+            }
+            let score = sample.score(line);
+            if score > 500 && best.last().is_none_or(|&(least, _)| score > least || best.len() < RATED_PLACES_MAX) {
+                let slot = best.partition_point(|&(other, _)| other >= score);
+                best.insert(slot, (score, at));
+                best.truncate(RATED_PLACES_MAX);
+            }
+        }
+        out.extend(best.into_iter().map(|(_, at)| at.cast_signed() - seed.cast_signed()));
+    }
+    out
+}
+
+/// The byte bigrams of a line.
+struct BigramSet {
+    /// A bit for each bigram: the first byte and two bits of the second select the word.
+    set: Vec<u64>,
+    len: usize,
+}
+
+impl BigramSet {
+    fn new(line: &str) -> BigramSet {
+        let mut set = vec![0; 1 << 10];
+        let bytes = line.as_bytes();
+        bytes.windows(2).for_each(|pair| set[Self::word(pair)] |= Self::bit(pair));
+        BigramSet { set, len: bytes.len().saturating_sub(1) }
+    }
+
+    fn word(pair: &[u8]) -> usize {
+        usize::from(pair[0]) << 2 | usize::from(pair[1] >> 6)
+    }
+
+    fn bit(pair: &[u8]) -> u64 {
+        1 << (pair[1] & 63)
+    }
+
+    fn has(&self, pair: &[u8]) -> bool {
+        self.set[Self::word(pair)] & Self::bit(pair) != 0
+    }
+
+    /// Shared bigrams in thousandths of all; a line of very different length is not examined.
+    fn score(&self, line: &str) -> usize {
+        let len = line.len().saturating_sub(1);
+        if len == 0 || len > self.len * 3 || len * 3 < self.len {
+            return 0;
+        }
+        let shared = line.as_bytes().windows(2).filter(|pair| self.has(pair)).count();
+        2000 * shared.min(self.len) / (len + self.len)
+    }
+}
+
+/// Rates lines of the file by their likeness to old: weighted, in order, changed lines by what they share.
+pub(in crate::locate::find) fn rate(search: &MatchSearch<'_>, lines: Range<usize>) -> NearestLines {
+    let old = &search.pattern.old;
+    let a: Vec<String> = old.iter().take(RATED_LINES_MAX).map(|line| fold_blanks(line)).collect();
+    let b: Vec<String> = lines.clone().take(2 * RATED_LINES_MAX).map(|at| fold_blanks(search.line(at))).collect();
+    NearestLines { lines, likeness: likeness(&a, &b) }
+}
+
+/// Returns a line with runs of blanks folded.
+fn fold_blanks(line: &'_ str) -> String {
+    fold::normalize(line, Normalization::BlankRuns).into_owned()
+}
+
+/// Computes the likeness of two runs of lines by their normalized forms: weighted, in order, changed lines by the parts
+/// they share.
+pub(in crate::locate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
+    let all: usize = a.iter().map(|line| line_weight(line)).sum();
+    let mut lost = 0.0;
+    for (from, to) in diff::line_hunks(a, b) {
+        let mut partners = b[to].iter();
+        for line in &a[from] {
+            let like = partners
+                .next()
+                .filter(|_| !work::spend_or_end(RATING_STEPS))
+                .map_or(0.0, |other| line_likeness(line, other));
+            lost += share(line_weight(line), all) * (1.0 - like);
+        }
+    }
+    if all == 0 { 0.0 } else { (1.0 - lost).max(0.0) }
+}
+
+/// Returns the weight of a line: its letters and digits.
+fn line_weight(line: &str) -> usize {
+    if line.is_empty() { 0 } else { fold::count_alnum(line, usize::MAX).max(1) }
+}
+
+/// Computes the likeness of two lines: shared tokens or shared byte bigrams, whichever is higher.
+pub(in crate::locate::find) fn line_likeness(a: &str, b: &str) -> f64 {
+    if a == b {
+        return 1.0;
+    }
+    const RATED_LINE_BYTES_MAX: usize = 4_000;
+    if a.len() > RATED_LINE_BYTES_MAX || b.len() > RATED_LINE_BYTES_MAX {
+        return share(2 * diff::common_prefix(a.as_bytes(), b.as_bytes()), a.len() + b.len());
+    }
+    let pairs = share(BigramSet::new(a).score(b).min(BigramSet::new(b).score(a)), 1000);
+    similarity(&tokens(a), &tokens(b)).max(pairs).min(0.99)
+}

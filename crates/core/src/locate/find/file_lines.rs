@@ -1,0 +1,127 @@
+//! Lines of a file by zero-based number, with a cache of the last look-up.
+
+use crate::text::lines::{LineIndex, line_stop};
+use crate::text::snapshot::Snapshot;
+use std::cell::{Cell, OnceCell};
+
+/// Bytes after the last look-up that are scanned rather than looked up in the index.
+const SCAN_FORWARD_BYTES_MAX: usize = 1024;
+
+/// Line starts of a text.
+#[derive(Clone, Copy)]
+pub(super) struct FileLines<'a> {
+    text: &'a str,
+    blocks: &'a LineIndex,
+    known: &'a LineCache,
+    count: usize,
+    /// True when the last line has no line end.
+    open: bool,
+}
+
+/// The cached line index and last look-up.
+#[derive(Default)]
+pub(super) struct LineCache {
+    /// A line index of its own, if the one of the snapshot has other numbers.
+    own: OnceCell<LineIndex>,
+    /// The last line and its start: the next one is usually near.
+    last: Cell<(usize, usize)>,
+}
+
+impl<'a> FileLines<'a> {
+    pub(super) fn new(base: &'a Snapshot, known: &'a LineCache) -> FileLines<'a> {
+        let text = base.text();
+        let blocks = if base.is_sparse() { known.own.get_or_init(|| LineIndex::new(text)) } else { base.lines() };
+        let open = !text.is_empty() && !text.ends_with('\n');
+        FileLines { text, blocks, known, count: blocks.ends() + usize::from(open), open }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The zero-based line that begins at, or contains, this offset.
+    pub(super) fn at(&self, offset: usize) -> usize {
+        let offset = offset.min(self.text.len());
+        let (last, start) = self.known.last.get();
+        let line = if start <= offset && offset - start <= SCAN_FORWARD_BYTES_MAX {
+            last + memchr::memchr_iter(b'\n', &self.text.as_bytes()[start..offset]).count()
+        } else {
+            self.blocks.local_line_of(self.text, offset) - 1
+        };
+        line.min(self.count.saturating_sub(1))
+    }
+
+    /// The text of a zero-based line without its line end.
+    pub(super) fn line(&self, at: usize) -> &'a str {
+        let start = self.start(at);
+        let stop = line_stop(self.text, start);
+        self.known.last.set((at + 1, stop));
+        let line = &self.text[start..stop];
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// Offset of the start of line `at`; for the line after the last, the end of the text.
+    pub(super) fn start(&self, at: usize) -> usize {
+        let (line, start) = self.known.last.get();
+        if line == at {
+            return start;
+        }
+        let near = || {
+            let part = &self.text.as_bytes()[start..self.text.len().min(start + SCAN_FORWARD_BYTES_MAX)];
+            memchr::memchr_iter(b'\n', part).nth(at.checked_sub(line + 1)?).map(|end| start + end + 1)
+        };
+        let near = if self.blocks.has_line_table() { None } else { near() };
+        let start = near.unwrap_or_else(|| self.blocks.local_start_of(self.text, at + 1));
+        self.known.last.set((at, start));
+        start
+    }
+
+    /// Offset of the line end of line `at`.
+    pub(super) fn end(&self, at: usize) -> usize {
+        self.start(at) + self.line(at).len()
+    }
+
+    /// True when line `at` has no line end.
+    pub(super) fn is_open(&self, at: usize) -> bool {
+        self.open && at.wrapping_add(1) == self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileLines, LineCache};
+    use crate::locate::find::search::split;
+    use crate::text::snapshot::Snapshot;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn single_lookups_agree_with_the_full_table(
+            lines in prop::collection::vec("[a-zé]{0,90}", 0..80),
+            end in "\n?",
+            asked in prop::collection::vec((0usize..4000, 0usize..80), 1..300),
+        ) {
+            let text = lines.join("\n") + &end;
+            let base = Snapshot::from_text(&text);
+            let all = split(&text);
+            let known = LineCache::default();
+            let lines = FileLines::new(&base, &known);
+            prop_assert_eq!(lines.count(), all.len());
+            let starts: Vec<usize> = all.iter().map(|line| line.as_ptr() as usize - text.as_ptr() as usize).collect();
+            for (offset, line) in asked {
+                let offset = offset.min(text.len());
+                let holds = starts.iter().rposition(|&start| start <= offset).unwrap_or(0);
+                prop_assert_eq!(lines.at(offset), holds, "{}", offset);
+                if all.is_empty() {
+                    continue;
+                }
+                let line = line % all.len();
+                prop_assert_eq!(lines.start(line), starts[line]);
+                prop_assert_eq!(lines.line(line), all[line]);
+                prop_assert_eq!(lines.end(line), starts[line] + all[line].len());
+                prop_assert_eq!(lines.start(all.len()), text.len());
+                prop_assert_eq!(lines.is_open(line), line + 1 == all.len() && !text.ends_with('\n'));
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Stale context at the edges of a hunk: lines before the first change or after the last one that are not in the file.
+//!
+//! They are dropped one by one, as few as possible. The change must remain anchored by a removed line, or by context on
+//! both sides of an insertion, and the rest must have enough letters and digits.
+
+use super::seek::{Seeker, candidate};
+use super::{DroppedContext, HunkCandidate, HunkMatches};
+use crate::error::Result;
+use crate::locate::find::tier::windows::{self, RULES};
+use crate::locate::find::{Tier, failure, typo};
+use crate::locate::op::HunkLineKind;
+use crate::text::fold::{self, is_blank};
+use std::rc::Rc;
+
+/// Lines dropped at either end.
+const DROPPED_LINES_MAX: usize = 3;
+/// Letters and digits that must remain in removed and context lines.
+const REMAINING_ALNUM_MIN: usize = 8;
+
+/// Letters and digits of a context line that supports a place.
+const SUPPORTING_ALNUM_MIN: usize = 8;
+
+/// Finds the places with the least dropped context.
+pub(super) fn seek_with_less_context<'s>(
+    seeker: &'s Seeker<'s>,
+    mut admit: impl FnMut(Vec<HunkCandidate>) -> Vec<HunkCandidate>,
+) -> Result<Option<HunkMatches>> {
+    let lines = &seeker.hunk.lines;
+    let head = lines.iter().take_while(|line| line.kind == HunkLineKind::Context).count();
+    let tail = lines.iter().rev().take_while(|line| line.kind == HunkLineKind::Context).count();
+    if head == lines.len() {
+        return Ok(None);
+    }
+    // A change at the very edge of the rest must remove a line, or nothing would anchor it.
+    let anchored = |mut run: Box<dyn Iterator<Item = &crate::locate::op::HunkLine> + '_>| {
+        run.by_ref()
+            .take_while(|line| line.kind != HunkLineKind::Context)
+            .any(|line| line.kind == HunkLineKind::Removed)
+    };
+    let most_head = if anchored(Box::new(lines[head..].iter())) { head } else { head.saturating_sub(1) };
+    let most_tail =
+        if anchored(Box::new(lines[..lines.len() - tail].iter().rev())) { tail } else { tail.saturating_sub(1) };
+    // A call may say how much context must match.
+    let least = seeker.settings.context.unwrap_or(0);
+    let (most_head, most_tail) = (
+        most_head.min(DROPPED_LINES_MAX).min(head.saturating_sub(least)),
+        most_tail.min(DROPPED_LINES_MAX).min(tail.saturating_sub(least)),
+    );
+    for left_out in 1..=most_head + most_tail {
+        let mut found: Vec<HunkCandidate> = Vec::new();
+        let mut cut = (0, 0);
+        for front in left_out.saturating_sub(most_tail)..=left_out.min(most_head) {
+            let back = left_out - front;
+            let more = places(seeker, front, back)?;
+            let more: Vec<HunkCandidate> =
+                admit(more).into_iter().filter(|it| found.iter().all(|other| !same(other, it))).collect();
+            if !more.is_empty() {
+                cut = (front, back);
+            }
+            found.extend(more);
+        }
+        if !found.is_empty() {
+            found.sort_by_key(|it| it.lines.start);
+            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: vec![note(cut.0, cut.1)] }));
+        }
+    }
+    Ok(None)
+}
+
+/// True when two ways to drop lines lead to the same change.
+fn same(a: &HunkCandidate, b: &HunkCandidate) -> bool {
+    match (&a.hit, &b.hit) {
+        (Ok(a), Ok(b)) => a.edits == b.edits,
+        _ => false,
+    }
+}
+
+fn note(front: usize, back: usize) -> String {
+    let at = match (front, back) {
+        (front, 0) => format!("the first {}", count_of_lines(front)),
+        (0, back) => format!("the last {}", count_of_lines(back)),
+        (front, back) => format!("the first {} and the last {}", count_of_lines(front), count_of_lines(back)),
+    };
+    format!("Context of the hunk is not in the file and was ignored: {at}.")
+}
+
+/// Returns a number of lines in words.
+fn count_of_lines(count: usize) -> String {
+    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+}
+
+/// Finds places for the hunk without `front` lines at its beginning and `back` at its end.
+fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCandidate>> {
+    let wanted = Rc::new(seeker.search.pattern.inner(front, back));
+    let text = wanted.old.iter().filter(|line| !is_blank(line));
+    let substance: usize = text.clone().map(|line| fold::count_alnum(line, REMAINING_ALNUM_MIN)).sum();
+    let removed: usize = seeker
+        .hunk
+        .lines
+        .iter()
+        .filter(|line| line.kind == HunkLineKind::Removed)
+        .map(|line| fold::count_alnum(&line.text, REMAINING_ALNUM_MIN))
+        .sum();
+    if substance < REMAINING_ALNUM_MIN || (text.count() < 2 && removed < REMAINING_ALNUM_MIN) {
+        return Ok(Vec::new());
+    }
+    let starts = seeker.search.windows(&wanted.old);
+    for rule in RULES {
+        let trial = windows::trial(&seeker.search, &wanted, &starts, rule)
+            .map_err(|refusal| failure::refused(&seeker.search, Tier::Drift, &refusal))?;
+        if !trial.places.is_empty() {
+            let left_out = DroppedContext { front, back };
+            return Ok(trial
+                .places
+                .iter()
+                .map(|place| HunkCandidate { left_out, ..candidate(&seeker.search, place) })
+                .filter(|it| !mistaken(seeker, it))
+                .collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// True when a dropped line shows that the hunk is about something else: a counterpart next to the place that differs in
+/// a number; or a definition that is elsewhere, or without as much other context that is there. With such context the
+/// definition was renamed.
+fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
+    let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.left_out);
+    let count = seeker.index.lines().count();
+    let above = (0..front).filter_map(|at| Some((old[at], (place.lines.start + at).checked_sub(front)?)));
+    let below = (0..back).map(|at| (old[old.len() - back + at], place.lines.end + at));
+    let mut beside = above.chain(below).filter(|(_, line)| *line < count);
+    if beside.any(|(old, line)| typo::has_another_number(old, seeker.index.line(line))) {
+        return true;
+    }
+    let dropped = || old[..front].iter().chain(&old[old.len() - back..]);
+    let Some(name) = dropped().find_map(|line| typo::defined(line.trim())) else { return false };
+    let is_elsewhere = (0..count).any(|at| {
+        let line = seeker.index.line(at);
+        line.contains(name) && typo::defined(line.trim()) == Some(name)
+    });
+    is_elsewhere || kept_context(seeker, front, back) < dropped().filter(|line| !is_blank(line)).count()
+}
+
+/// Counts the context lines with text that the hunk keeps.
+fn kept_context(seeker: &Seeker<'_>, front: usize, back: usize) -> usize {
+    let lines: Vec<_> = seeker.hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
+    let kept = lines.get(front..lines.len().saturating_sub(back)).unwrap_or_default();
+    let supports = |line: &str| fold::count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN;
+    kept.iter().filter(|line| line.kind != HunkLineKind::Removed && supports(&line.text)).count()
+}

@@ -1,0 +1,50 @@
+//! Hunks that only add lines: placed by an anchor, by a line number in the header, or at the end of the file.
+
+use super::scope::ScopeAnchors;
+use super::seek::places_max;
+use super::{DroppedContext, HunkCandidate, HunkMatches, failure};
+use crate::error::Result;
+use crate::locate::find::search::SearchIndex;
+use crate::locate::find::{TextEdit, TextMatch, Tier};
+use crate::locate::op::Hunk;
+use crate::text::span::Span;
+
+/// Returns the zero-based line before which the new lines are inserted.
+pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &ScopeAnchors) -> Result<HunkMatches> {
+    let count = index.lines().count();
+    let mut notes = Vec::new();
+    let places: Vec<usize> = if !anchors.lines().is_empty() {
+        notes.push("Inserted right after the line of the anchor.".to_owned());
+        anchors.lines().iter().map(|line| line + 1).collect()
+    } else if hunk.at_end || count == 0 {
+        vec![count]
+    } else if let Some(line) = hunk.first {
+        if line > count {
+            return Err(failure::beyond_end(hunk, line, count));
+        }
+        notes.push(format!("Inserted after line {line}, by the number in the header alone: the hunk has no context."));
+        vec![line]
+    } else {
+        return Err(failure::no_position(hunk));
+    };
+    let candidate =
+        |at: usize| HunkCandidate { lines: at..at, hit: Ok(hit(index, hunk, at)), left_out: DroppedContext::default() };
+    let kept = places_max(index) + 1;
+    let candidates: Vec<HunkCandidate> = places.into_iter().take(kept).map(candidate).collect();
+    index.cached.set(index.cached.get() + candidates.len());
+    Ok(HunkMatches { tier: Tier::Exact, candidates, notes })
+}
+
+/// Creates the insertion before a line, or after the last one, which keeps its line end or lack of one.
+fn hit(index: &SearchIndex<'_>, hunk: &Hunk, at: usize) -> TextMatch {
+    let lines = index.lines();
+    let text = hunk.new_text();
+    let (span, text) = if at > 0 {
+        (Span::at(lines.end(at - 1)), format!("\n{}", text.strip_suffix('\n').unwrap_or(&text)))
+    } else if lines.count() == 0 && hunk.open.1 {
+        (Span::at(0), text.strip_suffix('\n').unwrap_or(&text).to_owned())
+    } else {
+        (Span::at(0), text)
+    };
+    TextMatch { span, edits: vec![TextEdit { span, text }] }
+}

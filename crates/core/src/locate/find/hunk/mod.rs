@@ -1,0 +1,325 @@
+//! Placement of all hunks of a patch for one file.
+//!
+//! A hunk's old side is searched for by the tiers of the cascade, the strictest first; the first tier with a place
+//! below the hunk's anchors decides. Lines marked as removed must exist (white space and punctuation apart), and only
+//! the marked lines are written: context keeps the file's bytes. If there are several places, only the section name,
+//! the numbers, or the order of the hunks may select one.
+
+mod blanks;
+mod choose;
+mod context;
+mod edge;
+mod failure;
+mod insert;
+mod repair;
+mod respace;
+mod scope;
+mod seek;
+
+use super::literal;
+use super::refusal::MatchRefusal;
+use super::rivals;
+use super::search::{MatchSearch, PatternLines, SearchIndex};
+use super::{TextEdit, TextMatch, TextMatches, Tier};
+use crate::code::Code;
+use crate::error::Result;
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind, ResolveSettings, TextQuery};
+use crate::locate::resolve::EXPLAINED_FAILURES_MAX;
+use crate::text::span::Span;
+use crate::work;
+use core::ops::Range;
+
+pub(super) use scope::ScopeCache;
+
+/// Hunks from which lines that were not found together are looked up in a table instead of searching the text once for
+/// each hunk.
+const LINE_TABLE_HUNKS_MIN: usize = 6;
+
+/// A place where a hunk fits.
+#[derive(Clone, Debug)]
+struct HunkCandidate {
+    /// The zero-based lines of the file that match the old side.
+    lines: Range<usize>,
+    /// The edits, or the reason against them.
+    hit: Result<TextMatch, MatchRefusal>,
+    /// Dropped context lines at the front and the back.
+    left_out: DroppedContext,
+}
+
+/// Context lines of a hunk that are not in the file and were dropped.
+#[derive(Clone, Copy, Debug, Default)]
+struct DroppedContext {
+    front: usize,
+    back: usize,
+}
+
+impl DroppedContext {
+    /// Returns the line at which the rest of a hunk should begin according to its header; `None` if nothing ties the
+    /// rest to the number.
+    fn first(self, said: usize) -> Option<usize> {
+        (self.front == 0 || self.back == 0).then(|| said.saturating_add(self.front))
+    }
+}
+
+/// The places where a hunk fits.
+#[derive(Debug)]
+struct HunkMatches {
+    tier: Tier,
+    /// In order, at least one.
+    candidates: Vec<HunkCandidate>,
+    notes: Vec<String>,
+}
+
+/// Places the hunks of one file, in the order of the patch.
+pub(crate) fn place_all(
+    index: &SearchIndex<'_>,
+    hunks: &[&Hunk],
+    settings: ResolveSettings,
+) -> Vec<Result<TextMatches>> {
+    let many = hunks.len() >= LINE_TABLE_HUNKS_MIN;
+    let sides: Vec<TextQuery> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
+    let literal =
+        literal::of_searches(index.base().text(), &sides.iter().map(Some).collect::<Vec<Option<&TextQuery>>>());
+    let mut sought: Vec<Result<HunkMatches>> = Vec::with_capacity(hunks.len());
+    let mut repairs: Vec<Option<TextMatches>> = Vec::with_capacity(hunks.len());
+    let mut failures = 0;
+    for ((hunk, find), literal) in hunks.iter().zip(&sides).zip(&literal.places) {
+        // Each failure costs an explanation. Beyond this number the rest cannot change the outcome: nothing is written.
+        let tries = failures < EXPLAINED_FAILURES_MAX && !work::spend_or_end(1);
+        let found = if tries {
+            seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
+        } else {
+            Err(failure::not_searched())
+        };
+        let is_missing = found.as_ref().err().is_some_and(|error| error.code() == Code::MatchNotFound);
+        let repair = if is_missing && tries { repaired(index, hunk, settings) } else { None };
+        failures += usize::from(found.is_err() && repair.is_none());
+        sought.push(found);
+        repairs.push(repair);
+    }
+    if work::spend_or_end(1) {
+        return hunks.iter().map(|_| Err(failure::not_searched())).collect();
+    }
+    choose::disambiguate(index, hunks, &mut sought);
+    // Braces and blank lines that exist already were added by this patch, unless another hunk shows that it is new.
+    let trifle = |(hunk, sought): (&&Hunk, &Result<HunkMatches>)| {
+        only_lines(sought)
+            .and_then(|lines| stands_already(index, hunk, &lines))
+            .filter(|it| it.proof == ProofStrength::Weak)
+    };
+    let trifles: Vec<Option<AppliedEvidence>> = hunks.iter().zip(&sought).map(trifle).collect();
+    let all_stand = trifles.iter().all(Option::is_some);
+    let mut out = Vec::with_capacity(hunks.len());
+    for (((hunk, sought), repair), trifle) in hunks.iter().zip(sought).zip(repairs).zip(trifles) {
+        let found =
+            sought.map(
+                |sought| if work::spend_or_end(1) { Err(failure::not_searched()) } else { settle(index, hunk, sought) },
+            );
+        out.push(match (trifle.filter(|_| all_stand), found) {
+            (Some(already), _) => Err(failure::already_applied(hunk, already.line)),
+            (None, Err(error)) => repair.ok_or(error),
+            (None, Ok(Err(error))) if error.code() == Code::MatchNotFound => {
+                repaired(index, hunk, settings).ok_or(error)
+            }
+            (None, Ok(found)) => found,
+        });
+    }
+    out
+}
+
+/// Returns the lines of a hunk with one place.
+fn only_lines(sought: &Result<HunkMatches>) -> Option<Range<usize>> {
+    match sought {
+        Ok(HunkMatches { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
+        _ => None,
+    }
+}
+
+/// Places a hunk after repairing a known mistake in it.
+fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> Option<TextMatches> {
+    if work::spend_or_end(1) {
+        return None;
+    }
+    let occurs =
+        |text: &str| (0..index.lines().count()).any(|at| work::spend_or_end(1) || index.line(at).trim() == text);
+    let marked = repair::repair_hunk(hunk, occurs)
+        .and_then(|(meant, repairs)| Some((place_alone(index, settings, &meant)?, repairs)));
+    if let Some(least) = settings.context.filter(|_| marked.is_none()) {
+        let less = context::reduced(hunk, least).into_iter();
+        let found = less
+            .map_while(|(meant, note)| (!work::spend_or_end(1)).then(|| (place_alone(index, settings, &meant), note)));
+        if let Some((Some(mut found), note)) = found.into_iter().find(|(found, _)| found.is_some()) {
+            found.notes.push(note);
+            return Some(found);
+        }
+    }
+    let filled = || {
+        Some((place_alone(index, settings, &blanks::fill_blank_lines(index, hunk)?)?, vec![blanks::BLANKS_FILLED_NOTE]))
+    };
+    let tolerant = settings.matching == crate::locate::op::Matching::Standard && !settings.stale;
+    let (mut found, repairs) = marked.or_else(|| if tolerant { filled() } else { None })?;
+    found.notes.extend(repairs.into_iter().map(str::to_owned));
+    Some(found)
+}
+
+/// Places a hunk without the others.
+fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, meant: &Hunk) -> Option<TextMatches> {
+    let find = seek::old_side(meant);
+    let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
+    settle(index, meant, sought).ok()
+}
+
+/// Places a single hunk.
+pub(crate) fn place_one(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> Result<TextMatches> {
+    let mut found = place_all(index, &[hunk], settings);
+    found.pop().unwrap_or_else(|| Err(failure::no_position(hunk)))
+}
+
+/// Selects the only place of a hunk.
+fn settle(index: &SearchIndex<'_>, hunk: &Hunk, sought: HunkMatches) -> Result<TextMatches> {
+    let HunkMatches { tier, mut candidates, mut notes } = sought;
+    if candidates.len() != 1 {
+        return Err(failure::ambiguous(index, hunk, tier, &candidates));
+    }
+    let candidate = candidates.remove(0);
+    let mut hit = candidate.hit.clone().map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
+    if let Some(already) = stands_already(index, hunk, &candidate.lines).filter(|it| it.proof == ProofStrength::Strong)
+    {
+        return Err(failure::already_applied(hunk, already.line));
+    }
+    let start = index.lines().start(candidate.lines.start);
+    let line = index.base().lines().line_of(index.base().text(), start);
+    if tier > Tier::Punctuation && hunk.first.and_then(|said| candidate.left_out.first(said)) != Some(line) {
+        no_rival(index, hunk, tier, &candidate)?;
+    }
+    if let Some(said) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added)) {
+        let line = line.saturating_sub(candidate.left_out.front);
+        if said != line {
+            notes.push(format!("Found at line {line}; the header says {said}."));
+        }
+    }
+    if candidate.lines.end == index.lines().count() {
+        end_as_said(index, hunk, candidate.lines.start > 0, &mut hit.edits);
+    }
+    Ok(TextMatches { tier, matches: vec![hit], notes })
+}
+
+/// Refuses a place found with tolerance while another one has more of the hunk's lines exactly. A hunk with anchors
+/// states its place itself.
+///
+/// Errors: `match.ambiguous`.
+fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandidate) -> Result<()> {
+    if !hunk.scopes.is_empty() {
+        return Ok(());
+    }
+    let find = seek::old_side(hunk);
+    let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
+    let lines = place.lines.start.saturating_sub(place.left_out.front)..place.lines.end + place.left_out.back;
+    match rivals::rival_of_lines(&search, &search.pattern, std::slice::from_ref(&lines)) {
+        Some(rival) => Err(failure::rivals(index, hunk, tier, [&place.lines, &rival])),
+        None => Ok(()),
+    }
+}
+
+/// Adds the change of the last line end, if the patch states one. An edit that reaches the end includes it already: two
+/// edits at one position would be joined as a repetition. `below_others`: the hunk does not begin at the start of the
+/// file.
+fn end_as_said(index: &SearchIndex<'_>, hunk: &Hunk, below_others: bool, edits: &mut Vec<TextEdit>) {
+    let (count, text) = (index.lines().count(), index.base.text());
+    let open = count > 0 && index.lines().is_open(count - 1);
+    // The last line of the new side must be the file's: one that the hunk shows, or the one above, which had its line
+    // end.
+    let shown = hunk.lines.iter().any(|line| line.kind != HunkLineKind::Removed);
+    if count == 0 || !(shown || below_others && hunk.open == (true, false)) {
+        return;
+    }
+    let last = edits.iter_mut().find(|edit| edit.span.end() == text.len());
+    match (hunk.open, last) {
+        ((true, false), Some(edit)) if open => edit.text.push('\n'),
+        ((true, false), None) if open => edits.push(TextEdit { span: Span::at(text.len()), text: "\n".to_owned() }),
+        ((false, true), Some(edit)) if !open => {
+            if edit.text.ends_with('\n') {
+                edit.text.pop();
+            } else if edit.text.is_empty() {
+                edit.span = Span::new(edit.span.start().saturating_sub(1), edit.span.end());
+            }
+        }
+        ((false, true), None) if !open => {
+            edits.push(TextEdit { span: Span::new(text.len() - 1, text.len()), text: String::new() });
+        }
+        _ => {}
+    }
+}
+
+/// Evidence that the new lines of a hunk are in the file already.
+#[derive(Clone, Copy, Debug)]
+struct AppliedEvidence {
+    /// 1-based line at which the new side begins.
+    line: usize,
+    proof: ProofStrength,
+}
+
+/// The strength of the evidence that a hunk was applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ProofStrength {
+    /// A new line is distinctive.
+    Strong,
+    /// All new lines are braces or blank; they prove nothing if another hunk of the patch is still to be applied.
+    Weak,
+}
+
+/// Finds the whole new side in the file, if the hunk only adds lines and its old side would be found once more.
+fn stands_already(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<AppliedEvidence> {
+    if hunk.lines.iter().any(|line| line.kind == HunkLineKind::Removed) {
+        return None;
+    }
+    let strong = hunk.lines.iter().any(|it| it.kind == HunkLineKind::Added && has_alnum(it));
+    let new = &hunk.lines;
+    let before = hunk.lines.iter().take_while(|line| line.kind == HunkLineKind::Added).count();
+    let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
+    // Without old lines the place is a gap, and the new lines follow it.
+    let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
+    let tells =
+        if before < new.len() { new.iter().any(has_alnum) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
+    let stands = adds
+        && tells
+        && first + new.len() <= index.lines().count()
+        && new.iter().enumerate().all(|(nth, line)| index.line(first + nth) == line.text);
+    stands.then_some(AppliedEvidence {
+        line: first + 1,
+        proof: if strong { ProofStrength::Strong } else { ProofStrength::Weak },
+    })
+}
+
+/// True for a line with a letter or a digit.
+fn has_alnum(it: &HunkLine) -> bool {
+    crate::text::fold::count_alnum(&it.text, 1) > 0
+}
+
+/// Returns the two sides of a hunk, and the ranges of lines that replace each other.
+fn wanted(hunk: &Hunk) -> PatternLines<'_> {
+    let (mut old, mut new, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut from = (0, 0);
+    for line in &hunk.lines {
+        let stays = matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare);
+        if stays && from != (old.len(), new.len()) {
+            changes.push((from.0..old.len(), from.1..new.len()));
+        }
+        if line.kind != HunkLineKind::Added {
+            old.push(&*line.text);
+        }
+        if line.kind != HunkLineKind::Removed {
+            new.push(&*line.text);
+        }
+        if stays {
+            from = (old.len(), new.len());
+        }
+    }
+    if from != (old.len(), new.len()) {
+        changes.push((from.0..old.len(), from.1..new.len()));
+    }
+    PatternLines { old, new, changes: Some(changes) }
+}
+
+#[cfg(test)]
+mod tests;

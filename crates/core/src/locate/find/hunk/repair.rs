@@ -1,0 +1,81 @@
+//! Repair of hunks with a missing mark or a superfluous blank line. Tried only if the hunk fits nowhere as it is.
+
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
+
+/// Returns the repaired hunk and the repairs; `None` if it has none of the known mistakes. `occurs` tells whether the
+/// file has a line, its indentation aside.
+pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {
+    let mut out = hunk.clone();
+    let mut notes = Vec::new();
+    if mark_added(&mut out.lines, occurs) {
+        notes.push("Lines without a mark between added ones were taken as added.");
+    }
+    if drop_blank(&mut out.lines) {
+        notes.push("A blank last line that the hunk removes and adds is not in the file and was left out.");
+    }
+    (!notes.is_empty()).then_some((out, notes))
+}
+
+/// Marks unmarked lines as added if added lines are on both sides of them and the file has no such lines. The first
+/// blank of an indented line was taken for its mark; it is restored if that gives the indentation of a neighbour.
+fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
+    let mut changed = false;
+    let mut at = 0;
+    while at < lines.len() {
+        let end = at
+            + lines[at..]
+                .iter()
+                .take_while(|line| matches!(line.kind, HunkLineKind::Bare | HunkLineKind::Context))
+                .count();
+        let added = |at: Option<usize>| at.and_then(|at| lines.get(at)).filter(|line| line.kind == HunkLineKind::Added);
+        if let (true, Some(before), Some(after)) = (end > at, added(at.checked_sub(1)), added(Some(end))) {
+            let depths = [indent(&before.text), indent(&after.text)];
+            let meant: Option<Vec<String>> =
+                lines[at..end].iter().map(|line| intended_line(line, depths, &occurs)).collect();
+            if let Some(meant) = meant {
+                for (line, text) in lines[at..end].iter_mut().zip(meant) {
+                    *line = HunkLine { kind: HunkLineKind::Added, text };
+                }
+                changed = true;
+            }
+        }
+        at = end.max(at + 1);
+    }
+    changed
+}
+
+/// Returns the intended text of a line, if the file does not have it.
+fn intended_line(line: &HunkLine, depths: [usize; 2], occurs: impl Fn(&str) -> bool) -> Option<String> {
+    let typed = if line.kind == HunkLineKind::Context { format!(" {}", line.text) } else { line.text.clone() };
+    if line.text.trim().is_empty() {
+        return Some(String::new());
+    }
+    let fits = depths.contains(&indent(&typed)) || line.kind == HunkLineKind::Bare;
+    (fits && !occurs(line.text.trim())).then_some(typed)
+}
+
+fn indent(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// Drops a blank line at the end of both sides of the last change, if only blank context follows it.
+fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
+    let Some(last) = lines.iter().rposition(|line| !is_kept(line)) else { return false };
+    if lines[last + 1..].iter().any(|line| !line.text.is_empty()) {
+        return false;
+    }
+    let first = lines[..=last].iter().rposition(is_kept).map_or(0, |at| at + 1);
+    let of = |kind: HunkLineKind| {
+        let at = lines[first..=last].iter().rposition(|line| line.kind == kind)? + first;
+        lines[at].text.is_empty().then_some(at)
+    };
+    let (Some(removed), Some(added)) = (of(HunkLineKind::Removed), of(HunkLineKind::Added)) else { return false };
+    lines.remove(removed.max(added));
+    lines.remove(removed.min(added));
+    !lines.is_empty()
+}
+
+/// True for a line that the hunk keeps.
+fn is_kept(line: &HunkLine) -> bool {
+    matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare)
+}

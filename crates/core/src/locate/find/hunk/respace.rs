@@ -1,0 +1,114 @@
+//! Context lines with other blanks than the file's: their mark was omitted, or only their indentation differs.
+
+use super::seek::{CANDIDATES_MAX, Seeker, candidate, literal as places};
+use super::{HunkCandidate, wanted};
+use crate::locate::find::indent::{self, IndentMap};
+use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::locate::find::search::{MatchSearch, span_of};
+use crate::locate::find::target_indent;
+use crate::locate::find::tier::widths;
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind, TextQuery};
+use crate::text::fold::{self, BLANKS, Normalization, is_blank};
+use crate::text::tokens;
+
+/// Lines compared for one hunk.
+const COMPARED_LINES_MAX: usize = 2_000_000;
+
+pub(super) const MISSING_BLANK_NOTE: &str =
+    "Context lines of the hunk lack the blank that marks them; they were read as the file has them.";
+pub(super) const TOKENS_NOTE: &str =
+    "Blanks between the tokens of the hunk's lines differ from the file's; context was kept as the file has it.";
+pub(super) const CONTEXT_INDENT_NOTE: &str = "The indentation of context lines differs from the file's, that of the changed lines does not; only the changed lines were written.";
+
+/// Returns exact places after restoring the blank that marks each context line.
+pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<HunkCandidate>> {
+    let respaced = respaced(seeker.hunk)?;
+    let find = TextQuery { old: respaced.old_text(), ..seeker.search.find.clone() };
+    let search = MatchSearch::for_lines(seeker.index, &find, seeker.search.new, wanted(&respaced));
+    Some(places(&search, many, CANDIDATES_MAX + 1).iter().map(|place| candidate(&search, place)).collect())
+}
+
+/// Restores the blanks, if the hunk has a context line with text.
+fn respaced(hunk: &Hunk) -> Option<Hunk> {
+    hunk.lines.iter().any(is_filled_context).then(|| {
+        let mut hunk = hunk.clone();
+        hunk.lines.iter_mut().filter(|line| is_filled_context(line)).for_each(|line| line.text.insert(0, ' '));
+        hunk
+    })
+}
+
+/// True for a line of context that is not blank.
+fn is_filled_context(line: &HunkLine) -> bool {
+    line.kind == HunkLineKind::Context && !is_blank(&line.text)
+}
+
+/// Returns places where the changed lines are verbatim in the file and the context differs in indentation only. Without
+/// a removed line only a missing mark is tolerated: nothing else would show the depth of the new lines.
+pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
+    let (search, hunk) = (&seeker.search, seeker.hunk);
+    let old: Vec<&HunkLine> = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
+    let removes = old.iter().any(|line| line.kind == HunkLineKind::Removed && !is_blank(&line.text));
+    let mut budget = COMPARED_LINES_MAX / old.len().max(1);
+    let windows = search.wanted_windows().iter().copied().take_while(|_| {
+        budget = budget.saturating_sub(1);
+        budget > 0
+    });
+    let enough = search.pattern.alnum(4) >= 4
+        && old.iter().any(|line| fold::normalize(&line.text, Normalization::Indentation).len() > 1);
+    let firsts = windows.filter(|&first| enough && fits_at(&old, search, removes, first));
+    firsts
+        .map(|first| candidate(search, &MatchSite::lines(search, first, &search.pattern, IndentMap::Verbatim, false)))
+        .collect()
+}
+
+/// True if the old lines fit from a line of the file on, but for lost blanks.
+fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: usize) -> bool {
+    (first..).zip(old).all(|(at, line)| {
+        let file = search.line(at);
+        file == line.text
+            || (line.kind != HunkLineKind::Removed && file.strip_prefix(' ') == Some(&*line.text))
+            || (line.kind != HunkLineKind::Removed
+                && removes
+                && file.trim_matches(BLANKS) == line.text.trim_matches(BLANKS))
+    })
+}
+
+/// Letters and digits of a hunk that is found by its tokens.
+const TOKENS_ALNUM_MIN: usize = 8;
+/// Places that are examined.
+const PIVOT_PLACES_MAX: usize = 100;
+
+/// Returns places with the same tokens as the hunk, whatever blanks separate them. A blank within a word or a number
+/// separates two tokens, so that no word is split or joined.
+pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
+    let search = &seeker.search;
+    let old = &search.pattern.old;
+    if search.pattern.alnum(TOKENS_ALNUM_MIN) < TOKENS_ALNUM_MIN || old.is_empty() {
+        return Vec::new();
+    }
+    let count = search.lines().count();
+    // The line with most letters and digits determines where windows may begin.
+    let pivot = (0..old.len()).max_by_key(|&at| fold::count_alnum(old[at], 200)).unwrap_or(0);
+    let lines = search.index.differing_in_blanks(old[pivot], PIVOT_PLACES_MAX);
+    let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
+    let starts: Vec<usize> = starts.filter(|first| first + old.len() <= count).collect();
+    starts
+        .into_iter()
+        .filter(|first| (*first..).zip(old).all(|(at, old)| tokens::are_same(search.line(at), old)))
+        .map(|first| candidate(search, &spaced(search, first)))
+        .collect()
+}
+
+/// Creates the site of lines that differ in blanks between tokens.
+fn spaced<'a>(search: &MatchSearch<'a>, first: usize) -> MatchSite<'a> {
+    let old = &search.pattern.old;
+    let pairs = indent::pairs((first..).zip(old).map(|(at, old)| (*old, search.line(at))));
+    if let Some(indent) = IndentMap::shift(&pairs).or_else(|| widths::map(search, &search.pattern, &pairs, 0)) {
+        return MatchSite::lines(search, first, &search.pattern, indent, true);
+    }
+    let refusal =
+        MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON).at(first, first + old.len());
+    let span = span_of(search.lines(), first, first + old.len());
+    MatchSite { span, plan: SitePlan::Refused(refusal) }
+}

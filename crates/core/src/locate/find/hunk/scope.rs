@@ -1,0 +1,211 @@
+//! Anchors of a hunk: lines above its place, and the section that a unified diff names.
+
+use crate::locate::find::search::SearchIndex;
+use crate::text::fold::{self, Normalization, indent_of, is_blank};
+use crate::text::lines::{line_start, line_stop};
+use crate::work::{self, STEP_BYTES};
+use core::ops::Range;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Lines that an anchor may match.
+const ANCHOR_LINES_MAX: usize = 1000;
+/// Bytes that count as one step where a text is looked for that is rarely there.
+const QUICK_STEP_BYTES: usize = 4 * STEP_BYTES;
+
+/// The lines that match an anchor, and the blocks below them: the deeper lines up to the next one that is not deeper.
+#[derive(Debug, Default)]
+pub(in crate::locate::find) struct ScopeAnchors {
+    /// Zero-based, sorted.
+    lines: Vec<usize>,
+    /// The union of all blocks, sorted.
+    blocks: Vec<Range<usize>>,
+}
+
+/// The anchors of a file by their texts; an error is the index of the one that is not in the file.
+pub(in crate::locate::find) type ScopeCache = HashMap<Vec<String>, Result<Rc<ScopeAnchors>, usize>>;
+
+impl ScopeAnchors {
+    fn new(index: &SearchIndex<'_>, mut lines: Vec<usize>) -> ScopeAnchors {
+        lines.sort_unstable();
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        // The depth of the line whose block ends last.
+        let mut depth = 0;
+        for &line in &lines {
+            let own = width(indent_of(index.line(line)));
+            match blocks.last_mut() {
+                // The block of a deeper line within another block ends no later.
+                Some(last) if last.contains(&line) && own > depth => continue,
+                Some(last) if line < last.end => last.end = last.end.max(block(index, line).end),
+                _ => blocks.push(block(index, line)),
+            }
+            depth = own;
+        }
+        ScopeAnchors { lines, blocks }
+    }
+
+    /// The matching lines, zero-based.
+    pub(super) fn lines(&self) -> &[usize] {
+        &self.lines
+    }
+
+    /// True for a matching line.
+    fn is_anchor(&self, line: usize) -> bool {
+        self.lines.binary_search(&line).is_ok()
+    }
+
+    /// True for a line within a block.
+    fn is_inside(&self, line: usize) -> bool {
+        let after = self.blocks.partition_point(|block| block.start <= line);
+        after.checked_sub(1).is_some_and(|at| self.blocks[at].contains(&line))
+    }
+
+    /// True for a matching line, and for a line within a block.
+    pub(super) fn covers(&self, line: usize) -> bool {
+        self.is_anchor(line) || self.is_inside(line)
+    }
+
+    /// Returns the distance of lines from `first` on to the nearest anchor; `None` if no anchor is above.
+    pub(super) fn nearness(&self, first: usize) -> Option<Nearness> {
+        if self.is_anchor(first) || first.checked_sub(1).is_some_and(|above| self.is_anchor(above)) {
+            Some(Nearness::Adjoining)
+        } else if self.is_inside(first) {
+            Some(Nearness::Inside)
+        } else {
+            self.lines.first().is_some_and(|&line| first > line).then_some(Nearness::Below)
+        }
+    }
+}
+
+/// The distance class of a place to its anchor; only the nearest class counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Nearness {
+    /// The place begins with the anchor or right after it.
+    Adjoining,
+    /// The place is in the anchor's block.
+    Inside,
+    /// The place is further down.
+    Below,
+}
+
+/// Returns the lines that match the innermost of these anchors.
+///
+/// Errors: the index of the anchor that is not in the file.
+pub(super) fn anchors(index: &SearchIndex<'_>, scopes: &[String]) -> Result<Rc<ScopeAnchors>, usize> {
+    if let Some(known) = index.scopes.borrow().get(scopes) {
+        return known.clone();
+    }
+    let found = nested(index, scopes).map(Rc::new);
+    index.scopes.borrow_mut().insert(scopes.to_vec(), found.clone());
+    found
+}
+
+fn nested(index: &SearchIndex<'_>, scopes: &[String]) -> Result<ScopeAnchors, usize> {
+    let mut within: Option<ScopeAnchors> = None;
+    for (nth, scope) in scopes.iter().enumerate() {
+        let mut lines = lines_named(index, scope);
+        if let Some(outer) = &within {
+            if lines.iter().any(|at| outer.is_inside(*at)) {
+                lines.retain(|at| outer.is_inside(*at));
+            } else {
+                lines.retain(|at| outer.lines.first().is_some_and(|first| first < at));
+            }
+        }
+        if lines.is_empty() {
+            return Err(nth);
+        }
+        within = Some(ScopeAnchors::new(index, lines));
+    }
+    Ok(within.unwrap_or_default())
+}
+
+/// Returns the lines that a section name may refer to, with their blocks. A name may be cut short.
+pub(super) fn sections(index: &SearchIndex<'_>, name: &str) -> Rc<ScopeAnchors> {
+    anchors(index, &[name.to_owned()]).unwrap_or_default()
+}
+
+/// Returns the lines equal to this text, blanks at either end aside; else those that begin with it; else those that
+/// contain it; else those that resemble it.
+fn lines_named(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
+    let name = name.trim();
+    let text = index.base.text();
+    if name.is_empty() || work::spend_or_end(text.len() / QUICK_STEP_BYTES) {
+        return Vec::new();
+    }
+    let (mut equal, mut begin, mut hold) = (Vec::new(), Vec::new(), Vec::new());
+    let mut from = 0;
+    let finder = memchr::memmem::Finder::new(name);
+    while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
+        let (start, stop) = (line_start(text, at), line_stop(text, at));
+        let line = text[start..stop].trim();
+        let list = if line == name {
+            &mut equal
+        } else if line.starts_with(name) {
+            &mut begin
+        } else {
+            &mut hold
+        };
+        list.push(index.lines().at(start));
+        if list.len() > ANCHOR_LINES_MAX || work::spend_or_end(1 + (stop - from) / STEP_BYTES) {
+            break;
+        }
+        from = stop;
+    }
+    let found = [equal, begin, hold].into_iter().find(|lines| !lines.is_empty());
+    found.unwrap_or_else(|| alike(index, name))
+}
+
+fn alike(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
+    if let Some(stands) = index.similar_lines(name)
+        && let Some(all) = stands.all()
+    {
+        return all.to_vec();
+    }
+    let key = fold::normalized_hash(name, Normalization::BlankRuns);
+    let keys = index.loose_keys().iter().enumerate();
+    keys.filter(|&(_, other)| *other == key).map(|(at, _)| at).take(ANCHOR_LINES_MAX).collect()
+}
+
+/// Returns the lines below `line` that are deeper than it, including the brackets that open and close them.
+fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
+    let depth = width(indent_of(index.line(line)));
+    let count = index.lines().count();
+    line + 1
+        ..(line + 1..count)
+            .find(|at| {
+                if work::spend_or_end(1) {
+                    return true;
+                }
+                let line = index.line(*at);
+                let word = line.trim_start().chars().next().is_some_and(|ch| !"{}()[];,.".contains(ch));
+                !is_blank(line) && word && width(indent_of(line)) <= depth
+            })
+            .unwrap_or(count)
+}
+
+/// Returns the nearest shallower line above `first`, if it is unique: an anchor that would select this place.
+pub(super) fn around<'t>(index: &SearchIndex<'t>, first: usize) -> Option<&'t str> {
+    /// Lines that are examined.
+    const ENCLOSING_LINES_MAX: usize = 400;
+    let mut depth =
+        width(indent_of((first..index.lines().count()).map(|at| index.line(at)).find(|line| !is_blank(line))?));
+    let above = (first.saturating_sub(ENCLOSING_LINES_MAX)..first)
+        .rev()
+        .map(|at| index.line(at))
+        .filter(|line| !is_blank(line));
+    for line in above {
+        let word = line.trim_start().starts_with(|ch: char| !"{}()[];,.#/*".contains(ch));
+        if word && width(indent_of(line)) < depth {
+            depth = width(indent_of(line));
+            if lines_named(index, line).len() == 1 {
+                return Some(line.trim());
+            }
+        }
+    }
+    None
+}
+
+/// The width of an indentation; a TAB extends to the next multiple of eight.
+fn width(indent: &str) -> usize {
+    indent.chars().fold(0, |width, ch| if ch == '\t' { (width / 8 + 1) * 8 } else { width + 1 })
+}

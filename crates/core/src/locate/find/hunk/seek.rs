@@ -1,0 +1,337 @@
+//! Search for one hunk, tier by tier, among the places that its anchors and its end-of-file mark allow.
+
+use super::{DroppedContext, HunkCandidate, HunkMatches, edge, failure, insert, respace, scope, wanted};
+use crate::error::Result;
+use crate::locate::find::match_site::MatchSite;
+use crate::locate::find::refusal::RefusalReason;
+use crate::locate::find::search::{MatchSearch, SearchIndex};
+
+use crate::locate::find::{TIERS, Tier, TierRow, omission, tier};
+use crate::locate::omission::is_elision;
+use crate::locate::op::{ExpectedMatches, Hunk, HunkLine, HunkLineKind, ResolveSettings, TextNames, TextQuery};
+use crate::text::fold;
+use crate::text::span::Span;
+use crate::work;
+use memchr::memmem;
+use std::rc::Rc;
+
+/// Places that are examined; more are too many to choose from.
+pub(super) const CANDIDATES_MAX: usize = 200;
+/// Places kept for all hunks of a file together, and further ones that every hunk may have.
+const KEPT_PLACES_MAX: usize = 200_000;
+const KEPT_PLACES_PER_HUNK: usize = 12;
+/// Steps for computing the edits at a place.
+const PLACEMENT_STEPS: usize = 20;
+/// Lines of a chain that are examined before another line of the hunk is tried.
+const CHAIN_LINES_MAX: usize = 64;
+
+/// The restrictions that a hunk states.
+pub(super) struct HunkConstraints {
+    anchors: Rc<scope::ScopeAnchors>,
+    anchored: bool,
+    at_end: bool,
+    /// Lines at which the hunk fits apart from the restrictions.
+    outside: Vec<usize>,
+    /// The reason for the selection among places that the anchors allow.
+    chosen: Option<String>,
+}
+
+/// The state of the search for one hunk.
+pub(super) struct Seeker<'s> {
+    pub(super) index: &'s SearchIndex<'s>,
+    pub(super) hunk: &'s Hunk,
+    pub(super) settings: ResolveSettings,
+    pub(super) search: MatchSearch<'s>,
+}
+
+/// The old side of a hunk and its literal occurrences, if they are known.
+type OldSide<'o> = (&'o TextQuery, Option<&'o [Span]>);
+
+/// Returns the lines that a hunk expects.
+pub(super) fn old_side(hunk: &Hunk) -> TextQuery {
+    TextQuery { lines: true, names: TextNames::HUNK, ..TextQuery::new(&hunk.old_text(), ExpectedMatches::Unique) }
+}
+
+pub(super) fn seek(
+    index: &SearchIndex<'_>,
+    hunk: &Hunk,
+    old: OldSide<'_>,
+    settings: ResolveSettings,
+    many: bool,
+) -> Result<HunkMatches> {
+    let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, old, settings, many) };
+    let mut whole = MatchSearch::for_lines(index, old.0, "", wanted(hunk));
+    whole.literal = old.1;
+    if literal(&whole, many, 1).is_empty() {
+        seek_as_it_is(index, &bare, (&old_side(&bare), None), settings, many)
+    } else {
+        seek_as_it_is(index, hunk, old, settings, many)
+    }
+}
+
+/// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty ones, and `...`.
+fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
+    let front = hunk.lines.iter().take_while(|line| is_elided(line)).count();
+    let back = hunk.lines[front..].iter().rev().take_while(|line| is_elided(line)).count();
+    (front + back > 0).then(|| {
+        let lines = hunk.lines[front..hunk.lines.len() - back].to_vec();
+        Hunk { lines, ..hunk.clone() }
+    })
+}
+
+/// True for a line that may replace others: elided or layout of the patch.
+fn is_elided(line: &HunkLine) -> bool {
+    match line.kind {
+        HunkLineKind::Bare => line.text.is_empty() || is_elision(&line.text),
+        HunkLineKind::Context => is_elision(&line.text),
+        HunkLineKind::Added | HunkLineKind::Removed => false,
+    }
+}
+
+/// Returns the number of places that the next hunk may keep.
+pub(super) fn places_max(index: &SearchIndex<'_>) -> usize {
+    KEPT_PLACES_MAX.saturating_sub(index.cached.get()).clamp(KEPT_PLACES_PER_HUNK, CANDIDATES_MAX)
+}
+
+fn seek_as_it_is(
+    index: &SearchIndex<'_>,
+    hunk: &Hunk,
+    (find, literal): OldSide<'_>,
+    settings: ResolveSettings,
+    many: bool,
+) -> Result<HunkMatches> {
+    let anchors = scope::anchors(index, &hunk.scopes).map_err(|nth| failure::no_anchor(index, hunk, nth))?;
+    let (anchored, at_end) = (!hunk.scopes.is_empty(), hunk.at_end);
+    let mut limits = HunkConstraints { anchors, anchored, at_end, outside: Vec::new(), chosen: None };
+    let new = hunk.new_text();
+    omission::check(find, &new, settings)?;
+    if find.old.is_empty() {
+        return insert::seek_insertion(index, hunk, &limits.anchors);
+    }
+    let mut search = MatchSearch::for_lines(index, find, &new, wanted(hunk));
+    search.literal = literal;
+    let seeker = Seeker { index, hunk, settings, search };
+    let found = match seeker.exact(&mut limits, many) {
+        // Neither a place nor an explanation is of use to a call that ends.
+        None if work::spend_or_end(1) => return Err(failure::not_searched()),
+        None if seeker.is_possible() => seeker.tiers(&mut limits)?,
+        found => found,
+    };
+    let found = found.or_else(|| if work::spend_or_end(1) { None } else { seeker.tokens(&mut limits) });
+    let Some(mut sought) = found else {
+        return Err(if work::spend_or_end(1) { failure::not_searched() } else { failure::not_found(&seeker, &limits) });
+    };
+    sought.notes.extend(limits.chosen);
+    Ok(sought)
+}
+
+impl HunkConstraints {
+    /// Keeps the allowed places; of those below an anchor, only the nearest class.
+    fn admit(&mut self, index: &SearchIndex<'_>, mut candidates: Vec<HunkCandidate>) -> Vec<HunkCandidate> {
+        let count = index.lines().count();
+        let all: Vec<usize> = candidates.iter().map(|it| it.lines.start).collect();
+        if self.at_end {
+            let reaches = |it: &HunkCandidate| it.lines.end == count;
+            if candidates.iter().any(reaches) {
+                candidates.retain(reaches);
+            } else {
+                // Blank lines at the end of the file are easily omitted.
+                candidates.retain(|it| (it.lines.end..count).all(|at| fold::is_blank(index.line(at))));
+            }
+        }
+        if self.anchored {
+            let nearest = candidates.iter().filter_map(|it| self.nearness_of(it)).min();
+            let below = candidates.iter().filter_map(|it| self.nearness_of(it)).count();
+            candidates.retain(|it| self.nearness_of(it).is_some_and(|own| Some(own) == nearest));
+            if let ([_], Some(scope::Nearness::Adjoining), 2..) = (&*candidates, nearest, below) {
+                self.chosen = Some(format!("Of {below} places below the anchor, the one right after it was chosen."));
+            }
+        }
+        if candidates.is_empty() {
+            self.outside.extend(all);
+        }
+        candidates
+    }
+
+    /// Returns how near a candidate is to the anchors.
+    fn nearness_of(&self, it: &HunkCandidate) -> Option<scope::Nearness> {
+        self.anchors.nearness(it.lines.start)
+    }
+
+    pub(super) fn outside(&self) -> &[usize] {
+        &self.outside
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.at_end
+    }
+}
+
+impl Seeker<'_> {
+    /// Searches the lines as they are, and with restored context marks.
+    fn exact(&self, limits: &mut HunkConstraints, many: bool) -> Option<HunkMatches> {
+        let places = literal(&self.search, many, places_max(self.index) + 1);
+        if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Vec::new()) {
+            return Some(sought);
+        }
+        if self.settings.matching == crate::locate::op::Matching::Exact {
+            return None;
+        }
+        respace::literal(self, many).and_then(|candidates| {
+            let candidates = limits.admit(self.index, candidates);
+            let notes = vec![respace::MISSING_BLANK_NOTE.to_owned()];
+            (!candidates.is_empty()).then_some(HunkMatches { tier: Tier::TrailingBlanks, candidates, notes })
+        })
+    }
+
+    fn tiers(&self, limits: &mut HunkConstraints) -> Result<Option<HunkMatches>> {
+        // Line numbers in a hunk shift with its own changes, so it is unclear which version they belong to.
+        let rows = TIERS
+            .iter()
+            .filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers && row.tier != Tier::Block);
+        for row in rows.filter(|row| row.is_open(&self.search, self.settings)) {
+            if work::spend_or_end(1) {
+                return Ok(None);
+            }
+            if row.tier == Tier::IndentShift {
+                let candidates = limits.admit(self.index, respace::mixed(self));
+                if !candidates.is_empty() {
+                    let notes = vec![respace::CONTEXT_INDENT_NOTE.to_owned()];
+                    return Ok(Some(HunkMatches { tier: row.tier, candidates, notes }));
+                }
+            }
+            let trial = (row.run)(&self.search);
+            let places = match trial {
+                Ok(trial) => trial.places,
+                // Stale context at an edge may still be the cause.
+                Err(refusal) if row.tier == Tier::Drift => {
+                    let found = self.edge(limits)?;
+                    return match refusal.reason {
+                        RefusalReason::Rivals | RefusalReason::UnseenLines if found.is_none() => {
+                            if let Some(line) = failure::line_of_applied(self) {
+                                return Err(failure::already_applied(self.hunk, line));
+                            }
+                            Err(failure::refused(self.index, self.hunk, row.tier, &refusal))
+                        }
+                        _ => Ok(found),
+                    };
+                }
+                Err(refusal) => return Err(failure::refused(self.index, self.hunk, row.tier, &refusal)),
+            };
+            if let Some(sought) = self.admitted(limits, row.tier, &places, notes(row)) {
+                return Ok(Some(sought));
+            }
+        }
+        self.edge(limits)
+    }
+
+    /// Searches for the same tokens with other blanks between them.
+    fn tokens(&self, limits: &mut HunkConstraints) -> Option<HunkMatches> {
+        if self.settings.stale || self.settings.matching != crate::locate::op::Matching::Standard {
+            return None;
+        }
+        let candidates = limits.admit(self.index, respace::tokens(self));
+        let notes = vec![respace::TOKENS_NOTE.to_owned()];
+        (!candidates.is_empty()).then_some(HunkMatches { tier: Tier::BlankRuns, candidates, notes })
+    }
+
+    fn edge(&self, limits: &mut HunkConstraints) -> Result<Option<HunkMatches>> {
+        if self.settings.stale || self.settings.matching != crate::locate::op::Matching::Standard {
+            return Ok(None);
+        }
+        edge::seek_with_less_context(self, |candidates| limits.admit(self.index, candidates))
+    }
+
+    fn admitted(
+        &self,
+        limits: &mut HunkConstraints,
+        tier: Tier,
+        places: &[MatchSite<'_>],
+        notes: Vec<String>,
+    ) -> Option<HunkMatches> {
+        let places =
+            places.iter().take(places_max(self.index) + 1).take_while(|_| !work::spend_or_end(PLACEMENT_STEPS));
+        let candidates: Vec<HunkCandidate> = places.map(|place| candidate(&self.search, place)).collect();
+        self.index.cached.set(self.index.cached.get() + candidates.len());
+        let candidates = limits.admit(self.index, candidates);
+        (!candidates.is_empty()).then_some(HunkMatches { tier, candidates, notes })
+    }
+
+    /// A quick filter: false when no tier can find the hunk, because a removed line is not in the file under the
+    /// loosest normalization.
+    fn is_possible(&self) -> bool {
+        let lines = &self.hunk.lines;
+        let removed = || lines.iter().filter(|line| line.kind == HunkLineKind::Removed);
+        if removed().next().is_some() {
+            removed().all(|line| self.may_stand(&line.text))
+        } else {
+            self.search.pattern.old.iter().any(|line| !fold::is_blank(line) && self.may_stand(line))
+        }
+    }
+
+    /// A quick filter: false when no line of the file resembles this one, or contains it with its escapes decoded. An
+    /// elision matches any lines.
+    fn may_stand(&self, line: &str) -> bool {
+        if is_elision(line) {
+            return true;
+        }
+        self.index.similar_lines(line).is_none_or(|stands| !stands.lines.is_empty())
+            || tier::escapes::plain_parts(line).is_some_and(|parts| {
+                parts.into_iter().all(|part| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some())
+            })
+    }
+}
+
+/// Returns the note of a tier, worded for a hunk.
+fn notes(row: &TierRow) -> Vec<String> {
+    Some(row.note).filter(|note| !note.is_empty()).map(str::to_owned).into_iter().collect()
+}
+
+/// Creates a candidate from a site.
+pub(super) fn candidate(search: &MatchSearch<'_>, place: &MatchSite<'_>) -> HunkCandidate {
+    let lines = search.lines();
+    let first = lines.at(place.span.start());
+    // Whole lines end before their last line end, which belongs to the line.
+    HunkCandidate {
+        lines: first..lines.at(place.span.end()) + 1,
+        hit: place.to_match(search),
+        left_out: DroppedContext::default(),
+    }
+}
+
+/// Returns the first `most` sites where the lines occur verbatim.
+pub(super) fn literal<'a>(search: &MatchSearch<'a>, many: bool, most: usize) -> Vec<MatchSite<'a>> {
+    let firsts = if many && search.literal.is_none() { looked_up(search) } else { None };
+    let firsts = firsts.unwrap_or_else(|| {
+        let spans = tier::exact::spans_of_lines(search, most).into_iter();
+        // Blank lines are also found at the very end, where the file may have fewer of them.
+        spans
+            .map(|span| search.lines().at(span.start()))
+            .filter(|first| first + search.pattern.old.len() <= search.lines().count())
+            .collect()
+    });
+    let verbatim = crate::locate::find::indent::IndentMap::Verbatim;
+    let site = |first| MatchSite::lines(search, first, &search.pattern, verbatim.clone(), false);
+    firsts.into_iter().take(most).map(site).collect()
+}
+
+/// Searches by the line table; `None` if every line of the hunk occurs too often.
+fn looked_up(search: &MatchSearch<'_>) -> Option<Vec<usize>> {
+    let old = &search.pattern.old;
+    let table = search.index.table();
+    let texts = old.iter().enumerate().filter(|(_, line)| fold::count_alnum(line, 4) >= 4).take(12);
+    let rarest = texts.map(|(nth, line)| (table.lines_like(line).take(CHAIN_LINES_MAX).count(), nth)).min()?;
+    let (often, nth) = rarest;
+    if often >= CHAIN_LINES_MAX {
+        return None;
+    }
+    let count = search.lines().count();
+    let starts = table.lines_like(old[nth]).filter_map(|line| line.checked_sub(nth));
+    Some(
+        starts
+            .filter(|&first| {
+                first + old.len() <= count && old.iter().enumerate().all(|(at, line)| search.line(first + at) == *line)
+            })
+            .collect(),
+    )
+}

@@ -1,0 +1,256 @@
+//! Indentation maps: from the depths of the caller's text to those of the file.
+
+use super::refusal::{MatchRefusal, RefusalReason};
+use crate::text::fold::{indent_of, is_blank};
+use std::collections::BTreeMap;
+
+/// A map from indentation of the caller's text to indentation of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum IndentMap {
+    /// The caller's indentation is used as it is.
+    Verbatim,
+    /// A prefix that every line of the caller's text lacks.
+    Add(String),
+    /// A surplus prefix of every line of the caller's text.
+    Remove(String),
+    /// Another indentation width, or tabs for blanks.
+    Widths(Widths),
+    /// The caller's first line lost its indentation; the others follow `rest`.
+    FirstLine { first: String, rest: Box<IndentMap> },
+}
+
+/// Corresponding depths on both sides, and the steps from which further ones are derived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Widths {
+    seen: BTreeMap<String, String>,
+    base: (String, String),
+    steps: Option<(String, String)>,
+}
+
+/// Indentation of a line in the caller's text and in the file.
+pub(super) type IndentPair<'a> = (&'a str, &'a str);
+
+impl IndentMap {
+    /// Finds one prefix to add to, or remove from, every line.
+    pub(super) fn shift(pairs: &[IndentPair<'_>]) -> Option<IndentMap> {
+        let &(old, file) = pairs.first()?;
+        if let Some(add) = file.strip_suffix(old) {
+            let map = if add.is_empty() { IndentMap::Verbatim } else { IndentMap::Add(add.to_owned()) };
+            pairs.iter().all(|(old, file)| file.strip_prefix(add) == Some(old)).then_some(map)
+        } else {
+            let take = old.strip_suffix(file)?;
+            pairs
+                .iter()
+                .all(|(old, file)| old.strip_prefix(take) == Some(file))
+                .then(|| IndentMap::Remove(take.to_owned()))
+        }
+    }
+
+    /// Finds a one-to-one, order-preserving map of depths with consistent steps on both sides. `steps` is called only
+    /// once the depths form a map, because the step of the file depends on all of its lines.
+    pub(super) fn widths(
+        pairs: &[IndentPair<'_>],
+        steps: impl FnOnce() -> Option<(String, String)>,
+    ) -> Option<IndentMap> {
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for &(old, file) in pairs {
+            if *seen.entry(old).or_insert(file) != file {
+                return None;
+            }
+        }
+        let mut order: Vec<IndentPair<'_>> = seen.into_iter().collect();
+        order.sort_by_key(|(old, _)| old.len());
+        // A deeper indentation is longer on both sides and extends the shallower one: tabs and blanks are not mixed.
+        if !order.windows(2).all(|pair| is_deeper(pair[0].0, pair[1].0) && is_deeper(pair[0].1, pair[1].1)) {
+            return None;
+        }
+        let &base = order.first()?;
+        let steps = match steps() {
+            Some(steps) => Some(agreeing(&order, steps.0, steps.1)?),
+            None => None,
+        };
+        let seen = order.iter().map(|(old, file)| ((*old).to_owned(), (*file).to_owned())).collect();
+        Some(IndentMap::Widths(Widths { seen, base: (base.0.to_owned(), base.1.to_owned()), steps }))
+    }
+
+    /// Returns the indentation for one line of the new text; `first` is true for its first line.
+    fn depth(&self, indent: &str, first: bool) -> Result<String, MatchRefusal> {
+        match self {
+            IndentMap::Verbatim => Ok(indent.to_owned()),
+            IndentMap::Add(add) => Ok(format!("{add}{indent}")),
+            IndentMap::Remove(take) => indent.strip_prefix(&**take).map(str::to_owned).ok_or_else(|| {
+                misindent("a line of the new text is less deep than the indentation that the old text has too much")
+            }),
+            IndentMap::Widths(widths) => widths.depth(indent),
+            IndentMap::FirstLine { first: own, .. } if first => Ok(own.clone()),
+            IndentMap::FirstLine { rest, .. } => rest.depth(indent, false),
+        }
+    }
+
+    /// Returns a line of the new text at the file's depth; blank lines become empty.
+    pub(super) fn apply(&self, line: &str, first: bool) -> Result<String, MatchRefusal> {
+        if *self == IndentMap::Verbatim {
+            return Ok(line.to_owned());
+        }
+        if is_blank(line) {
+            return Ok(String::new());
+        }
+        let indent = indent_of(line);
+        Ok(self.depth(indent, first)? + &line[indent.len()..])
+    }
+}
+
+/// True for an indentation that extends another.
+fn is_deeper(a: &str, b: &str) -> bool {
+    b.len() > a.len() && b.starts_with(a)
+}
+
+impl Widths {
+    fn depth(&self, indent: &str) -> Result<String, MatchRefusal> {
+        if let Some(file) = self.seen.get(indent) {
+            return Ok(file.clone());
+        }
+        self.extrapolated(indent)
+            .ok_or_else(|| misindent("the new text has a depth that nothing in the old text maps onto the file"))
+    }
+
+    fn extrapolated(&self, indent: &str) -> Option<String> {
+        let (old_step, file_step) = self.steps.as_ref()?;
+        let (wanted, base) = (times(indent, old_step)?, times(&self.base.0, old_step)?);
+        let depth = (times(&self.base.1, file_step)? + wanted).checked_sub(base)?;
+        Some(file_step.repeat(depth))
+    }
+}
+
+/// Returns the steps of both sides if the observed depths agree with them. A text without a single step of its own (it
+/// only closes blocks, two at a time) may have a step of four blanks.
+fn agreeing(order: &[IndentPair<'_>], old: String, file: String) -> Option<(String, String)> {
+    let &base = order.first()?;
+    if agrees(base, order, &file, old.len()) {
+        return Some((old, file));
+    }
+    const USUAL_INDENT_WIDTH: usize = 4;
+    let wide = old.len() > USUAL_INDENT_WIDTH && old.len().is_multiple_of(USUAL_INDENT_WIDTH) && !old.contains('\t');
+    (wide && agrees(base, order, &file, USUAL_INDENT_WIDTH)).then(|| (" ".repeat(USUAL_INDENT_WIDTH), file))
+}
+
+/// True if all pairs have the same ratio for this step.
+fn agrees(base: IndentPair<'_>, order: &[IndentPair<'_>], file: &str, step: usize) -> bool {
+    // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
+    base.0.len().is_multiple_of(step)
+        && order
+            .iter()
+            .map(|(a, b)| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len())))
+            .all(|(a, b)| a * file.len() == b * step)
+}
+
+/// Returns how many times `step` fits into `indent` exactly.
+fn times(indent: &str, step: &str) -> Option<usize> {
+    let count = indent.len() / step.len();
+    (indent == step.repeat(count)).then_some(count)
+}
+
+fn misindent(why: &str) -> MatchRefusal {
+    MatchRefusal::new(RefusalReason::Misindent, format!("The text is there with other indentation, but {why}."))
+}
+
+/// Detects the indentation step: a tab, or the most frequent increase in blanks from one line to the next.
+pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<String> {
+    let indents = lines.filter(|line| !is_blank(line)).map(indent_of);
+    if indents.clone().any(|indent| indent.contains('\t')) {
+        return Some("\t".to_owned());
+    }
+    blanks(indents.map(str::len))
+}
+
+/// Detects the step of the lines that are indented by blanks alone.
+pub(super) fn step_in_blanks<'t>(lines: impl Iterator<Item = &'t str>) -> Option<String> {
+    blanks(lines.filter_map(|line| {
+        let depth = line.bytes().take_while(|byte| *byte == b' ').count();
+        match line.as_bytes().get(depth)? {
+            b'\t' => None,
+            // Nearly every line; others may be blank by other characters.
+            b'!'..=b'~' => Some(depth),
+            _ => Some(depth).filter(|_| !is_blank(line)),
+        }
+    }))
+}
+
+/// Detects the step from depths in blanks, in the order of their lines.
+fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
+    let (mut rises, mut falls): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = Default::default();
+    let (mut last, mut least) = (None, None::<usize>);
+    for len in depths {
+        if let Some(last) = last.filter(|&last| last != len) {
+            let side = if last < len { &mut rises } else { &mut falls };
+            *side.entry(len.abs_diff(last)).or_default() += 1;
+        }
+        least = Some(len).filter(|&len| len > 0).into_iter().chain(least).min();
+        last = Some(len);
+    }
+    // The smallest of equally frequent increases; without increases, of decreases; without changes, the smallest depth.
+    let changes = if rises.is_empty() { falls } else { rises };
+    let most = changes.iter().max_by_key(|&(&rise, &count)| (count, core::cmp::Reverse(rise))).map(|(&rise, _)| rise);
+    most.or(least).map(|len| " ".repeat(len))
+}
+
+/// Pairs the indentation of lines that are not blank.
+pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<IndentPair<'a>> {
+    lines.filter(|(old, _)| !is_blank(old)).map(|(old, file)| (indent_of(old), indent_of(file))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IndentMap, indent_of, step, step_in_blanks};
+    use proptest::prelude::*;
+
+    fn steps(old: &str, file: &str) -> impl FnOnce() -> Option<(String, String)> {
+        let steps = (old.to_owned(), file.to_owned());
+        move || Some(steps)
+    }
+
+    proptest! {
+        #[test]
+        fn indent_step_is_derived_from_space_indented_lines(
+            lines in prop::collection::vec("[ ]{0,9}[\t ]{0,2}(\u{A0}|\u{2003}|\r|\u{1}|é|x y| |\t)?\r?", 0..30),
+        ) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let spaced = lines.iter().copied().filter(|line| !indent_of(line).contains('\t'));
+            prop_assert_eq!(step_in_blanks(lines.iter().copied()), step(spaced));
+        }
+    }
+
+    #[test]
+    fn shift_is_a_common_prefix() {
+        let map = IndentMap::shift(&[("", "  "), ("  ", "    ")]).unwrap();
+        assert_eq!(map.apply("    x", false).unwrap(), "      x");
+        let map = IndentMap::shift(&[("    ", "  "), ("      ", "    ")]).unwrap();
+        assert_eq!(map.apply("    x", false).unwrap(), "  x");
+        assert!(map.apply(" x", false).is_err(), "a negative depth is refused");
+        assert_eq!(IndentMap::shift(&[("", "  "), ("  ", "  ")]), None);
+        assert_eq!(IndentMap::shift(&[("", ""), ("  ", "  ")]), Some(IndentMap::Verbatim));
+    }
+
+    #[test]
+    fn indent_widths_map_one_to_one() {
+        let map = IndentMap::widths(&[("", ""), ("    ", "\t")], steps("    ", "\t")).unwrap();
+        assert_eq!(map.apply("        x", false).unwrap(), "\t\tx");
+        assert_eq!(map.apply("  \t ", false).unwrap(), "");
+        assert!(map.apply("  x", false).is_err(), "half a step");
+        let two = IndentMap::widths(&[("    ", "  "), ("        ", "    ")], steps("    ", "  ")).unwrap();
+        assert_eq!(two.apply("            x", false).unwrap(), "      x");
+        for bad in [[("", ""), ("", "  ")], [("", "  "), ("  ", "  ")], [("", "    "), ("  ", "  ")]] {
+            assert_eq!(IndentMap::widths(&bad, || None), None, "{bad:?}");
+        }
+        assert_eq!(IndentMap::widths(&[("", ""), ("    ", "      ")], steps("    ", "  ")), None);
+    }
+
+    #[test]
+    fn indent_step_is_derived_from_increases() {
+        let of = |text: &str| step(text.lines());
+        assert_eq!(of("a\n  b\n    c\n   * d\n").as_deref(), Some("  "));
+        assert_eq!(of("a\n\tb\n").as_deref(), Some("\t"));
+        assert_eq!(of("    a\n    b\n").as_deref(), Some("    "));
+        assert_eq!(of("a\nb\n"), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! A site found by a tier, and the edits that write the new text there.
+
+use super::indent::IndentMap;
+use super::refusal::MatchRefusal;
+use super::search::{MatchSearch, PatternLines, span_of};
+use super::tier::{exact, punctuation};
+use super::transplant::{self, Window};
+use super::{TextEdit, TextMatch};
+use crate::text::span::Span;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// A site that matches the old text.
+pub(super) struct MatchSite<'a> {
+    /// The span of the decoded text that matches the caller's text.
+    pub(super) span: Span,
+    pub(super) plan: SitePlan<'a>,
+}
+
+/// The way in which the new text is written.
+pub(super) enum SitePlan<'a> {
+    /// Unchanged.
+    Literal(Cow<'a, str>),
+    /// Token by token into a part of a line.
+    Inline(&'a str),
+    /// Line by line into whole lines.
+    Lines(LineBlock<'a>),
+    /// Already computed.
+    Ready(Vec<TextEdit>),
+    /// Not written.
+    Refused(MatchRefusal),
+}
+
+/// Whole lines that match `wanted.old` one to one.
+pub(super) struct LineBlock<'a> {
+    /// The first of them, zero-based.
+    pub(super) first: usize,
+    pub(super) wanted: Rc<PatternLines<'a>>,
+    pub(super) indent: IndentMap,
+    /// Blank runs may differ.
+    pub(super) runs: bool,
+}
+
+impl<'a> MatchSite<'a> {
+    /// Creates a site of whole lines from `first` on.
+    pub(super) fn lines(
+        search: &MatchSearch<'_>,
+        first: usize,
+        wanted: &Rc<PatternLines<'a>>,
+        indent: IndentMap,
+        runs: bool,
+    ) -> MatchSite<'a> {
+        let span = span_of(search.lines(), first, first + wanted.old.len());
+        MatchSite { span, plan: SitePlan::Lines(LineBlock { first, wanted: Rc::clone(wanted), indent, runs }) }
+    }
+
+    /// Computes the edits.
+    pub(super) fn to_match(&self, search: &MatchSearch<'_>) -> Result<TextMatch, MatchRefusal> {
+        let edits = match &self.plan {
+            SitePlan::Literal(new) => return Ok(exact::whole_line_match(search, self.span, new)),
+            SitePlan::Inline(new) => return Ok(punctuation::hit(search, self.span, new)),
+            SitePlan::Ready(edits) => edits.clone(),
+            SitePlan::Refused(refusal) => return Err(refusal.clone()),
+            SitePlan::Lines(_)
+                if search.literal_deletion && search.new.is_empty() && !search.find.old.ends_with('\n') =>
+            {
+                vec![TextEdit { span: self.span, text: String::new() }]
+            }
+            SitePlan::Lines(block) => {
+                let window = Window::whole(search, block.first, &block.wanted);
+                transplant::write(&window, &block.indent, block.runs)?
+            }
+        };
+        // An edit may extend beyond the site: a deletion includes the line end.
+        let span = edits.iter().fold(self.span, |span, edit| span.hull(edit.span));
+        Ok(TextMatch { span, edits })
+    }
+}

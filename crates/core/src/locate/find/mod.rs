@@ -1,0 +1,417 @@
+//! The matching cascade: finds the occurrences of a caller's text in a decoded text.
+//!
+//! One driver, one table row per tier. Ambiguity ends the cascade: if a tier has more than one occurrence, looser tiers
+//! are not tried; occurrences are counted by position. Tier 0 is literal. Every tier after it works on whole lines
+//! (tier 1 within one), requires a minimum of letters and digits, writes only the difference between old and new onto
+//! the file's own text, and reports itself. A line that is to be changed is never matched by likeness, which only
+//! explains failures.
+
+mod align;
+mod anchors;
+mod copied_numbers;
+mod failure;
+mod file_lines;
+pub(crate) mod hunk;
+mod indent;
+mod literal;
+mod match_site;
+mod refusal;
+mod rivals;
+mod search;
+mod select;
+mod similar_lines;
+mod target_indent;
+#[cfg(test)]
+mod testing;
+mod tier;
+mod transplant;
+mod typo;
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::omission;
+use crate::locate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
+use crate::text::fold;
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+use crate::work::{self, STEP_BYTES};
+pub(crate) use anchors::between;
+pub use copied_numbers::{COPIED_NUMBERS_NOTE, without_copied_numbers};
+pub(crate) use literal::of_ops;
+use match_site::MatchSite;
+use refusal::MatchRefusal;
+pub(crate) use search::SearchIndex;
+use search::{CandidateSites, MatchSearch};
+
+/// Occurrences that all edits of one call may change.
+pub const CHANGED_PLACES_MAX: usize = 500_000;
+
+/// Bytes of new text that one edit may insert at several places together.
+pub const INSERTED_BYTES_MAX: usize = 64 << 20;
+
+/// Lines above each of several occurrences that are searched for its heading.
+pub const HEADING_LINES_MAX: usize = 200;
+
+/// A replacement of a part of the decoded text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextEdit {
+    /// The replaced span of the decoded text.
+    pub span: Span,
+    /// The new text, with `\n` line ends.
+    pub text: String,
+}
+
+/// One match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextMatch {
+    /// The span of the decoded text that matches the caller's text.
+    pub span: Span,
+    /// The edits that produce the caller's new text: only the difference.
+    pub edits: Vec<TextEdit>,
+}
+
+/// The result of the cascade.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextMatches {
+    /// The tier that found it.
+    pub tier: Tier,
+    /// The matches in order, as many as the call asked for.
+    pub matches: Vec<TextMatch>,
+    /// Tolerances, text kept from the file, and warnings; empty for a plain exact match.
+    pub notes: Vec<String>,
+}
+
+/// The tolerance of a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Tier {
+    /// None: the text occurs literally.
+    #[default]
+    Exact,
+    /// Unicode punctuation within one line.
+    Punctuation,
+    /// Trailing blanks.
+    TrailingBlanks,
+    /// Unicode punctuation in several lines.
+    LinesAlike,
+    /// One uniform indentation shift.
+    IndentShift,
+    /// Tabs instead of blanks, or other widths.
+    IndentWidths,
+    /// Blank runs inside a line.
+    BlankRuns,
+    /// Blank lines at either end.
+    BlankEdges,
+    /// Line numbers copied with the text.
+    LineNumbers,
+    /// One level of escapes too many, or HTML entities.
+    Escapes,
+    /// Elision lines.
+    Elision,
+    /// Blank lines or context that differ.
+    Drift,
+    /// Lines inside a block that is replaced as a whole.
+    Block,
+}
+
+/// A tier: its function and its conditions.
+struct TierRow {
+    tier: Tier,
+    name: &'static str,
+    run: for<'a> fn(&MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal>,
+    /// Letters and digits that the old text must have.
+    min_alnum: usize,
+    /// The note on success.
+    note: &'static str,
+}
+
+static TIERS: [TierRow; 13] = [
+    TierRow { tier: Tier::Exact, name: "exact", run: tier::exact::run, min_alnum: 0, note: "" },
+    TierRow {
+        tier: Tier::Punctuation,
+        name: "punctuation",
+        run: tier::punctuation::run,
+        min_alnum: tier::punctuation::ALNUM_MIN,
+        note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
+    },
+    TierRow {
+        tier: Tier::TrailingBlanks,
+        name: "trailing_blanks",
+        run: tier::trailing::run,
+        min_alnum: tier::trailing::RULE.min_alnum,
+        note: "Found although blanks at line ends differ; unchanged lines keep the file's.",
+    },
+    TierRow {
+        tier: Tier::LinesAlike,
+        name: "lines_alike",
+        run: tier::lines_alike::run,
+        min_alnum: tier::lines_alike::RULE.min_alnum,
+        note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
+    },
+    TierRow {
+        tier: Tier::IndentShift,
+        name: "indent_shift",
+        run: tier::shift::run,
+        min_alnum: tier::shift::RULE.min_alnum,
+        note: "Found at another indentation; the new text was shifted to the file's.",
+    },
+    TierRow {
+        tier: Tier::IndentWidths,
+        name: "indent_widths",
+        run: tier::widths::run,
+        min_alnum: tier::widths::RULE.min_alnum,
+        note: "Found with other indentation (tabs, blanks or width); the new text was brought to the file's.",
+    },
+    TierRow {
+        tier: Tier::BlankRuns,
+        name: "blank_runs",
+        run: tier::runs::run,
+        min_alnum: tier::runs::RULE.min_alnum,
+        note: "Found although blanks inside lines differ in number; the file's were kept.",
+    },
+    TierRow {
+        tier: Tier::BlankEdges,
+        name: "blank_edges",
+        run: tier::edges::run,
+        min_alnum: 6,
+        note: "Found without the blank lines at the edges of the old text; the file's blank lines were kept.",
+    },
+    TierRow {
+        tier: Tier::LineNumbers,
+        name: "line_numbers",
+        run: tier::numbers::run,
+        min_alnum: 4,
+        note: "Found after taking off line numbers that were copied with the text; they were not written.",
+    },
+    TierRow {
+        tier: Tier::Escapes,
+        name: "escapes",
+        run: tier::escapes::run,
+        min_alnum: 2,
+        note: "Found after decoding escapes that the file does not have; they were decoded in the new text too.",
+    },
+    TierRow {
+        tier: Tier::Elision,
+        name: "elision",
+        run: tier::elision::run,
+        min_alnum: 4,
+        note: "The lines that `...` replaces were kept as they are in the file.",
+    },
+    TierRow {
+        tier: Tier::Drift,
+        name: "drift",
+        run: tier::drift::run,
+        min_alnum: 6,
+        note: "Context lines of the old text differ from the file; only the change was written, the file's context was kept.",
+    },
+    TierRow {
+        tier: Tier::Block,
+        name: "block",
+        run: tier::block::run,
+        min_alnum: 12,
+        note: "Found by the first and last line of the old text; lines between differ from it in part, and the whole block was replaced.",
+    },
+];
+
+impl Tier {
+    /// The number in the table of the format documentation.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The name in replies.
+    pub fn name(self) -> &'static str {
+        TIERS[usize::from(self.number())].name
+    }
+}
+
+impl TierRow {
+    /// True when the tier applies to this search.
+    fn is_open(&self, search: &MatchSearch<'_>, settings: ResolveSettings) -> bool {
+        let last = match settings.matching {
+            Matching::Exact => Tier::Exact,
+            Matching::Strict => Tier::LinesAlike,
+            Matching::Standard if settings.stale => Tier::Escapes,
+            Matching::Standard => Tier::Block,
+        };
+        let several = matches!(search.find.expected, ExpectedMatches::All | ExpectedMatches::Exactly(2..));
+        self.tier <= last
+            && !(several && self.tier > Tier::IndentWidths)
+            && !(search.find.lines && self.tier == Tier::Punctuation)
+            && !(self.tier == Tier::Block && search.find.expected != ExpectedMatches::Unique)
+            && (self.min_alnum == 0
+                || search.pattern.alnum(self.min_alnum) >= self.min_alnum
+                || (matches!(self.tier, Tier::TrailingBlanks | Tier::IndentShift | Tier::IndentWidths)
+                    && search.find.expected == ExpectedMatches::Unique
+                    && tier::windows::is_short(&search.pattern))
+                || (self.tier == Tier::Punctuation && fold::has_quotes(&search.find.old)))
+    }
+}
+
+/// Finds `find.old` in the decoded text and computes the edits that replace it by `new`.
+///
+/// Errors: `match.not_found`, `match.ambiguous`, `match.count`, `edit.omission`, `edit.would_misindent`.
+pub fn find(base: &Snapshot, find: &TextQuery, new: &str, settings: ResolveSettings) -> Result<TextMatches> {
+    find_in(&SearchIndex::new(base), find, new, settings, None)
+}
+
+/// Runs [`find`] with the state shared by other searches in the same text. `literal`: the occurrences of tier 0, if
+/// they are known.
+pub(crate) fn find_in(
+    index: &SearchIndex<'_>,
+    find: &TextQuery,
+    new: &str,
+    settings: ResolveSettings,
+    literal: Option<&[Span]>,
+) -> Result<TextMatches> {
+    omission::check(find, new, settings)?;
+    if !settings.deletes_literally()
+        && let Some(bare) = copied_numbers::uncopied_replacement(index.base, &find.old, new)?
+    {
+        let mut found = found_as_given(index, find, &bare, settings, literal)?;
+        found.notes.insert(0, COPIED_NUMBERS_NOTE.to_owned());
+        return Ok(found);
+    }
+    found_as_given(index, find, new, settings, literal)
+}
+
+fn found_as_given(
+    index: &SearchIndex<'_>,
+    find: &TextQuery,
+    new: &str,
+    settings: ResolveSettings,
+    literal: Option<&[Span]>,
+) -> Result<TextMatches> {
+    let mut search = MatchSearch::new(index, find, new);
+    search.literal = literal;
+    search.literal_deletion = settings.deletes_literally();
+    search.literal_only = settings.deletes_literally() || find.lines;
+    let (mut reached, mut refused) = (Tier::Exact, None);
+    for row in TIERS.iter().filter(|row| row.is_open(&search, settings)) {
+        reached = row.tier;
+        work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
+        let trial = match (row.run)(&search) {
+            Ok(trial) => trial,
+            // The lines to be changed may be inside a block that is replaced as a whole.
+            Err(refusal) if row.tier == Tier::Drift => {
+                refused = Some(refusal);
+                continue;
+            }
+            Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
+        };
+        if !trial.places.is_empty() {
+            return match settle(&search, row, trial) {
+                Err(error) if error.code() == Code::EditMisindent => verbatim(&search, settings).unwrap_or(Err(error)),
+                settled => settled,
+            };
+        }
+    }
+    // A search that ran to its end found nothing.
+    work::spend(1)?;
+    Err(match refused {
+        Some(refusal) => failure::refused(&search, Tier::Drift, &refusal),
+        None => failure::not_found(&search, reached.min(Tier::Drift)),
+    })
+}
+
+/// Finds the place that has all its lines verbatim, where another reading would shift some of them.
+fn verbatim(search: &MatchSearch<'_>, settings: ResolveSettings) -> Option<Result<TextMatches>> {
+    let row = TIERS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
+    let trial = tier::drift::verbatim(search).ok().filter(|trial| !trial.places.is_empty())?;
+    Some(settle(search, row, trial))
+}
+
+/// Selects the occurrences that the call asked for, and computes their edits.
+fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) -> Result<TextMatches> {
+    within(trial.places.len(), search.new.len())?;
+    let fitted = trial.fitted;
+    let select::SelectedSites { mut places, note: choice } = select::select(search, row.tier, trial)?;
+    if row.tier > Tier::Punctuation
+        && search.find.at.is_none()
+        && let Some(rival) = rivals::rival_of_places(search, &places)
+    {
+        return Err(failure::rivals(search, row.tier, &places, rival));
+    }
+    let doubled = target_indent::strip_doubled_indent(search, &mut places);
+    let hits: Result<Vec<TextMatch>, MatchRefusal> =
+        places.iter().map(|place: &MatchSite<'_>| place.to_match(search)).collect();
+    let mut hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
+    let emptied = tier::exact::emptied_lines(search, &places, &hits);
+    let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
+    if crossing {
+        // Deletions that would remove the same whole line are literal.
+        hits = places
+            .iter()
+            .map(|place| {
+                let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
+                TextMatch { span: place.span, edits }
+            })
+            .collect();
+    }
+    let shifted = matches!(row.tier, Tier::IndentShift | Tier::IndentWidths);
+    let told = [
+        (row.note, !(fitted && shifted)),
+        (target_indent::WRITTEN_AS_IS_NOTE, fitted),
+        (target_indent::DOUBLED_INDENT_NOTE, doubled),
+    ];
+    let told = told.into_iter().filter(|(note, is)| *is && !note.is_empty());
+    let mut notes: Vec<String> = told.map(|(note, _)| note.to_owned()).collect();
+    if row.tier <= Tier::Punctuation {
+        notes.extend(tier::exact::notes(search.text, &hits));
+    }
+    notes.extend(choice);
+    notes.extend(emptied.filter(|_| !crossing));
+    Ok(TextMatches { tier: row.tier, matches: hits, notes })
+}
+
+/// Refuses an edit that would take more memory than any file does.
+///
+/// Errors: `edit.too_much_work`.
+fn within(places: usize, each: usize) -> Result<()> {
+    check_amount(places, if places > 1 { places.saturating_mul(each) } else { 0 })
+}
+
+/// Checks the limits on the places that the edits of a call change, and on the text that they insert at several places,
+/// before any of it is built.
+///
+/// Errors: `edit.too_much_work`.
+pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
+    let what = match () {
+        () if places > CHANGED_PLACES_MAX => {
+            format!("The edits of the call would change more than {CHANGED_PLACES_MAX} places together")
+        }
+        () if fresh > INSERTED_BYTES_MAX => {
+            format!(
+                "All places together would get {fresh} new bytes or more, and at most {INSERTED_BYTES_MAX} are allowed"
+            )
+        }
+        () => return Ok(()),
+    };
+    Err(Error::new(Code::EditTooMuchWork, format!("{what}; that is too much for one call."))
+        .next("Name fewer places in one call: a longer text to replace or a narrower pattern, a part of the file, or fewer edits."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHANGED_PLACES_MAX, INSERTED_BYTES_MAX, TIERS, Tier, within};
+
+    #[test]
+    fn tiers_are_indexed_by_their_number() {
+        for (at, row) in TIERS.iter().enumerate() {
+            assert_eq!(usize::from(row.tier.number()), at);
+            assert_eq!(row.tier.name(), row.name);
+        }
+        assert_eq!(Tier::Drift.number(), 11);
+    }
+
+    #[test]
+    fn changed_places_of_a_call_are_limited() {
+        assert!(within(CHANGED_PLACES_MAX, 1).is_ok() && within(CHANGED_PLACES_MAX + 1, 0).is_err());
+        assert!(within(2, INSERTED_BYTES_MAX / 2).is_ok() && within(2, INSERTED_BYTES_MAX / 2 + 1).is_err());
+        assert!(within(1, INSERTED_BYTES_MAX + 1).is_ok());
+        // Counting stops once there are too many.
+        let text = "a".repeat(CHANGED_PLACES_MAX + 100);
+        assert_eq!(super::tier::exact::places(&text, "a", None).len(), CHANGED_PLACES_MAX + 1);
+        assert_eq!(super::tier::exact::places(&text, "a", Some(usize::MAX)).len(), CHANGED_PLACES_MAX + 1);
+    }
+}

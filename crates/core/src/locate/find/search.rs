@@ -1,0 +1,425 @@
+//! State shared by the tiers of a search: the lines of the file and their hashes, computed on first use.
+
+use super::file_lines::{FileLines, LineCache};
+use super::hunk::ScopeCache;
+use super::indent;
+use super::match_site::MatchSite;
+use super::similar_lines::{self, SimilarLines};
+use crate::locate::op::TextQuery;
+use crate::text::fold::{self, Normalization, is_blank};
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+use crate::text::tokens;
+use crate::work::{self, STEP_BYTES};
+use core::ops::Range;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// State shared by all searches in one text, computed on first use.
+pub(crate) struct SearchIndex<'a> {
+    pub(super) base: &'a Snapshot,
+    pub(super) text: &'a str,
+    lines: LineCache,
+    trimmed_hashes: OnceCell<Vec<u64>>,
+    run_hashes: OnceCell<Vec<u64>>,
+    table: OnceCell<LineTable>,
+    /// The table by the non-blank characters of a line.
+    dense: OnceCell<LineTable>,
+    /// The non-ASCII lines; `None` if there are many.
+    non_ascii: OnceCell<Option<Vec<(usize, u64)>>>,
+    /// The indentation step of lines that are indented by blanks.
+    step: OnceCell<Option<String>>,
+    /// Cached look-ups, by the hash of the line.
+    similar: RefCell<HashMap<u64, Option<Rc<SimilarLines>>>>,
+    /// The anchors of hunks.
+    pub(super) scopes: RefCell<ScopeCache>,
+    /// Bytes scanned by look-ups.
+    pub(super) cost: Cell<usize>,
+    /// Kept candidate places of hunks.
+    pub(super) cached: Cell<usize>,
+}
+
+impl<'a> SearchIndex<'a> {
+    /// Creates the index of a snapshot; nothing is computed yet.
+    pub(crate) fn new(base: &'a Snapshot) -> SearchIndex<'a> {
+        SearchIndex {
+            base,
+            text: base.text(),
+            lines: LineCache::default(),
+            trimmed_hashes: OnceCell::new(),
+            run_hashes: OnceCell::new(),
+            table: OnceCell::new(),
+            dense: OnceCell::new(),
+            non_ascii: OnceCell::new(),
+            step: OnceCell::new(),
+            similar: RefCell::default(),
+            scopes: RefCell::default(),
+            cost: Cell::new(0),
+            cached: Cell::new(0),
+        }
+    }
+
+    /// Creates an index without fast paths, as a reference for tests.
+    #[cfg(test)]
+    pub(super) fn plain(base: &'a Snapshot) -> SearchIndex<'a> {
+        SearchIndex { cost: Cell::new(usize::MAX), non_ascii: OnceCell::from(None), ..SearchIndex::new(base) }
+    }
+
+    /// The snapshot.
+    pub(crate) fn base(&self) -> &'a Snapshot {
+        self.base
+    }
+
+    /// The lines of the file.
+    pub(super) fn lines(&self) -> FileLines<'_> {
+        FileLines::new(self.base, &self.lines)
+    }
+
+    /// One line of the file, zero-based, without its line end.
+    pub(super) fn line(&self, at: usize) -> &'a str {
+        let lines = self.lines();
+        let start = lines.start(at);
+        &self.text[start..start + lines.line(at).len()]
+    }
+
+    /// Returns the lines of the file that are equal to this one under the loosest normalization; `None` if only a look
+    /// at all lines would tell.
+    pub(super) fn similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
+        let key = fold::normalized_hash(line, Normalization::BlankRuns);
+        if let Some(known) = self.similar.borrow().get(&key) {
+            return known.clone();
+        }
+        let found = similar_lines::find_similar(self, line).map(Rc::new);
+        self.similar.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    /// Returns the non-ASCII lines, each with its hash under the loosest normalization; `None` if there are many.
+    pub(super) fn non_ascii_lines(&self) -> Option<&[(usize, u64)]> {
+        self.non_ascii.get_or_init(|| similar_lines::non_ascii_lines(self)).as_deref()
+    }
+
+    /// Returns the indentation step of the file, from its lines that are indented by blanks alone.
+    pub(super) fn step(&self) -> Option<&str> {
+        self.step.get_or_init(|| indent::step_in_blanks(self.text.split('\n'))).as_deref()
+    }
+
+    /// The table of lines by their exact text.
+    pub(super) fn table(&self) -> &LineTable {
+        self.table.get_or_init(|| LineTable::new((0..self.lines().count()).map(|at| self.line(at))))
+    }
+
+    /// Returns the first `most` lines (zero-based, in order) that differ from this one only in blanks, none of them
+    /// inside a token.
+    pub(super) fn differing_in_blanks(&self, line: &str, most: usize) -> Vec<usize> {
+        let same = |file: &str| is_dense_equal(file, line) && tokens::are_same(file, line);
+        let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
+        let quick = self.dense.get().is_none().then(|| similar_lines::by_words(self, words, most, &same)).flatten();
+        quick.unwrap_or_else(|| {
+            let alike = self
+                .dense
+                .get_or_init(|| {
+                    LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect())
+                })
+                .lines_with(dense_key(line));
+            alike.filter(|&at| same(self.line(at))).take(most).collect()
+        })
+    }
+
+    /// Returns the cached result of [`Index::similar_lines`] for this line; `None` if there is none.
+    pub(super) fn cached_similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
+        self.similar.borrow().get(&fold::normalized_hash(line, Normalization::BlankRuns)).cloned().flatten()
+    }
+
+    /// See [`MatchSearch::trimmed_hashes`].
+    pub(super) fn loose_keys(&self) -> &[u64] {
+        self.trimmed_hashes.get_or_init(|| self.keys(Normalization::BlankRuns))
+    }
+
+    fn keys(&self, look: Normalization) -> Vec<u64> {
+        // If the work limit is reached, the hashes are useless, but there is one for each line.
+        let key =
+            |line: &str| if work::spend_or_end(1 + line.len() / 4) { 0 } else { fold::normalized_hash(line, look) };
+        split(self.text).into_iter().map(key).collect()
+    }
+}
+
+/// A search: the text, the old text and the new text.
+pub(super) struct MatchSearch<'a> {
+    pub(super) index: &'a SearchIndex<'a>,
+    pub(super) base: &'a Snapshot,
+    pub(super) text: &'a str,
+    pub(super) find: &'a TextQuery,
+    pub(super) new: &'a str,
+    /// The occurrences of tier 0, if they are known already.
+    pub(super) literal: Option<&'a [Span]>,
+    /// A deletion removes exactly the given text.
+    pub(super) literal_deletion: bool,
+    /// Literal text is written exactly as given, even if that doubles its indentation.
+    pub(super) literal_only: bool,
+    /// The old and new text by lines.
+    pub(super) pattern: Rc<PatternLines<'a>>,
+    windows: OnceCell<Vec<usize>>,
+}
+
+impl<'a> MatchSearch<'a> {
+    pub(super) fn new(index: &'a SearchIndex<'a>, find: &'a TextQuery, new: &'a str) -> MatchSearch<'a> {
+        let wanted = PatternLines { old: split(&find.old), new: split(new), changes: None };
+        MatchSearch::for_lines(index, find, new, wanted)
+    }
+
+    /// Creates a search for lines whose changes are known.
+    pub(super) fn for_lines(
+        index: &'a SearchIndex<'a>,
+        find: &'a TextQuery,
+        new: &'a str,
+        wanted: PatternLines<'a>,
+    ) -> MatchSearch<'a> {
+        let (base, text) = (index.base, index.text);
+        MatchSearch {
+            index,
+            base,
+            text,
+            find,
+            new,
+            literal: None,
+            literal_deletion: false,
+            literal_only: true,
+            pattern: Rc::new(wanted),
+            windows: OnceCell::new(),
+        }
+    }
+
+    /// The lines of the file.
+    pub(super) fn lines(&self) -> FileLines<'a> {
+        self.index.lines()
+    }
+
+    /// One line of the file, zero-based, without its line end.
+    pub(super) fn line(&self, at: usize) -> &'a str {
+        self.index.line(at)
+    }
+
+    /// Hashes of all lines under the loosest normalization: a window without equal hashes matches at no tier.
+    pub(super) fn trimmed_hashes(&self) -> &'a [u64] {
+        self.index.loose_keys()
+    }
+
+    /// Returns the lines that are equal to this one except for their indentation, at least the first `most` of them.
+    pub(super) fn lines_but_for_indent(&self, line: &str, most: usize) -> Vec<usize> {
+        let key = fold::normalized_hash(line, Normalization::Indentation);
+        let stands = self.index.similar_lines(line);
+        if let Some(all) = stands.as_ref().and_then(|stands| stands.all()) {
+            return all
+                .iter()
+                .copied()
+                .filter(|&at| fold::normalized_hash(self.line(at), Normalization::Indentation) == key)
+                .collect();
+        }
+        let all = self.run_hashes().iter().enumerate().filter(|(_, own)| **own == key);
+        all.map(|(at, _)| at).take(most).collect()
+    }
+
+    /// Hashes of all lines that respect blank runs.
+    pub(super) fn run_hashes(&self) -> &'a [u64] {
+        self.index.run_hashes.get_or_init(|| self.index.keys(Normalization::Indentation))
+    }
+
+    /// [`MatchSearch::windows`] of the old text as it is.
+    pub(super) fn wanted_windows(&self) -> &[usize] {
+        self.windows.get_or_init(|| self.windows(&self.pattern.old))
+    }
+
+    /// Returns the possible first lines of `old` as whole lines: zero-based, overlapping ones too.
+    pub(super) fn windows(&self, old: &[&str]) -> Vec<usize> {
+        if self.index.trimmed_hashes.get().is_none()
+            && let Some(starts) = similar_lines::windows(self, old)
+        {
+            return starts;
+        }
+        let keys: Vec<u64> = old.iter().map(|line| fold::normalized_hash(line, Normalization::BlankRuns)).collect();
+        occurrences(self.trimmed_hashes(), &keys)
+    }
+}
+
+/// The old and new text as lines without line ends; an empty text has no lines.
+#[derive(Debug)]
+pub(super) struct PatternLines<'a> {
+    pub(super) old: Vec<&'a str>,
+    pub(super) new: Vec<&'a str>,
+    /// The lines of old and the lines of new that replace them, if the caller gave them; `None`: to be computed by a
+    /// diff.
+    pub(super) changes: Option<Vec<(Range<usize>, Range<usize>)>>,
+}
+
+impl<'a> PatternLines<'a> {
+    /// Removes some of the unchanged lines at both ends.
+    pub(super) fn inner(&self, front: usize, back: usize) -> PatternLines<'a> {
+        PatternLines {
+            old: self.old[front..self.old.len() - back].to_vec(),
+            new: self.new[front..self.new.len() - back].to_vec(),
+            changes: self
+                .changes
+                .as_ref()
+                .map(|all| all.iter().map(|(a, b)| (shifted_back(front, a), shifted_back(front, b))).collect()),
+        }
+    }
+
+    /// Counts the letters and digits in old, up to `enough`.
+    pub(super) fn alnum(&self, enough: usize) -> usize {
+        let mut count = 0;
+        for line in &self.old {
+            if count >= enough {
+                break;
+            }
+            count += fold::count_alnum(line, enough - count);
+        }
+        count
+    }
+
+    /// True when some line of old is not blank.
+    pub(super) fn has_text(&self) -> bool {
+        self.old.iter().any(|line| !is_blank(line))
+    }
+}
+
+/// Returns a range in the text behind the front.
+fn shifted_back(front: usize, at: &Range<usize>) -> Range<usize> {
+    at.start - front..at.end - front
+}
+
+/// Splits a text into lines; the empty rest after a final line end is not a line.
+pub(super) fn split(text: &str) -> Vec<&str> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    text.strip_suffix('\n').unwrap_or(text).split('\n').collect()
+}
+
+/// The lines of a text by a hash of their exact text: chains in two flat arrays.
+pub(super) struct LineTable {
+    keys: Vec<u64>,
+    /// For every bucket, its first line plus one.
+    heads: Vec<u32>,
+    /// For every line, the next one of its bucket plus one.
+    next: Vec<u32>,
+}
+
+impl LineTable {
+    fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
+        LineTable::of_keys(
+            lines
+                .map(|line| if work::spend_or_end(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) })
+                .collect(),
+        )
+    }
+
+    fn of_keys(keys: Vec<u64>) -> LineTable {
+        let mut table = LineTable {
+            heads: vec![0; (keys.len() * 2).next_power_of_two()],
+            next: vec![0; keys.len()],
+            keys: Vec::new(),
+        };
+        // In reverse order, so that chains are in the order of the text.
+        for (at, &key) in keys.iter().enumerate().rev() {
+            let bucket = table.bucket(key);
+            table.next[at] = table.heads[bucket];
+            table.heads[bucket] = u32::try_from(at + 1).unwrap_or(0);
+        }
+        table.keys = keys;
+        table
+    }
+
+    fn bucket(&self, key: u64) -> usize {
+        usize::try_from(key).unwrap_or(0) & (self.heads.len() - 1)
+    }
+
+    /// Returns the lines (zero-based, in order) with the hash of this one.
+    pub(super) fn lines_like(&self, line: &str) -> impl Iterator<Item = usize> {
+        self.lines_with(exact_key(line))
+    }
+
+    /// The lines (zero-based, in order) with this hash.
+    fn lines_with(&self, key: u64) -> impl Iterator<Item = usize> {
+        let mut at = self.heads[self.bucket(key)];
+        core::iter::from_fn(move || {
+            while at > 0 {
+                let line = at as usize - 1;
+                at = self.next[line];
+                if self.keys[line] == key {
+                    return Some(line);
+                }
+            }
+            None
+        })
+    }
+}
+
+fn exact_key(line: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(line.as_bytes())
+}
+
+/// Returns the bytes of a line without white space.
+#[inline]
+fn dense_bytes(line: &str) -> impl Iterator<Item = u8> {
+    line.bytes().filter(|byte| !byte.is_ascii_whitespace())
+}
+
+/// Hashes the non-blank characters of a line.
+fn dense_key(line: &str) -> u64 {
+    if work::spend_or_end(1 + line.len() / STEP_BYTES) {
+        return 0;
+    }
+    let bytes: Vec<u8> = dense_bytes(line).collect();
+    xxhash_rust::xxh3::xxh3_64(&bytes)
+}
+
+/// True when two lines are equal except for blanks.
+fn is_dense_equal(a: &str, b: &str) -> bool {
+    dense_bytes(a).eq(dense_bytes(b))
+}
+
+/// The result of a tier.
+#[derive(Default)]
+pub(super) struct CandidateSites<'a> {
+    /// The sites in order, overlapping ones too.
+    pub(super) places: Vec<MatchSite<'a>>,
+    /// A 1-based line that may select one of them: the number copied with the text.
+    pub(super) number: Option<usize>,
+    /// At some site the new text, unlike the old one, already has the file's indentation.
+    pub(super) fitted: bool,
+}
+
+/// Finds all positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).
+pub(super) fn occurrences(keys: &[u64], wanted: &[u64]) -> Vec<usize> {
+    if wanted.is_empty() || wanted.len() > keys.len() || work::spend_or_end((keys.len() + wanted.len()) / 4) {
+        return Vec::new();
+    }
+    let mut fall = vec![0usize; wanted.len()];
+    let mut len = 0;
+    for at in 1..wanted.len() {
+        while len > 0 && wanted[at] != wanted[len] {
+            len = fall[len - 1];
+        }
+        len += usize::from(wanted[at] == wanted[len]);
+        fall[at] = len;
+    }
+    let mut out = Vec::new();
+    let mut have = 0;
+    for (at, key) in keys.iter().enumerate() {
+        while have > 0 && (have == wanted.len() || *key != wanted[have]) {
+            have = fall[have - 1];
+        }
+        have += usize::from(*key == wanted[have]);
+        if have == wanted.len() {
+            out.push(at + 1 - have);
+        }
+    }
+    out
+}
+
+/// Returns the span of whole lines `from..to`, without the last line end.
+pub(super) fn span_of(lines: FileLines<'_>, from: usize, to: usize) -> Span {
+    Span::new(lines.start(from), lines.end(to.max(from + 1) - 1))
+}

@@ -1,0 +1,206 @@
+//! Statements of a block in the file that the old text remembers, if not word for word.
+//!
+//! A block that is replaced as a whole loses everything between its edges. Likeness in total says only that most of it
+//! was known; a statement that the old text does not have at all would be lost without anybody having seen it.
+
+use crate::locate::find::failure::nearest::line_likeness;
+use crate::locate::find::typo;
+use crate::text::tokens::{share, tokens};
+use crate::work;
+
+/// Likeness from which two names count as one, misremembered.
+const NAME_LIKENESS_MIN: f64 = 0.5;
+/// Share of words from which two lines may be the same statement; two values of one name or key share half of them.
+const SHARED_WORDS_MIN: f64 = 0.6;
+const SHARED_WORDS_OF_VALUES_MIN: f64 = 0.5;
+/// Steps for the comparison of two lines.
+const COMPARISON_STEPS: usize = 50;
+
+/// Returns the index of the first line of `file` with a statement that `old` does not have in its place. Both are lines
+/// between the edges of a block. Comments, blank lines and lines of mere punctuation are no statements.
+pub(super) fn first_unknown(old: &[&str], file: &[&str]) -> Option<usize> {
+    let old = StatementTokens::new(&statements(old));
+    let mut next = 0;
+    for (at, line) in statements(file) {
+        match old.end_of(line, next) {
+            Some(end) => next = end,
+            None => return Some(at),
+        }
+    }
+    None
+}
+
+/// Returns the lines with statements, and their indices.
+fn statements<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let mut out = Vec::new();
+    let mut at = docstring_lines(lines);
+    while at < lines.len() {
+        let line = lines[at].trim();
+        let comment = comment_lines(&lines[at..]);
+        if comment == 0 && !words(line).is_empty() {
+            out.push((at, line));
+        }
+        at += comment.max(1);
+    }
+    out
+}
+
+/// Counts the lines of the string that documents a Python definition, if the block begins with one.
+fn docstring_lines(lines: &[&str]) -> usize {
+    let Some(first) = lines.first().map(|line| line.trim()) else { return 0 };
+    let Some(sign) = ["\"\"\"", "'''"].into_iter().find(|sign| first.starts_with(sign)) else { return 0 };
+    if first.len() > sign.len() && first[sign.len()..].contains(sign) {
+        return usize::from(first.ends_with(sign));
+    }
+    lines[1..].iter().position(|line| line.trim().ends_with(sign)).map_or(0, |end| end + 2)
+}
+
+/// Counts the lines of the comment at the beginning; a line with code beside its comment is none.
+fn comment_lines(lines: &[&str]) -> usize {
+    let line = lines[0].trim();
+    let is_short = ["//", "# ", "-- ", "; ", ";;"].iter().any(|lead| line.starts_with(lead)) || line == "#";
+    if is_short {
+        return 1;
+    }
+    let Some((_, end)) = [("/*", "*/"), ("<!--", "-->")].into_iter().find(|(start, _)| line.starts_with(start)) else {
+        return 0;
+    };
+    match lines.iter().position(|line| line.contains(end)) {
+        Some(last) if lines[last].trim().ends_with(end) => last + 1,
+        _ => 0,
+    }
+}
+
+/// Lines as one run of tokens.
+struct StatementTokens<'a> {
+    tokens: Vec<&'a str>,
+    /// The lines, each with the index of its first token.
+    lines: Vec<(usize, &'a str)>,
+}
+
+impl<'a> StatementTokens<'a> {
+    fn new(statements: &[(usize, &'a str)]) -> StatementTokens<'a> {
+        let mut out = StatementTokens { tokens: Vec::new(), lines: Vec::new() };
+        for (_, line) in statements {
+            out.lines.push((out.tokens.len(), line));
+            out.tokens.extend(dense(line));
+        }
+        out
+    }
+
+    /// Returns the end of the first tokens from `next` on that are this line: its own tokens, however they are wrapped,
+    /// or a line that is the same statement.
+    fn end_of(&self, line: &str, next: usize) -> Option<usize> {
+        let sought = dense(line);
+        let _ = work::spend_or_end(self.tokens.len().saturating_sub(next));
+        let own = self.tokens[next..].windows(sought.len().max(1)).position(|run| *run == sought);
+        let alike = self.lines.iter().position(|&(start, other)| {
+            start >= next && !work::spend_or_end(COMPARISON_STEPS) && is_same_statement(other, line)
+        });
+        let end_of_line = |at: usize| self.lines.get(at + 1).map_or(self.tokens.len(), |line| line.0);
+        let ends = [own.map(|at| next + at + sought.len()), alike.map(end_of_line)];
+        ends.into_iter().flatten().min()
+    }
+}
+
+/// The tokens of a line without blanks, and without the signs that come and go where a statement is wrapped.
+fn dense(line: &str) -> Vec<&str> {
+    let is_kept = |token: &&str| !token.trim().is_empty() && ![",", ";", ")", "]", "}"].contains(token);
+    tokens(line).into_iter().filter(is_kept).collect()
+}
+
+/// The words of a line.
+fn words(line: &str) -> Vec<&str> {
+    tokens(line).into_iter().filter(|token| is_word(token)).collect()
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(|ch: char| ch.is_alphanumeric() || ch == '_')
+}
+
+/// True when two lines may be one statement, misremembered: they share most of their words, and what they assign to,
+/// call or begin with has the same name but for its spelling.
+fn is_same_statement(old: &str, file: &str) -> bool {
+    if typo::has_another_number(old, file) {
+        return false;
+    }
+    let (a, mut b) = (words(old), words(file));
+    let all = a.len() + b.len();
+    let shared = a.iter().filter(|word| take(&mut b, word)).count();
+    let like = share(2 * shared, all);
+    match (Subject::of(old), Subject::of(file)) {
+        (Some(old), Some(file)) if old.name == file.name => {
+            let values = old.has_value && file.has_value;
+            like >= if values { SHARED_WORDS_OF_VALUES_MIN } else { SHARED_WORDS_MIN }
+        }
+        (Some(old), Some(file)) => like >= SHARED_WORDS_MIN && line_likeness(old.name, file.name) >= NAME_LIKENESS_MIN,
+        _ => like >= SHARED_WORDS_MIN,
+    }
+}
+
+/// Removes a word from a list; false if it is not there.
+fn take(words: &mut Vec<&str>, word: &str) -> bool {
+    words.iter().position(|other| *other == word).map(|at| words.swap_remove(at)).is_some()
+}
+
+/// The name that a statement is about.
+struct Subject<'a> {
+    /// The last word before its first bracket, colon or equals sign.
+    name: &'a str,
+    /// A value follows: the sign is a colon or an equals sign.
+    has_value: bool,
+}
+
+impl<'a> Subject<'a> {
+    fn of(line: &'a str) -> Option<Subject<'a>> {
+        let all = dense(line);
+        let end = all.iter().position(|token| matches!(*token, "(" | "[" | "{" | "=" | ":"))?;
+        let name = all[..end].iter().copied().rev().find(|token| is_word(token))?;
+        Some(Subject { name, has_value: matches!(all[end], "=" | ":") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_unknown;
+
+    #[test]
+    fn each_statement_of_the_file_is_one_of_old() {
+        let known = |old: &[&str], file: &[&str]| first_unknown(old, file).is_none();
+        let file = ["    // Reads it.", "    let text = read(path);", "", "    check(&text);", "    });"];
+        assert!(known(&["let text = read(path)?;", "check(text)"], &file));
+        assert!(known(&["let text = read_all(path);", "log(1);", "check(&text);"], &file));
+        assert_eq!(first_unknown(&["let text = read(path);"], &file), Some(3));
+        assert_eq!(first_unknown(&["let text = read(path);", "print(&text);"], &file), Some(3));
+        assert_eq!(first_unknown(&["check(&text);", "let text = read(path);"], &file), Some(3));
+        for (old, file) in [
+            ("log(input);", "validate(input);"),
+            ("self.log(input, ctx)", "self.validate(input, ctx)"),
+            ("user.age = age", "user.name = name"),
+            ("sleep(10)", "sleep(20)"),
+            ("return first", "raise second"),
+        ] {
+            assert!(!known(&[old], &[file]), "{old} | {file}");
+        }
+        for (old, file) in [
+            ("users = get_user(db)", "users = get_users(db)"),
+            ("  timeout: 30", "  timeout: 60"),
+            ("if not items: # none", "if not items:"),
+        ] {
+            assert!(known(&[old], &[file]), "{old} | {file}");
+        }
+    }
+
+    #[test]
+    fn wrapping_and_comments_do_not_matter() {
+        let known = |old: &[&str], file: &[&str]| first_unknown(old, file).is_none();
+        let (one, many) = (["send(first, second)"], ["send(", "    first,", "    second,", ")"]);
+        assert!(known(&one, &many) && known(&many, &one));
+        assert!(known(&["go()"], &["/* first", "   then */", "go()", "# end"]));
+        assert!(known(&["go()"], &["\"\"\"Goes.", "", "And stops.", "\"\"\"", "go()"]));
+        assert!(!known(&["go()"], &["text = \"\"\"", "halt()", "\"\"\"", "go()"]));
+        assert!(!known(&["go()"], &["/* first */ halt()", "go()"]));
+        assert!(!known(&["go()"], &["*p = 1;", "go()"]));
+        assert!(!known(&["go()"], &["#include <a.h>", "go()"]));
+    }
+}

@@ -1,0 +1,466 @@
+//! Tier 11: drift. The text is not in the file as a whole, but the place is certain.
+//!
+//! *Blank-line drift* (11a): all lines that are not blank occur in order with nothing else between them; they have at
+//! least six letters or digits, and at least one of them is distinctive (eight letters or digits, unique in the file).
+//!
+//! *Context drift* (11b): old has at least four lines that are not blank and thirty letters or digits; its first and
+//! last line occur; three quarters of the lines and of their weight occur in order; at most max(1, n/5) lines of the
+//! file are interspersed and max(1, n/4) of old are missing; no other place comes within 0.15; one of the found lines
+//! is distinctive, or a run of them with half of the weight is unique; no missing line of eight letters or digits
+//! occurs elsewhere in the file; and none of them has a counterpart in the file with another number or another name of
+//! what it defines.
+//!
+//! The lines to be changed must exist, no unseen lines may be at the place of writing, and all alignments (repeated
+//! lines!) must lead to the same edit. Context that the caller omitted is kept, context that it invented is dropped.
+
+mod edits;
+mod verbatim;
+
+use crate::locate::find::align::{LinePairs, align};
+use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::locate::find::search::{CandidateSites, MatchSearch, span_of};
+use crate::locate::find::target_indent::Depth;
+use crate::locate::find::transplant;
+use crate::locate::find::typo;
+use crate::text::fold::{self, Normalization, is_blank};
+use crate::text::tokens::share;
+use crate::work;
+use core::ops::Range;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+/// Cells (lines × lines) for all alignments together.
+const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
+/// Fixed cost of an alignment, in cells.
+const ALIGNMENT_OVERHEAD_CELLS: usize = 500;
+const LIKENESS_MIN: f64 = 0.75;
+const LIKENESS_MARGIN: f64 = 0.15;
+/// Letters and digits of a distinctive line.
+const DISTINCTIVE_ALNUM_MIN: usize = 8;
+/// Blank lines that a window of the file may have in addition to those of old.
+const EXTRA_BLANK_LINES_MAX: usize = 6;
+/// Lines near possible beginnings of old, up to which only these are hashed.
+const NEARBY_LINES_MAX: usize = 4096;
+
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(target) = DriftQuery::new(search) else { return Ok(CandidateSites::default()) };
+    let readings = target.readings()?;
+    place(search, &target, readings)
+}
+
+/// Restricts the tier to alignments whose lines are equal to the file's, including indentation.
+pub(in crate::locate::find) fn verbatim<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(target) = DriftQuery::new(search) else { return Ok(CandidateSites::default()) };
+    let mut readings = target.readings()?;
+    readings.retain(|it| target.is_verbatim(&it.early) && target.is_verbatim(&it.late));
+    place(search, &target, readings)
+}
+
+fn place<'a>(
+    search: &MatchSearch<'a>,
+    target: &DriftQuery<'_, 'a>,
+    mut readings: Vec<DriftAlignment>,
+) -> Result<CandidateSites<'a>, MatchRefusal> {
+    if readings.is_empty() {
+        return Ok(CandidateSites::default());
+    }
+    // Of alignments with equal weight, the tightest: the one with the fewest interspersed lines.
+    readings.sort_by(|a, b| {
+        b.score.total_cmp(&a.score).then(a.extra.cmp(&b.extra)).then(a.lines.len().cmp(&b.lines.len()))
+    });
+    let complete = readings[0].is_complete();
+    if complete {
+        readings.retain(DriftAlignment::is_complete);
+    } else {
+        let least = readings[0].score - LIKENESS_MARGIN;
+        readings.retain(|it| it.score > least);
+    }
+    let best = &readings[0];
+    let lines = best.lines.clone();
+    target
+        .judge(best, complete)
+        .and_then(|()| target.edits_of_all(&readings))
+        .map(|edits| {
+            let span = span_of(search.lines(), lines.start, lines.end);
+            let depth = target.depth(&readings[0].early);
+            let fitted = matches!(depth, Depth::File | Depth::LikelyFile);
+            CandidateSites { places: vec![MatchSite { span, plan: SitePlan::Ready(edits) }], fitted, number: None }
+        })
+        .map_err(|it| it.at(lines.start, lines.end))
+}
+
+/// The lines of old that are not blank.
+struct DriftQuery<'s, 'a> {
+    search: &'s MatchSearch<'a>,
+    /// Their indices in old.
+    at: Vec<usize>,
+    keys: Vec<u64>,
+    /// Letters and digits of each, at least one.
+    weights: Vec<usize>,
+}
+
+/// Hashed lines of the file: all of them, or those near a possible beginning of old.
+struct KeyedLines<'k> {
+    /// The first of them.
+    from: usize,
+    keys: Cow<'k, [u64]>,
+    /// For each of them, the weight of the lines of old before it.
+    before: Vec<usize>,
+}
+
+impl<'k> KeyedLines<'k> {
+    fn new(target: &DriftQuery<'_, '_>, from: usize, keys: Cow<'k, [u64]>) -> KeyedLines<'k> {
+        let known: HashMap<u64, usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
+        // Most lines of a file are not in old: one bit decides for them.
+        let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
+        let mut before = Vec::with_capacity(keys.len() + 1);
+        let mut sum = 0;
+        before.push(0);
+        for key in &*keys {
+            sum += if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
+            before.push(sum);
+        }
+        KeyedLines { from, keys, before }
+    }
+
+    fn key(&self, line: usize) -> u64 {
+        self.keys[line - self.from]
+    }
+
+    fn weight(&self, lines: Range<usize>) -> usize {
+        self.before[lines.end - self.from] - self.before[lines.start - self.from]
+    }
+
+    fn places(&self, wanted: u64) -> Vec<usize> {
+        let at = self.keys.iter().enumerate().filter(|&(_, key)| *key == wanted);
+        at.map(|(at, _)| self.from + at).collect()
+    }
+}
+
+/// An alignment of a range of the file with old.
+struct DriftAlignment {
+    score: f64,
+    lines: Range<usize>,
+    early: LinePairs,
+    late: LinePairs,
+    /// Indices of the missing lines.
+    missing: Vec<usize>,
+    /// Interspersed lines of the file, except for blank ones.
+    extra: usize,
+    /// Paired lines that are not verbatim in the file.
+    typos: usize,
+}
+
+impl DriftAlignment {
+    /// True when all lines are found, with nothing interspersed.
+    fn is_complete(&self) -> bool {
+        self.missing.is_empty() && self.extra == 0 && self.typos == 0
+    }
+}
+
+impl<'s, 'a> DriftQuery<'s, 'a> {
+    fn new(search: &'s MatchSearch<'a>) -> Option<DriftQuery<'s, 'a>> {
+        let old = &search.pattern.old;
+        let at: Vec<usize> = (0..old.len()).filter(|&at| !is_blank(old[at])).collect();
+        if at.len() < 2 {
+            return None;
+        }
+        let keys: Vec<u64> = at.iter().map(|&at| fold::normalized_hash(old[at], Normalization::Indentation)).collect();
+        let weights: Vec<usize> = at.iter().map(|&at| fold::count_alnum(old[at], usize::MAX).max(1)).collect();
+        Some(DriftQuery { search, at, keys, weights })
+    }
+
+    fn most_extra(&self) -> usize {
+        (self.at.len() / 5).max(1)
+    }
+
+    /// Returns how many lines of the file old may extend over.
+    fn reach(&self) -> usize {
+        self.search.pattern.old.len() + self.most_extra() + EXTRA_BLANK_LINES_MAX
+    }
+
+    /// Returns every range between a first and a last line that may be heavy enough to be the place, or a rival of it.
+    fn readings(&self) -> Result<Vec<DriftAlignment>, MatchRefusal> {
+        let (mut out, mut cells) = (Vec::new(), 0usize);
+        let Some(starts) = self.starts() else {
+            let all = KeyedLines::new(self, 0, Cow::Borrowed(self.search.run_hashes()));
+            self.readings_in(&all, &all.places(self.keys[0]), &mut cells, &mut out)?;
+            return Ok(out);
+        };
+        for start in starts {
+            let end = self.search.lines().count().min(start + self.reach());
+            let keys = (start..end)
+                .map(|at| fold::normalized_hash(self.search.line(at), Normalization::Indentation))
+                .collect();
+            self.readings_in(&KeyedLines::new(self, start, Cow::Owned(keys)), &[start], &mut cells, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the positions of the first line that have a last line after them; `None` if only a look at all lines
+    /// would tell.
+    fn starts(&self) -> Option<Vec<usize>> {
+        if let Some(starts) = self.places(0).filter(|places| self.is_few(places)) {
+            return Some(starts);
+        }
+        let ends = self.places(self.at.len() - 1).filter(|places| self.is_few(places))?;
+        let near = ends.iter().flat_map(|&end| (end + 1).saturating_sub(self.reach())..end);
+        let near: BTreeSet<usize> = near.collect();
+        let first =
+            |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[0];
+        Some(near.into_iter().filter(first).collect::<Vec<usize>>()).filter(|places| self.is_few(places))
+    }
+
+    /// True for places that are few enough to look around each.
+    fn is_few(&self, places: &[usize]) -> bool {
+        places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX
+    }
+
+    /// Returns the lines of the file that match a line of old; `None` if only a look at all lines would tell.
+    fn places(&self, old: usize) -> Option<Vec<usize>> {
+        let stands = self.search.index.similar_lines(self.search.pattern.old[self.at[old]])?;
+        let same =
+            |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[old];
+        Some(stands.all()?.iter().copied().filter(same).collect())
+    }
+
+    /// Counts the occurrences of a line of old in the file.
+    fn count(&self, old: usize) -> usize {
+        self.places(old).map_or_else(
+            || self.search.run_hashes().iter().filter(|key| **key == self.keys[old]).count(),
+            |places| places.len(),
+        )
+    }
+
+    fn readings_in(
+        &self,
+        stretch: &KeyedLines<'_>,
+        starts: &[usize],
+        cells: &mut usize,
+        out: &mut Vec<DriftAlignment>,
+    ) -> Result<(), MatchRefusal> {
+        let all: usize = self.weights.iter().sum();
+        let ends = stretch.places(self.keys[self.keys.len() - 1]);
+        for &start in starts {
+            let from = ends.partition_point(|&end| end <= start);
+            for &end in ends[from..].iter().take_while(|&&end| end < start + self.reach()) {
+                *cells += 1;
+                if work::spend_or_end(1) {
+                    return Ok(());
+                }
+                if share(stretch.weight(start..end + 1), all) < LIKENESS_MIN - LIKENESS_MARGIN {
+                    continue;
+                }
+                *cells = cells.saturating_add(ALIGNMENT_OVERHEAD_CELLS + (end - start).saturating_mul(self.keys.len()));
+                if *cells > ALIGNMENT_CELLS_MAX || work::spend_or_end(end - start + self.keys.len()) {
+                    return Err(MatchRefusal::new(
+                        RefusalReason::TooLarge,
+                        "The text is too large to search for similar text.",
+                    ));
+                }
+                out.extend(self.reading(stretch, start..end + 1, all));
+            }
+        }
+        Ok(())
+    }
+
+    fn reading(&self, stretch: &KeyedLines<'_>, lines: Range<usize>, all: usize) -> Option<DriftAlignment> {
+        let inner: Vec<usize> =
+            (lines.start + 1..lines.end - 1).filter(|&at| !is_blank(self.search.line(at))).collect();
+        let file: Vec<u64> = inner.iter().map(|&at| stretch.key(at)).collect();
+        let last = self.at.len() - 1;
+        let (early, late) =
+            align(&self.keys[1..last], &file, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
+        let (mut early, mut late) = (with_ends(&inner, &lines, last, early), with_ends(&inner, &lines, last, late));
+        // Of two pairings, one that has every line at its own depth is the intended one.
+        match (self.is_verbatim(&early), self.is_verbatim(&late)) {
+            (true, false) => late.clone_from(&early),
+            (false, true) => early.clone_from(&late),
+            (true, true) => {}
+            (false, false) => {
+                (early, late) = self.verbatim_pairs(&lines, &inner, early.len()).unwrap_or((early, late));
+            }
+        }
+        let typos = self.typos(&early, lines.end);
+        if early == late && !typos.is_empty() {
+            early.extend(typos.iter().copied());
+            early.sort_unstable();
+            late.clone_from(&early);
+        }
+        let weight: usize = early.iter().map(|&(old, _)| self.weights[old]).sum();
+        let score = share(weight, all);
+        let mut there = vec![false; self.at.len()];
+        for &(old, _) in &early {
+            there[old] = true;
+        }
+        let missing = (0..self.at.len()).filter(|&old| !there[old]).collect();
+        let extra = inner.len() + 2 - early.len();
+        let typos = typos.len();
+        (score >= LIKENESS_MIN - LIKENESS_MARGIN).then_some(DriftAlignment {
+            score,
+            lines,
+            early,
+            late,
+            missing,
+            extra,
+            typos,
+        })
+    }
+
+    /// Returns lines kept by the edit that the file has between the same neighbours with a typo.
+    fn typos(&self, pairs: &LinePairs, end: usize) -> LinePairs {
+        if pairs.len() == self.at.len() {
+            return LinePairs::new();
+        }
+        let wanted = &*self.search.pattern;
+        let found = transplant::changes;
+        let changes = wanted.changes.clone().unwrap_or_else(|| found(&wanted.old, &wanted.new));
+        let mut out = LinePairs::new();
+        for pair in pairs.windows(2) {
+            let ([before, after], old) = ([pair[0], pair[1]], pair[0].0 + 1);
+            let mut lines = (before.1 + 1..after.1.min(end)).filter(|&at| !is_blank(self.search.line(at)));
+            let (Some(line), None) = (lines.next(), lines.next()) else { continue };
+            if after.0 == old + 1
+                && !changes.iter().any(|(from, _)| from.contains(&self.at[old]))
+                && typo::is_typo(wanted.old[self.at[old]], self.search.line(line), self.search.text)
+            {
+                out.push((old, line));
+            }
+        }
+        out
+    }
+
+    /// True when consecutive lines, in old and in the file, with half of the weight of old are unique.
+    fn has_unique_run(&self, reading: &DriftAlignment) -> bool {
+        const LINES_MIN: usize = 3;
+        let search = self.search;
+        let run = reading
+            .early
+            .chunk_by(|a, b| b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at))))
+            .max_by_key(|run| self.total_weight(run.iter().map(|pair| pair.0)));
+        let Some(run) = run.filter(|run| run.len() >= LINES_MIN) else { return false };
+        if 2 * self.total_weight(run.iter().map(|pair| pair.0)) < self.weights.iter().sum() {
+            return false;
+        }
+        let all = search.run_hashes();
+        let wanted: Vec<u64> = run.iter().map(|pair| all[pair.1]).collect();
+        let file: Vec<u64> = (0..all.len()).filter(|&at| !is_blank(search.line(at))).map(|at| all[at]).collect();
+        if work::spend_or_end(file.len()) {
+            return false;
+        }
+        file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
+    }
+
+    /// Returns the weight of some lines of old.
+    fn total_weight(&self, old: impl Iterator<Item = usize>) -> usize {
+        old.map(|at| self.weights[at]).sum::<usize>()
+    }
+
+    /// Checks whether the best alignment is good enough.
+    fn judge(&self, best: &DriftAlignment, complete: bool) -> Result<(), MatchRefusal> {
+        let lines = self.at.len();
+        let enough = if complete { 6 } else { 30 };
+        if self.search.pattern.alnum(enough) < enough || (!complete && lines < 4) {
+            return unlike_refusal("the text is too short to be found by part of its lines");
+        }
+        if best.score < LIKENESS_MIN || share(best.early.len(), lines) < LIKENESS_MIN {
+            return unlike_refusal("too many of its lines differ");
+        }
+        if self.is_too_loose(best) {
+            return unlike_refusal("too many lines are missing or come in between");
+        }
+        if let Some(&old) =
+            best.missing.iter().filter(|&&old| self.is_distinctive(old)).find(|&&old| self.count(old) > 0)
+        {
+            let line = self.search.pattern.old[self.at[old]].trim();
+            return unlike_refusal(&format!("a line of the old text is elsewhere in the file: {line}"));
+        }
+        if let Some(why) = self.mistaken(best) {
+            return unlike_refusal(&why);
+        }
+        // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
+        let whole_hunk = complete && self.search.pattern.changes.is_some();
+        if !whole_hunk
+            && !best.early.iter().any(|(old, _)| self.is_distinctive(*old) && self.count(*old) == 1)
+            && !self.has_unique_run(best)
+        {
+            return unlike_refusal("none of its lines is distinctive");
+        }
+        Ok(())
+    }
+
+    /// True for a line with many letters and digits.
+    fn is_distinctive(&self, old: usize) -> bool {
+        self.weights[old] >= DISTINCTIVE_ALNUM_MIN
+    }
+
+    /// Returns the reason why a missing line is not a typo: the file has a line there with another meaning.
+    fn mistaken(&self, reading: &DriftAlignment) -> Option<String> {
+        for &old in &reading.missing {
+            let before = reading.early.iter().rev().find(|pair| pair.0 < old)?.1;
+            let after = reading.early.iter().find(|pair| pair.0 > old)?.1;
+            let line = self.search.pattern.old[self.at[old]];
+            let why = (before + 1..after).find_map(|at| typo::means_another(line, self.search.line(at)));
+            if why.is_some() {
+                return why;
+            }
+        }
+        None
+    }
+
+    fn is_too_loose(&self, reading: &DriftAlignment) -> bool {
+        reading.extra > self.most_extra() || reading.missing.len() > (self.at.len() / 4).max(1)
+    }
+}
+
+/// Refuses a place that differs too much.
+fn unlike_refusal(why: &str) -> Result<(), MatchRefusal> {
+    Err(MatchRefusal::new(RefusalReason::Unlike, format!("A similar place was found but not edited: {why}.")))
+}
+
+/// Adds the first and the last line to the pairs between them.
+fn with_ends(inner: &[usize], lines: &Range<usize>, last: usize, inside: LinePairs) -> LinePairs {
+    let inside = inside.into_iter().map(|(old, line)| (old + 1, inner[line]));
+    [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, refuse};
+
+    const STEPS: &str = "fn go() {\n    prepare_all();\n    first_step(1);\n    second_step();\n    third_step();\n    \
+                         finish_all();\n}\n";
+
+    #[test]
+    fn complete_match_wins_over_incomplete_ones() {
+        let other = STEPS.replace("second_step();", "other_step_here();").replace("go()", "run()");
+        let old = "    prepare_all();\n    second_step();\n    third_step();\n    finish_all();\n}\n";
+        let file = format!("{STEPS}\n{other}");
+        assert_eq!(
+            edit(&file, old, &old.replace("third_step", "last_step")),
+            file.replacen("third_step", "last_step", 1)
+        );
+    }
+
+    #[test]
+    fn lines_are_paired_by_their_depth() {
+        let file = "                }\n            }\n        }\n    }\n}\n\nimpl Table<Longer> {\n    pub fn iterate(&self) -> Iter {\n        self.iter()\n    }\n";
+        let old = file.replacen("        }\n    }\n}", "    }\n}", 1);
+        assert_ne!(old, file);
+        assert_eq!(
+            edit(file, &old, &old.replace("impl Table", "impl Tables")),
+            file.replace("impl Table", "impl Tables")
+        );
+    }
+
+    #[test]
+    fn comment_belongs_to_the_line_below_it() {
+        let commented = STEPS.replace("    second_step", "    // The second one.\n    second_step");
+        let new = STEPS.replace("first_step(1);", "first_step(2);\n    added_step();");
+        let want = commented.replace("first_step(1);", "first_step(2);\n    added_step();");
+        assert_eq!(edit(&commented, STEPS, &new), want);
+        // New code in front of other unseen lines may have another meaning there.
+        refuse(&STEPS.replace("    second_step", "    unseen_step();\n    second_step"), STEPS, &new);
+    }
+}

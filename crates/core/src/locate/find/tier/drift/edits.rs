@@ -1,0 +1,112 @@
+//! Edits that the alignments of a place lead to.
+
+use super::{DISTINCTIVE_ALNUM_MIN, DriftAlignment, DriftQuery};
+use crate::locate::find::TextEdit;
+use crate::locate::find::align::LinePairs;
+use crate::locate::find::indent::{self, IndentMap};
+use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::locate::find::target_indent::{self, Depth, MatchedLine};
+use crate::locate::find::tier::widths;
+use crate::locate::find::transplant::{self, Window};
+use crate::text::fold::is_blank;
+use core::ops::Range;
+
+impl DriftQuery<'_, '_> {
+    /// Returns the edits, if all alignments lead to the same.
+    pub(super) fn edits_of_all(&self, readings: &[DriftAlignment]) -> Result<Vec<TextEdit>, MatchRefusal> {
+        let best = &readings[0];
+        let edits = self.edits(&best.lines, &best.early)?;
+        for (nth, reading) in readings.iter().enumerate() {
+            // A wider alignment of the same place that is not good enough by itself is not another place.
+            let overlaps = reading.lines.start < best.lines.end && best.lines.start < reading.lines.end;
+            let looser = reading.extra + reading.missing.len() > best.extra + best.missing.len();
+            if nth > 0
+                && overlaps
+                && looser
+                && (self.is_too_loose(reading) || self.edits(&reading.lines, &reading.early).is_err())
+            {
+                continue;
+            }
+            // A place that has every line of old, with one more between them, is not doubted for one that lacks some.
+            if nth > 0
+                && !overlaps
+                && self.has_all(best)
+                && reading.missing.iter().any(|&old| self.weights[old] >= DISTINCTIVE_ALNUM_MIN)
+            {
+                continue;
+            }
+            let unique = reading.early == reading.late;
+            let others = [(nth > 0).then_some(&reading.early), (!unique).then_some(&reading.late)];
+            for other in others.into_iter().flatten() {
+                if self.edits(&reading.lines, other).as_ref() != Ok(&edits) {
+                    let (a, b) = (best.lines.start + 1, reading.lines.start + 1);
+                    let why = format!("Two places are about equally similar: lines {a} and {b}.");
+                    let why = if nth > 0 {
+                        why
+                    } else {
+                        "Lines repeat at the place, so it is not clear which of them is meant.".to_owned()
+                    };
+                    return Err(MatchRefusal::new(RefusalReason::Rivals, why));
+                }
+            }
+        }
+        Ok(edits)
+    }
+
+    fn edits(&self, lines: &Range<usize>, pairs: &LinePairs) -> Result<Vec<TextEdit>, MatchRefusal> {
+        let search = self.search;
+        let wanted = &*search.pattern;
+        let mut partner = vec![None; wanted.old.len()];
+        for &(old, line) in pairs {
+            partner[self.at[old]] = Some(line);
+        }
+        self.pair_blanks(&mut partner, pairs);
+        match self.depth(pairs) {
+            Depth::OldText => {}
+            Depth::Unclear => {
+                return Err(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON));
+            }
+            Depth::File | Depth::LikelyFile => {
+                let files: Vec<Option<&str>> = partner.iter().map(|at| at.map(|at| search.line(at))).collect();
+                let wanted = &target_indent::at_file_depth(wanted, &files);
+                let window = Window { search, wanted, lines: lines.clone(), partner };
+                return transplant::write(&window, &IndentMap::Verbatim, false);
+            }
+        }
+        let depths = indent::pairs(pairs.iter().map(|&(old, line)| (wanted.old[self.at[old]], search.line(line))));
+        let indent =
+            IndentMap::shift(&depths).or_else(|| widths::map(search, wanted, &depths, 0)).ok_or_else(|| {
+                MatchRefusal::new(
+                    RefusalReason::Misindent,
+                    "A similar place has indentation that the old text does not map onto.",
+                )
+            })?;
+        let window = Window { search, wanted, lines: lines.clone(), partner };
+        transplant::write(&window, &indent, false)
+    }
+
+    /// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
+    /// guess.
+    pub(super) fn depth(&self, pairs: &LinePairs) -> Depth {
+        let wanted = &*self.search.pattern;
+        if wanted.changes.is_some() || wanted.new.is_empty() {
+            return Depth::OldText;
+        }
+        let matched =
+            |&(old, line): &(usize, usize)| MatchedLine { old: wanted.old[self.at[old]], file: self.search.line(line) };
+        target_indent::target_depth(&pairs.iter().map(matched).collect::<Vec<_>>(), &wanted.new)
+    }
+
+    /// Pairs blank lines between the same neighbours on both sides.
+    fn pair_blanks(&self, partner: &mut [Option<usize>], pairs: &LinePairs) {
+        for pair in pairs.windows(2) {
+            let (old, file) = (self.at[pair[0].0] + 1..self.at[pair[1].0], pair[0].1 + 1..pair[1].1);
+            let blank = |line: &str| is_blank(line);
+            if old.clone().all(|at| blank(self.search.pattern.old[at]))
+                && file.clone().all(|at| blank(self.search.line(at)))
+            {
+                old.zip(file).for_each(|(old, file)| partner[old] = Some(file));
+            }
+        }
+    }
+}

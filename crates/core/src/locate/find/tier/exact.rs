@@ -1,0 +1,233 @@
+//! Tier 0: literal text. Nothing is tolerated; `$` and `\` have no special meaning.
+
+use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::refusal::MatchRefusal;
+use crate::locate::find::search::{CandidateSites, MatchSearch};
+use crate::locate::find::{CHANGED_PLACES_MAX, TextEdit, TextMatch};
+use crate::locate::op::ExpectedMatches;
+use crate::locate::resolve;
+use crate::text::lines::starts_line;
+use crate::text::span::Span;
+use crate::work::{self, STEP_BYTES};
+use memchr::memmem;
+use std::borrow::Cow;
+
+/// Occurrences after which counting stops; a message says "more than".
+pub(in crate::locate::find) const COUNTED_PLACES_MAX: usize = 1000;
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
+    let most = search_limit(search.find.expected);
+    if !search.find.lines {
+        return Ok(literal(known_spans(search).unwrap_or_else(|| places(text, old, most)), &new));
+    }
+    let mut trial = literal(known_spans(search).unwrap_or_else(|| whole_lines(text, old, most)), &new);
+    if let Some(span) = last_line(text, old) {
+        let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
+        trial.places.push(MatchSite { span, plan: SitePlan::Literal(new) });
+    }
+    Ok(trial)
+}
+
+/// Returns the occurrences that another search found.
+fn known_spans(search: &MatchSearch<'_>) -> Option<Vec<Span>> {
+    search.literal.map(<[Span]>::to_vec)
+}
+
+/// Returns the first `most` spans that [`run`] finds for whole lines.
+pub(in crate::locate::find) fn spans_of_lines(search: &MatchSearch<'_>, most: usize) -> Vec<Span> {
+    let (text, old) = (search.text, &*search.find.old);
+    let most = search_limit(search.find.expected).unwrap_or(usize::MAX).min(most);
+    let mut spans = match search.literal {
+        Some(known) => known[..known.len().min(most)].to_vec(),
+        None => whole_lines(text, old, Some(most)),
+    };
+    if spans.len() < most {
+        spans.extend(last_line(text, old));
+    }
+    spans
+}
+
+/// Returns the number of occurrences to search for; `None` for all.
+pub(in crate::locate::find) fn search_limit(pick: ExpectedMatches) -> Option<usize> {
+    match pick {
+        ExpectedMatches::All => None,
+        ExpectedMatches::Unique => Some(COUNTED_PLACES_MAX),
+        ExpectedMatches::Exactly(count) => Some(COUNTED_PLACES_MAX.max(count.saturating_add(1))),
+    }
+}
+
+/// Returns the occurrences of `old` that begin and end with a line.
+fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
+    let mut out = Vec::new();
+    let finder = memmem::Finder::new(old);
+    let mut from = 0;
+    while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at).filter(|_| !old.is_empty()) {
+        let span = Span::new(at, at + old.len());
+        if work::spend_or_end(1 + old.len() / STEP_BYTES) {
+            break;
+        }
+        if is_whole_lines(text, span) {
+            out.push(span);
+        }
+        if out.len() >= most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1) {
+            break;
+        }
+        // No other occurrence begins on this line.
+        from = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
+    }
+    out
+}
+
+/// True when an occurrence begins and ends with a line.
+pub(in crate::locate::find) fn is_whole_lines(text: &str, span: Span) -> bool {
+    starts_line(text, span.start()) && ends_line(text, span.end())
+}
+
+/// True when a line ends at, or just before, `at`.
+fn ends_line(text: &str, at: usize) -> bool {
+    starts_line(text, at) || at == text.len() || text.as_bytes()[at] == b'\n'
+}
+
+/// Matches whole lines at the end of a text without a final line end.
+fn last_line(text: &str, old: &str) -> Option<Span> {
+    let start = text.strip_suffix(old.strip_suffix('\n')?)?.len();
+    (start < text.len() && starts_line(text, start)).then(|| Span::new(start, text.len()))
+}
+
+/// Creates sites whose text is replaced by `new` as it is.
+pub(in crate::locate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> CandidateSites<'a> {
+    CandidateSites {
+        places: spans.into_iter().map(|span| MatchSite { span, plan: SitePlan::Literal(new.clone()) }).collect(),
+        ..CandidateSites::default()
+    }
+}
+
+/// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else overlapping ones too (`aa` in
+/// `aaa` counts twice), up to `most`.
+pub(in crate::locate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
+    let mut out = Vec::new();
+    if old.is_empty() {
+        return out;
+    }
+    let (bytes, len) = (text.as_bytes(), old.len());
+    let finder = memmem::Finder::new(old);
+    let mut from = 0;
+    while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
+        out.push(Span::new(at, at + len));
+        if work::spend_or_end(1 + len / STEP_BYTES) {
+            break;
+        }
+        if out.len() >= most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1) {
+            break;
+        }
+        // If all are wanted, only disjoint ones matter; skipping the others keeps hostile text linear.
+        from = if most.is_none() { at + len } else { at + 1 };
+    }
+    out
+}
+
+/// Replaces an occurrence by `new`: only the lines that differ are written.
+pub(in crate::locate::find) fn whole_line_match(search: &MatchSearch<'_>, span: Span, new: &str) -> TextMatch {
+    let text = search.text;
+    if new.is_empty() {
+        let span = if search.literal_deletion { span } else { deletion(text, span) };
+        return TextMatch { span, edits: vec![TextEdit { span, text: String::new() }] };
+    }
+    TextMatch { span, edits: resolve::difference(text, span, new) }
+}
+
+/// Returns the note about a deletion that removed more than the given text: the rest of the lines that it emptied.
+pub(in crate::locate::find) fn emptied_lines(
+    search: &MatchSearch<'_>,
+    places: &[MatchSite<'_>],
+    hits: &[TextMatch],
+) -> Option<String> {
+    if !search.new.is_empty() {
+        return None;
+    }
+    let ended = search.find.old.ends_with('\n');
+    let (mut front, mut line_end, mut blanks) = (false, false, false);
+    for (place, hit) in places.iter().zip(hits) {
+        front |= hit.span.start() < place.span.start();
+        let rest = &search.text[place.span.end().min(hit.span.end())..hit.span.end()];
+        line_end |= !ended && rest.ends_with('\n');
+        blanks |= !rest.is_empty() && !rest.ends_with('\n');
+    }
+    let removed = match (front, line_end) {
+        (true, true) => "its indentation and its line end",
+        (true, false) => "its indentation",
+        (false, true) => "its line end",
+        (false, false) if blanks => "the blanks around the text",
+        (false, false) => return None,
+    };
+    Some(format!("A line that held nothing else was removed whole, with {removed}."))
+}
+
+/// Extends a deletion that leaves only blanks on its lines to these whole lines, with one line end; any other deletion
+/// is literal, including that of white space. So a deleted line leaves no empty one, and the end of a line never joins
+/// the next one to it.
+fn deletion(text: &str, span: Span) -> Span {
+    // Only blanks are examined, so that many occurrences on one long line remain cheap.
+    let start = text[..span.start()].trim_end_matches([' ', '\t']).len();
+    if !starts_line(text, start) || text[span.range()].trim().is_empty() {
+        return span;
+    }
+    if text[span.range()].ends_with('\n') {
+        return Span::new(start, span.end());
+    }
+    let rest = text[span.end()..].trim_start_matches([' ', '\t']);
+    let stop = text.len() - rest.len();
+    match rest.bytes().next() {
+        Some(b'\n') => Span::new(start, stop + 1),
+        Some(_) => span,
+        None => Span::new(start, stop),
+    }
+}
+
+/// Returns warnings about matches that begin or end inside a word.
+pub(in crate::locate::find) fn notes(text: &str, hits: &[TextMatch]) -> Vec<String> {
+    let cut = hits.iter().any(|hit| cuts_word(text, hit.span.start()) || cuts_word(text, hit.span.end()));
+    let note = "The replaced text begins or ends inside a word; check that this was meant.";
+    cut.then(|| note.to_owned()).into_iter().collect()
+}
+
+/// True for an offset inside a word.
+fn cuts_word(text: &str, at: usize) -> bool {
+    let (left, right) = (text[..at].chars().next_back(), text[at..].chars().next());
+    left.is_some_and(is_word_char) && right.is_some_and(is_word_char)
+}
+
+/// True for a character of a word.
+fn is_word_char(ch: char) -> bool {
+    ch.is_alphanumeric() || ch == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{deletion, places};
+    use crate::text::span::Span;
+
+    #[test]
+    fn overlapping_matches_count() {
+        assert_eq!(places("aaa", "aa", Some(9)).len(), 2);
+        assert_eq!(places("aaaa", "aa", None).len(), 2);
+        assert!(places("a", "", None).is_empty());
+    }
+
+    #[test]
+    fn deletion_removes_whole_lines_or_is_literal() {
+        let of = |text: &str, part: &str| {
+            let at = text.find(part).unwrap();
+            let span = deletion(text, Span::new(at, at + part.len()));
+            format!("{}{}", &text[..span.start()], &text[span.end()..])
+        };
+        assert_eq!(of("a\n  foo()  \nb\n", "foo()"), "a\nb\n");
+        assert_eq!(of("a\nfoo()\nb\n", "foo()\n"), "a\nb\n");
+        assert_eq!(of("f(a, b)\nnext()\n", ", b)"), "f(a\nnext()\n");
+        assert_eq!(of("a\nlast", "last"), "a\n");
+        assert_eq!(of("a\n    \nb\n", "    "), "a\n\nb\n");
+        assert_eq!(of("a\nfoo\nb\n", "\nfoo"), "a\nb\n");
+    }
+}

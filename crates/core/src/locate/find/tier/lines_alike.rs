@@ -1,0 +1,42 @@
+//! Tier 3: Unicode punctuation in several lines.
+//!
+//! Whole lines that are equal when folded as in tier 1, trailing blanks aside.
+
+use super::windows::{self, WindowFit, WindowRule};
+use crate::locate::find::indent::IndentMap;
+use crate::locate::find::refusal::MatchRefusal;
+use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::text::fold::Normalization;
+
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, short: false, runs: false };
+
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if windows::alike(search, wanted, first, Normalization::TrailingBlanks) {
+        WindowFit::Yes(IndentMap::Verbatim)
+    } else {
+        WindowFit::No
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::edit;
+
+    #[test]
+    fn only_the_change_is_written() {
+        let file = "title = \"L’image\"\nsize = 10\n";
+        assert_eq!(
+            edit(file, "title = \"L'image\"\nsize = 10", "title = \"L'image\"\nsize = 20"),
+            "title = \"L’image\"\nsize = 20\n"
+        );
+        let file = "“Hello.” she said\nend\n";
+        assert_eq!(
+            edit(file, "\"Hello.\" she said\nend", "\"Hello.\" he said\nthen he left\nend"),
+            "“Hello.” he said\nthen he left\nend\n"
+        );
+    }
+}

@@ -1,0 +1,272 @@
+//! Tier 8: line numbers copied with the text.
+//!
+//! Every line of old has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, and one header
+//! line (`¶…`) may precede them. They are removed from new too if all its lines that are not blank have one, and new is
+//! used as it is if none has; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among equal sites.
+
+use super::edges;
+use super::windows::{self, RULES};
+use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::text::fold::is_blank;
+use std::rc::Rc;
+
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let Some(old) = numbered(&search.pattern.old) else { return Ok(CandidateSites::default()) };
+    let new = stripped_new(&search.pattern.new, old.sign);
+    let number = Some(old.first);
+    // Some tools print a blank after the separator; only if every line has it, it may be theirs.
+    let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
+    let mut attempts = Vec::new();
+    // `12 | text` has a blank on either side of the separator.
+    let pads: &[bool] = match (padded, old.set_off) {
+        (true, true) => &[true],
+        (true, false) => &[true, false],
+        (false, _) => &[false],
+    };
+    for &pad in pads {
+        let text = new.as_ref().map_or(Vec::new(), |new| new.lines(pad));
+        let wanted = PatternLines { old: old.lines(pad), new: text, changes: None };
+        let edges = edges::trimmed(&wanted);
+        for wanted in [Some(wanted), edges].into_iter().flatten() {
+            let windows = search.windows(&wanted.old);
+            attempts.push((Rc::new(wanted), windows));
+        }
+    }
+    // The indentation as it is takes precedence. If it is open whose blank it is, and new has no numbers to tell, no
+    // other is tried: new would be shifted by that blank.
+    let open = pads.len() > 1 && new.as_ref().is_some_and(|new| !new.bared && !new.rests.is_empty());
+    let rules: &[&[&windows::WindowRule]] = if open { &[&RULES[..2]] } else { &[&RULES[..2], &RULES[2..]] };
+    for rules in rules {
+        for (wanted, windows) in &attempts {
+            for rule in *rules {
+                let trial = windows::trial(search, wanted, windows, rule)?;
+                if trial.places.is_empty() {
+                    continue;
+                }
+                if new.is_none() {
+                    return Err(MatchRefusal::new(RefusalReason::Unrepaired, PARTLY_NUMBERED));
+                }
+                return Ok(CandidateSites { number, ..trial });
+            }
+        }
+    }
+    Ok(CandidateSites::default())
+}
+
+const PARTLY_NUMBERED: &str =
+    "The old text is there without its line numbers, but the new text has numbers on some lines only.";
+
+/// Returns the text without the numbers, if every line has one: for the failure report.
+pub(in crate::locate::find) fn suggestion(search: &MatchSearch<'_>) -> Option<String> {
+    let old = numbered(&search.pattern.old)?;
+    Some(old.lines(old.padded).join("\n"))
+}
+
+/// Returns the zero-based lines of the file that the numbers of old name, if it has them all.
+pub(in crate::locate::find) fn lines_named(search: &MatchSearch<'_>) -> Option<core::ops::Range<usize>> {
+    let old = numbered(&search.pattern.old)?;
+    let first = old.first.checked_sub(1)?;
+    let lines = first..first + old.rests.len();
+    (lines.end <= search.lines().count()).then_some(lines)
+}
+
+/// Lines whose numbers were removed.
+pub(in crate::locate::find) struct NumberedLines<'a> {
+    pub(in crate::locate::find) rests: Vec<&'a str>,
+    pub(in crate::locate::find) first: usize,
+    pub(in crate::locate::find) sign: char,
+    /// Every line that is not empty has a blank after the separator, which may be the tool's.
+    pub(in crate::locate::find) padded: bool,
+    /// The separator has a blank before it, too.
+    pub(in crate::locate::find) set_off: bool,
+    /// False for text that had no numbers.
+    bared: bool,
+}
+
+impl<'a> NumberedLines<'a> {
+    pub(in crate::locate::find) fn lines(&self, pad: bool) -> Vec<&'a str> {
+        self.rests
+            .iter()
+            .map(|rest| if pad && self.bared { rest.strip_prefix(' ').unwrap_or(rest) } else { *rest })
+            .collect()
+    }
+}
+
+/// Splits a line into its number, separator and rest.
+fn prefix(line: &str) -> Option<(usize, char, &str)> {
+    let line = unmarked(line);
+    let digits = line.len() - line.trim_start_matches(|ch: char| ch.is_ascii_digit()).len();
+    if digits == 0 || digits > 9 {
+        return None;
+    }
+    let number = line[..digits].parse().ok()?;
+    let rest = &line[digits..];
+    let spaced = rest.trim_start_matches(' ');
+    let sign = rest.chars().next().unwrap_or('\0');
+    match sign {
+        '\t' | '→' | ':' => Some((number, sign, &rest[sign.len_utf8()..])),
+        // An empty line that lost its separator with its trailing blanks.
+        _ if spaced.is_empty() => Some((number, '\0', "")),
+        _ => {
+            let sign = spaced.chars().next().filter(|ch| ['|', '│', '→'].contains(ch))?;
+            Some((number, sign, &spaced[sign.len_utf8()..]))
+        }
+    }
+}
+
+/// Strips the blanks, and the mark of a changed line, before the number.
+fn unmarked(line: &str) -> &str {
+    let line = line.trim_start_matches([' ', '\t']);
+    match line.strip_prefix('>') {
+        Some(rest) if rest.starts_with([' ', '\t']) => rest.trim_start_matches([' ', '\t']),
+        _ => line,
+    }
+}
+
+/// True when a line begins with a number and a separator.
+pub(in crate::locate::find) fn has_number(line: &str) -> bool {
+    prefix(line).is_some_and(|(_, sign, _)| sign != '\0')
+}
+
+/// Returns the lines without their numbers, if all have one and they are consecutive.
+pub(in crate::locate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<NumberedLines<'a>> {
+    let (mut last, mut first, mut sign) = (None, 0, '\0');
+    let mut rests = Vec::with_capacity(lines.len());
+    for line in without_header(lines) {
+        let (number, own, rest) = prefix(line)?;
+        if last.is_some_and(|last| number != last + 1) || (own != '\0' && sign != '\0' && own != sign) {
+            return None;
+        }
+        if last.is_none() {
+            first = number;
+        }
+        last = Some(number);
+        sign = if own == '\0' { sign } else { own };
+        rests.push(rest);
+    }
+    let padded = is_padded(&rests, sign);
+    let set_off = without_header(lines)
+        .iter()
+        .all(|line| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' '));
+    (sign != '\0').then_some(NumberedLines { rests, first, sign, padded, set_off, bared: true })
+}
+
+fn is_padded(rests: &[&str], sign: char) -> bool {
+    sign != '\t' && rests.iter().all(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Skips a header line of `read` before the numbered ones.
+fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
+    match lines.split_first() {
+        Some((header, rest)) if header.starts_with('¶') && !rest.is_empty() => rest,
+        _ => lines,
+    }
+}
+
+/// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture.
+fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> {
+    let lines = without_header(lines);
+    let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
+    let found: Vec<_> = lines.iter().filter(|line| !is_blank(line)).map(own).collect();
+    let signs = found.iter().flatten().filter(|(_, own, _)| *own == sign).count();
+    let rests: Vec<&str> = if signs == 0 {
+        lines.to_vec()
+    } else if found.iter().all(Option::is_some) {
+        lines.iter().map(|line| own(line).map_or(*line, |(_, _, rest)| rest)).collect()
+    } else {
+        return None;
+    };
+    let bared = signs > 0;
+    // A single number without text is an empty text.
+    let rests = if bared && rests.len() == 1 && is_blank(rests[0]) { Vec::new() } else { rests };
+    // Text without numbers is no evidence about the blank after the separator.
+    let padded = !bared || is_padded(&rests, sign);
+    Some(NumberedLines { rests, first: 0, sign, padded, set_off: false, bared })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, refuse};
+
+    #[test]
+    fn every_form_of_line_number_is_recognized() {
+        for (a, b) in [
+            ("2\t", "3\t"),
+            ("2→", "3→"),
+            ("2:", "3:"),
+            ("  2 | ", "  3 | "),
+            ("2|", "3|"),
+            ("2│ ", "3│ "),
+            ("¶a.rs#1A2B\n2:", "3:"),
+        ] {
+            let old = format!("{a}b = 22222\n{b}c = 3");
+            for new in [format!("{a}b = 33333\n{b}c = 3"), "b = 33333\nc = 3".to_owned()] {
+                assert_eq!(edit("a = 1\nb = 22222\nc = 3\n", &old, &new), "a = 1\nb = 33333\nc = 3\n", "{old}");
+            }
+        }
+        assert_eq!(
+            edit(
+                "class E {\n    value = 0;\n}\n",
+                "1 | class E {\n2 |     value = 0;\n3 | }",
+                "1 | class E {\n2 |     value = 1;\n3 | }"
+            ),
+            "class E {\n    value = 1;\n}\n"
+        );
+    }
+
+    #[test]
+    fn mark_of_a_changed_line_is_removed_with_its_number() {
+        let file = "alpha()\nsame()\nomega()\n";
+        assert_eq!(edit(file, ">     2\tsame()", "other()"), file.replace("same", "other"));
+        let old = "      1\talpha()\n>     2\tsame()\n      3\tomega()";
+        assert_eq!(edit(file, old, &old.replace("same", "other")), file.replace("same", "other"));
+    }
+
+    #[test]
+    fn indentation_after_the_separator_is_kept() {
+        let file = "fn f() {\n    alpha();\n    if x {\n        beta();\n    }\n}\n";
+        assert_eq!(
+            edit(file, "2:    alpha();\n3:    if x {", "2:    alpha();\n3:    if y {\n4:        gamma();\n5:}"),
+            "fn f() {\n    alpha();\n    if y {\n        gamma();\n}\n        beta();\n    }\n}\n"
+        );
+        assert_eq!(
+            edit("load_config()\nstart_all()\n", "2→ start_all()", "2→ stop_all()"),
+            "load_config()\nstop_all()\n"
+        );
+    }
+
+    #[test]
+    fn number_selects_the_line_and_is_ignored_on_added_lines() {
+        assert_eq!(
+            edit("item = load_next()\nitem = load_next()\n", "2\titem = load_next()", "2\titem = load_last()"),
+            "item = load_next()\nitem = load_last()\n"
+        );
+        assert_eq!(
+            edit("run_it();\n}\n", "1 | run_it();\n2 | }", "1 | run_it();\n0 | stop_it();\n2 | }"),
+            "run_it();\nstop_it();\n}\n"
+        );
+    }
+
+    #[test]
+    fn new_text_without_numbers_is_used_unchanged() {
+        let file = "class A {\n    run() {\n        go(value);\n    }\n}\n";
+        let old = "2 |     run() {\n3 |         go(value);";
+        let want = "class A {\n    run() {\n        stop(value);\n    }\n}\n";
+        assert_eq!(edit(file, old, "    run() {\n        stop(value);"), want);
+        assert_eq!(edit("a = 1\nremove_me()\n", "2 | remove_me()", "2 | "), "a = 1\n");
+        refuse("\tfirst_call()\n\tsecond()\n", "1: first_call()\n2: second()", "third()");
+        assert_eq!(edit("\tfirst_call()\n\tsecond()\n", "1 | first_call()\n2 | second()", "third()"), "\tthird()\n");
+        assert_eq!(
+            edit("first_call()\n", "1\tfirst_call()\n2\t\n", "1\tfirst_call()\n2\tmore()\n"),
+            "first_call()\nmore()\n"
+        );
+    }
+
+    #[test]
+    fn incomplete_evidence_is_refused() {
+        refuse("b = 22222\nc = 3\n", "2\tb = 22222\n3\tc = 3", "2\tb = 22222\nd = 4\n3\tc = 3");
+        refuse("b = 22222\nc = 3\n", "2\tb = 22222\n9\tc = 3", "b = 1");
+        refuse("b = 22222\nc = 3\n", "2\tb = 22222\nc = 3", "b = 1");
+    }
+}

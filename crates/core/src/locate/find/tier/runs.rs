@@ -1,0 +1,50 @@
+//! Tier 6: blank runs inside a line.
+//!
+//! Whole lines in which a blank run matches a blank run of any length, but never nothing. Indentation as in tiers 4 and
+//! 5. Runs that are kept have the file's length.
+
+use super::widths;
+use super::windows::{self, WindowFit, WindowRule};
+use crate::locate::find::indent::IndentMap;
+use crate::locate::find::refusal::MatchRefusal;
+use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::text::fold::Normalization;
+
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: false, runs: true };
+
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if !windows::alike(search, wanted, first, Normalization::BlankRuns) {
+        return WindowFit::No;
+    }
+    let pairs = windows::pairs(search, wanted, first);
+    IndentMap::shift(&pairs)
+        .or_else(|| widths::map(search, wanted, &pairs, 0))
+        .or_else(|| widths::first_line_exempt(search, wanted, &pairs))
+        .map_or(WindowFit::Crooked, WindowFit::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, refuse};
+
+    #[test]
+    fn blank_runs_of_the_file_stay() {
+        assert_eq!(
+            edit("print(\"a  b\", end)\nx\n", "print(\"a b\", end)", "print(\"a b\", end, flush)"),
+            "print(\"a  b\", end, flush)\nx\n"
+        );
+        assert_eq!(
+            edit("int   alpha = 1;\nint   b     = 2;\n", "int alpha = 1;\nint b = 2;", "int alpha = 1;\nint b = 3;"),
+            "int   alpha = 1;\nint   b     = 3;\n"
+        );
+    }
+
+    #[test]
+    fn blank_run_never_matches_nothing() {
+        refuse("returnValue = 1\nreturnx\n", "return x", "return y");
+    }
+}

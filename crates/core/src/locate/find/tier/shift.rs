@@ -1,0 +1,61 @@
+//! Tier 4: one uniform indentation shift.
+//!
+//! Whole lines, with the same prefix added to, or removed from, every line that is not blank. The new text is shifted
+//! in the same way; a line that would need a negative depth is refused.
+
+use super::windows::{self, WindowFit, WindowRule};
+use crate::locate::find::indent::IndentMap;
+use crate::locate::find::refusal::MatchRefusal;
+use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::text::fold::Normalization;
+
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: true, runs: false };
+
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if !windows::alike(search, wanted, first, Normalization::Indentation) {
+        return WindowFit::No;
+    }
+    IndentMap::shift(&windows::pairs(search, wanted, first)).map_or(WindowFit::No, WindowFit::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, edit_all, refuse};
+
+    #[test]
+    fn new_text_is_shifted_equally() {
+        let file = "mod a {\n    fn func() {\n        go();\n    }\n}\n";
+        assert_eq!(
+            edit(file, "fn func() {\n    go();\n}", "fn func() {\n    go();\n    stop();\n}"),
+            "mod a {\n    fn func() {\n        go();\n        stop();\n    }\n}\n"
+        );
+        assert_eq!(
+            edit("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\n\n    c_call()"),
+            "a_call()\n\nc_call()\n"
+        );
+    }
+
+    #[test]
+    fn unique_short_lines_are_found() {
+        assert_eq!(edit("f:\n  x = 1\ny = 2\n", "    x = 1\n", "    x = 2\n"), "f:\n  x = 2\ny = 2\n");
+        assert_eq!(edit("f:\n  x = 1\n  go\n", "x = 1\ngo\n", "x = 3\ngo\n"), "f:\n  x = 3\n  go\n");
+        refuse("f:\n  x = 1\ng:\n   x = 1\n", "    x = 1\n", "    x = 2\n");
+        refuse("f:\n  }\n", "    }\n", "    )\n");
+    }
+
+    #[test]
+    fn negative_depth_is_refused() {
+        refuse("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\nc_call()");
+    }
+
+    #[test]
+    fn every_match_has_its_own_shift() {
+        let file = "  begin_step()\n  end_step()\nx\n      begin_step()\n      end_step()\n";
+        let want = "  begin_step()\n  finish()\nx\n      begin_step()\n      finish()\n";
+        assert_eq!(edit_all(file, "begin_step()\nend_step()", "begin_step()\nfinish()"), want);
+    }
+}

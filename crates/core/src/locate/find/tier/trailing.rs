@@ -1,0 +1,49 @@
+//! Tier 2: trailing blanks.
+//!
+//! Whole lines that are equal except for blanks at their ends. Kept lines retain the file's blanks.
+
+use super::windows::{self, WindowFit, WindowRule};
+use crate::locate::find::indent::IndentMap;
+use crate::locate::find::refusal::MatchRefusal;
+use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, short: true, runs: false };
+
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if windows::ends_equal(search, wanted, first) { WindowFit::Yes(IndentMap::Verbatim) } else { WindowFit::No }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, refuse};
+
+    #[test]
+    fn kept_lines_keep_their_blanks() {
+        assert_eq!(
+            edit("let a = 1;   \nlet b = 2;\n", "let a = 1;\nlet b = 2;", "let a = 1;\nlet b = 3;"),
+            "let a = 1;   \nlet b = 3;\n"
+        );
+        assert_eq!(edit("first_line\nlast_line", "last_line\n", "LAST_LINE\n"), "first_line\nLAST_LINE");
+        assert_eq!(edit("aaaa\t\nbbbb\ncccc", "bbbb \ncccc", "bbbb"), "aaaa\t\nbbbb");
+        assert_eq!(edit("aaaa\nbbbb \ncccc", "bbbb\ncccc\n", "bbbb\ncccc\ndddd\n"), "aaaa\nbbbb \ncccc\ndddd");
+    }
+
+    #[test]
+    fn unique_short_lines_are_found() {
+        assert_eq!(edit("x y\nabc\nend\n", "abc  \n", "abd\n"), "x y\nabd\nend\n");
+        assert_eq!(edit("(1) \n", "(1)\n", "(2)\n"), "(2)\n");
+        refuse("go\nend\ngo\n", "go \n", "stop\n");
+        refuse("{\n}\n", "} \n", "};\n");
+    }
+
+    #[test]
+    fn only_whole_lines_match() {
+        refuse("return foobar", "return foo\n", "return baz\n");
+        refuse("call_one() \ncall_two() \nmid\ncall_one()  \ncall_two()  \n", "call_one()\ncall_two()", "x");
+        refuse("(1) \n(1)  \n", "(1)\n", "(2)\n");
+    }
+}

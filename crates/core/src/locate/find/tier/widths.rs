@@ -1,0 +1,121 @@
+//! Tier 5: tabs instead of blanks, other widths.
+//!
+//! Whole lines whose depths map one to one onto the file's: the order is preserved, the steps of both sides agree, and
+//! further depths of the new text follow from the step. The first line alone may have lost its indentation. Anything
+//! else is refused.
+
+use super::windows::{self, WindowFit, WindowRule};
+use crate::locate::find::indent::{self, IndentMap, IndentPair};
+use crate::locate::find::refusal::MatchRefusal;
+use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::text::fold::{Normalization, indent_of};
+
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: true, runs: false };
+
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+    if !windows::alike(search, wanted, first, Normalization::Indentation) {
+        return WindowFit::No;
+    }
+    let pairs = windows::pairs(search, wanted, first);
+    map(search, wanted, &pairs, 0)
+        .or_else(|| first_line_exempt(search, wanted, &pairs))
+        .map_or(WindowFit::Crooked, WindowFit::Yes)
+}
+
+/// Returns the map of widths for these pairs; the first `but` lines of old and new are ignored when detecting the
+/// steps.
+pub(in crate::locate::find) fn map(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    pairs: &[IndentPair<'_>],
+    but: usize,
+) -> Option<IndentMap> {
+    IndentMap::widths(pairs, || steps(search, wanted, pairs, but))
+}
+
+/// Returns the map for a text whose first line lost its indentation, in old and in new.
+pub(super) fn first_line_exempt(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    pairs: &[IndentPair<'_>],
+) -> Option<IndentMap> {
+    let (&(old, file), rest) = pairs.split_first()?;
+    let lost = old.is_empty() && !file.is_empty() && !rest.is_empty();
+    if !lost || wanted.new.first().is_none_or(|line| !indent_of(line).is_empty()) {
+        return None;
+    }
+    let rest = IndentMap::shift(rest).or_else(|| map(search, wanted, rest, 1))?;
+    Some(IndentMap::FirstLine { first: file.to_owned(), rest: Box::new(rest) })
+}
+
+/// Detects the steps of both sides. The file's step is that of its lines with the same kind of indentation as the
+/// place, by tabs or by blanks.
+fn steps(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    pairs: &[IndentPair<'_>],
+    but: usize,
+) -> Option<(String, String)> {
+    let old = indent::step(wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied())?;
+    let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));
+    let file = if tabs { "\t".to_owned() } else { search.index.step()?.to_owned() };
+    Some((old, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, refuse};
+
+    #[test]
+    fn tabs_and_indent_widths_are_converted() {
+        let file = "class A {\n\trun() {\n\t\treturn value;\n\t}\n}\n";
+        assert_eq!(
+            edit(
+                file,
+                "  run() {\n    return value;\n  }",
+                "  run() {\n    if (x) {\n      log();\n    }\n    return value;\n  }"
+            ),
+            "class A {\n\trun() {\n\t\tif (x) {\n\t\t\tlog();\n\t\t}\n\t\treturn value;\n\t}\n}\n"
+        );
+        let file = "f() {\n  const a = load();\n  if (a) {\n    use(a);\n  }\n}\n";
+        assert_eq!(
+            edit(
+                file,
+                "    const a = load();\n    if (a) {\n        use(a);\n    }",
+                "    const a = load();\n    if (a) {\n        use(a);\n        done();\n    }"
+            ),
+            "f() {\n  const a = load();\n  if (a) {\n    use(a);\n    done();\n  }\n}\n"
+        );
+    }
+
+    #[test]
+    fn first_line_alone_may_be_unindented() {
+        let file = "class O:\n    def m(self):\n        self.a = \"before\"  \n        self.b = \"before\"\n";
+        assert_eq!(
+            edit(
+                file,
+                "self.a = \"before\"\n        self.b = \"before\"",
+                "self.a = \"after\"\n        self.b = \"after\""
+            ),
+            "class O:\n    def m(self):\n        self.a = \"after\"\n        self.b = \"after\"\n"
+        );
+    }
+
+    #[test]
+    fn unmappable_indentation_is_refused() {
+        refuse(
+            "if ready:\n    start_engine()\n    open_valve()\n",
+            "if ready:\n    start_engine()\nopen_valve()",
+            "if ready:\n    start_engine()\nclose()",
+        );
+        refuse(
+            "\tfirst_call()\n        second_call()\n",
+            "    first_call()\n    second_call()",
+            "    first_call()\n    third()",
+        );
+    }
+}

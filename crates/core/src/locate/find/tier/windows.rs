@@ -1,0 +1,175 @@
+//! Common part of tiers 2 to 6: whole lines, one to one, tried where the hashes under the loosest normalization agree.
+
+use crate::locate::find::indent::{self, IndentMap};
+use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines, span_of};
+use crate::locate::find::target_indent::{self, Depth, MatchedLine};
+use crate::locate::op::ExpectedMatches;
+use crate::text::fold;
+use crate::text::fold::Normalization;
+use crate::work;
+use core::ops::Range;
+use std::rc::Rc;
+
+/// Lines compared for one tier.
+const COMPARED_LINES_MAX: usize = 2_000_000;
+/// Sites counted, unless all are wanted.
+const COUNTED_PLACES_MAX: usize = 100;
+
+/// A tier's decision on a window.
+pub(in crate::locate::find) enum WindowFit {
+    /// No match.
+    No,
+    /// A match, with this indentation map.
+    Yes(IndentMap),
+    /// A match whose indentation cannot be carried over.
+    Crooked,
+}
+
+/// A tier's rule for the window that begins at a line of the file.
+pub(in crate::locate::find) struct WindowRule {
+    pub(in crate::locate::find) fits: fn(&MatchSearch<'_>, &PatternLines<'_>, usize) -> WindowFit,
+    /// Letters and digits that old must have.
+    pub(in crate::locate::find) min_alnum: usize,
+    /// One or two less distinctive lines match as well if they occur exactly once.
+    pub(in crate::locate::find) short: bool,
+    /// Blank runs may differ.
+    pub(in crate::locate::find) runs: bool,
+}
+
+/// The rules of tiers 2 to 6, in order.
+pub(in crate::locate::find) static RULES: [&WindowRule; 5] =
+    [&super::trailing::RULE, &super::lines_alike::RULE, &super::shift::RULE, &super::widths::RULE, &super::runs::RULE];
+
+/// Applies one rule to old as it is.
+pub(super) fn run<'a>(search: &MatchSearch<'a>, rule: &WindowRule) -> Result<CandidateSites<'a>, MatchRefusal> {
+    trial(search, &search.pattern, search.wanted_windows(), rule)
+}
+
+/// Applies one rule to these windows.
+pub(in crate::locate::find) fn trial<'a>(
+    search: &MatchSearch<'a>,
+    wanted: &Rc<PatternLines<'a>>,
+    windows: &[usize],
+    rule: &WindowRule,
+) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let mut trial = CandidateSites::default();
+    let short = rule.short && search.find.expected == ExpectedMatches::Unique && is_only_place(search, wanted, windows);
+    if !wanted.has_text() || wanted.alnum(rule.min_alnum) < rule.min_alnum && !short {
+        return Ok(trial);
+    }
+    let all = search.find.expected == ExpectedMatches::All;
+    let height = wanted.old.len();
+    let mut compared = 0usize;
+    let mut free = 0;
+    for &first in windows.iter().filter(|_| height > 0) {
+        if all && first < free {
+            continue;
+        }
+        compared += height;
+        if work::spend_or_end(4 * height) {
+            break;
+        }
+        if compared > COMPARED_LINES_MAX && !all && trial.places.len() > 1 {
+            break;
+        }
+        if compared > COMPARED_LINES_MAX {
+            return Err(MatchRefusal::new(
+                RefusalReason::TooLarge,
+                "The text repeats itself too often to be searched for.",
+            ));
+        }
+        let fit = (rule.fits)(search, wanted, first);
+        let place = match (fit, depth(search, wanted, first)) {
+            (WindowFit::No, _) => continue,
+            (WindowFit::Crooked, Depth::File) | (WindowFit::Yes(_), Depth::File | Depth::LikelyFile) => {
+                trial.fitted = true;
+                fitted(search, wanted, first, rule.runs)
+            }
+            (WindowFit::Yes(_), Depth::Unclear) => {
+                refused(search, first..first + height, target_indent::UNCLEAR_DEPTH_REASON)
+            }
+            (WindowFit::Yes(indent), Depth::OldText) => MatchSite::lines(search, first, wanted, indent, rule.runs),
+            (WindowFit::Crooked, _) => refused(search, first..first + height, INCONSISTENT_INDENT),
+        };
+        free = first + height;
+        trial.places.push(place);
+        if !all && trial.places.len() >= COUNTED_PLACES_MAX {
+            break;
+        }
+    }
+    Ok(trial)
+}
+
+/// True for one or two lines with a letter or digit in each.
+pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
+    let filled: Vec<&&str> = wanted.old.iter().filter(|line| !fold::is_blank(line)).collect();
+    (1..=2).contains(&filled.len()) && filled.iter().all(|line| fold::count_alnum(line, 1) > 0)
+}
+
+/// True for short lines that are in one place only, as they are but for their indentation or the blanks at their ends.
+fn is_only_place(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, windows: &[usize]) -> bool {
+    let [first] = *windows else { return false };
+    let pairs = || (first..).zip(&wanted.old).map(|(at, old)| (search.line(at), *old));
+    let shifted = pairs().all(|(file, old)| without_front_blanks(file) == without_front_blanks(old))
+        && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
+    is_short(wanted) && (shifted || pairs().all(|(file, old)| without_end_blanks(file) == without_end_blanks(old)))
+}
+
+/// Returns a line without blanks behind it.
+fn without_end_blanks(line: &str) -> String {
+    line.trim_end_matches(fold::BLANKS).to_owned()
+}
+
+/// Returns a line without blanks before it.
+fn without_front_blanks(line: &str) -> String {
+    line.trim_start_matches(fold::BLANKS).to_owned()
+}
+
+const INCONSISTENT_INDENT: &str = "The text is there, but its indentation does not map one-to-one onto the file's.";
+
+fn refused<'a>(search: &MatchSearch<'a>, lines: Range<usize>, why: &str) -> MatchSite<'a> {
+    let refusal = MatchRefusal::new(RefusalReason::Misindent, why).at(lines.start, lines.end);
+    MatchSite { span: span_of(search.lines(), lines.start, lines.end), plan: SitePlan::Refused(refusal) }
+}
+
+/// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
+/// guess.
+fn depth(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Depth {
+    if wanted.changes.is_some() || wanted.new.is_empty() {
+        return Depth::OldText;
+    }
+    let matched = (first..).zip(&wanted.old).map(|(at, old)| MatchedLine { old, file: search.line(at) });
+    target_indent::target_depth(&matched.collect::<Vec<_>>(), &wanted.new)
+}
+
+/// Creates a site whose new text is written as it is.
+fn fitted<'a>(search: &MatchSearch<'a>, wanted: &PatternLines<'a>, first: usize, runs: bool) -> MatchSite<'a> {
+    let files: Vec<Option<&str>> = (first..).take(wanted.old.len()).map(|at| Some(search.line(at))).collect();
+    let wanted = Rc::new(target_indent::at_file_depth(wanted, &files));
+    MatchSite::lines(search, first, &wanted, IndentMap::Verbatim, runs)
+}
+
+/// True when all lines of the window are equal to old under a normalization.
+pub(super) fn alike(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize, look: Normalization) -> bool {
+    (first..).zip(&wanted.old).all(|(at, old)| fold::are_equal_under(search.line(at), old, look))
+}
+
+/// True when all lines of the window are equal to old, trailing blanks aside.
+pub(super) fn ends_equal(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> bool {
+    let end = |line: &str| line.trim_end_matches(fold::BLANKS).len();
+    (first..).zip(&wanted.old).all(|(at, old)| {
+        let file = search.line(at);
+        file[..end(file)] == old[..end(old)]
+    })
+}
+
+/// Returns the pairs of indentation in a window.
+pub(super) fn pairs<'s>(
+    search: &MatchSearch<'s>,
+    wanted: &PatternLines<'s>,
+    first: usize,
+) -> Vec<indent::IndentPair<'s>> {
+    indent::pairs((first..).zip(&wanted.old).map(|(at, old)| (*old, search.line(at))))
+}

@@ -1,0 +1,274 @@
+//! Delta transplant: applies the difference between old and new to the file's own lines.
+//!
+//! Lines equal in old and new keep the file's bytes. In a changed line, the tokens common to old and new keep the
+//! file's characters. In a hunk of unequal size, lines are paired in order by likeness. A line to be changed or deleted
+//! without a partner in the file, and unseen lines at the place of writing, lead to a refusal.
+
+use super::TextEdit;
+use super::align::align;
+use super::indent::IndentMap;
+use super::refusal::{MatchRefusal, RefusalReason};
+use super::search::{MatchSearch, PatternLines};
+use crate::locate::resolve;
+use crate::text::diff;
+use crate::text::fold::{self, BLANKS, indent_of, is_blank};
+use crate::text::span::Span;
+use crate::text::tokens;
+use core::ops::Range;
+
+/// Pairs of lines (old × new) of one hunk that are compared for likeness.
+const COMPARED_PAIRS_MAX: usize = 20_000;
+/// Cells (old × new lines) up to which a change is computed line by line.
+const ALIGNMENT_CELLS_MAX: usize = 250_000;
+/// Likeness from which lines of a hunk are paired.
+const LIKENESS_MIN: f64 = 0.5;
+
+/// A range of lines of the file, with their correspondence to the lines of old.
+pub(super) struct Window<'s, 'a> {
+    pub(super) search: &'s MatchSearch<'a>,
+    pub(super) wanted: &'s PatternLines<'s>,
+    /// Lines of the file, zero-based.
+    pub(super) lines: Range<usize>,
+    /// For every line of old, its line in the file.
+    pub(super) partner: Vec<Option<usize>>,
+}
+
+impl<'s, 'a> Window<'s, 'a> {
+    /// Pairs all lines of old one to one with the file, from line `first` on.
+    pub(super) fn whole(search: &'s MatchSearch<'a>, first: usize, wanted: &'s PatternLines<'s>) -> Window<'s, 'a> {
+        let lines = first..first + wanted.old.len();
+        Window { search, wanted, partner: lines.clone().map(Some).collect(), lines }
+    }
+
+    /// The file's line for a line of old.
+    fn partner_text(&self, old: usize) -> Option<&'a str> {
+        self.partner[old].map(|at| self.search.line(at))
+    }
+
+    /// The line after the last partner of an old line before `at`.
+    fn after(&self, at: usize) -> usize {
+        self.partner[..at].iter().rev().find_map(|&line| line).map_or(self.lines.start, |line| line + 1)
+    }
+
+    /// The first partner of old line `at` or a later one.
+    fn before(&self, at: usize) -> usize {
+        self.partner[at..].iter().find_map(|&line| line).unwrap_or(self.lines.end)
+    }
+
+    /// True for lines of comments that belong to the line below them: new lines go in front of such a comment.
+    fn heads_next(&self, lines: &Range<usize>) -> bool {
+        let below = lines.end < self.search.lines().count() && self.partner.contains(&Some(lines.end));
+        !lines.is_empty()
+            && below
+            && !is_blank(self.search.line(lines.end))
+            && lines
+                .clone()
+                .all(|at| is_comment(self.search.line(at)) && self.indent_at(at) == self.indent_at(lines.end))
+    }
+
+    /// Returns the indentation of a line of the file.
+    fn indent_at(&self, at: usize) -> &str {
+        indent_of(self.search.line(at))
+    }
+
+    fn shown(&self, lines: Range<usize>) -> Result<(), MatchRefusal> {
+        match lines.clone().find(|&at| !is_blank(self.search.line(at))) {
+            None => Ok(()),
+            Some(at) => Err(MatchRefusal::new(
+                RefusalReason::UnseenLines,
+                format!(
+                    "Line {} of the file, which the old text does not have, lies where the change would be written.",
+                    at + 1
+                ),
+            )
+            .at(self.lines.start, self.lines.end)),
+        }
+    }
+}
+
+/// True for a line that is a comment in the usual notations.
+fn is_comment(line: &str) -> bool {
+    let text = line.trim();
+    ["//", "# ", "-- "].iter().any(|begin| text.starts_with(begin))
+        || is_enclosed(text, "/*", "*/")
+        || is_enclosed(text, "<!--", "-->")
+}
+
+/// True for a text between two marks.
+fn is_enclosed(text: &str, begin: &str, end: &str) -> bool {
+    text.starts_with(begin) && text.ends_with(end)
+}
+
+/// Computes the edits that apply the change from old to new to the window.
+pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, MatchRefusal> {
+    let PatternLines { old, new, changes: said } = window.wanted;
+    let mut out = Vec::new();
+    for (from, to) in said.clone().unwrap_or_else(|| changes(old, new)) {
+        let lines = changed_lines(window, from.clone())?;
+        let partners = pair_up(&old[from.clone()], &new[to.clone()]);
+        let fresh = fresh_lines(window, from.clone(), to, &partners, indent, runs)?;
+        match lines {
+            Some(lines) => {
+                // Lines added before or after a changed one have a place only if no unseen lines are adjacent.
+                let paired =
+                    |at: Option<&Option<usize>>| at.is_none_or(Option::is_some) || partners.iter().all(Option::is_none);
+                if !paired(partners.first()) {
+                    window.shown(window.after(from.start)..lines.start)?;
+                }
+                let behind = lines.end..window.before(from.end).max(lines.end);
+                if !paired(partners.last()) && !window.heads_next(&behind) {
+                    window.shown(behind)?;
+                }
+                out.extend(replaced(window, lines, &fresh));
+            }
+            None if fresh.is_empty() => {}
+            None => {
+                let at = window.after(from.start);
+                window.shown(at..window.before(from.end).max(at))?;
+                out.push(inserted(window, at, &fresh));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Returns the ranges of lines that differ, in order. Lines with text are kept in preference to blank ones, so that a
+/// blank line never determines a position.
+pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+    if a.len().saturating_mul(b.len()) > ALIGNMENT_CELLS_MAX {
+        return diff::line_hunks(old, new);
+    }
+    let keys =
+        [a, b].map(|lines| lines.iter().map(|line| xxhash_rust::xxh3::xxh3_64(line.as_bytes())).collect::<Vec<u64>>());
+    let (kept, _) =
+        align(&keys[0], &keys[1], |at| u32::try_from(fold::count_alnum(a[at], 1000)).map_or(1, |weight| weight + 1));
+    let mut out = Vec::new();
+    let mut from = (head, head);
+    for (i, j) in kept.into_iter().map(|(i, j)| (i + head, j + head)).chain([(head + a.len(), head + b.len())]) {
+        if from != (i, j) {
+            out.push((from.0..i, from.1..j));
+        }
+        from = (i + 1, j + 1);
+    }
+    out
+}
+
+/// Returns the lines of the file for old lines that are changed or deleted.
+fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Range<usize>>, MatchRefusal> {
+    if let Some(at) = old.clone().find(|&at| window.partner[at].is_none() && !is_blank(window.wanted.old[at])) {
+        let line = window.wanted.old[at].trim();
+        return Err(MatchRefusal::new(
+            RefusalReason::TargetDiffers,
+            format!("A line to be changed is not there: {line}"),
+        )
+        .at(window.lines.start, window.lines.end));
+    }
+    let partners: Vec<usize> = old.filter_map(|at| window.partner[at]).collect();
+    let (Some(&first), Some(&last)) = (partners.first(), partners.last()) else { return Ok(None) };
+    for pair in partners.windows(2) {
+        window.shown(pair[0] + 1..pair[1])?;
+    }
+    Ok(Some(first..last + 1))
+}
+
+/// Returns the new lines of a hunk as they are written.
+fn fresh_lines(
+    window: &Window<'_, '_>,
+    from: Range<usize>,
+    to: Range<usize>,
+    partners: &[Option<usize>],
+    indent: &IndentMap,
+    runs: bool,
+) -> Result<Vec<String>, MatchRefusal> {
+    let PatternLines { old, new, .. } = window.wanted;
+    // A blank line of old that the file lacks, and that stays, is not added.
+    let lacking = |nth: usize| {
+        let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
+        is_blank(new[to.start + nth]) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none())
+    };
+    // If the file has exactly the text of old, there is nothing to carry over.
+    let carried_from = if from
+        .clone()
+        .any(|at| window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS)))
+    {
+        partners
+    } else {
+        &[]
+    };
+    let mut out = Vec::with_capacity(to.len());
+    for (nth, at) in to.clone().enumerate().filter(|(nth, _)| !lacking(*nth)) {
+        let line = new[at];
+        let placed = indent.apply(line, at == 0).map_err(|it| it.at(window.lines.start, window.lines.end))?;
+        let partner = carried_from.get(nth).copied().flatten().map(|old| from.start + old);
+        let carried = partner.and_then(|at| {
+            let file = window.partner_text(at)?.trim_matches(BLANKS);
+            tokens::with_file_tokens(file, old[at].trim_matches(BLANKS), line.trim_matches(BLANKS), runs)
+        });
+        out.push(match carried {
+            Some(text) if !is_blank(line) => {
+                let tail = &line[line.trim_end_matches(BLANKS).len()..];
+                [indent_of(&placed), &text, tail].concat()
+            }
+            _ => placed,
+        });
+    }
+    Ok(out)
+}
+
+/// Returns the old line for every new line of a hunk: one to one if there are as many, else in order by likeness.
+fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+    if old.len() == new.len() {
+        return (0..new.len()).map(Some).collect();
+    }
+    if old.len().saturating_mul(new.len()) > COMPARED_PAIRS_MAX {
+        return vec![None; new.len()];
+    }
+    if old.is_empty() {
+        return vec![None; new.len()];
+    }
+    let old: Vec<Vec<&str>> = old.iter().map(|line| tokens::tokens(line)).collect();
+    let mut next = 0;
+    let mut pair = |line: &&str| {
+        let line = tokens::tokens(line);
+        let mut best = (LIKENESS_MIN, None);
+        for (at, old) in old.iter().enumerate().skip(next) {
+            let like = tokens::similarity(old, &line);
+            if like > best.0 {
+                best = (like, Some(at));
+            }
+        }
+        next = best.1.map_or(next, |at| at + 1);
+        best.1
+    };
+    new.iter().map(&mut pair).collect()
+}
+
+/// Replaces lines of the file by others, or removes them with one line end each.
+fn replaced(window: &Window<'_, '_>, lines: Range<usize>, fresh: &[String]) -> Vec<TextEdit> {
+    let index = window.search.lines();
+    let span = Span::new(index.start(lines.start), index.start(lines.end));
+    if !fresh.is_empty() {
+        let mut text = fresh.join("\n");
+        text.push_str(if index.is_open(lines.end - 1) { "" } else { "\n" });
+        return resolve::difference(window.search.text, span, &text);
+    }
+    // Without a final line end, the kept line before must not have one either; a hunk keeps whole lines even if it
+    // shows none.
+    let above = if window.wanted.changes.is_some() { 0 } else { window.lines.start };
+    let open = index.is_open(lines.end - 1) && lines.start > above;
+    let start = if open { index.end(lines.start - 1) } else { span.start() };
+    vec![TextEdit { span: Span::new(start, span.end()), text: String::new() }]
+}
+
+/// Inserts lines before line `at` of the file.
+fn inserted(window: &Window<'_, '_>, at: usize, fresh: &[String]) -> TextEdit {
+    let index = window.search.lines();
+    if at == window.lines.start {
+        return TextEdit { span: Span::at(index.start(at)), text: fresh.join("\n") + "\n" };
+    }
+    TextEdit { span: Span::at(index.end(at - 1)), text: format!("\n{}", fresh.join("\n")) }
+}

@@ -1,0 +1,174 @@
+//! Similar lines with another meaning: a number or a name that differs is not a typo.
+
+use super::failure::nearest::line_likeness;
+use crate::text::diff;
+use crate::text::fold;
+use crate::text::tokens::tokens;
+
+/// Likeness from which a line of the file counts as the one that a caller's line is about.
+const LIKENESS_MIN: f64 = 0.5;
+
+/// Keywords before the name of a definition.
+const DEFINITION_WORDS: [&str; 28] = [
+    "fn",
+    "def",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "impl",
+    "interface",
+    "function",
+    "func",
+    "fun",
+    "module",
+    "mod",
+    "namespace",
+    "package",
+    "macro_rules",
+    "sub",
+    "proc",
+    "defp",
+    "defmodule",
+    "defmacro",
+    "defun",
+    "record",
+    "protocol",
+    "extension",
+    "union",
+    "object",
+    "procedure",
+];
+/// Keywords of statements with parentheses that are not definitions.
+const CONTROL_WORDS: [&str; 16] = [
+    "if", "for", "while", "switch", "return", "else", "catch", "elif", "match", "when", "with", "until", "unless",
+    "foreach", "do", "try",
+];
+
+/// Returns the reason why a similar line of the file is not a mistyped form of the caller's line.
+pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
+    let (old, file) = (old.trim(), file.trim());
+    if line_likeness(old, file) < LIKENESS_MIN {
+        return None;
+    }
+    if let (Some(a), Some(b)) = (defined(old), defined(file))
+        && a != b
+    {
+        return Some(format!("`{a}` is defined there in the old text, and `{b}` in the file"));
+    }
+    has_another_number(old, file).then(|| format!("a number differs: `{old}` in the old text, `{file}` in the file"))
+}
+
+/// True when a line is the file's with a typo: one letter, or two adjacent letters swapped. In the name of a definition
+/// only a swap counts, and only if the misspelled name is nowhere in the file.
+pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
+    const LETTERS_MIN: usize = 16;
+    const SWAPPED_MIN: usize = 6;
+    let (old, file) = (old.trim(), file.trim());
+    let (head, tail) = diff::common_text_ends(old, file);
+    let (a, b) = (&old[head..old.len() - tail], &file[head..file.len() - tail]);
+    let swapped = a.len() == 2 && a.bytes().rev().eq(b.bytes());
+    let least = if swapped { SWAPPED_MIN } else { LETTERS_MIN };
+    if fold::count_alnum(old, least) < least
+        || !is_short_word(a)
+        || !is_short_word(b)
+        || !(swapped || a.len() + b.len() <= 2)
+    {
+        return false;
+    }
+    match (defined(old), defined(file)) {
+        (Some(name), Some(other)) if name != other => {
+            swapped && memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_none()
+        }
+        (None, None) | (Some(_), Some(_)) => true,
+        _ => false,
+    }
+}
+
+/// True for at most two letters.
+fn is_short_word(text: &str) -> bool {
+    text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// True when two lines differ only in a number that is more than a value, or in a digit of a name.
+pub(super) fn has_another_number(old: &str, file: &str) -> bool {
+    let (old, file) = (old.trim(), file.trim());
+    line_likeness(old, file) >= LIKENESS_MIN && digits(old) != digits(file) && !is_value_changed(old, file)
+}
+
+/// True when two lines set the same key to different numbers: the key identifies the line, and its value was changed
+/// elsewhere.
+fn is_value_changed(old: &str, file: &str) -> bool {
+    let shared = diff::common_prefix(old.as_bytes(), file.as_bytes());
+    let Some(head) = old.get(..shared) else { return false };
+    let head = head.trim_end_matches(|ch: char| ch.is_ascii_digit() || ch == '.');
+    let rest =
+        [&old[head.len()..], &file[head.len()..]].map(|rest| rest.trim_matches(|ch: char| !ch.is_alphanumeric()));
+    let numbers = rest.iter().all(|rest| rest.chars().all(|ch| ch.is_ascii_digit() || ['.', '_'].contains(&ch)));
+    numbers && head.trim_end_matches([' ', '"', '\'']).ends_with([':', '='])
+}
+
+/// The runs of digits in a line.
+fn digits(line: &str) -> Vec<&str> {
+    line.split(|ch: char| !ch.is_ascii_digit()).filter(|run| !run.is_empty()).collect()
+}
+
+/// The name that a line defines: of a function, a class, a module or the like.
+pub(super) fn defined(line: &str) -> Option<&str> {
+    let all = tokens(line);
+    let words: Vec<&str> = all.iter().copied().filter(|token| !token.trim().is_empty()).collect();
+    let mut depth = 0usize;
+    for (at, word) in words.iter().enumerate() {
+        match *word {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            word if depth == 0 && DEFINITION_WORDS.contains(&word) => {
+                return words[at + 1..].iter().copied().find(begins_word);
+            }
+            _ => {}
+        }
+    }
+    // A function or method without a keyword: `static int name(…) {`.
+    let open = words.iter().position(|word| *word == "(")?;
+    let name = words[..open].last().copied().filter(begins_word)?;
+    let statement = words[..open].iter().any(|word| CONTROL_WORDS.contains(word) || ["=", ".", "!"].contains(word));
+    (!statement && (line.ends_with('{') || open > 1 && line.ends_with(')'))).then_some(name)
+}
+
+/// True for a token that begins with a letter.
+fn begins_word(word: &&str) -> bool {
+    word.chars().next().is_some_and(|ch| ch.is_alphabetic() || ch == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{defined, means_another};
+
+    #[test]
+    fn changed_numbers_and_names_are_not_typos() {
+        for (a, b) in [
+            ("struct tpacket_req3 *req = alloc();", "struct tpacket_req *req = alloc();"),
+            ("let timeout_ms1 = 30;", "let timeout_ms2 = 30;"),
+            ("case 3:", "case 4:"),
+            ("x = call(30)", "x = call(31)"),
+            ("fn listMemoryFiles(config: u8) {", "fn showMemory(config: u8) {"),
+            ("static int lock_file(struct ctx *ctx)", "static int try_lock_file(struct ctx *ctx)"),
+            ("  render(props) {", "  renderAll(props) {"),
+        ] {
+            assert!(means_another(a, b).is_some(), "{a} | {b}");
+        }
+        for (a, b) in [
+            ("let value = compute(first, second);", "let value = compute(first, secnd);"),
+            ("# Reads teh file", "# Reads the file"),
+            ("def run(self, host):", "def run(self, host, port=None):"),
+            ("return total", "raise Error"),
+            ("  timeout: 30", "  timeout: 60"),
+            ("version = \"1.2.3\"", "version = \"1.3.0\""),
+        ] {
+            assert!(means_another(a, b).is_none(), "{a} | {b}");
+        }
+        assert_eq!(defined("pub(crate) fn name<T>(x: T) -> T {"), Some("name"));
+        assert_eq!(defined("if (ready(x)) {"), None);
+        assert_eq!(defined("let x = call(a) {"), None);
+    }
+}

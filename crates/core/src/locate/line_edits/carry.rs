@@ -1,0 +1,226 @@
+//! Rebase of edits by line number: converts the numbers of an earlier version to those of a later one, if that can be
+//! proven for each hunk.
+//!
+//! A hunk is carried over when all its lines are consecutive in an unchanged range, with enough context to rule out a
+//! duplicate: at least one neighbouring line, both of them where a line at the hunk's edge occurs more than once, and a
+//! range that occurs only once in either version. Hunks may move by different distances.
+
+use super::{LineEdit, LineTarget, VersionLines, of};
+use crate::locate::op::{Locator, Op};
+use crate::text::change::ChangeSet;
+use crate::text::explain;
+use crate::text::lines::starts_line;
+use crate::text::snapshot::Snapshot;
+use std::collections::HashMap;
+
+/// Ranges without a unique line that are searched for as a whole; further ones are not proven.
+const RANGE_SEARCHES_MAX: usize = 32;
+/// Moves that a note lists one by one.
+const LISTED_MOVES_MAX: usize = 10;
+
+/// Edits with the line numbers of the later version.
+#[derive(Clone, Debug)]
+pub struct CarriedEdits {
+    /// The operations, in the order of the request.
+    pub ops: Vec<Op>,
+    /// Hunks that moved, and their distances.
+    pub notes: Vec<String>,
+}
+
+/// The reason why edits cannot be carried over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarryConflict {
+    /// The operation.
+    pub op: usize,
+    /// The first conflicting line, by its number in the earlier version.
+    pub line: usize,
+    /// The cause.
+    pub why: &'static str,
+}
+
+/// Consecutive lines that are the same in both versions.
+#[derive(Clone, Copy, Debug)]
+struct SharedLines {
+    from: usize,
+    to: usize,
+    moved: isize,
+}
+
+/// Renumbers edits of `seen` for `now`; `theirs` leads from the one to the other.
+///
+/// Errors: the first hunk whose lines changed or cannot be told from a duplicate.
+pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) -> Result<CarriedEdits, CarryConflict> {
+    let mut map = LineMap::new(seen, now, theirs);
+    let mut out = CarriedEdits { ops: Vec::with_capacity(ops.len()), notes: Vec::new() };
+    let mut moves = 0;
+    for (index, op) in ops.iter().enumerate() {
+        let mut op = op.clone();
+        if let Locator::Lines(rows) = &mut op.at
+            && let Some((from, to)) = rows.named()
+        {
+            let moved = map.moved(from, to).map_err(|(line, why)| CarryConflict { op: index, line, why })?;
+            rows.target = renumbered(rows, map.old.count, moved);
+            if moved != 0 {
+                moves += 1;
+                if moves <= LISTED_MOVES_MAX {
+                    out.notes.push(format!("{}`{}` moved by {moved:+} lines.", rows.describe(), rows.source_text));
+                }
+            }
+        }
+        out.ops.push(op);
+    }
+    if moves > LISTED_MOVES_MAX {
+        out.notes.push(format!("… and {} more hunks moved.", moves - LISTED_MOVES_MAX));
+    }
+    Ok(out)
+}
+
+/// True when the edits depend on no particular line, so that they fit any version.
+pub fn is_position_independent(ops: &[Op]) -> bool {
+    ops.iter().filter_map(of).all(|rows| rows.named().is_none())
+}
+
+fn renumbered(rows: &LineEdit, count: usize, moved: isize) -> LineTarget {
+    match rows.target {
+        LineTarget::Before(line) | LineTarget::After(line) if line > count => LineTarget::Tail,
+        LineTarget::Lines { from, .. } if from > count => LineTarget::Tail,
+        LineTarget::Lines { from, to } => {
+            LineTarget::Lines { from: shifted(moved, from), to: shifted(moved, to.min(count)) }
+        }
+        LineTarget::Before(line) => LineTarget::Before(shifted(moved, line)),
+        LineTarget::After(line) => LineTarget::After(shifted(moved, line)),
+        LineTarget::Block(line) => LineTarget::Block(shifted(moved, line)),
+        LineTarget::AfterBlock(line) => LineTarget::AfterBlock(shifted(moved, line)),
+        LineTarget::Head => LineTarget::Head,
+        LineTarget::Tail => LineTarget::Tail,
+    }
+}
+
+/// Returns a line after the shift.
+fn shifted(moved: isize, line: usize) -> usize {
+    line.saturating_add_signed(moved)
+}
+
+/// Occurrences of a line in the two versions.
+#[derive(Clone, Copy, Default)]
+struct LineCounts {
+    before: u32,
+    after: u32,
+}
+
+/// Map of lines from the earlier version to the later one.
+struct LineMap<'a> {
+    old: VersionLines<'a>,
+    new: VersionLines<'a>,
+    stretches: Vec<SharedLines>,
+    /// For each range, whether it is known to occur once.
+    proven: Vec<Option<bool>>,
+    searches: usize,
+    lines: HashMap<&'a str, LineCounts>,
+}
+
+impl<'a> LineMap<'a> {
+    fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> LineMap<'a> {
+        let (old, new) = (VersionLines::new(seen), VersionLines::new(now));
+        let mut stretches = Vec::new();
+        let (mut next, mut moved) = (1, 0isize);
+        for hunk in explain::hunks(seen, theirs, 0) {
+            let first = hunk.old_start + usize::from(hunk.old_lines == 0);
+            if next < first {
+                stretches.push(SharedLines { from: next, to: first - 1, moved });
+            }
+            next = first + hunk.old_lines;
+            moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
+        }
+        if next <= old.count {
+            stretches.push(SharedLines { from: next, to: old.count, moved });
+        }
+        let mut lines: HashMap<&str, LineCounts> = HashMap::new();
+        for line in old.text.lines() {
+            lines.entry(line).or_default().before += 1;
+        }
+        for line in new.text.lines() {
+            if let Some(seen) = lines.get_mut(line) {
+                seen.after += 1;
+            }
+        }
+        let proven = vec![None; stretches.len()];
+        LineMap { old, new, stretches, proven, searches: 0, lines }
+    }
+
+    /// Returns the distance by which lines `from..=to` moved, or else the first conflicting line and the reason.
+    fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
+        let count = self.old.count;
+        if self.old.is_behind(from) || from > count {
+            // After the last line: the end of the file, wherever that is.
+            return if self.old.is_behind(from) { Ok(0) } else { Err((from, "does not exist in that version")) };
+        }
+        if to > count && !self.old.is_behind(to) {
+            return Err((to, "does not exist in that version"));
+        }
+        let to = to.min(count);
+        let at = self.stretches.partition_point(|stretch| stretch.to < from);
+        let Some(&stretch) = self.stretches.get(at).filter(|stretch| stretch.from <= from) else {
+            return Err((from, "changed"));
+        };
+        if stretch.to < to {
+            return Err((stretch.to + 1, "changed"));
+        }
+        let (before, behind) = (from > stretch.from, to < stretch.to);
+        let (first, last) = (from == 1, to == count);
+        if !before && !first && self.repeated(from) {
+            return Err((from - 1, "changed, and the line below it occurs more than once"));
+        }
+        if !behind && !last && self.repeated(to) {
+            return Err((to + 1, "changed, and the line above it occurs more than once"));
+        }
+        if !(before || behind || first && last) {
+            return Err((if first { to + 1 } else { from - 1 }, "changed, like all lines around the hunk"));
+        }
+        if !self.occurs_once(at, stretch) {
+            return Err((from, "occurs in several places with the same unchanged lines around it"));
+        }
+        Ok(stretch.moved)
+    }
+
+    fn repeated(&self, line: usize) -> bool {
+        !self.is_unique(self.old.line(line))
+    }
+
+    fn is_unique(&self, line: &str) -> bool {
+        self.lines.get(line).is_some_and(|seen| (seen.before, seen.after) == (1, 1))
+    }
+
+    /// True when the range has no duplicate: one of its lines is unique, or the whole range occurs once.
+    fn occurs_once(&mut self, at: usize, stretch: SharedLines) -> bool {
+        if let Some(proven) = self.proven[at] {
+            return proven;
+        }
+        let text = self.old.slice(stretch.from, stretch.to);
+        let mut proven = text.lines().any(|line| self.is_unique(line));
+        if !proven && self.searches < RANGE_SEARCHES_MAX {
+            self.searches += 1;
+            proven = [self.old.text, self.new.text].into_iter().all(|whole| once(whole, text.trim_end_matches('\n')));
+        }
+        self.proven[at] = Some(proven);
+        proven
+    }
+}
+
+/// True when the lines occur exactly once in the text.
+fn once(whole: &str, lines: &str) -> bool {
+    // Overlapping occurrences count as well, so the search continues right after the start of the last one.
+    let (mut from, mut hits) = (0, 0);
+    let finder = memchr::memmem::Finder::new(lines);
+    for _ in 0..RANGE_SEARCHES_MAX {
+        let Some(at) = finder.find(&whole.as_bytes()[from..]).map(|at| from + at) else { return hits == 1 };
+        hits += usize::from(
+            starts_line(whole, at) && whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n'),
+        );
+        if hits > 1 || at >= whole.len() {
+            return false;
+        }
+        from = at + 1;
+    }
+    false
+}

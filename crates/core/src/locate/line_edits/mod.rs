@@ -1,0 +1,226 @@
+//! Edits by line number, as hashline writes them, and their conversion to text edits of one version.
+//!
+//! Numbers refer to the version that the caller was shown. All edits of a file are placed together: ranges remain
+//! ranges (nothing is done per line), an insertion next to a removed line finds its place, and two edits of the same
+//! line are refused. [`carry`] renumbers edits for a later version where that can be proven.
+
+mod by_anchor;
+mod carry;
+mod echo;
+mod excerpt;
+mod expected;
+mod place;
+mod registers;
+mod repair;
+#[cfg(test)]
+mod tests;
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::locate::anchor_map::AnchorWord;
+use crate::locate::op::{Locator, Op};
+use crate::text::lines::LineIndex;
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+
+pub use by_anchor::{are_all_by_anchor, by_number, names_anchor};
+pub use carry::{CarriedEdits, CarryConflict, carry, is_position_independent};
+pub use echo::{ECHO_LINES_MAX, ReplacedLines, replaced_lines};
+pub use excerpt::{AROUND, Excerpt, LineShift, excerpt, excerpt_with, first_changed, line_shifts, preview};
+pub use place::{not_built, unresolved_block};
+pub(crate) use place::{place_all, place_one};
+pub use registers::{Registers, fill_registers, use_registers};
+pub use repair::{RepairedHunk, repair_guesses};
+
+/// The note of an edit at an end of the file, made although its header names another version.
+pub const APPLIED_ANYWHERE_NOTE: &str = "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected.";
+
+/// One edit of whole lines. [`Op::text`] holds the new rows, each with a line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineEdit {
+    /// The lines.
+    pub target: LineTarget,
+    /// Anchors given instead of numbers; see [`by_number`].
+    pub anchors: AnchorRange,
+    /// Text that the first line must contain.
+    pub check: Option<String>,
+    /// Lines that the caller expects: each must be in the range, in this order.
+    pub old: Vec<String>,
+    /// The register that receives the removed lines.
+    pub cut_to: Option<Register>,
+    /// The register whose content becomes the new rows; see [`fill_registers`].
+    pub paste: Option<Register>,
+    /// The edit's first line as the caller wrote it.
+    pub source_text: String,
+    /// 1-based line of the input on which it begins; 0 where [`LineEdit::source_text`] identifies the edit.
+    pub source_line: usize,
+}
+
+/// Anchors in place of line numbers, which are 0 until [`by_number`] has resolved them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnchorRange {
+    /// Anchor of the only line, or of the first of a range.
+    pub from: Option<AnchorWord>,
+    /// Anchor of the last line of a range.
+    pub to: Option<AnchorWord>,
+}
+
+impl AnchorRange {
+    /// True when there is no anchor.
+    pub fn is_empty(self) -> bool {
+        self == AnchorRange::default()
+    }
+}
+
+/// The lines that an edit is about. Numbers are 1-based; they may lie after the end of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineTarget {
+    /// Replaces these lines.
+    Lines {
+        /// The first.
+        from: usize,
+        /// The last; at least `from`.
+        to: usize,
+    },
+    /// Replaces the block that begins on this line.
+    Block(usize),
+    /// Inserts rows before this line.
+    Before(usize),
+    /// Inserts rows after this line.
+    After(usize),
+    /// Inserts rows after the block that begins on this line.
+    AfterBlock(usize),
+    /// Inserts rows before the first line.
+    Head,
+    /// Inserts rows after the last line.
+    Tail,
+}
+
+/// The name of a register; `None` is the unnamed register of the call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register(pub Option<String>);
+
+impl LineEdit {
+    /// The lines that are removed.
+    pub fn range(&self) -> Option<(usize, usize)> {
+        match self.target {
+            LineTarget::Lines { from, to } => Some((from, to)),
+            _ => None,
+        }
+    }
+
+    /// The lines that are named, whether they are removed or not.
+    pub fn named(&self) -> Option<(usize, usize)> {
+        match self.target {
+            LineTarget::Lines { from, to } => Some((from, to)),
+            LineTarget::Block(line)
+            | LineTarget::Before(line)
+            | LineTarget::After(line)
+            | LineTarget::AfterBlock(line) => Some((line, line)),
+            LineTarget::Head | LineTarget::Tail => None,
+        }
+    }
+
+    /// The beginning of a message about the edit.
+    fn describe(&self) -> String {
+        if self.source_line == 0 { format!("{}: ", self.source_text) } else { format!("line {}: ", self.source_line) }
+    }
+}
+
+/// The line edit in an operation, if it is one.
+pub fn of(op: &Op) -> Option<&LineEdit> {
+    match &op.at {
+        Locator::Lines(rows) => Some(rows),
+        _ => None,
+    }
+}
+
+/// True when all operations are edits by line number.
+pub fn are_line_edits(ops: &[Op]) -> bool {
+    !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
+}
+
+/// The lines of a version, including the empty line that seems to follow a final line end.
+#[derive(Clone, Copy)]
+struct VersionLines<'a> {
+    text: &'a str,
+    index: &'a LineIndex,
+    /// Number of real lines.
+    count: usize,
+    /// The last line has no line end.
+    open: bool,
+    /// The text is the whole file, not a sparse snapshot.
+    whole: bool,
+}
+
+impl<'a> VersionLines<'a> {
+    fn new(base: &'a Snapshot) -> VersionLines<'a> {
+        let text = base.text();
+        let count = base.lines().count(text);
+        let open = base.file_summary().map_or_else(|| !text.is_empty() && !text.ends_with('\n'), |whole| whole.open);
+        VersionLines { text, index: base.lines(), count, open, whole: !base.is_sparse() }
+    }
+
+    fn start(&self, line: usize) -> usize {
+        self.index.start_of(self.text, line)
+    }
+
+    fn span(&self, from: usize, to: usize) -> Span {
+        self.index.span_of(self.text, from, to)
+    }
+
+    /// Lines `from..=to` with their line ends.
+    fn slice(&self, from: usize, to: usize) -> &'a str {
+        &self.text[self.span(from, to).range()]
+    }
+
+    /// One line without its line end.
+    fn line(&self, line: usize) -> &'a str {
+        let line = self.slice(line, line);
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// True for the number after the last line of a text that ends with a line end (or is empty).
+    fn is_behind(&self, line: usize) -> bool {
+        !self.open && line == self.count + 1
+    }
+
+    fn missing(&self, rows: &LineEdit, line: usize) -> Error {
+        let shown = self.count.saturating_sub(2).max(1);
+        let what = if line == usize::MAX {
+            format!(
+                "{}`{}` names a line that does not exist (file has {} lines)",
+                rows.describe(),
+                rows.source_text,
+                self.count
+            )
+        } else {
+            format!("{}Line {line} does not exist (file has {} lines)", rows.describe(), self.count)
+        };
+        let error = Error::new(Code::ReadRange, what)
+            .next("Count again from the numbers that were shown; read the file's end if it is not among them.")
+            .fact("total_lines", self.count)
+            .fact("line", rows.source_line);
+        if self.count == 0 {
+            return error.evidence("The file is empty.").next("Insert at the head of the file instead.");
+        }
+        error.evidence(format!("The file ends:\n{}", rows_shown(self, shown, self.count)))
+    }
+}
+
+/// Lines as `N:TEXT`, for evidence.
+fn rows_shown(table: &VersionLines<'_>, from: usize, to: usize) -> String {
+    const SHOWN_LINES_MAX: usize = 12;
+    let mut out = String::new();
+    for number in from..=to.min(table.count).min(from.saturating_add(SHOWN_LINES_MAX - 1)) {
+        crate::locate::line_format::push_numbered(
+            &mut out,
+            number,
+            &crate::locate::line_format::clip(table.line(number)),
+        );
+    }
+    if to.min(table.count) >= from.saturating_add(SHOWN_LINES_MAX) {
+        out.push_str("...\n");
+    }
+    out
+}

@@ -1,0 +1,358 @@
+//! Conversion of all line edits of a file to text edits.
+
+use super::{LineEdit, LineTarget, VersionLines, echo, expected, of, rows_shown};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::find::{TextMatch, TextMatches, Tier};
+use crate::locate::op::{Op, ResolveSettings};
+use crate::locate::resolve::{self, PlacedOp};
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+
+/// Order of new rows at the same line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum InsertClass {
+    Head,
+    Before,
+    Instead,
+    After,
+    Tail,
+}
+
+/// The position of one operation.
+struct EditSite {
+    op: usize,
+    /// The line it belongs to; the first one of a range.
+    line: usize,
+    class: InsertClass,
+    /// The last line it removes.
+    to: usize,
+    notes: Vec<String>,
+}
+
+/// The text that one or more operations write at one position.
+pub(super) struct RowGroup {
+    /// In the decoded text; an unterminated last line is treated as if it had a line end.
+    start: usize,
+    end: usize,
+    pub(super) text: String,
+    owner: usize,
+    /// Number of removed lines.
+    pub(super) lines: usize,
+}
+
+/// Places all edits by line number together. One result per operation, in their order.
+pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Vec<Result<PlacedOp>> {
+    let table = VersionLines::new(base);
+    let mut answers: Vec<Option<Result<PlacedOp>>> = Vec::with_capacity(ops.len());
+    let mut sites = Vec::with_capacity(ops.len());
+    for (index, op) in ops.iter().enumerate() {
+        let site = of(op).map_or_else(|| Err(mixed()), |rows| site(&table, index, rows, &op.text));
+        answers.push(match site {
+            Ok(Some(site)) => {
+                sites.push(site);
+                None
+            }
+            Ok(None) => Some(Ok(nothing("There is no text on that line; nothing was removed."))),
+            Err(error) => Some(Err(error)),
+        });
+    }
+    sites.sort_by_key(|site| (site.line, site.class, site.op));
+    without_overlaps(&table, ops, &mut sites, &mut answers);
+    let groups = closed(&table, grouped(&table, ops, &sites));
+    let moved = echo::shifts(&groups);
+    let mut owned: Vec<Option<(RowGroup, isize)>> = ops.iter().map(|_| None).collect();
+    for (group, moved) in groups.into_iter().zip(moved) {
+        let owner = group.owner;
+        owned[owner] = Some((group, moved));
+    }
+    for site in sites {
+        let Some(rows) = of(&ops[site.op]) else { continue };
+        let owned = owned[site.op].take();
+        let moved = owned.as_ref().map_or(0, |(_, moved)| *moved);
+        let text = &*ops[site.op].text;
+        let checked = echo::check_restated(&table, rows, text, moved, settings).map(|mut notes| {
+            notes.extend(expected::indentation_remarks(&table, rows, text));
+            notes
+        });
+        let op = site.op;
+        answers[op] = Some(checked.and_then(|notes| written(base, &table, site, owned.map(|it| it.0), notes)));
+    }
+    answers.into_iter().map(|answer| answer.unwrap_or_else(|| Ok(nothing("")))).collect()
+}
+
+/// Places one such edit alone.
+pub(crate) fn place_one(base: &Snapshot, op: &Op, settings: ResolveSettings) -> Result<PlacedOp> {
+    place_all(base, std::slice::from_ref(op), settings).pop().unwrap_or_else(|| Err(mixed()))
+}
+
+fn mixed() -> Error {
+    Error::new(Code::InternalBug, "Edits by line number cannot be placed together with others.")
+}
+
+fn nothing(note: &str) -> PlacedOp {
+    let notes = if note.is_empty() { Vec::new() } else { vec![note.to_owned()] };
+    PlacedOp { found: TextMatches { tier: Tier::Exact, matches: Vec::new(), notes }, splices: Vec::new() }
+}
+
+/// Returns the position of an operation; `None` if it removes lines that do not exist.
+fn site(table: &VersionLines<'_>, op: usize, rows: &LineEdit, text: &str) -> Result<Option<EditSite>> {
+    if rows.paste.is_some() {
+        return Err(Error::new(
+            Code::CallInvalid,
+            format!("{}nothing was cut that could be put here.", rows.describe()),
+        ));
+    }
+    if !rows.anchors.is_empty() {
+        return Err(unknown_words(rows));
+    }
+    let mut notes = Vec::new();
+    let last = table.count;
+    let (line, class, to) = match rows.target {
+        LineTarget::Head => (1, InsertClass::Head, 0),
+        LineTarget::Tail => (last, InsertClass::Tail, 0),
+        LineTarget::Before(line) if line <= last => (line, InsertClass::Before, 0),
+        LineTarget::After(line) if line <= last => (line, InsertClass::After, 0),
+        LineTarget::Before(line) | LineTarget::After(line) => {
+            behind(table, rows, line, &mut notes)?;
+            (last, InsertClass::Tail, 0)
+        }
+        LineTarget::Lines { from, to } if from > last => {
+            behind(table, rows, to, &mut notes)?;
+            if text.is_empty() {
+                return Ok(None);
+            }
+            (last, InsertClass::Tail, 0)
+        }
+        LineTarget::Lines { from, to } => {
+            if to > last {
+                if !table.is_behind(to) {
+                    return Err(table.missing(rows, to));
+                }
+                notes.push(format!("The file has {last} lines; the range was taken to end there."));
+            }
+            (from, InsertClass::Instead, to.min(last))
+        }
+        LineTarget::AfterBlock(line) if line <= last && expected::is_closer(table.line(line)) => {
+            notes.push(format!(
+                "Line {line} closes a block, so the rows were put after it. Name the line that opens the block."
+            ));
+            (line, InsertClass::After, 0)
+        }
+        LineTarget::Block(line) | LineTarget::AfterBlock(line) => return Err(no_blocks(table, rows, line, None)),
+    };
+    expected::check_expected(table, rows)?;
+    Ok(Some(EditSite { op, line: line.max(1), class, to, notes }))
+}
+
+/// Creates the error for anchors in a call without a session: only a session knows the anchors of a file.
+pub(super) fn unknown_words(rows: &LineEdit) -> Error {
+    Error::new(
+        Code::CallInvalid,
+        format!("{}`{}` names a line by a word, and the words are not known.", rows.describe(), rows.source_text),
+    )
+    .next("Name the lines by their numbers.")
+}
+
+/// Accepts the number after the last line as the end of the file; anything beyond is an error.
+fn behind(table: &VersionLines<'_>, rows: &LineEdit, line: usize, notes: &mut Vec<String>) -> Result<()> {
+    if !table.is_behind(line) {
+        return Err(table.missing(rows, line));
+    }
+    notes.push(format!("The file has {} lines; line {line} was taken as its end.", table.count));
+    Ok(())
+}
+
+/// Creates the error for an operation on a block of a file in a language that only the `full` build parses.
+pub fn not_built(base: &Snapshot, rows: &LineEdit, line: usize, language: &str) -> Error {
+    no_blocks(&VersionLines::new(base), rows, line, Some(language))
+}
+
+/// Returns the message about an operation on a block that cannot be found; the verb dialect has that of its document.
+pub fn unresolved_block(rows: &LineEdit, line: usize) -> String {
+    let op = &*rows.source_text;
+    let what = format!("{}`{op}` could not resolve a syntactic block beginning on line {line}.", rows.describe());
+    let is_verb = ["replace", "delete", "insert"].iter().any(|verb| op.trim_start().starts_with(verb));
+    if is_verb {
+        let range = format!("replace {line}..M:");
+        format!(
+            "{what} The language may be unsupported, the line may be blank or a closing delimiter, or the block may not \
+             parse. Use `{range}` with the block's explicit end line instead."
+        )
+    } else {
+        what
+    }
+}
+
+fn no_blocks(table: &VersionLines<'_>, rows: &LineEdit, line: usize, not_built: Option<&str>) -> Error {
+    if line > table.count {
+        return table.missing(rows, line);
+    }
+    let to = expected::indented_to(table, line);
+    let (code, why) = match not_built {
+        Some(language) => {
+            (Code::SyntaxNotBuilt, format!("this build has no grammar of {language}; the build `full` has it"))
+        }
+        None => (Code::SyntaxUnknown, "this engine does not read the syntax of this file".to_owned()),
+    };
+    let what = unresolved_block(rows, line);
+    Error::new(code, what)
+        .evidence(format!("In this case: {why}."))
+        .evidence(format!("By its indentation it is lines {line}..{to}:\n{}", rows_shown(table, line, to)))
+        .next(match rows.target {
+            LineTarget::AfterBlock(_) => {
+                format!("Name the line itself: insert after line {to} if the block ends there.")
+            }
+            _ => format!("Name the lines themselves: {line}..{to} if the block ends there."),
+        })
+        .fact("line", rows.source_line)
+}
+
+/// Removes ranges that overlap an earlier one. Sites are sorted.
+fn without_overlaps(
+    table: &VersionLines<'_>,
+    ops: &[Op],
+    sites: &mut Vec<EditSite>,
+    answers: &mut [Option<Result<PlacedOp>>],
+) {
+    let mut open: Option<(usize, usize, usize)> = None;
+    let mut dropped = Vec::new();
+    for (at, site) in sites.iter().enumerate().filter(|(_, site)| site.class == InsertClass::Instead) {
+        let Some((other, from, to)) = open.filter(|(_, _, to)| site.line <= *to) else {
+            open = Some((at, site.line, site.to));
+            continue;
+        };
+        let (first, second) = (sites[other].op, site.op);
+        let same = (site.line, site.to) == (from, to) && first < second;
+        let (old, new) = (&ops[first].text, &ops[second].text);
+        if same && !new.is_empty() && (old == new || **old == *table.slice(from, to)) {
+            // An old/new pair, or the same edit twice: the second contains the whole change.
+            answers[first] = Some(Ok(nothing("A later hunk replaces the same lines; this one changes nothing.")));
+            dropped.push(other);
+            open = Some((at, from, to));
+            continue;
+        }
+        let (early, late) = (first.min(second), first.max(second));
+        answers[late] = Some(Err(taken(table, &ops[early], &ops[late], site.line)));
+        dropped.push(if late == second { at } else { other });
+        let kept = if late == second { other } else { at };
+        open = Some((kept, sites[kept].line, sites[kept].to.max(to)));
+    }
+    dropped.sort_unstable();
+    let mut index = 0;
+    sites.retain(|_| {
+        index += 1;
+        dropped.binary_search(&(index - 1)).is_err()
+    });
+}
+
+fn taken(table: &VersionLines<'_>, early: &Op, late: &Op, line: usize) -> Error {
+    let (early, told, at) = match (of(early), of(late)) {
+        (Some(early), Some(late)) => (early.source_line, late.describe(), late.source_line),
+        _ => (0, String::new(), 0),
+    };
+    let what = format!(
+        "{told}anchor line {line} is already targeted by another hunk on line {early}. Issue ONE hunk per range; payload is only the final desired content, never a before/after pair."
+    );
+    Error::new(Code::EditOverlap, what)
+        .evidence(rows_shown(table, line, line))
+        .next("Merge the two hunks into one whose range covers the lines of both.")
+        .fact("line", at)
+}
+
+/// Groups the text to write: sites at one position, and insertions next to removed lines, become one group.
+fn grouped(table: &VersionLines<'_>, ops: &[Op], sites: &[EditSite]) -> Vec<RowGroup> {
+    let mut groups: Vec<RowGroup> = Vec::with_capacity(sites.len());
+    // The last line removed by the latest range.
+    let mut taken = 0;
+    for site in sites {
+        let text = &*ops[site.op].text;
+        if site.class == InsertClass::Instead {
+            taken = site.to;
+            let span = Span::new(table.start(site.line), end_of(table, site.to));
+            let lines = site.to - site.line + 1;
+            let (start, end) = (span.start(), span.end());
+            groups.push(RowGroup { start, end, text: text.to_owned(), owner: site.op, lines });
+            continue;
+        }
+        if text.is_empty() {
+            continue;
+        }
+        let point = match site.class {
+            InsertClass::Head | InsertClass::Before => table.start(site.line),
+            _ => end_of(table, site.line),
+        };
+        match groups.last_mut() {
+            Some(group) if site.line <= taken || (group.start, group.end) == (point, point) => {
+                group.text.push_str(text);
+            }
+            _ => {
+                groups.push(RowGroup { start: point, end: point, text: text.to_owned(), owner: site.op, lines: 0 });
+            }
+        }
+    }
+    groups
+}
+
+/// The end of a line; for an unterminated last line, one past the text, as if it had a line end.
+fn end_of(table: &VersionLines<'_>, line: usize) -> usize {
+    let end = table.span(line, line).end();
+    end + usize::from(table.open && line == table.count)
+}
+
+/// Removes the assumed line end after an unterminated last line: a file without a final line end stays without one.
+fn closed(table: &VersionLines<'_>, mut groups: Vec<RowGroup>) -> Vec<RowGroup> {
+    let len = table.text.len();
+    let at_end = groups.last().is_some_and(|group| group.end > len || len == 0);
+    let Some(mut last) = groups.pop_if(|_| at_end) else { return groups };
+    if last.start > len {
+        (last.start, last.end) = (len, len);
+        last.text.pop();
+        last.text.insert(0, '\n');
+        groups.push(last);
+        return groups;
+    }
+    last.end = len;
+    // If the last lines are removed, the line end before them is removed, or the preceding text loses its own.
+    while last.text.is_empty() {
+        let Some(before) = groups.pop_if(|group| group.end == last.start) else {
+            last.start -= usize::from(last.start > 0);
+            break;
+        };
+        last.start = before.start;
+        last.text = before.text;
+        last.lines += before.lines;
+    }
+    last.text.pop();
+    groups.push(last);
+    groups
+}
+
+/// Returns the result of one operation: its own text, or its part of another one's.
+fn written(
+    base: &Snapshot,
+    table: &VersionLines<'_>,
+    site: EditSite,
+    group: Option<RowGroup>,
+    mut notes: Vec<String>,
+) -> Result<PlacedOp> {
+    notes.splice(0..0, site.notes);
+    let index = u32::try_from(site.op).unwrap_or(u32::MAX);
+    let span = match site.class {
+        InsertClass::Instead => table.span(site.line, site.to),
+        InsertClass::Head | InsertClass::Before => Span::at(table.start(site.line)),
+        InsertClass::After | InsertClass::Tail => Span::at(table.span(site.line, site.line).end()),
+    };
+    let (mut edits, mut splices) = (Vec::new(), Vec::new());
+    if let Some(group) = group {
+        let lines = Span::new(group.start, group.end);
+        edits = resolve::difference(table.text, lines, &group.text);
+        // The read span preserves the order of texts written at one offset when they are trimmed to what differs.
+        let claim = base.raw_span(lines);
+        for edit in &edits {
+            splices.push(resolve::splice(base, edit, index)?.with_read_span(claim));
+        }
+    }
+    let hits = vec![TextMatch { span, edits }];
+    Ok(PlacedOp { found: TextMatches { tier: Tier::Exact, matches: hits, notes }, splices })
+}

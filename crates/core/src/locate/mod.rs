@@ -1,0 +1,16 @@
+//! Operations, and the ways to place them in a text: the matching cascade, lines, anchor words, cells of notebooks.
+//! Nothing here knows a syntax of edits.
+
+pub mod anchor_map;
+pub(crate) mod binary;
+pub(crate) mod conflict;
+pub mod elided;
+pub(crate) mod find;
+pub mod line_edits;
+pub mod line_format;
+pub mod notebook;
+pub mod omission;
+pub(crate) mod op;
+pub mod refusals;
+pub(crate) mod resolve;
+pub(crate) mod reverse;

@@ -1,0 +1,379 @@
+//! Jupyter notebooks (nbformat 4): cells with their spans in the text, and edits of cells as splices of that text.
+//!
+//! The JSON is never rebuilt: an edit replaces the tokens it is about, in the notebook's own style, and every other
+//! byte stays.
+
+mod carry;
+mod cell_members;
+mod json;
+mod layout;
+mod outputs;
+mod place;
+#[cfg(test)]
+mod tests;
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::op::{Locator, Op};
+use crate::text::lines::LineIndex;
+use crate::text::span::Span;
+use crate::work;
+use json::JsonMember;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+pub use carry::{BlockedCellEdit, carry};
+pub use outputs::{CellOutput, OutputPart};
+pub(crate) use place::place_all;
+
+/// Cells of one notebook.
+pub const CELLS_MAX: usize = 100_000;
+/// Cells that an error lists.
+const LISTED_CELLS_MAX: usize = 60;
+/// Cells with the same id that an error lists.
+const LISTED_DUPLICATES_MAX: usize = 20;
+
+/// The type of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CellType {
+    /// Source to be run, with outputs.
+    Code,
+    /// Markdown.
+    Markdown,
+    /// Text that is passed through unchanged.
+    Raw,
+}
+
+impl CellType {
+    /// Every type with its name in the file.
+    pub const ALL: [(&'static str, CellType); 3] =
+        [("code", CellType::Code), ("markdown", CellType::Markdown), ("raw", CellType::Raw)];
+
+    /// Returns the type of that name.
+    pub fn named(name: &str) -> Option<CellType> {
+        CellType::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        CellType::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A caller's name for a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CellName {
+    /// The cell with this id, or `cell-N` for cell N if no cell has that id.
+    Id(String),
+    /// The cell with this number, from 0.
+    Number(usize),
+}
+
+impl std::fmt::Display for CellName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CellName::Id(id) => write!(f, "cell `{id}`"),
+            CellName::Number(number) => write!(f, "cell {number}"),
+        }
+    }
+}
+
+/// The action of an edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellAction {
+    /// Replaces the source by [`Op::text`].
+    Replace,
+    /// Inserts a cell with [`Op::text`] after the cell of that id, or as the cell of that number; without a name, as
+    /// the first cell.
+    Insert,
+    /// Deletes the cell.
+    Delete,
+}
+
+/// One edit of a notebook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellEdit {
+    /// The cell; only an insertion may omit it.
+    pub cell: Option<CellName>,
+    /// The action.
+    pub act: CellAction,
+    /// The type to give the cell; `None` keeps it.
+    pub kind: Option<CellType>,
+    /// Whether a replaced code cell loses its outputs and its execution count; `None` means yes.
+    pub clear: Option<bool>,
+}
+
+/// The cell edit in an operation, if it is one.
+pub fn of(op: &Op) -> Option<&CellEdit> {
+    match &op.at {
+        Locator::Cell(edit) => Some(edit),
+        _ => None,
+    }
+}
+
+/// True when all operations are edits of cells.
+pub fn are(ops: &[Op]) -> bool {
+    !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
+}
+
+/// A cell, with the spans of its parts in the decoded text.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    span: Span,
+    id: Option<Span>,
+    kind: Option<Span>,
+    source: Option<Span>,
+    outputs: Option<Span>,
+    count: Option<Span>,
+    attachments: Option<Span>,
+    /// Not an object, or a relevant member occurs twice, so that an edit would be ambiguous.
+    odd: bool,
+}
+
+/// A notebook with its cells in order.
+#[derive(Debug)]
+pub struct Notebook<'t> {
+    text: &'t str,
+    root: Span,
+    /// The list of cells, brackets included.
+    list: Span,
+    cells: Vec<Cell>,
+    /// The minor version of its format, 4.*minor*.
+    pub minor: u64,
+    /// The language of its code, if stated.
+    pub language: String,
+    /// The cells of each id, the first [`LISTED_DUPLICATES_MAX`] of them; built on first use.
+    ids: OnceCell<HashMap<String, Vec<usize>>>,
+}
+
+/// True for a text that is one JSON value.
+pub fn is_json(text: &str) -> bool {
+    json::check(text).is_ok()
+}
+
+fn wrong(what: impl Into<String>) -> Error {
+    Error::new(Code::NotebookInvalid, what)
+}
+
+impl<'t> Notebook<'t> {
+    /// Parses a notebook. Linear.
+    ///
+    /// Errors: `notebook.invalid` for a text that is not JSON, not a notebook, of a format other than 4, or has more
+    /// than [`CELLS_MAX`] cells.
+    pub fn read(text: &'t str) -> Result<Notebook<'t>> {
+        // Each byte is visited a few times.
+        work::spend(text.len() / 4)?;
+        if let Err(fault) = json::check(text) {
+            let index = LineIndex::new(text);
+            let line = index.line_of(text, fault.at);
+            let shown: String = text[index.span_of(text, line, line).range()].trim().chars().take(80).collect();
+            return Err(wrong(format!("The notebook is not valid JSON: {}.", fault.what))
+                .evidence(format!("Line {line}: {shown}"))
+                .next("Repair the text: while it is not valid JSON, edit takes it as any other text.")
+                .fact("line", line));
+        }
+        let root = Span::new(json::skip_blanks(text.as_bytes(), 0), text.trim_end().len());
+        let mut found: HashMap<&'static str, Span> = HashMap::new();
+        for JsonMember { key, value } in json::members(text, root) {
+            let Some(key) = json::string_value(text, key) else { continue };
+            for name in ["cells", "nbformat", "nbformat_minor", "metadata"] {
+                if key == name && found.insert(name, value).is_some() {
+                    return Err(wrong(format!("The notebook has two members called `{name}`."))
+                        .next("Ask a person which of them is meant; Jupyter uses the last."));
+                }
+            }
+        }
+        let version = number_of(&found, text, "nbformat").ok_or_else(|| {
+            wrong("The file is JSON, but no notebook: it has no nbformat.")
+                .next("Replace the whole file if it is to become a notebook; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one.")
+        })?;
+        if version != 4 {
+            return Err(wrong(format!("The notebook has format {version}; only format 4 can be edited by cells."))
+                .next("Have a person convert it: jupyter nbconvert --to notebook --nbformat 4 FILE."));
+        }
+        let list = found.get("cells").copied().filter(|span| text[span.range()].starts_with('['));
+        let Some(list) = list else {
+            return Err(wrong("The notebook has no list of cells.")
+                .next("Replace the whole file; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one."));
+        };
+        let cells: Vec<Cell> = json::items(text, list).take(CELLS_MAX + 1).map(|span| cell(text, span)).collect();
+        if cells.len() > CELLS_MAX {
+            return Err(wrong(format!("The notebook has more than {CELLS_MAX} cells.")).next("Split it."));
+        }
+        let language = found.get("metadata").and_then(|&metadata| language(text, metadata)).unwrap_or_default();
+        let minor = number_of(&found, text, "nbformat_minor").unwrap_or(0);
+        Ok(Notebook { text, root, list, cells, minor, language, ids: OnceCell::new() })
+    }
+
+    /// The cells.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The id of a cell, if it has one.
+    pub fn id(&self, cell: &Cell) -> Option<String> {
+        json::string_value(self.text, cell.id?).map(std::borrow::Cow::into_owned)
+    }
+
+    /// The type of a cell as written in the file.
+    pub fn kind_name(&self, cell: &Cell) -> String {
+        cell.kind.and_then(|span| json::string_value(self.text, span)).unwrap_or_default().into_owned()
+    }
+
+    /// The type of a cell; `None` for one that nbformat does not know.
+    pub fn kind(&self, cell: &Cell) -> Option<CellType> {
+        CellType::named(&self.kind_name(cell))
+    }
+
+    /// The source of a cell.
+    pub fn source(&self, cell: &Cell) -> String {
+        cell.source.and_then(|span| json::joined_strings(self.text, span, usize::MAX)).unwrap_or_default()
+    }
+
+    /// The execution count shown in brackets next to a code cell.
+    pub fn execution_count(&self, cell: &Cell) -> Option<u64> {
+        self.text[cell.count?.range()].parse().ok()
+    }
+
+    /// First and last line of a cell in the decoded text, 1-based.
+    pub fn lines(&self, cell: &Cell, index: &LineIndex) -> (usize, usize) {
+        let last = cell.span.end().saturating_sub(1).max(cell.span.start());
+        (index.line_of(self.text, cell.span.start()), index.line_of(self.text, last))
+    }
+
+    /// The number of the cell at an offset of the decoded text.
+    pub fn cell_at(&self, offset: usize) -> Option<usize> {
+        let at = self.cells.partition_point(|cell| cell.span.end() <= offset);
+        self.cells.get(at).filter(|cell| cell.span.start() <= offset).map(|_| at)
+    }
+
+    /// Returns the number of the cell with that name.
+    ///
+    /// Errors: `cell.not_found` with the existing cells, `cell.ambiguous`.
+    pub fn find(&self, name: &CellName) -> Result<usize> {
+        let number = match name {
+            CellName::Number(number) => Some(*number),
+            CellName::Id(id) => {
+                let hits = self.with_id(id);
+                if let [_, _, ..] = hits {
+                    let list: Vec<String> = hits.iter().map(usize::to_string).collect();
+                    return Err(Error::new(Code::CellAmbiguous, format!("Several cells have the id `{id}`."))
+                        .evidence(self.listed(hits))
+                        .next(format!("Name the one that is meant by cell_number ({}) instead.", list.join(", "))));
+                }
+                hits.first().copied().or_else(|| id.strip_prefix("cell-")?.parse().ok())
+            }
+        };
+        number.filter(|&at| at < self.cells.len()).ok_or_else(|| {
+            let error = Error::new(Code::CellMissing, format!("The notebook has no {name}."))
+                .next("Name one of these cells by cell_id or cell_number; the first has number 0.");
+            match self.cells.len() {
+                0 => error.evidence("It has no cells at all.").next("Insert one: edit_mode insert, without cell_id."),
+                count => error.evidence(format!("Its cells:\n{}", self.list(0..count))),
+            }
+        })
+    }
+
+    /// The cells with an id, the first [`LISTED_DUPLICATES_MAX`] of them.
+    fn with_id(&self, id: &str) -> &[usize] {
+        let table = || {
+            let mut table: HashMap<String, Vec<usize>> = HashMap::with_capacity(self.cells.len());
+            for (at, cell) in self.cells.iter().enumerate() {
+                if let Some(id) = cell.id.and_then(|span| json::string_value(self.text, span)) {
+                    let cells = table.entry(id.into_owned()).or_default();
+                    if cells.len() < LISTED_DUPLICATES_MAX {
+                        cells.push(at);
+                    }
+                }
+            }
+            table
+        };
+        self.ids.get_or_init(table).get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Lists cells with number, id, type and first line, one per line.
+    pub fn listed(&self, numbers: &[usize]) -> String {
+        self.list(numbers.iter().copied())
+    }
+
+    fn list(&self, mut numbers: impl ExactSizeIterator<Item = usize>) -> String {
+        let mut out = String::new();
+        for at in numbers.by_ref().take(LISTED_CELLS_MAX) {
+            let Some(cell) = self.cells.get(at) else { continue };
+            let source = cell.source.and_then(|span| json::joined_strings(self.text, span, 400)).unwrap_or_default();
+            let line: String = source.lines().next().unwrap_or_default().chars().take(60).collect();
+            let id = self.id(cell).map_or(String::new(), |id| format!(" {id}"));
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "{at}{id} ({}): {line}", self.kind_name(cell));
+        }
+        if numbers.len() > 0 {
+            let _ = writeln!(out, "… and {} more", numbers.len());
+        }
+        out
+    }
+
+    /// Returns the cell whose source contains `old`, and its new source, if `old` occurs once in exactly one cell.
+    pub fn holding(&self, old: &str, new: &str) -> Option<(usize, String)> {
+        let mut hits = self.cells.iter().enumerate().filter_map(|(at, cell)| {
+            let source = self.source(cell);
+            source.contains(old).then_some((at, source))
+        });
+        let (at, source) = hits.next().filter(|_| !old.is_empty() && hits.next().is_none())?;
+        (source.matches(old).count() == 1).then(|| (at, source.replacen(old, new, 1)))
+    }
+}
+
+/// Reads a member that is a number.
+fn number_of(found: &HashMap<&'static str, Span>, text: &str, name: &str) -> Option<u64> {
+    found.get(name).and_then(|span| text[span.range()].parse::<u64>().ok())
+}
+
+/// Decodes the source at this span.
+pub(crate) fn source_at(text: &str, span: Span) -> Option<String> {
+    json::joined_strings(text, span, usize::MAX)
+}
+
+/// Locates the parts of the cell at `span`.
+fn cell(text: &str, span: Span) -> Cell {
+    let mut cell = Cell {
+        span,
+        id: None,
+        kind: None,
+        source: None,
+        outputs: None,
+        count: None,
+        attachments: None,
+        odd: !text[span.range()].starts_with('{'),
+    };
+    for JsonMember { key, value } in json::members(text, span) {
+        let part = match json::string_value(text, key).as_deref() {
+            Some("id") => &mut cell.id,
+            Some("cell_type") => &mut cell.kind,
+            Some("source") => &mut cell.source,
+            Some("outputs") => &mut cell.outputs,
+            Some("execution_count") => &mut cell.count,
+            Some("attachments") => &mut cell.attachments,
+            _ => continue,
+        };
+        cell.odd |= part.replace(value).is_some();
+    }
+    cell
+}
+
+/// Returns the value of `metadata.language_info.name` or `metadata.kernelspec.language`.
+fn language(text: &str, metadata: Span) -> Option<String> {
+    text_in_metadata(metadata, text, "language_info", "name")
+        .or_else(|| text_in_metadata(metadata, text, "kernelspec", "language"))
+}
+
+/// Returns a text in an object of the metadata.
+fn text_in_metadata(metadata: Span, text: &str, object: &str, name: &str) -> Option<String> {
+    let inner = member_named(text, metadata, object)?;
+    json::string_value(text, member_named(text, inner.value, name)?.value).map(std::borrow::Cow::into_owned)
+}
+
+/// Returns the member of an object with a name.
+fn member_named(text: &str, object: Span, name: &str) -> Option<JsonMember> {
+    json::members(text, object).find(|it| json::string_value(text, it.key).is_some_and(|key| key == name))
+}

@@ -1,0 +1,317 @@
+//! Placeholders for omitted text ("… rest unchanged …") in an edit or a whole file.
+//!
+//! A placeholder line in the new text that is not a line of the old text would replace the omitted text.
+
+mod leftover;
+mod lost_lines;
+mod phrase;
+mod remark;
+
+use crate::advice;
+use crate::advice::{Advice, Phrase};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::op::{ResolveSettings, TextQuery};
+use aho_corasick::packed;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Refuses new text with a placeholder that the old text does not have, unless the call declares it literal.
+pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> Result<()> {
+    if settings.omissions {
+        return Ok(());
+    }
+    // Formats of whole lines have a way to write markers as text.
+    if !find.lines {
+        leftover::check(&find.old, new)?;
+    }
+    let remark = || lost_lines::remarks(&find.old, new, may_omit(new)).first().map(|(_, line)| *line);
+    let line = new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new)).or_else(remark);
+    let Some(line) = line else { return Ok(()) };
+    Err(Error::new(Code::EditOmission, "The new text has a placeholder for text that was left out.")
+        .evidence(format!("The line: {}", line.trim()))
+        .next(
+            Advice::from("Write the text out in full, or replace only the part that changes.")
+                .and(&advice_if_intended()),
+        )
+        .fact("reason", "omission"))
+}
+
+/// Advice for text that only looks like a placeholder.
+pub(crate) fn advice_if_intended() -> Advice {
+    advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
+        .or("If the line is meant to be there, word it in another way.")
+}
+
+/// Returns the first placeholder of the new text that is not in the old text.
+pub(crate) fn new_placeholder<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+    if !may_omit(new) {
+        return None;
+    }
+    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let found = placeholders(new);
+    // A placeholder that is in both may be reworded.
+    let first = found.iter().find(|(_, line)| !known.contains(line.trim()))?;
+    (found.len() > placeholders(old).len()).then_some(first.1)
+}
+
+/// The first comment of nothing but dots that takes the place of lines of `old`. Bare dots are code in some languages.
+fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+    if !may_omit(new) {
+        return None;
+    }
+    lost_lines::dots(old, new).into_iter().map(|(_, line)| line).find(|line| line.trim() != "...")
+}
+
+/// Marks and words, one of which every placeholder has.
+const PLACEHOLDER_WORDS: [&str; 24] = [
+    "...",
+    "…",
+    "nchanged",
+    "NCHANGED",
+    "rest of",
+    "Rest of",
+    "mitted",
+    "revity",
+    "same as",
+    "Same as",
+    "emain",
+    "xisting",
+    "lipped",
+    "rimmed",
+    "runcated",
+    "Rest Of",
+    "SAME",
+    "REST",
+    "nip",
+    "the rest",
+    "the same",
+    "revious",
+    "o changes",
+    "ontinues",
+];
+/// A searcher for all of them in one pass; `None` if the processor lacks the instructions.
+static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(PLACEHOLDER_WORDS));
+
+/// A quick filter: false for a text without any mark or word of a placeholder.
+fn may_omit(text: &str) -> bool {
+    match &*SEARCHER {
+        Some(searcher) => searcher.find(text).is_some(),
+        None => PLACEHOLDER_WORDS.iter().any(|word| text.contains(word)),
+    }
+}
+
+/// Returns the zero-based lines of `new` that are placeholders and not lines of `old`, in order.
+pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
+    let mut found: Vec<usize> =
+        if may_omit(new) { placeholders(new).iter().map(|it| it.0).collect() } else { Vec::new() };
+    found.extend(
+        new.lines()
+            .enumerate()
+            .filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"))
+            .map(|it| it.0),
+    );
+    found.sort_unstable();
+    found.dedup();
+    if found.is_empty() {
+        return found;
+    }
+    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let lines: Vec<&str> = new.lines().collect();
+    found.retain(|&at| !known.contains(lines[at].trim()));
+    found
+}
+
+/// Returns the placeholders of a text with their zero-based lines. Those inside a fence are examples and do not count.
+fn placeholders(text: &str) -> Vec<(usize, &str)> {
+    let mut fence: Option<&str> = None;
+    let mut out = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let trimmed = line.trim();
+        let sign = ["```", "~~~"].into_iter().find(|sign| trimmed.starts_with(sign));
+        match (fence, sign) {
+            (None, Some(sign)) => fence = Some(sign),
+            (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => fence = None,
+            (None, None) if phrase::is_placeholder(line) => out.push((at, line)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Lines below which a file may shrink without a warning.
+const SMALL_FILE_LINES: usize = 20;
+/// Placeholders that a message shows.
+const SHOWN_PLACEHOLDERS_MAX: usize = 5;
+
+/// The verdict on a file's whole new text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OmissionVerdict {
+    /// No objection.
+    Fine,
+    /// It may be written, with this warning.
+    Warn(String),
+    /// It has placeholders for omitted text: to be refused unless their placement is proven.
+    Elided(Error),
+    /// It has remarks in place of lines that would be lost.
+    Refuse(Error),
+}
+
+/// Compares a file's whole new text with the current one. Refuses a placeholder that the current text does not contain
+/// ([`Code::EditOmission`]) unless it is `meant`, and a line of only dots, or a remark such as `# etc.`, in place of
+/// lines that would be lost. Warns about a file that loses more than half of its lines.
+pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
+    if !meant
+        && !old.trim().is_empty()
+        && let Err(error) = leftover::check_whole(old, new)
+    {
+        return OmissionVerdict::Refuse(error);
+    }
+    let (before, after) = (old.lines().count(), new.lines().count());
+    let omits = may_omit(new);
+    let mut fresh = if omits { placeholders(new) } else { Vec::new() };
+    if !fresh.is_empty() {
+        let known: HashSet<&str> = old.lines().map(str::trim).collect();
+        fresh.retain(|(_, line)| !known.contains(line.trim()));
+    }
+    if omits && before > 0 {
+        fresh.extend(lost_lines::dots(old, new));
+        fresh.sort_unstable_by_key(|(at, _)| *at);
+    }
+    let remarks = if before > 0 { lost_lines::remarks(old, new, omits) } else { Vec::new() };
+    if !meant && !remarks.is_empty() {
+        let next = advice![
+            "Write the whole text out, change the part with ",
+            Phrase::Tool("edit"),
+            ", or put `... existing code ...` in a comment on a line of its own where code stays, which ",
+            Phrase::Tool("apply"),
+            " and ",
+            Phrase::Tool("write"),
+            " understand."
+        ]
+        .or("Write the whole text out, or change only the part that differs.");
+        let error = refusal(&remarks, before, after).next(next.and(&advice_if_intended()));
+        return OmissionVerdict::Refuse(error);
+    }
+    match fresh.first() {
+        Some(_) if !meant && before > 0 => OmissionVerdict::Elided(
+            refusal(&fresh, before, after).next(
+                advice!["Write the whole text out, or change the part with ", Phrase::Tool("edit"), "."]
+                    .or("Write the whole text out, or change only the part that differs.")
+                    .and(&advice_if_intended()),
+            ),
+        ),
+        Some((first, line)) => OmissionVerdict::Warn(format!(
+            "Line {} looks like a placeholder for text left out: {}",
+            first + 1,
+            line.trim()
+        )),
+        None if before > SMALL_FILE_LINES && after * 2 < before => {
+            OmissionVerdict::Warn(format!("The file shrinks from {before} to {after} lines."))
+        }
+        None => OmissionVerdict::Fine,
+    }
+}
+
+/// Creates the error for a whole text with placeholders, given with their zero-based lines.
+fn refusal(found: &[(usize, &str)], before: usize, after: usize) -> Error {
+    let shown = found.iter().take(SHOWN_PLACEHOLDERS_MAX);
+    let shown: Vec<String> = shown.map(|(at, line)| format!("Line {}: {}", at + 1, line.trim())).collect();
+    let what = "The new text has a placeholder for text that was left out; the file would lose it.";
+    Error::new(Code::EditOmission, what)
+        .evidence(shown.join("\n"))
+        .evidence(format!("The file has {before} lines, the new text {after}."))
+        .fact("reason", "omission")
+        .fact("line", found.first().map_or(0, |(at, _)| at + 1))
+}
+
+/// True for a line of only dots, possibly in a comment: it represents lines that are kept.
+pub(crate) fn is_elision(line: &str) -> bool {
+    let line = line.trim_matches([' ', '\t']);
+    let line =
+        ["//", "#", "--", ";", "%", "/*", "<!--"].iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
+    let line = ["*/", "-->"].iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
+    matches!(line.trim_matches([' ', '\t']), "..." | "…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OmissionVerdict, PLACEHOLDER_WORDS, check_whole_text, dots_for_lines, may_omit, new_placeholder};
+    use proptest::prelude::*;
+
+    #[test]
+    fn placeholder_in_a_shorter_text_is_recognized() {
+        let old: String = (1..=40).map(|number| format!("line {number}\n")).collect();
+        for line in [
+            "// ... rest of the code unchanged",
+            "# ... existing code ...",
+            "(unchanged)",
+            "same as before",
+            "-- snip --",
+            "# existing code here",
+            "// [previous code]",
+            "# code continues here",
+            "# No changes below this line",
+            "#### REST OF FILE ####",
+            "... (same as original)",
+        ] {
+            for new in [format!("line 1\n{line}\n"), format!("{old}{line}\n")] {
+                let OmissionVerdict::Elided(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
+                assert!(error.evidence_text().contains(line), "{error}");
+                assert!(matches!(check_whole_text(&old, &new, true), OmissionVerdict::Warn(_)), "{line}");
+            }
+            assert!(matches!(check_whole_text("", &format!("a\n{line}\n"), false), OmissionVerdict::Warn(_)), "{line}");
+            assert_eq!(
+                check_whole_text(&format!("{line}\na\nb\n"), &format!("a\n  {line}\n"), false),
+                OmissionVerdict::Fine,
+                "{line}"
+            );
+            assert_eq!(
+                check_whole_text("a\n", &format!("b\n```\n{line}\n```\n"), false),
+                OmissionVerdict::Fine,
+                "{line}"
+            );
+        }
+        for line in ["/* ... */", "<!-- … -->", "// ...", "...", "# …", "  …"] {
+            for new in
+                [format!("line 1\n{line}\n"), format!("line 1\nline 2\n{line}\nline 40\n{}", "more\n".repeat(50))]
+            {
+                let OmissionVerdict::Elided(error) = check_whole_text(&old, &new, false) else { panic!("{line}") };
+                assert!(error.evidence_text().contains(line.trim()), "{error}");
+            }
+            assert_eq!(check_whole_text(&old, &format!("{old}{line}\n"), false), OmissionVerdict::Fine, "{line}");
+        }
+        let warned = check_whole_text(&old, "line 1\n", false);
+        assert_eq!(warned, OmissionVerdict::Warn("The file shrinks from 40 to 1 lines.".to_owned()));
+        assert_eq!(check_whole_text("a\nb\nc\nd\n", "a\n", false), OmissionVerdict::Fine);
+        assert_eq!(check_whole_text(&old, &"def f(): ...\n    ...\n".repeat(12), false), OmissionVerdict::Fine);
+    }
+
+    proptest! {
+        #[test]
+        fn placeholder_words_are_found_in_one_pass(parts in prop::collection::vec("[a-zR.… ]{0,40}", 1..4), word in 0..PLACEHOLDER_WORDS.len()) {
+            let text = parts.concat();
+            prop_assert_eq!(may_omit(&text), PLACEHOLDER_WORDS.iter().any(|word| text.contains(word)), "{}", text);
+            prop_assert!(may_omit(&parts.join(PLACEHOLDER_WORDS[word])) || parts.len() == 1);
+        }
+    }
+
+    #[test]
+    fn only_new_placeholders_count() {
+        assert_eq!(new_placeholder("a\n", "b\n// ... existing code ...\n"), Some("// ... existing code ..."));
+        assert_eq!(new_placeholder("// ... existing code ...\n", "b\n// ... other code unchanged\n"), None);
+        assert_eq!(new_placeholder("a\n", "b\n"), None);
+    }
+
+    #[test]
+    fn comment_of_dots_is_a_placeholder_in_an_edit() {
+        let old = "def one():\n    return 1\n\ndef two():\n    return 2\n";
+        for dots in ["# ...", "/* ... */", "…"] {
+            let new = format!("def one():\n    return 11\n{dots}\n");
+            assert_eq!(dots_for_lines(old, &new), Some(dots));
+            assert_eq!(dots_for_lines(old, &format!("{old}{dots}\n")), None);
+        }
+        // The body of a stub.
+        assert_eq!(dots_for_lines("def one():\n    return 1\n", "def one():\n    ...\n"), None);
+    }
+}

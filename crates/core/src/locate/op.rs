@@ -1,0 +1,459 @@
+//! Operations: a caller's edits as plain data. Parsed without a file, resolved against one snapshot.
+
+use crate::advice::Vocabulary;
+use crate::error::Result;
+use crate::locate::anchor_map::AnchorEdit;
+use crate::locate::line_edits::{self, LineEdit};
+use crate::locate::notebook::CellEdit;
+use crate::locate::refusals;
+use crate::text::content::Handle;
+use crate::text::span::Span;
+use std::borrow::Cow;
+
+/// Edits in one call.
+pub const EDITS_PER_CALL_MAX: usize = 10_000;
+
+/// The number of occurrences that a [`TextQuery`] accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpectedMatches {
+    /// Exactly one; overlapping occurrences count as several.
+    Unique,
+    /// All of them; at least one.
+    All,
+    /// Exactly this many.
+    Exactly(usize),
+}
+
+/// Names of the old and the new text of a replacement, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextNames {
+    /// The name of the text to look for.
+    pub old: Cow<'static, str>,
+    /// The name of the text to put there.
+    pub new: Cow<'static, str>,
+    /// The clause that a call for one place did not ask for all; empty where no call can.
+    pub not_all: Cow<'static, str>,
+    /// True for fields of a call, which advice can name and set.
+    pub are_fields: bool,
+    /// True where a call can name one of several places by its id.
+    pub have_ids: bool,
+}
+
+impl TextNames {
+    /// The fields of a replacement.
+    pub const FIELDS: TextNames = TextNames::fields("old_string", "new_string", true);
+    /// The fields of the text editor tool.
+    pub const EDITOR: TextNames = TextNames::fields("old_str", "new_str", false);
+    /// The parts of a block between markers.
+    pub const BLOCK: TextNames = TextNames::parts("the SEARCH part", "the REPLACE part", false);
+    /// The lines between which an edit by line anchors replaces.
+    pub const LINES: TextNames = TextNames::parts("the lines of the call", "the new text", true);
+    /// The parts of a block in tags.
+    pub const TAGS: TextNames = TextNames::parts("the old text", "the new text", false);
+    /// The lines of a hunk.
+    pub const HUNK: TextNames = TextNames::parts("the hunk", "the new lines of the hunk", false);
+
+    /// The names that a client has for the fields of a replacement; `None` where its tool has no such fields.
+    pub fn of(names: &dyn Vocabulary) -> Option<TextNames> {
+        let (old, new) = (field_name(names, "old_string")?, field_name(names, "new_string")?);
+        let have_ids = names.field("at").is_some();
+        Some(TextNames { old, new, not_all: names.not_all().into(), are_fields: true, have_ids })
+    }
+
+    const fn fields(old: &'static str, new: &'static str, have_ids: bool) -> TextNames {
+        TextNames {
+            old: Cow::Borrowed(old),
+            new: Cow::Borrowed(new),
+            not_all: Cow::Borrowed("replace_all is false"),
+            are_fields: true,
+            have_ids,
+        }
+    }
+
+    const fn parts(old: &'static str, new: &'static str, have_ids: bool) -> TextNames {
+        TextNames {
+            old: Cow::Borrowed(old),
+            new: Cow::Borrowed(new),
+            not_all: Cow::Borrowed(""),
+            are_fields: false,
+            have_ids,
+        }
+    }
+}
+
+/// Returns the name of a field in the vocabulary.
+fn field_name(names: &dyn Vocabulary, name: &str) -> Option<Cow<'static, str>> {
+    names.field(name).map(Cow::Owned)
+}
+
+/// Text to search for, with `\n` line ends and without a byte order mark (see [`TextQuery::new`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextQuery {
+    /// The text.
+    pub old: String,
+    /// The number of occurrences to accept.
+    pub expected: ExpectedMatches,
+    /// 1-based line near which the caller expects it; only breaks ties.
+    pub line: Option<usize>,
+    /// The id of an occurrence, as given by an earlier failure.
+    pub at: Option<String>,
+    /// Whole lines only: an occurrence begins and ends with a line.
+    pub lines: bool,
+    /// Names of the texts in messages.
+    pub names: TextNames,
+}
+
+impl TextQuery {
+    /// Normalizes the text: `\n` line ends, no byte order mark.
+    pub fn new(old: &str, expected: ExpectedMatches) -> TextQuery {
+        TextQuery { old: normalize_text(old), expected, line: None, at: None, lines: false, names: TextNames::FIELDS }
+    }
+}
+
+/// The first and the last line of a range of whole lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnchorPair {
+    /// The first line.
+    pub first: String,
+    /// The last line.
+    pub last: String,
+    /// 1-based line near which the caller expects the first one; only breaks ties.
+    pub line: Option<usize>,
+    /// The id of an occurrence, as given by an earlier failure.
+    pub at: Option<String>,
+}
+
+/// Normalizes text from a call: no byte order mark, `\n` line ends.
+pub fn normalize_text(text: &str) -> String {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    if memchr::memchr(b'\r', text.as_bytes()).is_none() { text.to_owned() } else { text.replace("\r\n", "\n") }
+}
+
+/// The ways in which a caller can refer to text. Closed on purpose: a new syntax is a format, a new way to refer to
+/// text is a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Locator {
+    /// The whole text.
+    Whole,
+    /// The whole text, if it contains nothing but white space.
+    Blank,
+    /// Literal or near-literal text: the matching cascade.
+    Find(TextQuery),
+    /// Whole lines between two lines given by their text: the line-anchor edit.
+    Anchors(AnchorPair),
+    /// Whole lines, some of which are kept: one hunk of a patch. [`Op::text`] holds its new side.
+    Hunk(Box<Hunk>),
+    /// Whole lines by number. All such edits of a file are applied together, against one version.
+    Lines(Box<LineEdit>),
+    /// Whole lines by anchors. They are converted to [`Locator::Lines`] before they are placed, see
+    /// [`crate::locate::anchor_map::AnchorPage`].
+    AnchorWords(Box<AnchorEdit>),
+    /// A cell of a notebook. All such edits of a file are applied together, against one version.
+    Cell(Box<CellEdit>),
+    /// A span of the decoded text that the caller already knows.
+    Exactly(Span),
+}
+
+/// The kind of a line of a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HunkLineKind {
+    /// The line is kept.
+    Context,
+    /// The line is removed; it must exist.
+    Removed,
+    /// The line is new.
+    Added,
+    /// A line without a mark: context that lost it, if the file has this line there.
+    Bare,
+}
+
+/// A line of a hunk, without its mark and its line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HunkLine {
+    /// Its kind.
+    pub kind: HunkLineKind,
+    /// Its text.
+    pub text: String,
+}
+
+/// A hunk of a patch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hunk {
+    /// The lines in order.
+    pub lines: Vec<HunkLine>,
+    /// Lines above the place, outermost first, as a Codex patch writes them after `@@`. Each of them must exist.
+    pub scopes: Vec<String>,
+    /// The name of the function or section around the place, as a unified diff writes it after the second `@@`: a hint.
+    pub section: Option<String>,
+    /// 1-based number of its first old line according to the header; without old lines, of the line it follows (0: the
+    /// beginning). A hint.
+    pub first: Option<usize>,
+    /// It reaches the end of the file.
+    pub at_end: bool,
+    /// Whether the last old and the last new line are marked as having no line end.
+    pub open: (bool, bool),
+    /// 1-based line of the input on which it begins.
+    pub source_line: usize,
+}
+
+impl Hunk {
+    /// The old side (context and removed lines), every line terminated.
+    pub fn old_text(&self) -> String {
+        self.side(HunkLineKind::Added)
+    }
+
+    /// The new side (context and added lines), every line terminated.
+    pub fn new_text(&self) -> String {
+        self.side(HunkLineKind::Removed)
+    }
+
+    fn side(&self, without: HunkLineKind) -> String {
+        let mut out = String::with_capacity(self.lines.iter().map(|line| line.text.len() + 1).sum());
+        for line in self.lines.iter().filter(|line| line.kind != without) {
+            out.push_str(&line.text);
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Converts it to an operation.
+    pub fn into_op(self) -> Op {
+        let text = self.new_text();
+        Op { at: Locator::Hunk(Box::new(self)), text }
+    }
+}
+
+/// An operation: replaces the target of `at` by `text`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// The target.
+    pub at: Locator,
+    /// The new text, with `\n` line ends.
+    pub text: String,
+}
+
+impl Op {
+    /// The operation with other names for its texts, where it is a replacement by fields.
+    fn name_fields(&mut self, names: &TextNames) {
+        if let Locator::Find(find) = &mut self.at
+            && find.names.are_fields
+        {
+            find.names = names.clone();
+        }
+    }
+}
+
+/// Relation between the operations on one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpOrder {
+    /// All apply to the same text; edits that depend on each other are refused.
+    #[default]
+    Together,
+    /// Each applies to the result of the one before.
+    InTurn,
+    /// Together, except that an edit which needs the result of an earlier one is applied in turn; noted.
+    AsNeeded,
+}
+
+/// The action on one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileAction {
+    /// Edit it by operations.
+    Edit {
+        /// In the order of the call.
+        ops: Vec<Op>,
+        /// Their relation.
+        order: OpOrder,
+    },
+    /// Make this its whole text; the file is created if missing.
+    Write(String),
+    /// Create it; an existing file is replaced only if the call says so.
+    Create(NewFile),
+    /// Delete it.
+    Delete {
+        /// Its whole text, if the patch states it: the file must have exactly this text.
+        text: Option<String>,
+    },
+    /// Move it to another path, edited by `ops` (none: unchanged).
+    Move {
+        /// The new path.
+        to: String,
+        /// In the order of the call.
+        ops: Vec<Op>,
+    },
+    /// Copy it to another path, edited by `ops`.
+    Copy {
+        /// The path of the copy.
+        to: String,
+        /// In the order of the call.
+        ops: Vec<Op>,
+    },
+    /// Change its bytes by a GIT binary patch.
+    Binary(BinaryChange),
+}
+
+impl FileAction {
+    /// True when the file need not exist.
+    pub fn creates(&self) -> bool {
+        match self {
+            FileAction::Write(_) | FileAction::Create(_) => true,
+            FileAction::Edit { ops, .. } => matches!(ops.first(), Some(Op { at: Locator::Blank, .. })),
+            _ => false,
+        }
+    }
+
+    /// Joins the edits of a later part of a call to those of an earlier one on the same file; false if they remain apart.
+    /// `path` names the file in errors.
+    ///
+    /// Errors: `call.invalid` for a second text of the file, and for edits by line number in two parts.
+    pub fn join(&mut self, later: &FileAction, path: impl FnOnce() -> String) -> Result<bool> {
+        match (self, later) {
+            (_, FileAction::Write(_)) => Err(refusals::written_twice(&path())),
+            (FileAction::Edit { ops, .. }, FileAction::Edit { ops: more, .. }) => {
+                if line_edits::are_line_edits(ops) || line_edits::are_line_edits(more) {
+                    return Err(refusals::lines_already_changed(&path(), more));
+                }
+                ops.extend(more.iter().cloned());
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The content of a new file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewFile {
+    /// Text, exactly as given.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// A symbolic link to this target.
+    Link(String),
+}
+
+/// A binary change, already decompressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BinaryChange {
+    /// The object id of the old content, in lower-case hexadecimal digits (SHA-1, or SHA-256 in full length); may be a
+    /// prefix. `None` if the patch does not state it.
+    pub before: Option<String>,
+    /// The object id of the new content.
+    pub after: Option<String>,
+    /// The new bytes.
+    pub payload: BinaryPayload,
+}
+
+/// The representation of the new bytes of a [`BinaryChange`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BinaryPayload {
+    /// The bytes themselves.
+    Literal(Vec<u8>),
+    /// git's delta (copy and insert instructions, see gitformat-pack) against the old bytes.
+    Delta(Vec<u8>),
+}
+
+/// The permission that a patch gives to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileMode {
+    /// 100644
+    Regular,
+    /// 100755
+    Executable,
+}
+
+/// A request for one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRequest {
+    /// The path as the caller gave it.
+    pub path: String,
+    /// The path in bytes, if it is not UTF-8 and `path` only approximates it.
+    pub raw: Option<Vec<u8>>,
+    /// Alternative paths, best first, used if nothing exists at `path`: names before prefixes were stripped, or the
+    /// name on the other side of a diff.
+    pub alternatives: Vec<String>,
+    /// The version that the caller saw, if the call names one.
+    pub base: Option<Handle>,
+    /// The permission to set; `None` leaves it unchanged.
+    pub mode: Option<FileMode>,
+    /// git's object id of the file that a patch was made for, or the beginning of it.
+    pub preimage: Option<String>,
+    /// The action.
+    pub action: FileAction,
+}
+
+impl FileRequest {
+    /// Creates a request for this action on the file at this path.
+    pub fn new(path: impl Into<String>, action: FileAction) -> FileRequest {
+        FileRequest {
+            path: path.into(),
+            raw: None,
+            alternatives: Vec::new(),
+            base: None,
+            mode: None,
+            preimage: None,
+            action,
+        }
+    }
+}
+
+/// Everything that one call asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The files in the order of the call.
+    pub files: Vec<FileRequest>,
+    /// Notes for the caller about how its text was parsed.
+    pub notes: Vec<String>,
+}
+
+impl Request {
+    /// Gives the texts of replacements the names that the caller's own fields have.
+    pub fn name_fields(&mut self, names: &TextNames) {
+        for file in &mut self.files {
+            if let FileAction::Edit { ops, .. } = &mut file.action {
+                for op in ops {
+                    op.name_fields(names);
+                }
+            }
+        }
+    }
+}
+
+/// Tolerance of the matching cascade.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Exact text only: tier 0.
+    Exact,
+    /// Lookalike characters and trailing blanks: tiers 0–3.
+    Strict,
+    /// All tiers.
+    #[default]
+    Standard,
+}
+
+/// Settings for all operations of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResolveSettings {
+    /// Tolerance of the matching cascade.
+    pub matching: Matching,
+    /// The file has changed since the caller saw it: the drift tiers are off.
+    pub stale: bool,
+    /// Operations that cannot be placed are left out and reported, as long as one can be placed.
+    pub partial: bool,
+    /// Deletions also remove the lines they empty if `matching` is exact: a part of a large file is searched literally,
+    /// whatever the call allows.
+    pub emptied_lines: bool,
+    /// Lines that look like omission placeholders are meant literally.
+    pub omissions: bool,
+    /// Lines of context of a hunk that must match on each side; those beyond may differ. `None`: the usual tolerance.
+    pub context: Option<usize>,
+}
+
+impl ResolveSettings {
+    /// True when a deletion removes exactly the given text, and never the rest of a line that it empties.
+    pub fn deletes_literally(self) -> bool {
+        self.matching != Matching::Standard && !self.emptied_lines
+    }
+}

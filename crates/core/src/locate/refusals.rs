@@ -1,0 +1,145 @@
+//! Refusals to remove, move or create files because of the current ones.
+
+use crate::advice;
+use crate::advice::Phrase;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::line_edits;
+use crate::locate::line_format;
+use crate::locate::op::EDITS_PER_CALL_MAX;
+use crate::locate::op::{FileAction, Op, Request, normalize_text};
+use crate::text::snapshot::Snapshot;
+
+/// Files that one call may name.
+pub const FILES_PER_CALL_MAX: usize = 1_000;
+
+/// Checks that a file to be removed has the text that the patch removes, apart from trailing blanks.
+pub fn check_removed_text(file: &Snapshot, text: &str) -> Result<()> {
+    if !file.is_binary() && trimmed_lines(file.text()) == trimmed_lines(text) {
+        return Ok(());
+    }
+    Err(other_text(file, text))
+}
+
+/// Returns the lines of a text without blanks behind them.
+fn trimmed_lines(text: &'_ str) -> Vec<String> {
+    text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>()
+}
+
+fn other_text(file: &Snapshot, text: &str) -> Error {
+    let (mut now, mut said) = (file.text().lines(), text.lines());
+    let mut number = 0;
+    let (now, said) = loop {
+        number += 1;
+        match (now.next(), said.next()) {
+            (Some(a), Some(b)) if a.trim_end() == b.trim_end() => {}
+            pair => break pair,
+        }
+    };
+    Error::new(Code::MatchNotFound, "The file to be removed has other text than the patch removes; it was kept.")
+        .evidence(format!(
+            "First difference, line {number}: the file has {}, the patch {}.",
+            quoted_line(now),
+            quoted_line(said)
+        ))
+        .fact("reason", "not_found")
+        .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
+}
+
+/// Quotes a line, or says that there is none.
+fn quoted_line(line: Option<&str>) -> String {
+    line.map_or("(no more lines)".to_owned(), |line| format!("`{line}`"))
+}
+
+/// Creates the error for an existing entry at the destination of a move or copy.
+pub fn occupied(path: &str) -> Error {
+    Error::new(Code::FileExists, "There is a file already where this one is to go; nothing was moved or copied.")
+        .evidence(path)
+        .next(
+            advice![
+                "Choose another path, delete that file earlier in the same call, or repeat the call with ",
+                Phrase::Set("overwrite", true.into()),
+                "."
+            ]
+            .or("Choose another path, or delete that file earlier in the same call."),
+        )
+}
+
+/// Creates the error for a file that an earlier part of the call takes from its path.
+pub fn file_gone(path: &str) -> Error {
+    Error::new(Code::FileMissing, "An earlier part of this call removes the file or moves it away.")
+        .evidence(path)
+        .next("Use the file's new path, or put the parts into another order.")
+}
+
+/// Creates the error for an existing entry at the path of a new file; `text` is the current content and the new one.
+pub fn file_exists(path: &str, text: Option<(&Snapshot, &str)>) -> Error {
+    let same = text.is_some_and(|(now, text)| now.text() == normalize_text(text));
+    let error = if same {
+        Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
+            .fact("already_applied", true)
+            .next("Nothing is left to do for this file; leave it out.")
+    } else {
+        Error::new(Code::FileExists, "Cannot create new file - file already exists.").next(
+            advice![
+                "Update the file instead, choose another path, or repeat the call with ",
+                Phrase::Set("overwrite", true.into()),
+                "."
+            ]
+            .or("Update the file instead, or choose another path."),
+        )
+    };
+    let shown = text.map_or(String::new(), |(now, _)| {
+        format!(" ({} lines):\n{}", now.lines().count(now.text()), line_format::excerpt(now, 1, 3))
+    });
+    error.evidence(format!("{path}{shown}"))
+}
+
+/// Creates the error for a second text of a file in one call.
+pub fn written_twice(path: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("The call writes {path} twice."))
+        .next("Name the file once, with all that is to be done to it.")
+}
+
+/// Creates the error for edits by line number of a file that an earlier part of the call changes.
+pub fn lines_already_changed(path: &str, ops: &[Op]) -> Error {
+    let at = ops.first().and_then(line_edits::of).map_or(0, |rows| rows.source_line);
+    Error::new(Code::CallInvalid, format!("Multiple hashline sections resolve to the same file ({path}). Merge their ops under one header before applying."))
+        .evidence(format!("The section with line {at} of the input is about a file that an earlier section changes."))
+        .next("Write all hunks of a file under one header; their numbers all mean the version it names.")
+}
+
+/// Creates the error for edits by anchors of a file that an earlier part of the call changes; `evidence` names it.
+pub fn named_twice(path: &str, evidence: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("Two entries of the call are about the same file ({path})."))
+        .evidence(evidence)
+        .next("Write all edits of a file into one entry: they are all about the file as it is now.")
+}
+
+/// Checks the limits on a request in any format.
+///
+/// Errors: `call.too_large`.
+pub fn check_request(request: &Request) -> Result<()> {
+    let edits: usize = request.files.iter().map(|file| op_count(&file.action)).sum();
+    check_count(request.files.len(), FILES_PER_CALL_MAX, "files")?;
+    check_count(edits, EDITS_PER_CALL_MAX, "edits")
+}
+
+/// Returns the number of operations of an action.
+fn op_count(ask: &FileAction) -> usize {
+    match ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
+        _ => 0,
+    }
+}
+
+/// Checks one number of things in a call.
+///
+/// Errors: `call.too_large`.
+pub fn check_count(has: usize, most: usize, what: &str) -> Result<()> {
+    if has <= most {
+        return Ok(());
+    }
+    Err(Error::new(Code::CallTooLarge, format!("{has} {what} are more than the {most} that one call may have."))
+        .next("Send them in several calls."))
+}

@@ -1,0 +1,412 @@
+//! Resolution of operations to splices: pure, against one snapshot, with all failures reported at once.
+
+use crate::advice;
+use crate::advice::Phrase;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::conflict;
+use crate::locate::find::{self, SearchIndex, TextEdit, TextMatch, TextMatches, Tier};
+use crate::locate::line_edits;
+use crate::locate::line_format;
+use crate::locate::notebook;
+use crate::locate::op::{Hunk, Locator, Op, OpOrder, ResolveSettings};
+use crate::text::change::{ChangeSet, Splice};
+use crate::text::diff;
+use crate::text::multi_search::Needles;
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+use crate::work::{self, STEP_BYTES};
+use std::borrow::Cow;
+
+mod in_turn;
+mod lone_cr;
+
+use in_turn::in_turn;
+
+/// Failures of one call that are explained; the edits after them are not tried.
+pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
+
+/// The outcome of one operation.
+#[derive(Clone, Debug)]
+pub struct OpOutcome {
+    /// Index of the operation in the call.
+    pub op: usize,
+    /// The tier at which it matched.
+    pub tier: Tier,
+    /// Number of occurrences.
+    pub places: usize,
+    /// The text in the file, at the first occurrence.
+    pub old: String,
+    /// The new text as the call gave it.
+    pub new: String,
+    /// Tolerances, text kept from the file, warnings.
+    pub notes: Vec<String>,
+    /// The change by this operation, against the text it was resolved in.
+    pub changes: ChangeSet,
+}
+
+/// A resolved edit of one file.
+#[derive(Clone, Debug)]
+pub struct ResolvedEdit {
+    /// The change by all operations together, against the base.
+    pub changes: ChangeSet,
+    /// One outcome per operation that was placed, in the order of the call.
+    pub ops: Vec<OpOutcome>,
+    /// Errors of the others, if the call accepts that.
+    pub failed: Vec<Error>,
+    /// Notes that apply to all of them.
+    pub notes: Vec<String>,
+}
+
+impl ResolvedEdit {
+    /// The places that all operations change.
+    pub fn places(&self) -> usize {
+        self.ops.iter().map(|op| op.places).sum()
+    }
+}
+
+/// Resolves all operations on one file to a change set against `base`.
+///
+/// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes
+/// nothing.
+pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
+    let meant = lone_cr::in_lone_cr(base.text(), ops);
+    let mut resolved = match order {
+        OpOrder::Together => together(base, &meant, settings)?,
+        OpOrder::InTurn => in_turn(base, &meant, settings)?,
+        OpOrder::AsNeeded => as_needed(base, &meant, settings)?,
+    };
+    if let Cow::Owned(_) = meant {
+        resolved.notes.push(lone_cr::NOTE.to_owned());
+    }
+    if resolved.changes.is_empty() {
+        return Err(no_change());
+    }
+    lone_cr::check_line_ends(base, ops, &resolved.changes)?;
+    Ok(resolved)
+}
+
+/// Resolves replacements of parts of the text, disjoint and in order, to a change set against `base`.
+///
+/// Errors: text that cannot be written in the file's encoding, offsets inside a character, an edit that changes
+/// nothing.
+pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit> {
+    let mut splices = Vec::with_capacity(edits.len());
+    for edit in edits {
+        work::spend(1 + (edit.span.len() + edit.text.len()) / STEP_BYTES)?;
+        for part in difference(base.text(), edit.span, &edit.text) {
+            splices.push(splice(base, &part, 0)?.with_read_span(base.raw_span(edit.span)));
+        }
+    }
+    let changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
+    if changes.is_empty() {
+        return Err(no_change());
+    }
+    Ok(ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() })
+}
+
+fn no_change() -> Error {
+    Error::new(Code::EditNoChange, "Original and edited file match exactly. Failed to apply edit.")
+        .next("Nothing is left to do if this was the intended state; else correct the edit.")
+}
+
+/// An operation with its splices.
+pub(crate) struct PlacedOp {
+    pub(crate) found: TextMatches,
+    pub(crate) splices: Vec<Splice>,
+}
+
+impl PlacedOp {
+    /// The occurrences that it changes.
+    fn places(&self) -> usize {
+        self.found.matches.len()
+    }
+
+    /// Bytes of the new texts, if they are written to several places.
+    fn repeated_bytes(&self) -> usize {
+        let several = self.found.matches.len() > 1;
+        let edits = self.found.matches.iter().filter(|_| several).flat_map(|hit| &hit.edits);
+        edits.map(|edit| edit.text.len()).sum()
+    }
+}
+
+fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
+    // Rows and cells are placed all together, which also resolves their conflicts.
+    let settled = line_edits::are_line_edits(ops) || notebook::are(ops);
+    let (placed, needles) = match ops {
+        ops if line_edits::are_line_edits(ops) => (line_edits::place_all(base, ops, settings), None),
+        ops if notebook::are(ops) => (notebook::place_all(base, ops), None),
+        ops => place_all(base, ops, settings),
+    };
+    work::check()?;
+    let (places, repeated_bytes) = amount(&placed);
+    find::check_amount(places, repeated_bytes)?;
+    // If the rest was not tried after many failures, only the tried ones are reported.
+    let tried = &ops[..placed.len()];
+    let repeated = conflict::repetitions(tried);
+    if !settled && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
+        return Err(error);
+    }
+    let mut failed = Vec::new();
+    let mut splices = Vec::new();
+    let mut outcomes = Vec::with_capacity(ops.len());
+    for (index, placed) in placed.into_iter().enumerate() {
+        match placed {
+            Ok(placed) => {
+                if repeated[index].is_none() {
+                    splices.extend(placed.splices.iter().cloned());
+                }
+                let mut outcome = outcome(base, index, &ops[index], placed);
+                if let Some(first) = repeated[index] {
+                    outcome.places = 0;
+                    outcome.notes = vec![format!("says the same as edits[{first}], which was applied once.")];
+                }
+                outcomes.push(outcome);
+            }
+            Err(error) => failed.push(named(error, index, &ops[index], ops.len())),
+        }
+    }
+    let failed = tolerated(failed, ops.len(), settings)?;
+    let changes = match &*outcomes {
+        [one] => one.changes.clone(),
+        _ => ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?,
+    };
+    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Vec::new() })
+}
+
+/// Places all operations; stops after [`EXPLAINED_FAILURES_MAX`], because each failure costs a search for similar text.
+///
+/// Also returns the search for their texts, for reuse.
+fn place_all<'o>(
+    base: &Snapshot,
+    ops: &'o [Op],
+    settings: ResolveSettings,
+) -> (Vec<Result<PlacedOp>>, Option<Needles<'o>>) {
+    let shared = SearchIndex::new(base);
+    let literal = find::of_ops(base.text(), ops);
+    let mut hunks = hunks_placed(&shared, ops, settings);
+    let (mut failures, mut places, mut repeated_bytes) = (0, 0, 0);
+    let mut placed = Vec::with_capacity(ops.len());
+    for (nth, op) in ops.iter().enumerate() {
+        let one = match &op.at {
+            Locator::Hunk(_) => hunks
+                .next()
+                .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
+                .and_then(|found| lowered(base, found, number(nth))),
+            _ => place(&shared, op, literal.places[nth].as_deref(), number(nth), settings),
+        };
+        failures += usize::from(one.is_err());
+        places += one.as_ref().map_or(0, PlacedOp::places);
+        repeated_bytes += one.as_ref().map_or(0, PlacedOp::repeated_bytes);
+        placed.push(one);
+        // The caller refuses places and new texts beyond the limits; no more of them are built.
+        if failures == EXPLAINED_FAILURES_MAX || find::check_amount(places, repeated_bytes).is_err() {
+            break;
+        }
+    }
+    (placed, literal.needles)
+}
+
+/// Counts the places of all operations, and the bytes that they insert at several places each.
+fn amount(placed: &[Result<PlacedOp>]) -> (usize, usize) {
+    placed.iter().flatten().fold((0, 0), |(places, bytes), one| (places + one.places(), bytes + one.repeated_bytes()))
+}
+
+/// Places all hunks, which are searched together.
+fn hunks_placed(
+    index: &SearchIndex<'_>,
+    ops: &[Op],
+    settings: ResolveSettings,
+) -> std::vec::IntoIter<Result<TextMatches>> {
+    let hunks: Vec<&Hunk> =
+        ops.iter().filter_map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect();
+    find::hunk::place_all(index, &hunks, settings).into_iter()
+}
+
+/// Turns failures into an error, unless the call accepts partial results and there is one.
+fn tolerated(failed: Vec<Error>, of: usize, settings: ResolveSettings) -> Result<Vec<Error>> {
+    if settings.partial && failed.len() < of.min(EXPLAINED_FAILURES_MAX) {
+        return Ok(failed);
+    }
+    let untried = failed.len() == EXPLAINED_FAILURES_MAX && of > EXPLAINED_FAILURES_MAX;
+    let error = Error::combine(failed, of);
+    let error =
+        error.map(|error| if untried { error.evidence("The edits after these were not tried.") } else { error });
+    error.map_or(Ok(Vec::new()), Err)
+}
+
+/// Applies edits together if that works, else in turn if an edit needs the result of an earlier one.
+fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
+    let error = match together(base, ops, ResolveSettings { partial: false, ..settings }) {
+        Ok(resolved) => return Ok(resolved),
+        Err(error) => error,
+    };
+    let depends = matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap);
+    if depends
+        && ops.len() > 1
+        && let Ok(mut resolved) = in_turn(base, ops, ResolveSettings { partial: false, ..settings })
+    {
+        resolved.notes.push(
+            "The edits were applied one after another, because one needs the result of an earlier one.".to_owned(),
+        );
+        return Ok(resolved);
+    }
+    if settings.partial { together(base, ops, settings) } else { Err(error) }
+}
+
+/// The number of an operation; their count always fits.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// Adds which of several edits failed.
+fn named(error: Error, index: usize, op: &Op, of: usize) -> Error {
+    if of <= 1 {
+        return error;
+    }
+    let name = match &op.at {
+        Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.source_line),
+        // Their errors name the line of the input themselves.
+        Locator::Lines(_) => String::new(),
+        _ => format!("edits[{index}]: "),
+    };
+    error.prefixed(&name).op(number(index))
+}
+
+fn outcome(base: &Snapshot, index: usize, op: &Op, placed: PlacedOp) -> OpOutcome {
+    let hit = placed.found.matches.first().map(|hit| hit.span);
+    let old = match &op.at {
+        // The decoded source, not its JSON form.
+        Locator::Cell(_) => hit.and_then(|span| notebook::source_at(base.text(), span)).unwrap_or_default(),
+        _ => hit.map_or("", |span| &base.text()[span.range()]).to_owned(),
+    };
+    OpOutcome {
+        op: index,
+        new: op.text.clone(),
+        tier: placed.found.tier,
+        places: placed.found.matches.len(),
+        old,
+        notes: placed.found.notes,
+        // Occurrences of one operation never overlap, so this cannot fail; an empty set would only shorten the report.
+        changes: ChangeSet::new(base, placed.splices).unwrap_or_else(|_| ChangeSet::none(base)),
+    }
+}
+
+/// Places an operation; `literal` has its literal occurrences, if they are known.
+fn place(
+    index: &SearchIndex<'_>,
+    op: &Op,
+    literal: Option<&[Span]>,
+    nth: u32,
+    settings: ResolveSettings,
+) -> Result<PlacedOp> {
+    let base = index.base();
+    let whole = Span::new(0, base.text().len());
+    let found = match &op.at {
+        Locator::Whole => exact_match(base, op, whole),
+        Locator::Exactly(span) => exact_match(base, op, *span),
+        Locator::Blank if base.text().trim().is_empty() => exact_match(base, op, whole),
+        Locator::Blank => return Err(not_blank(base, &op.text)),
+        Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)?,
+        Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
+        Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
+        Locator::Lines(_) => return line_edits::place_one(base, op, settings),
+        Locator::Cell(_) => {
+            let one = notebook::place_all(base, std::slice::from_ref(op)).pop();
+            return one.unwrap_or_else(|| Err(Error::new(Code::InternalBug, "An edit of a cell was lost.")));
+        }
+        Locator::AnchorWords(_) => {
+            return Err(Error::new(Code::InternalBug, "Words of lines are known only where they were given out."));
+        }
+    };
+    lowered(base, found, nth)
+}
+
+/// Returns a match of the tier `exact`.
+fn exact_match(base: &Snapshot, op: &Op, span: Span) -> TextMatches {
+    TextMatches {
+        tier: Tier::Exact,
+        matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
+        notes: Vec::new(),
+    }
+}
+
+/// Converts matches to splices.
+fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
+    let mut splices = Vec::new();
+    for hit in &found.matches {
+        let claim = base.raw_span(hit.span);
+        for edit in &hit.edits {
+            splices.push(splice(base, edit, nth)?.with_read_span(claim));
+        }
+    }
+    Ok(PlacedOp { found, splices })
+}
+
+/// Creates the error for filling a file that has text (code 3 of the Edit tool), or for a call that did so before.
+pub fn not_blank(base: &Snapshot, new: &str) -> Error {
+    if base.text() == new {
+        return Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
+            .fact("already_applied", true)
+            .next("Nothing is left to do.");
+    }
+    let lines = base.lines().count(base.text());
+    Error::new(Code::FileExists, "Cannot create new file - file already exists.")
+        .evidence(format!(
+            "It has {lines} {}:\n{}",
+            if lines == 1 { "line" } else { "lines" },
+            line_format::excerpt(base, 1, 5)
+        ))
+        .next(
+            advice![
+                "Give the text to replace as ",
+                Phrase::Field("old_string"),
+                ", or use ",
+                Phrase::Tool("write"),
+                " to replace the whole file."
+            ]
+            .or("Instead of creating the file, edit its text where it differs."),
+        )
+}
+
+/// Returns the lines that differ between a part of the decoded text and its new text.
+pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
+    let hunks = diff::text_hunks(&text[span.range()], new);
+    hunks
+        .into_iter()
+        .map(|(old, fresh)| TextEdit {
+            span: Span::new(span.start() + old.start(), span.start() + old.end()),
+            text: new[fresh.range()].to_owned(),
+        })
+        .collect()
+}
+
+/// Converts an edit of the decoded text to a raw splice: trimmed to what differs before it is encoded, so that
+/// unchanged text needs no encoding.
+pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice> {
+    let old = &base.text()[edit.span.range()];
+    let (head, tail) = diff::common_text_ends(old, &edit.text);
+    let span = Span::new(edit.span.start() + head, edit.span.end() - tail);
+    let text = base.encode_for(span, &edit.text[head..edit.text.len() - tail])?;
+    let span = base.raw_span(span);
+    for at in [span.start(), span.end()] {
+        if base.codec().may_split_character(base.raw(), at) {
+            return Err(Error::new(
+                Code::ContentBoundary,
+                "The file's encoding was not declared, and in one that fits its bytes this edit would begin or end inside a character.",
+            )
+            .evidence(format!("Line {}, byte offset {at}.", base.lines().line_of(base.text(), base.to_text(at))))
+            .next(
+                advice![
+                    "Repeat the call with ", Phrase::Quoted("encoding"),
+                    format!(" set to the file's encoding (it reads like {}).", base.codec().charset.name()),
+                ]
+                .or(format!("Ask a person to convert the file to UTF-8 (it reads like {}), or replace whole lines.", base.codec().charset.name())),
+            ));
+        }
+    }
+    Ok(Splice::new(span, text, op))
+}
+
+#[cfg(test)]
+mod tests;

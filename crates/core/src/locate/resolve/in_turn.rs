@@ -1,0 +1,156 @@
+//! Edits applied in turn: each to the result of the one before.
+
+use super::{EXPLAINED_FAILURES_MAX, OpOutcome, ResolvedEdit, named, number, outcome, place, together, tolerated};
+use crate::advice;
+use crate::advice::Phrase;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::locate::conflict;
+use crate::locate::find::{self, INSERTED_BYTES_MAX, SearchIndex, Tier};
+use crate::locate::op::{ExpectedMatches, Locator, Op, ResolveSettings};
+use crate::text::change::ChangeSet;
+use crate::text::snapshot::Snapshot;
+use crate::work;
+
+/// Bytes that edits applied in turn may process together.
+const IN_TURN_BYTES_MAX: usize = 2 << 30;
+
+/// Bytes processed to find the edit that removed the text of a later one.
+const REPLAYED_BYTES_MAX: usize = 64 << 20;
+
+pub(super) fn in_turn(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
+    match at_once(base, ops, settings) {
+        Some(resolved) => Ok(resolved),
+        None => one_by_one(base, ops, settings),
+    }
+}
+
+/// Applies edits in turn in one pass over the file, if the result is certainly the same: every text occurs literally,
+/// exactly once; none is created by an earlier edit ([`conflict::check`]); the occurrences are so far apart that no
+/// text reaches from one to another and no edit sees a line that another one touches; and the line ends are of one
+/// kind, because in a file with mixed ones the whole file decides about new ones.
+pub(super) fn at_once(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Option<ResolvedEdit> {
+    let lengths: Vec<usize> = ops.iter().map(find_length).collect::<Option<_>>()?;
+    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT_BYTES)?;
+    if base.raw() != base.text().as_bytes() {
+        return None;
+    }
+    let resolved = together(base, ops, ResolveSettings { partial: false, ..settings }).ok()?;
+    let same = resolved.ops.iter().all(|op| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty())
+        && resolved.changes.splices().windows(2).all(|pair| {
+            let (end, start) = (pair[0].read_span.end(), pair[1].read_span.start());
+            pair[0].op == pair[1].op
+                || (end + 2 * reach < start && line_number(base, end) + 1 < line_number(base, start))
+        });
+    same.then_some(resolved)
+}
+
+/// Returns the line number of an offset.
+fn line_number(base: &Snapshot, at: usize) -> usize {
+    base.lines().line_of(base.text(), at)
+}
+
+/// Returns the length of a text that has to be unique, if the operation seeks one.
+fn find_length(op: &Op) -> Option<usize> {
+    match &op.at {
+        Locator::Find(find)
+            if find.expected == ExpectedMatches::Unique && !find.lines && find.line.is_none() && find.at.is_none() =>
+        {
+            Some(find.old.len())
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
+    if ops.len().saturating_mul(base.raw().len()) > IN_TURN_BYTES_MAX {
+        return Err(Error::new(
+            Code::EditTooMuchWork,
+            format!(
+                "{} edits in turn on a file of {} bytes are too much work for one call.",
+                ops.len(),
+                base.raw().len()
+            ),
+        )
+        .next(
+            advice!["Send them with ", Phrase::Set("order", "together".into()), ", or in several calls."]
+                .or("Send them in several calls."),
+        ));
+    }
+    let mut changes = ChangeSet::none(base);
+    let mut middle = base.clone();
+    let (mut failed, mut outcomes, mut places) = (Vec::new(), Vec::with_capacity(ops.len()), 0);
+    for (index, op) in ops.iter().enumerate() {
+        work::spend_bytes(2 * middle.raw().len())?;
+        if middle.raw().len() > base.raw().len() + INSERTED_BYTES_MAX {
+            return Err(too_long(middle.raw().len()));
+        }
+        let step = place(&SearchIndex::new(&middle), op, None, number(index), settings).and_then(|placed| {
+            let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
+            Ok((placed, step))
+        });
+        match step {
+            Ok((placed, step)) => {
+                places += placed.places();
+                find::check_amount(places, 0)?;
+                outcomes.push(outcome(&middle, index, op, placed));
+                changes.append(base, &step);
+                middle = Snapshot::reopen(&middle, step.apply(&middle))?;
+            }
+            Err(error) => {
+                let error = match removed_by(base, op, &outcomes) {
+                    Some(earlier) if error.code() == Code::MatchNotFound => removed(error, earlier),
+                    _ => error,
+                };
+                failed.push(named(error, index, op, ops.len()));
+            }
+        }
+        if failed.len() == EXPLAINED_FAILURES_MAX {
+            break;
+        }
+    }
+    let failed = tolerated(failed, ops.len(), settings)?;
+    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Vec::new() })
+}
+
+/// Creates the error for edits in turn that make the text ever longer.
+fn too_long(bytes: usize) -> Error {
+    Error::new(
+        Code::EditTooMuchWork,
+        format!("The edits make {bytes} bytes of the file; that is too much for one call."),
+    )
+    .next("Send fewer edits, or edits that are in fewer places.")
+}
+
+/// Returns the earlier edit that removed the text which this one searches for.
+fn removed_by(base: &Snapshot, op: &Op, applied: &[OpOutcome]) -> Option<usize> {
+    let Locator::Find(find) = &op.at else { return None };
+    let finder = memchr::memmem::Finder::new(&find.old);
+    if find.old.is_empty() || applied.len().saturating_mul(base.raw().len()) > REPLAYED_BYTES_MAX {
+        return None;
+    }
+    let (mut text, mut removed) = (base.clone(), None);
+    for outcome in applied {
+        let next = Snapshot::reopen(&text, outcome.changes.apply(&text)).ok()?;
+        if contains(&finder, &text) && !contains(&finder, &next) {
+            removed = Some(outcome.op);
+        }
+        text = next;
+    }
+    removed
+}
+
+/// True for a version with the text.
+fn contains(finder: &memchr::memmem::Finder<'_>, text: &Snapshot) -> bool {
+    finder.find(text.text().as_bytes()).is_some()
+}
+
+/// Names the edit that removed the text of a later one.
+fn removed(error: Error, earlier: usize) -> Error {
+    error
+        .evidence(format!("The text was in the file until edits[{earlier}] changed it."))
+        .next(format!(
+            "Give this edit the text that edits[{earlier}] leaves there, or make one edit of both; reading the file again does not help."
+        ))
+        .fact("removed_by", earlier)
+}

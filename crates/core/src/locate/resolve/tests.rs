@@ -1,0 +1,83 @@
+use super::ResolvedEdit;
+use super::in_turn::{at_once, one_by_one};
+use crate::error::Result;
+use crate::locate::op::{ExpectedMatches, Locator, Op, ResolveSettings, TextQuery};
+use crate::text::snapshot::Snapshot;
+use proptest::prelude::*;
+
+fn op((old, new): (&str, &str)) -> Op {
+    Op { at: Locator::Find(TextQuery::new(old, ExpectedMatches::Unique)), text: new.to_owned() }
+}
+
+/// Everything that a reply reports, except for the base of the change of each edit, which only one of the two methods
+/// knows.
+fn told(base: &Snapshot, resolved: Result<ResolvedEdit>) -> String {
+    let Ok(resolved) = resolved else { return "an error".to_owned() };
+    let ResolvedEdit { changes, ops, failed, notes } = resolved;
+    let op = |it: super::OpOutcome| (it.op, it.tier, it.places, it.old, it.new, it.notes);
+    let ops: Vec<_> = ops.into_iter().map(op).collect();
+    let splices: Vec<_> = changes.splices().iter().map(|it| (it.span, it.text.clone(), it.op)).collect();
+    format!("{:?}", (String::from_utf8_lossy(&changes.apply(base)).into_owned(), splices, ops, failed, notes))
+}
+
+fn same(text: &str, edits: &[(&str, &str)]) -> bool {
+    let base = Snapshot::from_text(text);
+    let ops: Vec<Op> = edits.iter().copied().map(op).collect();
+    let Some(resolved) = at_once(&base, &ops, ResolveSettings::default()) else { return false };
+    let want = told(&base, one_by_one(&base, &ops, ResolveSettings::default()));
+    assert_eq!(told(&base, Ok(resolved)), want, "{edits:?} in {text:?}");
+    true
+}
+
+/// Lines far apart, each with a number of its own.
+fn far(lines: usize) -> String {
+    (0..lines).map(|nth| format!("  {{ let value = measure({nth:02}); }}\n{}", "\n".repeat(80))).collect()
+}
+
+#[test]
+fn distant_edits_are_made_at_once() {
+    let text = far(6);
+    assert!(same(&text, &[("measure(01)", "weigh(1)"), ("measure(04)", "measure(14)"), ("(03)", "(33)")]));
+    assert!(same(&text, &[("  { let value = measure(02); }\n", ""), ("(05)", "(5)")]));
+}
+
+#[test]
+fn effects_of_one_edit_on_another_are_noticed() {
+    let text = far(4);
+    let cases: [&[(&str, &str)]; 8] = [
+        // The second target occurs twice after the first edit.
+        &[("(01)", "(02)"), ("(02)", "(07)")],
+        // The target exists only after the first edit.
+        &[("(01)", "(09)"), ("(09)", "(07)")],
+        // The target no longer exists.
+        &[("measure(01)", "weigh(01)"), ("measure(01)", "x")],
+        &[("measure(01)", "weigh(01)"), ("= measure(01); }", "x")],
+        // Two edits together create the target of a third one.
+        &[("let value = measure(01)", "let a"), ("; }\n\n\n", "b"), ("(03)", "ab")],
+        // A deletion removes its whole line or not, depending on the text next to it.
+        &[("{ let value = ", ""), ("measure(01); }", "")],
+        &[("(01)", "(01)"), ("(02)", "(03)")],
+        &[("(01)", "(11)")],
+    ];
+    for edits in cases {
+        assert!(!same(&text, edits), "{edits:?}");
+    }
+    assert!(!same(&text.replace('\n', "\r\n"), &[("(01)", "(11)"), ("(02)", "(12)")]));
+}
+
+proptest! {
+    #[test]
+    fn edits_made_at_once_equal_edits_one_by_one(
+        lines in prop::collection::vec("[a-d]{0,3}( [ab]{1,3})?", 1..40),
+        gap in 1usize..40,
+        edits in prop::collection::vec((0usize..200, 1usize..9, "[ab\n ]{0,5}"), 2..5),
+    ) {
+        let text: String = lines.iter().map(|line| format!("{line}{}", "\n".repeat(gap))).collect();
+        let old = |&(at, len, _): &(usize, usize, String)| {
+            let from = at.min(text.len() - 1);
+            &text[from..(from + len).min(text.len())]
+        };
+        let edits: Vec<(&str, &str)> = edits.iter().map(|edit| (old(edit), &*edit.2)).collect();
+        same(&text, &edits);
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether a version has a change already, as when an undo is repeated.
+//!
+//! Where lines repeat, the comparison of two versions may report an insertion or deletion at any of several positions.
+//! Two sides that made the same change then seem to have made different ones, and [`ChangeSet::rebase`] would make it
+//! twice. The distance of the versions shows the difference: a change that is missing adds to it, one that was made
+//! takes from it.
+
+use super::ChangeSet;
+use crate::text::diff;
+use crate::text::snapshot::Snapshot;
+
+/// Relation of a version to a change that another version underwent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The version does not have the change.
+    Missing,
+    /// The version has the change.
+    Made,
+    /// A part of the change may be there.
+    Unclear,
+}
+
+impl ChangeSet {
+    /// Tells whether `now`, which was made from `base`, has this change of `base`. About linear, as
+    /// [`ChangeSet::diff`].
+    pub fn presence(&self, base: &Snapshot, now: &Snapshot) -> Presence {
+        let Ok(target) = base.reopen(self.apply(base)) else { return Presence::Unclear };
+        if target.codec() != now.codec() || base.codec() != now.codec() {
+            return Presence::Unclear;
+        }
+        let (own, without, with) = (distance(base, &target), distance(base, now), distance(&target, now));
+        if with >= without + own {
+            Presence::Missing
+        } else if with + own <= without {
+            Presence::Made
+        } else {
+            Presence::Unclear
+        }
+    }
+}
+
+/// Returns the bytes of the lines in which two versions differ. Whole lines, because changes of neighbouring lines then
+/// add up.
+fn distance(before: &Snapshot, after: &Snapshot) -> usize {
+    diff::raw_hunks(before, after).iter().map(|(old, new)| old.len() + new.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Presence;
+    use crate::text::change::ChangeSet;
+    use crate::text::snapshot::Snapshot;
+    use proptest::prelude::*;
+
+    fn presence(base: &str, target: &str, now: &str) -> Presence {
+        let [base, target, now] = [base, target, now].map(Snapshot::from_text);
+        ChangeSet::diff(&base, &target).presence(&base, &now)
+    }
+
+    #[test]
+    fn equal_lines_are_counted_wherever_the_comparison_puts_them() {
+        let (three, two) = ("x\ny\na\na\na\nz\n", "x\ny\na\na\nz\n");
+        for (base, target) in [(three, two), (two, three)] {
+            assert_eq!(presence(base, target, &format!("n\n{target}m\n")), Presence::Made);
+            assert_eq!(presence(base, target, &format!("n\n{base}m\n")), Presence::Missing);
+        }
+        // More than the change was made at its place.
+        assert_eq!(presence("x\nbig\ny\n", "x\nnew\ny\n", "x\nnot\ny\n"), Presence::Unclear);
+    }
+
+    proptest! {
+        /// Neither is taken for the other.
+        #[test]
+        fn changes_are_made_once(
+            base in prop::collection::vec("[ab]", 0..12),
+            edits in prop::collection::vec((0usize..12, 0usize..3, prop::collection::vec("[ab]", 0..3)), 1..3),
+            above in 1usize..3,
+        ) {
+            let mut target = base.clone();
+            for (at, removed, added) in edits {
+                let at = at.min(target.len());
+                let stop = (at + removed).min(target.len());
+                target.splice(at..stop, added);
+            }
+            let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let (base, target) = (text(&base), text(&target));
+            let above = "a line of its own\n".repeat(above);
+            if base != target {
+                prop_assert_ne!(presence(&base, &target, &(above.clone() + &target)), Presence::Missing);
+                prop_assert_ne!(presence(&base, &target, &(above + &base)), Presence::Made);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Folding of lookalike characters to one form.
+//!
+//! Single and double quotes and primes, dashes, Unicode blanks and `…` become ASCII, zero-width characters are removed,
+//! and letters lose their accents (canonical decomposition). Compatibility forms (`²` is not `2`), case and letters of
+//! other scripts are never folded.
+
+use std::borrow::Cow;
+
+/// Passes the folded form of one character to `each`.
+fn fold_char(ch: char, mut each: impl FnMut(char)) {
+    match ch {
+        '\0'..='\u{7F}' => each(ch),
+        '\u{2018}'..='\u{201B}' | '\u{2032}' => each('\''),
+        '\u{201C}'..='\u{201F}' | '\u{2033}' => each('"'),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => each('-'),
+        '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => each(' '),
+        '\u{2026}' => "...".chars().for_each(each),
+        '\u{200B}'..='\u{200D}' | '\u{FEFF}' | '\u{2060}' => {}
+        _ => unicode_normalization::char::decompose_canonical(ch, each),
+    }
+}
+
+/// The plain form of a quote; `None` for every other character.
+fn plain_quote(ch: char) -> Option<char> {
+    match ch {
+        '\'' | '\u{2018}' | '\u{2019}' => Some('\''),
+        '"' | '\u{201C}' | '\u{201D}' => Some('"'),
+        _ => None,
+    }
+}
+
+/// True when a text has quotes, which are folded at any length of the text: straight and curly ones are the same.
+pub(crate) fn has_quotes(text: &str) -> bool {
+    text.chars().any(|ch| plain_quote(ch).is_some())
+}
+
+/// True when two texts differ only in the form of their quotes.
+pub(crate) fn differ_in_quotes_only(a: &str, b: &str) -> bool {
+    let plain = |ch: char| plain_quote(ch).unwrap_or(ch);
+    a.chars().map(plain).eq(b.chars().map(plain))
+}
+
+/// The folded form of a text.
+pub(crate) fn fold(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|ch| fold_char(ch, |ch| out.push(ch)));
+    Cow::Owned(out)
+}
+
+/// The normalization under which two lines are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Normalization {
+    /// Ignores trailing blanks.
+    TrailingBlanks,
+    /// Also ignores the indentation.
+    Indentation,
+    /// Also ignores the length of blank runs.
+    BlankRuns,
+}
+
+/// Normalizes a line: folded, without the parts that `look` ignores.
+pub(crate) fn normalize(line: &str, look: Normalization) -> Cow<'_, str> {
+    let line = fold(line);
+    let line = match (line, look) {
+        (Cow::Borrowed(line), Normalization::TrailingBlanks) => Cow::Borrowed(line.trim_end_matches(BLANKS)),
+        (Cow::Borrowed(line), _) => Cow::Borrowed(line.trim_matches(BLANKS)),
+        (Cow::Owned(line), Normalization::TrailingBlanks) => Cow::Owned(line.trim_end_matches(BLANKS).to_owned()),
+        (Cow::Owned(line), _) => Cow::Owned(line.trim_matches(BLANKS).to_owned()),
+    };
+    if look == Normalization::BlankRuns && has_runs(line.as_bytes()) { Cow::Owned(single_blanks(&line)) } else { line }
+}
+
+/// The blanks that count as white space within a line.
+pub(crate) const BLANKS: [char; 2] = [' ', '\t'];
+
+/// True for an empty or blank line.
+pub(crate) fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// The indentation of a line.
+pub(crate) fn indent_of(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches(BLANKS).len()]
+}
+
+/// Counts the letters and digits in a text, up to `enough`.
+pub(crate) fn count_alnum(text: &str, enough: usize) -> usize {
+    text.chars().filter(|ch| ch.is_alphanumeric()).take(enough).count()
+}
+
+/// Trims the blanks at both ends.
+fn trimmed(mut line: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = line {
+        line = rest;
+    }
+    line
+}
+
+/// True when a blank run is anything but one blank.
+fn has_runs(bytes: &[u8]) -> bool {
+    // Branch-free: nearly every line has no such run.
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or(&[]));
+    let runs = pairs.fold(0, |any, (a, b)| any | u8::from(*a == b' ') & u8::from(*b == b' '));
+    runs | bytes.iter().fold(0, |any, byte| any | u8::from(*byte == b'\t')) > 0
+}
+
+fn single_blanks(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut last_blank = false;
+    for ch in line.chars() {
+        let blank = BLANKS.contains(&ch);
+        if !(blank && last_blank) {
+            out.push(if blank { ' ' } else { ch });
+        }
+        last_blank = blank;
+    }
+    out
+}
+
+/// Hash of [`normalize`].
+pub(crate) fn normalized_hash(line: &str, look: Normalization) -> u64 {
+    // Nearly every line takes this path, without a look at its characters.
+    if look != Normalization::TrailingBlanks && line.is_ascii() {
+        let line = trimmed(line.as_bytes());
+        if look == Normalization::Indentation || !has_runs(line) {
+            return xxhash_rust::xxh3::xxh3_64(line);
+        }
+    }
+    xxhash_rust::xxh3::xxh3_64(normalize(line, look).as_bytes())
+}
+
+/// True when two lines have the same [`normalize`].
+pub(crate) fn are_equal_under(a: &str, b: &str, look: Normalization) -> bool {
+    a == b || normalize(a, look) == normalize(b, look)
+}
+
+/// A folded text with a map to its source.
+pub(crate) struct MappedText {
+    /// The folded text.
+    pub(crate) text: String,
+    /// For every byte of `text`, the offset of the character it comes from; then the length of the source.
+    pub(crate) from: Vec<usize>,
+}
+
+impl MappedText {
+    /// Folds `text`; with `runs`, every blank run becomes one blank.
+    pub(crate) fn new(text: &str, runs: bool) -> MappedText {
+        let mut out = MappedText { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
+        let mut last_blank = false;
+        for (at, ch) in text.char_indices() {
+            fold_char(ch, |ch| {
+                let blank = runs && BLANKS.contains(&ch);
+                if !(blank && last_blank) {
+                    out.text.push(if blank { ' ' } else { ch });
+                    out.from.resize(out.text.len(), at);
+                }
+                last_blank = blank;
+            });
+        }
+        out.from.push(text.len());
+        out
+    }
+
+    /// True when no character of the source extends across this offset of the folded text.
+    pub(crate) fn is_border(&self, at: usize) -> bool {
+        at == 0 || at >= self.text.len() || self.from[at] != self.from[at - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MappedText, Normalization, are_equal_under, fold, normalized_hash};
+
+    #[test]
+    fn folding_keeps_different_characters_apart() {
+        assert_eq!(fold("“a” ‘b’ — c\u{A0}d… e\u{301}"), fold("\"a\" 'b' - c d... é"));
+        for (a, b) in [("r²", "r2"), ("Foo", "foo"), ("ａ", "a"), ("а", "a"), ("ﬁ", "fi")] {
+            assert_ne!(fold(a), fold(b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn normalizations_are_increasingly_lenient() {
+        assert!(
+            are_equal_under("a  b ", "a  b", Normalization::TrailingBlanks)
+                && !are_equal_under(" a", "a", Normalization::TrailingBlanks)
+        );
+        assert!(
+            are_equal_under("\ta  b ", "a  b", Normalization::Indentation)
+                && !are_equal_under("a  b", "a b", Normalization::Indentation)
+        );
+        assert!(
+            are_equal_under("a \t b", "a b", Normalization::BlankRuns)
+                && !are_equal_under("a b", "ab", Normalization::BlankRuns)
+        );
+        assert_eq!(
+            normalized_hash("  a\t“b”", Normalization::BlankRuns),
+            normalized_hash("a \"b\"", Normalization::BlankRuns)
+        );
+    }
+
+    #[test]
+    fn folded_text_maps_to_its_source() {
+        let map = MappedText::new("é…x", false);
+        assert_eq!(map.text, "e\u{301}...x");
+        assert_eq!(map.from, [0, 0, 0, 2, 2, 2, 5, 6]);
+        assert!(!map.is_border(1) && map.is_border(3) && !map.is_border(4) && map.is_border(6));
+        assert_eq!(MappedText::new("a \u{A0} b", true).text, "a b");
+    }
+}

@@ -1,0 +1,376 @@
+//! One version of one file: its raw bytes, its decoded text, and the mapping between them.
+
+use crate::error::Result;
+use crate::text::change::ChangeSet;
+use crate::text::charset::{Codec, DeclaredEncoding, EncodingEvidence};
+use crate::text::content::{ContentId, ShortTag};
+use crate::text::decode::{self, OffsetMap};
+use crate::text::lines::{LineIndex, starts_line};
+use crate::text::span::Span;
+use core::fmt;
+use std::sync::{Arc, OnceLock};
+
+mod sparse;
+
+pub use sparse::{FileSummary, SparseChunk};
+
+/// Line terminator. A lone CR is data, never a line end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineEnd {
+    /// `\n`
+    #[default]
+    Lf,
+    /// `\r\n`
+    CrLf,
+}
+
+impl LineEnd {
+    /// The characters.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LineEnd::Lf => "\n",
+            LineEnd::CrLf => "\r\n",
+        }
+    }
+
+    /// The name used in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LineEnd::Lf => "LF",
+            LineEnd::CrLf => "CRLF",
+        }
+    }
+}
+
+/// Counts of the line ends in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineEnds {
+    /// Number of lone LFs.
+    pub lf: usize,
+    /// Number of CRLFs.
+    pub crlf: usize,
+}
+
+impl LineEnds {
+    /// Returns the more frequent one; LF for a tie or a file without line ends.
+    pub const fn majority(self) -> LineEnd {
+        if self.crlf > self.lf { LineEnd::CrLf } else { LineEnd::Lf }
+    }
+
+    /// True when both occur.
+    pub const fn mixed(self) -> bool {
+        self.lf > 0 && self.crlf > 0
+    }
+}
+
+/// One immutable version of one file. Cheap to clone.
+///
+/// Formats and locators work on the decoded text ([`Snapshot::text`], also called the *reading*): UTF-8, `\n` line
+/// ends, no byte order mark. Plain UTF-8 with LF is its own decoded text, without a copy or a map. Offsets are in
+/// bytes, and are named `text` or `raw` after the text they belong to.
+#[derive(Clone)]
+pub struct Snapshot(Arc<SnapshotInner>);
+
+struct SnapshotInner {
+    raw: RawBytes,
+    codec: Codec,
+    /// The decoded text and its offset map; `None` where the raw text needs no decoding.
+    decoded: Option<(String, OffsetMap)>,
+    binary: bool,
+    sparse: Option<sparse::SparseLayout>,
+    ends: OnceLock<LineEnds>,
+    id: OnceLock<ContentId>,
+    lines: OnceLock<LineIndex>,
+}
+
+impl Default for SnapshotInner {
+    fn default() -> SnapshotInner {
+        SnapshotInner {
+            raw: RawBytes::Utf8(String::new()),
+            codec: Codec::UTF8,
+            decoded: None,
+            binary: false,
+            sparse: None,
+            ends: OnceLock::new(),
+            id: OnceLock::new(),
+            lines: OnceLock::new(),
+        }
+    }
+}
+
+/// The raw bytes. Valid UTF-8 is kept as a `String`, so that it can be borrowed as text without another check.
+enum RawBytes {
+    Utf8(String),
+    Bytes(Vec<u8>),
+}
+
+impl Snapshot {
+    /// Decodes the raw bytes of a file. `declared` is the encoding from the call or the configuration, if any.
+    ///
+    /// Errors: [`ContentBinary`](crate::Code::ContentBinary), [`ContentUndecodable`](crate::Code::ContentUndecodable).
+    pub fn open(raw: Vec<u8>, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
+        let raw = match String::from_utf8(raw) {
+            Ok(text) => RawBytes::Utf8(text),
+            Err(error) => RawBytes::Bytes(error.into_bytes()),
+        };
+        Snapshot::decoded(raw, declared)
+    }
+
+    /// Opens the raw text of a file in UTF-8, which needs no check.
+    ///
+    /// Errors: [`ContentBinary`](crate::Code::ContentBinary).
+    pub fn open_text(raw: impl Into<String>) -> Result<Snapshot> {
+        Snapshot::decoded(RawBytes::Utf8(raw.into()), None)
+    }
+
+    fn decoded(raw: RawBytes, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
+        let bytes = raw.as_bytes();
+        let codec = Codec::settle(bytes, matches!(raw, RawBytes::Utf8(_)), declared)?;
+        let reading = match &raw {
+            RawBytes::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::utf8_reading(text, codec.mark),
+            _ => Some(decode::decode(bytes, codec)),
+        };
+        Ok(Snapshot(Arc::new(SnapshotInner { raw, codec, decoded: reading, ..SnapshotInner::default() })))
+    }
+
+    /// Decodes UTF-8 after its byte order mark; `None` if nothing has to change.
+    fn utf8_reading(text: &str, mark: usize) -> Option<(String, OffsetMap)> {
+        let body = &text[mark..];
+        // One pass of memchr decides for nearly every file: no CR at all.
+        let first = memchr::memchr(b'\r', body.as_bytes());
+        let crlf = first.and_then(|at| memchr::memmem::find(&body.as_bytes()[at..], b"\r\n"));
+        crlf.map(|_| decode::decode_crlf(body, mark))
+    }
+
+    /// Opens another version of the same file with the same encoding and the same evidence for it.
+    ///
+    /// Errors: as [`Snapshot::open`].
+    pub fn reopen(&self, raw: Vec<u8>) -> Result<Snapshot> {
+        let codec = self.codec();
+        let declared = DeclaredEncoding { charset: codec.charset, by_call: true };
+        let plain = codec.mark > 0 || codec.settled == EncodingEvidence::Valid;
+        let next = Snapshot::open(raw, (!plain).then_some(declared))?;
+        if next.codec().charset != codec.charset || next.codec().settled == codec.settled {
+            return Ok(next);
+        }
+        // A guess remains a guess: only a declaration allows new non-ASCII text.
+        let mut inner = Arc::into_inner(next.0).unwrap_or_default();
+        inner.codec.settled = codec.settled;
+        Ok(Snapshot(Arc::new(inner)))
+    }
+
+    /// Creates a snapshot of UTF-8 text, e.g. for a file that is about to be created.
+    pub fn from_text(text: &str) -> Snapshot {
+        let raw = text.to_owned();
+        let reading = Snapshot::utf8_reading(&raw, 0);
+        Snapshot(Arc::new(SnapshotInner { raw: RawBytes::Utf8(raw), decoded: reading, ..SnapshotInner::default() }))
+    }
+
+    /// Creates a snapshot of binary bytes, to be moved, removed or replaced as a whole. They are decoded as ISO-8859-1.
+    pub fn binary(raw: Vec<u8>) -> Snapshot {
+        let codec = Codec { charset: crate::Charset::Latin1, mark: 0, settled: EncodingEvidence::Guessed };
+        let reading = Some(decode::decode(&raw, codec));
+        Snapshot(Arc::new(SnapshotInner {
+            raw: RawBytes::Bytes(raw),
+            codec,
+            decoded: reading,
+            binary: true,
+            ..SnapshotInner::default()
+        }))
+    }
+
+    /// True for a snapshot made by [`Snapshot::binary`].
+    pub fn is_binary(&self) -> bool {
+        self.0.binary
+    }
+
+    /// The bytes of the file as a string, with its line ends and byte order mark, if they are UTF-8.
+    pub(crate) fn raw_text(&self) -> Option<&str> {
+        match &self.0.raw {
+            RawBytes::Utf8(text) => Some(text),
+            RawBytes::Bytes(_) => None,
+        }
+    }
+
+    /// The bytes of the file.
+    pub fn raw(&self) -> &[u8] {
+        self.0.raw.as_bytes()
+    }
+
+    /// The decoded text: UTF-8, `\n` line ends, no byte order mark.
+    pub fn text(&self) -> &str {
+        match (&self.0.decoded, &self.0.raw) {
+            (Some((text, _)), _) => text,
+            (None, RawBytes::Utf8(text)) => &text[self.0.codec.mark..],
+            (None, RawBytes::Bytes(_)) => "",
+        }
+    }
+
+    /// The encoding and the evidence for it.
+    pub fn codec(&self) -> Codec {
+        self.0.codec
+    }
+
+    /// Identity by content; computed on first use.
+    pub fn id(&self) -> ContentId {
+        *self.0.id.get_or_init(|| ContentId::of(self.raw()))
+    }
+
+    /// The short tag of this version; `None` for a sparse snapshot that was made without it.
+    pub fn short_tag(&self) -> Option<ShortTag> {
+        self.file_summary().map_or_else(|| Some(ShortTag::of(self.text())), |whole| whole.short)
+    }
+
+    /// The short tag of this version after `changes`; `None` if it can only be computed from the new decoded text.
+    pub fn short_tag_with(&self, changes: &ChangeSet) -> Option<ShortTag> {
+        if self.is_sparse()
+            || self.0.binary
+            || self.0.codec.charset != crate::Charset::Utf8
+            || !matches!(self.0.raw, RawBytes::Utf8(_))
+        {
+            return None;
+        }
+        let mut mark = self.0.codec.mark;
+        Some(ShortTag::of_pieces(changes.chunks(self.raw()).map(|piece| {
+            let skipped = mark.min(piece.len());
+            mark -= skipped;
+            &piece[skipped..]
+        })))
+    }
+
+    /// The line ends in use; counted on first use.
+    pub fn line_ends(&self) -> LineEnds {
+        *self.0.ends.get_or_init(|| {
+            let all = memchr::memchr_iter(b'\n', self.text().as_bytes()).count();
+            if self.0.decoded.is_none() {
+                return LineEnds { lf: all, crlf: 0 };
+            }
+            let ends = memchr::memchr_iter(b'\n', self.text().as_bytes());
+            let crlf = ends.filter(|&at| self.line_end_at(at) == LineEnd::CrLf).count();
+            LineEnds { lf: all - crlf, crlf }
+        })
+    }
+
+    /// The index of line numbers for offsets in the decoded text; built on first use.
+    pub fn lines(&self) -> &LineIndex {
+        self.0.lines.get_or_init(|| LineIndex::new(self.text()))
+    }
+
+    /// The index of [`Snapshot::lines`], if it has been built.
+    pub(crate) fn known_lines(&self) -> Option<&LineIndex> {
+        self.0.lines.get()
+    }
+
+    /// Converts an offset in the decoded text to a raw offset.
+    pub fn to_raw(&self, text: usize) -> usize {
+        match &self.0.decoded {
+            Some((_, map)) => map.to_raw(text),
+            None => text + self.0.codec.mark,
+        }
+    }
+
+    /// Converts a raw offset to one in the decoded text; inside a character or a CRLF, returns the offset of its end.
+    pub fn to_text(&self, raw: usize) -> usize {
+        match &self.0.decoded {
+            Some((_, map)) => map.to_text(raw),
+            None => raw.saturating_sub(self.0.codec.mark),
+        }
+    }
+
+    /// Converts a span of the decoded text to a raw span.
+    pub fn raw_span(&self, text: Span) -> Span {
+        Span::new(self.to_raw(text.start()), self.to_raw(text.end()))
+    }
+
+    /// Converts a raw span to a span of the decoded text.
+    pub fn text_span(&self, raw: Span) -> Span {
+        Span::new(self.to_text(raw.start()), self.to_text(raw.end()))
+    }
+
+    /// True when a splice may begin or end at this raw offset: on a character boundary, not inside a CRLF, not inside
+    /// the byte order mark.
+    pub fn is_border(&self, raw: usize) -> bool {
+        match &self.0.decoded {
+            Some((text, map)) => {
+                let at = map.to_text(raw);
+                raw >= self.0.codec.mark && text.is_char_boundary(at) && map.to_raw(at) == raw
+            }
+            None => raw >= self.0.codec.mark && self.text().is_char_boundary(raw - self.0.codec.mark),
+        }
+    }
+
+    /// Returns how the line end at `text` (the offset of a `\n` in the decoded text) is written in the file.
+    pub(crate) fn line_end_at(&self, text: usize) -> LineEnd {
+        let long = self.0.decoded.is_some() && self.to_raw(text + 1) - self.to_raw(text) > self.0.codec.charset.unit();
+        if long { LineEnd::CrLf } else { LineEnd::Lf }
+    }
+
+    /// Returns the line end for text inserted at `text` that replaces no line end: inside a line, that line's; at the
+    /// start of a line, that of the line before. Falls back to the other neighbour, then to the file's majority.
+    pub fn line_end_near(&self, text: usize) -> LineEnd {
+        if self.0.decoded.is_none() {
+            return LineEnd::Lf;
+        }
+        let bytes = self.text().as_bytes();
+        let own = || memchr::memchr(b'\n', &bytes[text..]).map(|at| text + at);
+        let before = || memchr::memrchr(b'\n', &bytes[..text]);
+        let near = if starts_line(self.text(), text) { before().or_else(own) } else { own().or_else(before) };
+        near.map_or_else(|| self.line_ends().majority(), |at| self.line_end_at(at))
+    }
+
+    /// Encodes `new` (with `\n` line ends) as the replacement of `span` of the decoded text. The n-th line end is
+    /// written like the n-th one replaced, further ones like the last; if none is replaced, like that of the
+    /// neighbouring line.
+    ///
+    /// Errors: [`ContentUnencodable`](crate::Code::ContentUnencodable).
+    pub fn encode_for(&self, span: Span, new: &str) -> Result<Vec<u8>> {
+        if self.0.decoded.is_none() || !new.contains('\n') || self.line_ends().crlf == 0 {
+            return self.0.codec.encode(new);
+        }
+        let replaced = &self.text().as_bytes()[span.range()];
+        let mut old = memchr::memchr_iter(b'\n', replaced).map(|at| self.line_end_at(span.start() + at));
+        // Insertions take the line end of the preceding line, replacements that of the line they are in.
+        let mut end = self.line_end_near(if span.is_empty() { span.start() } else { span.end() });
+        let mut out = String::with_capacity(new.len() + new.len() / 16);
+        for line in new.split_inclusive('\n') {
+            match line.strip_suffix('\n') {
+                Some(body) => {
+                    end = old.next().unwrap_or(end);
+                    out.push_str(body);
+                    out.push_str(end.as_str());
+                }
+                None => out.push_str(line),
+            }
+        }
+        self.0.codec.encode(&out)
+    }
+
+    /// Decodes `raw`, a part of this file or of its new content that begins and ends on character boundaries.
+    pub fn decode_chunk(&self, raw: &[u8]) -> String {
+        let codec = Codec { mark: 0, ..self.0.codec };
+        decode::decode(raw, codec).0
+    }
+
+    /// Returns the buffer for reuse, if nothing else holds this snapshot.
+    pub fn into_buffer(self) -> Option<Vec<u8>> {
+        Arc::into_inner(self.0).map(|inner| match inner.raw {
+            RawBytes::Utf8(text) => text.into_bytes(),
+            RawBytes::Bytes(bytes) => bytes,
+        })
+    }
+}
+
+impl RawBytes {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            RawBytes::Utf8(text) => text.as_bytes(),
+            RawBytes::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("codec", &self.0.codec).field("text", &self.text()).finish_non_exhaustive()
+    }
+}

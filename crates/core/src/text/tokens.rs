@@ -1,0 +1,180 @@
+//! Lines as tokens (words, blank runs and single characters): common tokens of two lines, and the transfer of a change
+//! to a line that only resembles the one it was made for.
+
+use crate::text::fold::MappedText;
+use core::ops::Range;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Cells (tokens × tokens) of one comparison.
+const COMPARISON_CELLS_MAX: usize = 1_000_000;
+
+/// Splits a text into words, blank runs and single characters, in order.
+pub(crate) fn tokens(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text.char_indices().peekable();
+    while let Some((start, ch)) = rest.next() {
+        let mut end = start + ch.len_utf8();
+        while char_class(ch) != 3
+            && let Some((at, next)) = rest.next_if(|&(_, next)| char_class(next) == char_class(ch))
+        {
+            end = at + next.len_utf8();
+        }
+        out.push(&text[start..end]);
+    }
+    out
+}
+
+/// Returns the class of a character: word, blank or other.
+fn char_class(ch: char) -> i32 {
+    match ch {
+        _ if ch.is_alphanumeric() || ch == '_' => 1,
+        _ if ch.is_whitespace() => 2,
+        _ => 3,
+    }
+}
+
+/// True when two lines have the same tokens, blanks aside.
+pub(crate) fn are_same(a: &str, b: &str) -> bool {
+    filled_tokens(a).eq(filled_tokens(b))
+}
+
+/// Returns the tokens that are not blank.
+fn filled_tokens(line: &str) -> impl Iterator<Item = &str> {
+    tokens(line).into_iter().filter(|token: &&str| !token.trim().is_empty())
+}
+
+/// A run of new tokens, and the old tokens it is equal to, if any.
+pub(crate) struct TokenRun {
+    pub(crate) new: Range<usize>,
+    pub(crate) kept: Option<Range<usize>>,
+}
+
+/// Splits the new tokens into runs that are kept and runs that are new.
+pub(crate) fn token_runs(old: &[&str], new: &[&str]) -> Vec<TokenRun> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    let mut out = vec![TokenRun { new: 0..head, kept: Some(0..head) }];
+    if (old_end - head).saturating_mul(new_end - head) > COMPARISON_CELLS_MAX {
+        out.push(TokenRun { new: head..new_end, kept: None });
+    } else {
+        for op in capture_diff_slices(Algorithm::Myers, &old[head..old_end], &new[head..new_end]) {
+            let kept = matches!(op, DiffOp::Equal { .. }).then(|| shifted(head, op.old_range()));
+            out.push(TokenRun { new: shifted(head, op.new_range()), kept });
+        }
+    }
+    out.push(TokenRun { new: new_end..new.len(), kept: Some(old_end..old.len()) });
+    out.retain(|it| !it.new.is_empty());
+    out
+}
+
+/// Returns a range behind the head.
+fn shifted(head: usize, range: Range<usize>) -> Range<usize> {
+    range.start + head..range.end + head
+}
+
+/// Returns `new` with every token that it shares with `old` written in the file's own characters. `None` if `file` does
+/// not resemble `old`. With `runs`, the length of blank runs is ignored.
+pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
+    let map = MappedText::new(file, runs);
+    let old_tokens = tokens(old);
+    let mut ends = Vec::with_capacity(old_tokens.len() + 1);
+    let mut at = 0;
+    ends.push(0);
+    for token in &old_tokens {
+        let form = MappedText::new(token, runs).text;
+        if !map.text.get(at..)?.starts_with(&form) {
+            return None;
+        }
+        at += form.len();
+        ends.push(at);
+    }
+    if at != map.text.len() {
+        return None;
+    }
+    let new_tokens = tokens(new);
+    let mut out = String::with_capacity(new.len());
+    for stretch in token_runs(&old_tokens, &new_tokens) {
+        match stretch.kept {
+            Some(kept) => out.push_str(&file[map.from[ends[kept.start]]..map.from[ends[kept.end]]]),
+            None => out.extend(new_tokens[stretch.new].iter().copied()),
+        }
+    }
+    Some(out)
+}
+
+/// The similarity of two lines from 0 to 1: shared tokens, regardless of their order.
+pub(crate) fn similarity(a: &[&str], b: &[&str]) -> f64 {
+    let (mut a, mut b): (Vec<&str>, Vec<&str>) = (worded(a), worded(b));
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    a.sort_unstable();
+    b.sort_unstable();
+    let (mut left, mut right, mut shared) = (0, 0, 0usize);
+    while left < a.len() && right < b.len() {
+        match a[left].cmp(b[right]) {
+            core::cmp::Ordering::Less => left += 1,
+            core::cmp::Ordering::Greater => right += 1,
+            core::cmp::Ordering::Equal => {
+                (left, right, shared) = (left + 1, right + 1, shared + 1);
+            }
+        }
+    }
+    share(2 * shared, a.len() + b.len())
+}
+
+/// Drops blank runs, which do not indicate similarity.
+fn worded<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
+    tokens.iter().copied().filter(|token| !token.trim().is_empty()).collect()
+}
+
+/// A share of a whole, from 0 to 1.
+#[expect(clippy::cast_precision_loss, reason = "counts of lines and letters, far below 2^52")]
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{similarity, tokens, with_file_tokens};
+
+    #[test]
+    fn text_splits_into_words_blank_runs_and_punctuation() {
+        assert_eq!(tokens("if  (a_1 ≠ é2)"), ["if", "  ", "(", "a_1", " ", "≠", " ", "é2", ")"]);
+        assert!(tokens("").is_empty());
+    }
+
+    #[test]
+    fn file_keeps_its_own_characters() {
+        let cases = [
+            ("She said, “Hello.”", "She said, \"Hello.\"", "She said, \"Hi there.\"", "She said, “Hi there.”"),
+            ("t = “Hello”", "t = \"Hello\"", "t = 'Hello'", "t = 'Hello'"),
+            ("price: 100\u{A0}EUR", "price: 100 EUR", "price: 120 EUR", "price: 120\u{A0}EUR"),
+            ("a\u{200B}b — c", "ab - c", "ab - d", "a\u{200B}b — d"),
+        ];
+        for (file, old, new, want) in cases {
+            let got = with_file_tokens(file, old, new, false);
+            if file.contains('\u{200B}') {
+                // A zero-width character inside a word: the word is one token, and keeps the file's characters.
+                assert_eq!(got.as_deref(), Some(want));
+            } else {
+                assert_eq!(got.as_deref(), Some(want), "{file}");
+            }
+        }
+        assert_eq!(
+            with_file_tokens("f(\"a  b\", end)", "f(\"a b\", end)", "f(\"a b\", end, x)", true).unwrap(),
+            "f(\"a  b\", end, x)"
+        );
+        assert_eq!(with_file_tokens("other", "old", "new", false), None);
+    }
+
+    #[test]
+    fn similarity_counts_tokens() {
+        let of = |a: &str, b: &str| similarity(&tokens(a), &tokens(b));
+        assert!(of("let a = 1;", "let a = 2;") > 0.7);
+        assert!(of("let a = 1;", "return x") < 0.1);
+        assert!(of("", "").abs() < f64::EPSILON);
+    }
+}
