@@ -54,7 +54,7 @@ fn documented(tool: &Tool, data: &Map<String, Value>) -> Result<(), String> {
     for (name, value) in data {
         let field = tool.output_fields().find(|field| field.name == name);
         match field.map(|field| field.kind.name()) {
-            None => return Err(format!("crates/engine/src/outputs.rs has no field {name} for {}", tool.name)),
+            None => return Err(format!("crates/engine/src/api/outputs.rs has no field {name} for {}", tool.name)),
             Some(Some(wanted)) if wanted != kind(value) => {
                 return Err(format!("the field {name} of {} is {} in place of {wanted}", tool.name, kind(value)));
             }

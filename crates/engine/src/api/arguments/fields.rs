@@ -1,0 +1,93 @@
+//! The fields of a tool, and checks whether values fit them.
+
+use crate::api::arguments::PATH_FIELDS;
+use serde_json::{Map, Value};
+
+/// The schema of a tool, cached for all calls.
+#[derive(Debug)]
+pub(crate) struct KnownFields {
+    pub(super) whole: Value,
+}
+
+impl KnownFields {
+    pub(crate) fn new(schema: Map<String, Value>) -> KnownFields {
+        KnownFields { whole: Value::Object(schema) }
+    }
+
+    /// True when nothing has to be normalized: known names, values of their types, absolute paths.
+    pub(super) fn fits(&self, input: &Value) -> bool {
+        // One edit next to a list of edits is examined more closely.
+        let single = input.get("edits").is_none() || input.get("old_string").is_none();
+        input.is_object() && single && self.accepts(input, &self.whole, true)
+    }
+
+    pub(super) fn accepts(&self, value: &Value, schema: &Value, deep: bool) -> bool {
+        let schema = self.resolve_schema(schema);
+        match value {
+            Value::Null => true,
+            Value::Bool(_) => has_type(schema, "boolean"),
+            Value::Number(number) => {
+                has_type(schema, "number") || (has_type(schema, "integer") && (number.is_u64() || number.is_i64()))
+            }
+            Value::String(_) => has_type(schema, "string"),
+            Value::Array(items) => {
+                let each = schema.get("items");
+                has_type(schema, "array")
+                    && each.is_none_or(|each| !deep || items.iter().all(|item| self.accepts(item, each, deep)))
+            }
+            Value::Object(fields) => {
+                let Some(known) = schema.get("properties").and_then(Value::as_object) else {
+                    return has_type(schema, "object");
+                };
+                let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+                let mut required = required.filter_map(Value::as_str);
+                !deep
+                    || (fields.iter().all(|(name, value)| {
+                        known.get(name).is_some_and(|field| !value.is_null() && self.accepts(value, field, deep))
+                            && !is_relative(name, value)
+                    }) && required.all(|name| fields.contains_key(name)))
+            }
+        }
+    }
+
+    /// Returns a schema with references resolved and without the null alternative.
+    pub(super) fn resolve_schema<'s>(&'s self, mut schema: &'s Value) -> &'s Value {
+        // Circular definitions do not occur in our own schemas; the bound is a safeguard.
+        for _ in 0..8 {
+            let next = if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
+                name.strip_prefix("#/$defs/").and_then(|name| self.whole.get("$defs")?.get(name))
+            } else if let Some(forms) = schema.get("anyOf").and_then(Value::as_array) {
+                forms.iter().find(|form| form.get("type").is_none_or(|kind| kind != "null"))
+            } else {
+                None
+            };
+            let Some(next) = next else { break };
+            schema = next;
+        }
+        schema
+    }
+}
+
+pub(super) fn has_type(schema: &Value, name: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind == name,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
+        // An enumeration of words.
+        _ if schema.get("oneOf").is_some() => name == "string",
+        _ => true,
+    }
+}
+
+/// True for a relative path.
+fn is_relative(name: &str, value: &Value) -> bool {
+    PATH_FIELDS.contains(&name)
+        && match value {
+            Value::Array(paths) => paths.iter().any(is_relative_text),
+            path => is_relative_text(path),
+        }
+}
+
+/// True for a path that does not begin at the root.
+fn is_relative_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|path| !path.starts_with('/'))
+}

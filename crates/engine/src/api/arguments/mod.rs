@@ -1,0 +1,98 @@
+//! Normalization of arguments as models send them to the tool's schema: other spellings, numbers and lists as text,
+//! single entries in place of lists, relative paths. Each tolerance is noted; ambiguity is an error.
+
+pub(crate) mod aliases;
+pub(crate) mod fields;
+pub(crate) mod reader;
+pub(crate) mod values;
+
+pub(crate) use crate::api::arguments::aliases::tool_named;
+pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, of as aliases};
+
+use crate::api::arguments::aliases::folded;
+pub(crate) use crate::api::arguments::fields::KnownFields;
+use crate::api::arguments::reader::ArgumentReader;
+pub(crate) use crate::api::arguments::reader::MISSING_FACT;
+use crate::api::tool_table::Tool;
+use emendate_core::{Code, Error, Result};
+use serde_json::Value;
+use std::path::Path;
+
+/// Fields that name files and directories.
+pub(crate) const PATH_FIELDS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
+/// Objects that some clients wrap around the arguments.
+const WRAPPER_FIELDS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
+/// Fields that make a call one about a notebook cell.
+const CELL_FIELDS: &[&str] = &["notebookpath", "cellid", "cellnumber", "newsource"];
+
+/// The normalized arguments of a call.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    /// The input in the form of the schema.
+    pub(crate) value: Value,
+    /// One sentence per tolerance.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Arguments {
+    /// Normalizes the input of a call. Relative paths are resolved against `start`, if that is unambiguous.
+    ///
+    /// Errors: `call.invalid` for two spellings that contradict each other, fields that the tool lacks and that would
+    /// change the call, and entries of `edits` with missing fields.
+    pub(crate) fn read(tool: &'static Tool, start: Option<&Path>, input: Value) -> Result<Arguments> {
+        let schema = tool.known();
+        if schema.fits(&input) {
+            return Ok(Arguments { value: input, notes: Vec::new() });
+        }
+        let mut notes = Vec::new();
+        let Value::Object(fields) = unwrapped(tool, input, &mut notes) else {
+            return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
+                .next("Send an object with the tool's fields."));
+        };
+        let about_cells = tool.name == "edit" && fields.keys().any(|name| CELL_FIELDS.contains(&&*folded(name)));
+        let tool = if about_cells { crate::api::tool_table::tool("notebook_edit").unwrap_or(tool) } else { tool };
+        let mut reader = ArgumentReader::new(tool, start, notes);
+        let value = reader.call(fields)?;
+        Ok(Arguments { value, notes: reader.notes() })
+    }
+}
+
+/// Removes wrappers of some clients around the arguments: JSON in a string, an object of its own.
+fn unwrapped(tool: &Tool, input: Value, notes: &mut Vec<String>) -> Value {
+    let mut input = input;
+    for _ in 0..4 {
+        match input {
+            Value::String(text) => match serde_json::from_str::<Value>(&text) {
+                Ok(inner @ Value::Object(_)) => {
+                    notes.push(
+                        "The arguments were one string that holds JSON; they were read as the object.".to_owned(),
+                    );
+                    input = inner;
+                }
+                _ => return Value::String(text),
+            },
+            Value::Object(mut fields) => {
+                let inner: Vec<String> =
+                    fields.keys().filter(|name| !["name", "tool", "type"].contains(&&*folded(name))).cloned().collect();
+                let [name] = &*inner else { return Value::Object(fields) };
+                let known = tool.known().whole["properties"].get(name).is_some();
+                let holds = fields[name].is_object()
+                    || fields[name].as_str().is_some_and(|text| text.trim_start().starts_with('{'));
+                if known || !holds || !WRAPPER_FIELDS.contains(&&*folded(name)) {
+                    return Value::Object(fields);
+                }
+                notes.push(format!("The arguments were in a field `{name}`; they were taken out of it."));
+                input = fields.shift_remove(name).unwrap_or_default();
+            }
+            other => return other,
+        }
+    }
+    input
+}
+
+fn join(at: &str, field: &str) -> String {
+    if at.is_empty() { field.to_owned() } else { format!("{at}.{field}") }
+}
+
+#[cfg(test)]
+mod tests;

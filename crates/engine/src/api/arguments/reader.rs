@@ -1,0 +1,391 @@
+//! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
+
+use crate::api::arguments::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, folded};
+use crate::api::arguments::fields::KnownFields;
+use crate::api::arguments::{PATH_FIELDS, join};
+use crate::api::tool_table::Tool;
+use emendate_core::{Code, Error, Result};
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Missing fields that one error lists.
+const MISSING_MAX: usize = 20;
+
+/// Position of a field in the call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FieldLevel {
+    /// A field of the call.
+    Call,
+    /// A field of an entry of `edits`.
+    Entry,
+    /// Anything deeper, such as one of several files.
+    Inner,
+}
+
+/// The fact of an error whose message consists of names of fields.
+pub(crate) const MISSING_FACT: &str = "fields_missing";
+
+/// The field that a name refers to.
+enum FieldRef {
+    /// A field of the schema; false if the name is another spelling of it.
+    Field(String, bool),
+    /// The file of the call, repeated in an entry of `edits`.
+    CallPath,
+    /// A field of an entry, in a call without a list of entries.
+    OnlyEntry(String),
+    Unknown,
+}
+
+/// Reads one call.
+pub(super) struct ArgumentReader<'a> {
+    pub(super) known: &'static KnownFields,
+    aliases: &'static Aliases,
+    reads_only: bool,
+    pub(super) start: Option<&'a Path>,
+    pub(super) notes: Vec<String>,
+    /// Accepted spellings, and ignored fields, each once.
+    spelled: Vec<String>,
+    ignored: Vec<String>,
+    /// Fields missing in entries.
+    missing: Vec<String>,
+    /// Paths in entries, with their positions.
+    paths: Vec<(String, Value)>,
+    /// Fields of the only entry, outside a list.
+    entry: Map<String, Value>,
+}
+
+impl<'a> ArgumentReader<'a> {
+    pub(super) fn new(tool: &'static Tool, start: Option<&'a Path>, notes: Vec<String>) -> ArgumentReader<'a> {
+        ArgumentReader {
+            known: tool.known(),
+            aliases: aliases::of(tool.name),
+            reads_only: tool.annotations.read_only,
+            start,
+            notes,
+            spelled: Vec::new(),
+            ignored: Vec::new(),
+            missing: Vec::new(),
+            paths: Vec::new(),
+            entry: Map::new(),
+        }
+    }
+
+    pub(super) fn call(&mut self, mut fields: Map<String, Value>) -> Result<Value> {
+        match self.aliases.tool {
+            "read" => self.lines(&mut fields),
+            "text_editor" => self.command(&mut fields),
+            _ => {}
+        }
+        let known = self.known;
+        let mut out = self.object(fields, &known.whole, "", FieldLevel::Call)?;
+        if !self.entry.is_empty() {
+            let entry = std::mem::take(&mut self.entry);
+            let names: Vec<&str> = entry.keys().map(String::as_str).collect();
+            if out.get("edits").and_then(Value::as_array).is_some_and(|edits| !edits.is_empty()) {
+                return Err(Error::new(Code::CallInvalid, format!("{} is beside edits.", names.join(", ")))
+                    .next("Put every replacement into edits, one entry each; nothing was changed."));
+            }
+            self.notes.push("The call is one edit without a list; it was read as a list of one.".to_owned());
+            out.insert("edits".to_owned(), Value::Array(vec![Value::Object(entry)]));
+        }
+        self.same_file(&mut out)?;
+        if self.aliases.tool == "edit" {
+            self.single_or_list(&mut out);
+        }
+        if !self.missing.is_empty() {
+            let rest = self.missing.len().saturating_sub(MISSING_MAX);
+            self.missing.truncate(MISSING_MAX);
+            let mut what = self.missing.join(" ");
+            if rest > 0 {
+                let _ = write!(what, " {rest} more entries miss fields.");
+            }
+            return Err(Error::new(Code::CallInvalid, what)
+                .next("Send the whole call again with these fields; nothing was changed.")
+                .fact(MISSING_FACT, true));
+        }
+        Ok(Value::Object(out))
+    }
+
+    /// Removes the fields of the unused form of an edit, if they are empty.
+    fn single_or_list(&mut self, out: &mut Map<String, Value>) {
+        let unused: &[&str] = match (
+            is_empty_field(out, "edits"),
+            is_empty_field(out, "old_string") && is_empty_field(out, "new_string"),
+        ) {
+            (true, false) => &["edits", "order"],
+            (false, true) => &["old_string", "new_string", "replace_all"],
+            _ => return,
+        };
+        for field in unused.iter().filter(|field| **field == "order" || is_empty_field(out, field)).collect::<Vec<_>>()
+        {
+            if out.shift_remove(*field).is_some() {
+                self.ignored.push((*field).to_owned());
+            }
+        }
+    }
+
+    /// Converts `start_line` and `end_line` of other clients to offset and limit.
+    fn lines(&mut self, fields: &mut Map<String, Value>) {
+        if fields.contains_key("limit") {
+            return;
+        }
+        let Some(last) = field_named(fields, &["endline", "lineend", "toline"]) else { return };
+        let first = field_named(fields, &["startline", "linestart", "fromline", "offset"]);
+        let from = first.as_ref().and_then(|name| read_number(&fields[name])).unwrap_or(1).max(1);
+        let Some(to) = read_number(&fields[&last]).filter(|to| *to >= from) else { return };
+        fields.shift_remove(&last);
+        if let Some(first) = first {
+            fields.shift_remove(&first);
+            fields.insert("offset".to_owned(), from.into());
+        }
+        fields.insert("limit".to_owned(), (to - from + 1).into());
+        self.notes.push(format!("Lines {from} to {to} were read as offset and limit."));
+    }
+
+    /// Determines the command of a text editor, if the other fields leave only one.
+    fn command(&mut self, fields: &mut Map<String, Value>) {
+        if has_field(fields, &["command"]) {
+            return;
+        }
+        let (old, new) =
+            (has_field(fields, &["oldstr", "oldstring", "oldtext"]), has_field(fields, &["filetext", "content"]));
+        let command = match (old, new, has_field(fields, &["insertline"])) {
+            (true, false, false) => "str_replace",
+            (false, true, false) => "create",
+            (false, false, true) => "insert",
+            (false, false, false) if !has_field(fields, &["newstr", "newstring", "inserttext"]) => "view",
+            _ => return,
+        };
+        fields.insert("command".to_owned(), command.into());
+        self.notes.push(format!("The call has no command; its fields are those of {command}."));
+    }
+
+    /// Checks that the paths in entries are the call's.
+    fn same_file(&mut self, out: &mut Map<String, Value>) -> Result<()> {
+        let paths = std::mem::take(&mut self.paths);
+        let Some((_, first)) = paths.first() else { return Ok(()) };
+        let field = if self.known.whole["properties"].get("file_path").is_some() { "file_path" } else { "path" };
+        let path = out.entry(field).or_insert_with(|| first.clone());
+        match paths.iter().find(|(_, other)| other != path) {
+            Some((at, other)) => Err(Error::new(Code::CallInvalid, format!("{at} names another file than the call."))
+                .evidence(format!("{field}: {path}\n{at}: {other}"))
+                .next("Send one call for each file; nothing was changed.")),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn object(
+        &mut self,
+        fields: Map<String, Value>,
+        schema: &'static Value,
+        at: &str,
+        level: FieldLevel,
+    ) -> Result<Map<String, Value>> {
+        let Some(known) = schema.get("properties").and_then(Value::as_object) else { return Ok(fields) };
+        let required: Vec<&str> =
+            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let names: Vec<String> = fields.keys().map(|name| folded(name)).collect();
+        let mut sources: Map<String, Value> = Map::new();
+        let mut out = Map::new();
+        for (name, value) in fields {
+            match self.meaning(&name, &names, known, level) {
+                FieldRef::Field(field, _) if value.is_null() && !required.contains(&&*field) => {}
+                FieldRef::Field(field, exact) => {
+                    let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
+                    if !exact {
+                        self.check_alias(&name, &value, &field, &known[&field])?;
+                        self.spell(&name, &field);
+                    }
+                    if out.get(&field).is_some_and(|other| *other != value) {
+                        let first = sources.get(&field).and_then(Value::as_str).unwrap_or_default();
+                        return Err(contradiction(first, &name, at));
+                    }
+                    sources.insert(field.clone(), name.into());
+                    out.insert(field, value);
+                }
+                FieldRef::CallPath => {
+                    let value = self.path(value);
+                    self.paths.push((join(at, &name), value));
+                }
+                FieldRef::OnlyEntry(field) => self.only_entry(&name, &field, value)?,
+                FieldRef::Unknown => self.unknown(&name, &value, known)?,
+            }
+        }
+        if level == FieldLevel::Entry {
+            for field in required.iter().filter(|field| !out.contains_key(**field)) {
+                let has: Vec<&str> = out.keys().map(String::as_str).collect();
+                let has = if has.is_empty() { "nothing".to_owned() } else { has.join(", ") };
+                self.missing.push(format!("{at}: {field} is missing (the entry has {has})."));
+            }
+        }
+        Ok(out)
+    }
+
+    fn meaning(&self, name: &str, names: &[String], known: &Map<String, Value>, level: FieldLevel) -> FieldRef {
+        let key = folded(name);
+        let rows = match level {
+            FieldLevel::Call | FieldLevel::Inner => self.aliases.fields,
+            FieldLevel::Entry => self.aliases.items,
+        };
+        let applies = |row: &&Alias| {
+            row.others.iter().any(|other| folded(other) == key)
+                && row.unless.is_none_or(|other| !names.contains(&folded(other)))
+                && known.contains_key(row.field)
+        };
+        // A row with a condition takes precedence over the field of that very name.
+        if let Some(row) = rows.iter().filter(|row| row.unless.is_some()).find(applies) {
+            return FieldRef::Field(row.field.to_owned(), false);
+        }
+        if known.contains_key(name) {
+            return FieldRef::Field(name.to_owned(), true);
+        }
+        if let Some(field) = known.keys().find(|field| folded(field) == key) {
+            return FieldRef::Field(field.clone(), false);
+        }
+        if let Some(row) = rows.iter().find(applies) {
+            return FieldRef::Field(row.field.to_owned(), false);
+        }
+        let is_path =
+            |row: &Alias| PATH_FIELDS.contains(&row.field) && row.others.iter().any(|other| folded(other) == key);
+        if level == FieldLevel::Entry && (key == "filepath" || self.aliases.fields.iter().any(is_path)) {
+            return FieldRef::CallPath;
+        }
+        if level == FieldLevel::Call && known.contains_key("edits") && !known.contains_key("old_string") {
+            let entry = self.entry_fields();
+            let exact = entry.and_then(|entry| entry.keys().find(|field| folded(field) == key)).cloned();
+            let row = self.aliases.items.iter().find(|row| row.others.iter().any(|other| folded(other) == key));
+            let field = exact.or_else(|| row.map(|row| row.field.to_owned()));
+            if let Some(field) = field.filter(|field| entry.is_some_and(|entry| entry.contains_key(field))) {
+                return FieldRef::OnlyEntry(field);
+            }
+        }
+        FieldRef::Unknown
+    }
+
+    /// The fields of an entry of `edits`.
+    fn entry_fields(&self) -> Option<&'static Map<String, Value>> {
+        let known = self.known;
+        let list = known.resolve_schema(known.whole["properties"].get("edits")?);
+        known.resolve_schema(list.get("items")?).get("properties")?.as_object()
+    }
+
+    fn only_entry(&mut self, name: &str, field: &str, value: Value) -> Result<()> {
+        if is_nothing(&value) && field != "new_string" {
+            return Ok(());
+        }
+        let Some(fields) = self.entry_fields() else { return Ok(()) };
+        let value = self.value(value, &fields[field], name, Some(field))?;
+        if let Some(other) = self.entry.insert(field.to_owned(), value.clone())
+            && other != value
+        {
+            return Err(contradiction(field, name, ""));
+        }
+        Ok(())
+    }
+
+    /// Accepts another spelling only for a value that fits the field.
+    fn check_alias(&self, name: &str, value: &Value, field: &str, schema: &'static Value) -> Result<()> {
+        if self.known.accepts(value, schema, false) {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::CallInvalid,
+            format!("`{name}` is no field of this tool, and its value does not fit {field}."),
+        )
+        .evidence(format!("{name}: {}", shortened(value)))
+        .next(format!("Send {field} if that is meant; nothing was changed.")))
+    }
+
+    fn spell(&mut self, name: &str, field: &str) {
+        let said = format!("{name} as {field}");
+        if !self.spelled.contains(&said) {
+            self.spelled.push(said);
+        }
+    }
+
+    /// Handles a field that the tool does not have: ignored if it is irrelevant to the edit.
+    fn unknown(&mut self, name: &str, value: &Value, known: &Map<String, Value>) -> Result<()> {
+        if value.is_null() {
+            return Ok(());
+        }
+        let key = folded(name);
+        let most = (key.chars().count() / 4).clamp(1, 2);
+        let near = known.keys().find(|field| strsim::osa_distance(&key, &folded(field)) <= most);
+        let harmless = self.reads_only || is_nothing(value);
+        let next = "nothing was changed.";
+        if let (Some(field), false) = (near, harmless) {
+            return Err(Error::new(
+                Code::CallInvalid,
+                format!("`{name}` is no field of this tool; {field} may be meant."),
+            )
+            .next(format!("Send {field} if it is meant, else leave {name} out; {next}")));
+        }
+        let means = |fields: &[&str]| fields.iter().any(|other| folded(other) == key);
+        let denies = !self.reads_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
+        if denies || !harmless && means(MEANINGFUL_FIELDS) {
+            let what = format!("`{name}` is no field of this tool, and what it says would change the call.");
+            return Err(Error::new(Code::CallInvalid, what)
+                .next(format!("Leave {name} out if the call is right without it; {next}")));
+        }
+        let said = near.map_or_else(|| name.to_owned(), |field| format!("{name} ({field} may be meant)"));
+        if !self.ignored.contains(&said) {
+            self.ignored.push(said);
+        }
+        Ok(())
+    }
+
+    pub(super) fn notes(self) -> Vec<String> {
+        let mut notes = self.notes;
+        if !self.spelled.is_empty() {
+            notes.push(format!("Read as they were meant: {}.", self.spelled.join(", ")));
+        }
+        if !self.ignored.is_empty() {
+            notes.push(format!("Left out, as the call has no use for it: {}.", self.ignored.join(", ")));
+        }
+        notes
+    }
+}
+
+/// True if there is a field with one of the names.
+fn has_field(fields: &Map<String, Value>, names: &[&str]) -> bool {
+    fields.keys().any(|name| names.contains(&&*folded(name)))
+}
+
+/// Returns the field with one of the names.
+fn field_named(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    fields.keys().find(|name| names.contains(&&*folded(name))).cloned()
+}
+
+/// Reads a number, or a text that is one.
+fn read_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// True for a field that is missing or says nothing.
+fn is_empty_field(out: &Map<String, Value>, field: &str) -> bool {
+    out.get(field).is_none_or(is_nothing)
+}
+
+fn contradiction(first: &str, second: &str, at: &str) -> Error {
+    let place = if at.is_empty() { String::new() } else { format!("{at}: ") };
+    Error::new(Code::CallInvalid, format!("{place}{first} and {second} are one field, and say different things."))
+        .next("Send only the one that is meant; nothing was changed.")
+}
+
+/// True for values that request nothing.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    let cut: String = text.chars().take(100).collect();
+    if cut.len() < text.len() { cut + " …" } else { cut }
+}

@@ -1,0 +1,174 @@
+use crate::api::arguments::{ALIASES, Arguments, TOOL_ALIASES, folded};
+use crate::api::tool_table::{TOOLS, tool};
+use emendate_core::Result;
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn read(name: &str, input: Value) -> Result<Arguments> {
+    Arguments::read(tool(name).unwrap(), Some(Path::new("/r")), input)
+}
+
+fn value(name: &str, input: Value) -> Value {
+    read(name, input).unwrap().value
+}
+
+#[test]
+fn valid_arguments_stay_unchanged() {
+    for tool in TOOLS {
+        let input: Value = serde_json::from_str(tool.example).unwrap();
+        let read = read(tool.name, input.clone()).unwrap();
+        assert_eq!((read.value, read.notes), (input, vec![]), "{}", tool.name);
+    }
+}
+
+#[test]
+fn alias_rows_name_fields_and_no_field_is_an_alias() {
+    for table in ALIASES.iter().filter(|table| tool(table.tool).is_some()) {
+        let schema = tool(table.tool).unwrap().schema();
+        for row in table.fields {
+            assert!(schema["properties"].get(row.field).is_some(), "{} {}", table.tool, row.field);
+            for other in row.others.iter().filter(|_| row.unless.is_none()) {
+                let taken = schema["properties"].as_object().unwrap().keys().any(|name| folded(name) == folded(other));
+                assert!(!taken, "{}: {other} is a field", table.tool);
+                let rows = table.fields.iter().filter(|row| row.others.contains(other));
+                assert_eq!(rows.count(), 1, "{}: {other} is in two rows", table.tool);
+            }
+        }
+    }
+    let names: Vec<String> = TOOL_ALIASES.iter().flat_map(|row| row.others).map(|name| folded(name)).collect();
+    for (index, name) in names.iter().enumerate() {
+        assert!(!names[..index].contains(name), "{name} names two tools");
+    }
+}
+
+#[test]
+fn calls_of_other_clients_are_accepted() {
+    let wanted = json!({"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": true});
+    for input in [
+        json!({"filePath": "/r/a", "oldString": "a", "newString": "b", "replaceAll": true}),
+        json!({"path": "a", "old_str": "a", "new_str": "b", "replace_all": "true"}),
+        json!({"path": "[a](a)", "search_text": "a", "replace_text": "b", "replace_all": 1}),
+        json!({"path": "[`a`](/r/a)", "from": "a", "to": "b", "replace_all": "1"}),
+        json!({"path": "/r/a", "target": "a", "replacement": "b", "replace_all": "True"}),
+        json!({"filename": "./a", "search": "a", "replace": "b", "allow_multiple": "True"}),
+        json!({"arguments": {"file": "/r/a", "oldText": "a", "newText": "b", "replace_all": true}}),
+        json!(r#"{"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": true}"#),
+        json!({"file_path": "/r/a", "filePath": "a", "old_string": "a", "new_string": "b", "replace_all": true, "id": "x"}),
+    ] {
+        let read = read("edit", input.clone()).unwrap();
+        assert_eq!(read.value, wanted, "{input}");
+        assert!(!read.notes.is_empty(), "{input}");
+    }
+    let edits = json!([{"old_string": "a", "new_string": "b"}]);
+    for given in [
+        json!([{"oldString": "a", "newString": "b", "filePath": "/r/a"}]),
+        json!({"old_text": "a", "new_text": "b"}),
+        json!(r#"[{"old_string": "a", "new_string": "b"}]"#),
+        json!(r#"{"old_string": "a", "new_string": "b"}"#),
+        json!("```json\n[{\"old_string\": \"a\", \"new_string\": \"b\"}]\n```"),
+        json!(json!([{"old_string": "a", "new_string": "b"}]).to_string()),
+        json!(json!(json!([{"old_string": "a", "new_string": "b"}]).to_string()).to_string()),
+        json!([r#"{"search": "a", "replace": "b"}"#]),
+    ] {
+        for tool in ["edit", "multi_edit"] {
+            let read = value(tool, json!({"filePath": "/r/a", "edits": given}));
+            assert_eq!(read, json!({"file_path": "/r/a", "edits": edits}), "{tool} {given}");
+        }
+    }
+    let one = value("multi_edit", json!({"file_path": "/r/a", "old_string": "a", "new_string": "b"}));
+    assert_eq!(one, json!({"file_path": "/r/a", "edits": edits}));
+    for more in [json!({"edits": []}), json!({"edits": null})] {
+        let mut input = json!({"file_path": "/r/a", "old_string": "a", "new_string": "b"});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert_eq!(value("edit", input)["edits"], Value::Null);
+    }
+    let listed = json!({"file_path": "/r/a", "edits": edits, "old_string": "", "new_string": "", "replace_all": false});
+    assert_eq!(value("edit", listed), json!({"file_path": "/r/a", "edits": edits}));
+    let lines = value("read", json!({"path": "a", "start_line": "3", "end_line": 5}));
+    assert_eq!(lines, json!({"offset": 3, "limit": 3, "file_path": "/r/a"}));
+    assert_eq!(value("read", json!({"file_path": "/r/a", "limit": 10.0})), json!({"file_path": "/r/a", "limit": 10}));
+    let anchors =
+        value("edit", json!({"file_path": "/r/a", "start_line_text": "a", "end_line_text": "b", "newText": "c"}));
+    assert_eq!(anchors["new_text"], "c");
+    let grok = value("text_editor", json!({"path": "/r/a", "old_str": "a", "new_str": "b", "replace_all": true}));
+    assert_eq!(grok["command"], "str_replace");
+    assert_eq!(value("check", json!({"path": "a"})), json!({"paths": ["/r/a"]}));
+}
+
+#[test]
+fn doubtful_fields_are_refused() {
+    let base = json!({"file_path": "/r/a", "old_string": "a", "new_string": "b"});
+    for (field, given, part) in [
+        ("oldText", json!("c"), "old_string and oldText"),
+        ("replace_al", json!(true), "replace_all may be meant"),
+        ("dryrunn", json!(true), "dry_run may be meant"),
+        ("regex", json!(true), "would change the call"),
+        ("occurrence", json!(2), "would change the call"),
+        ("replacements", json!("no list"), "no JSON"),
+        ("line_number", json!("near the top"), "does not fit line"),
+    ] {
+        let mut input = base.clone();
+        input[field] = given;
+        let error = read("edit", input).unwrap_err();
+        assert!(error.message().contains(part), "{field}: {error}");
+    }
+    let error = read(
+        "edit",
+        json!({"file_path": "/r/a", "edits": [
+        {"old_string": "a", "new_string": "b"}, {"oldText": "c"}, {}]}),
+    );
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("edits[1]: new_string is missing") && text.contains("edits[2]: old_string"), "{text}");
+    let other = json!({"file_path": "/r/a", "edits": [{"file_path": "/r/b", "old_string": "a", "new_string": "b"}]});
+    assert!(read("multi_edit", other).unwrap_err().message().contains("another file"));
+}
+
+#[test]
+fn meaningless_fields_are_ignored() {
+    let input = json!({"file_path": "/r/a", "content": "x", "explanation": "why", "regex": false, "tag": null});
+    let read = read("write", input).unwrap();
+    assert_eq!(read.value, json!({"file_path": "/r/a", "content": "x"}));
+    assert!(read.notes[0].contains("explanation"), "{:?}", read.notes);
+}
+
+#[test]
+fn ambiguous_paths_stay_unchanged() {
+    for path in ["~/a", "C:/a", "file:///a", ""] {
+        assert_eq!(value("read", json!({"file_path": path}))["file_path"], path);
+    }
+    let none = Arguments::read(tool("read").unwrap(), None, json!({"path": "a"})).unwrap();
+    assert_eq!(none.value["file_path"], "a");
+    assert_eq!(value("search", json!({"pattern": "x", "path": "."}))["path"], "/r");
+}
+
+#[test]
+fn numbers_are_texts_where_a_text_is_wanted() {
+    let read_value = value("edit", json!({"file_path": "/r/a", "old_string": 5, "new_string": "6"}));
+    assert_eq!(read_value, json!({"file_path": "/r/a", "old_string": "5", "new_string": "6"}));
+    let list = value("multi_edit", json!({"file_path": "/r/a", "edits": [{"old_string": 5, "new_string": -6}]}));
+    assert_eq!(list["edits"], json!([{"old_string": "5", "new_string": "-6"}]));
+    // Where the text would be another one than was sent, it stays wrong.
+    let float = value("edit", json!({"file_path": "/r/a", "old_string": 1.50, "new_string": "6"}));
+    assert!(float["old_string"].is_number());
+    assert_eq!(
+        value("edit", json!({"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": 2}))["replace_all"],
+        json!(2)
+    );
+}
+
+#[test]
+fn fields_that_narrow_a_call_are_not_ignored() {
+    for input in [
+        json!({"input": "x", "include": ["a.rs"]}),
+        json!({"input": "x", "exclude": "b.rs"}),
+        json!({"input": "x", "files_to_include": "*.rs"}),
+    ] {
+        let error = read("apply", input.clone()).unwrap_err();
+        assert!(error.message().contains("would change the call"), "{input}: {error}");
+    }
+    let any_case = json!({"path": "/r", "old_string": "a", "new_string": "b", "match_case": false});
+    assert!(read("replace_in_files", any_case).is_err());
+    let narrowed = json!({"path": "/r", "old_string": "a", "new_string": "b", "exclude": "*.md"});
+    assert!(read("replace_in_files", narrowed).is_err());
+    assert!(read("search", json!({"pattern": "a", "exclude": "*.md"})).is_ok());
+}

@@ -1,0 +1,177 @@
+//! Conversion of values to the types of their fields: texts that are numbers, lists or paths.
+
+use crate::api::arguments::PATH_FIELDS;
+use crate::api::arguments::fields::has_type;
+use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
+use emendate_core::{Code, Error, Result};
+use serde_json::Value;
+use std::path::Path;
+
+impl ArgumentReader<'_> {
+    pub(super) fn value(
+        &mut self,
+        value: Value,
+        schema: &'static Value,
+        at: &str,
+        field: Option<&str>,
+    ) -> Result<Value> {
+        let known = self.known;
+        let schema = known.resolve_schema(schema);
+        let value = match value {
+            Value::String(text) if !has_type(schema, "string") => self.parsed(text, schema, at, field)?,
+            Value::Object(_) if has_type(schema, "array") && !has_type(schema, "object") => {
+                self.notes.push(format!("{at} was one entry without a list; it was read as a list of one."));
+                Value::Array(vec![value])
+            }
+            Value::Number(number) if has_type(schema, "integer") && !has_type(schema, "number") => whole(number),
+            Value::Number(number) if has_type(schema, "boolean") && (number.as_u64().is_some_and(|it| it <= 1)) => {
+                let said = number.as_u64() == Some(1);
+                self.notes.push(format!("{at} was the number {number}; it was read as {said}."));
+                Value::Bool(said)
+            }
+            Value::Number(number) if is_text_of_edit(field) && (number.is_u64() || number.is_i64()) => {
+                self.notes.push(format!("{at} was the number {number}; it was read as the text \"{number}\"."));
+                Value::String(number.to_string())
+            }
+            other => other,
+        };
+        let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
+        match value {
+            Value::Object(fields) if has_type(schema, "object") => {
+                let is_entry = at.rsplit('.').next().is_some_and(|last| last.starts_with("edits["));
+                let level = if is_entry { FieldLevel::Entry } else { FieldLevel::Inner };
+                Ok(Value::Object(self.object(fields, schema, at, level)?))
+            }
+            Value::Array(items) if has_type(schema, "array") => {
+                let Some(each) = schema.get("items").filter(|each| each.is_object()) else {
+                    return Ok(Value::Array(items));
+                };
+                items
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, item)| {
+                        let item = self.value(item, each, &format!("{at}[{index}]"), None)?;
+                        Ok(if is_path { self.path(item) } else { item })
+                    })
+                    .collect::<Result<Vec<Value>>>()
+                    .map(Value::Array)
+            }
+            value if is_path => Ok(self.path(value)),
+            value => Ok(value),
+        }
+    }
+
+    /// Parses a text for a field with a number, a boolean, a list or an object.
+    fn parsed(&mut self, text: String, schema: &'static Value, at: &str, field: Option<&str>) -> Result<Value> {
+        let word = text.trim();
+        let list = has_type(schema, "array");
+        let said = boolean(word).filter(|_| has_type(schema, "boolean"));
+        let read = if said.is_some() {
+            said.map(Value::Bool)
+        } else if has_type(schema, "integer") || has_type(schema, "number") {
+            word.parse::<u64>().map(Value::from).or_else(|_| word.parse::<i64>().map(Value::from)).ok()
+        } else {
+            None
+        };
+        if let Some(read) = read {
+            self.notes.push(format!("{at} was the text {text:?}; it was read as {read}."));
+            return Ok(read);
+        }
+        if !list && !has_type(schema, "object") {
+            return Ok(Value::String(text));
+        }
+        let texts = schema.get("items").is_some_and(|each| has_type(self.known.resolve_schema(each), "string"));
+        let parsed = match serde_json::from_str::<Value>(unfenced(word)) {
+            // JSON in a string in a string.
+            Ok(Value::String(inner)) if !texts => serde_json::from_str::<Value>(&inner),
+            parsed => parsed,
+        };
+        match parsed {
+            Ok(value @ Value::Array(_)) if list => {
+                self.notes.push(format!("{at} was a string that holds a list; it was read as the list."));
+                Ok(value)
+            }
+            Ok(value @ Value::Object(_)) if !texts => {
+                self.notes.push(format!("{at} was a string that holds JSON; it was read as that."));
+                Ok(if list { Value::Array(vec![value]) } else { value })
+            }
+            // A search takes one pattern as it is.
+            _ if list && texts && field == Some("glob") => Ok(Value::Array(vec![Value::String(text)])),
+            _ if list && texts => {
+                self.notes.push(format!("{at} was one text without a list; it was read as a list of one."));
+                Ok(Value::Array(vec![Value::String(text)]))
+            }
+            Err(error) if list => {
+                Err(Error::new(Code::CallInvalid, format!("{at} is a string, and no JSON: {error}."))
+                    .next(format!("Send {at} as a list, not as a string; nothing was changed.")))
+            }
+            _ => Ok(Value::String(text)),
+        }
+    }
+
+    /// Makes a path absolute, if its root is unambiguous.
+    pub(super) fn path(&mut self, value: Value) -> Value {
+        let Value::String(text) = &value else { return value };
+        let drive = matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+        if text.is_empty() || text.starts_with(['/', '~']) || text.contains('\0') || text.contains("://") || drive {
+            return value;
+        }
+        let linked = inside_link(text);
+        let mut rest = linked.unwrap_or(text);
+        if let (Some(inner), true) = (linked, rest.starts_with('/')) {
+            self.notes.push(format!("{text} is a link; it was read as {inner}."));
+            return Value::String(inner.to_owned());
+        }
+        while let Some(inner) = rest.strip_prefix("./") {
+            rest = inner.trim_start_matches('/');
+        }
+        let rest = if rest == "." { "" } else { rest };
+        let absolute = self.start.map(|start| if rest.is_empty() { start.to_owned() } else { start.join(rest) });
+        let Some(absolute) = absolute.as_deref().and_then(Path::to_str) else { return value };
+        let note = format!("{text} is relative; it was read as {absolute}.");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        Value::String(absolute.to_owned())
+    }
+}
+
+/// True for the old or new text of an edit.
+fn is_text_of_edit(field: Option<&str>) -> bool {
+    field.is_some_and(|field| ["old_string", "new_string", "old_str", "new_str"].contains(&field))
+}
+
+/// Reads a word for true or false.
+fn boolean(word: &str) -> Option<bool> {
+    match &*word.to_ascii_lowercase() {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns the path in a Markdown link to itself, `[a.rs](src/a.rs)`; a route such as `[id](x)` is none.
+fn inside_link(text: &str) -> Option<&str> {
+    let (shown, target) = text.strip_prefix('[')?.strip_suffix(')')?.split_once("](")?;
+    let shown = shown.trim_matches('`');
+    let same = target == shown || target.rsplit('/').next() == Some(shown) || target.trim_start_matches('/') == shown;
+    (same && !target.is_empty()).then_some(target)
+}
+
+/// Converts a number without a fraction, as JavaScript writes it.
+fn whole(number: serde_json::Number) -> Value {
+    let float =
+        number.as_f64().filter(|it| !number.is_u64() && !number.is_i64() && it.fract() == 0.0 && it.abs() < 9e15);
+    float.and_then(|it| format!("{it:.0}").parse::<i64>().ok()).map_or(Value::Number(number), Value::from)
+}
+
+/// A text without a fence around all of it.
+fn unfenced(text: &str) -> &str {
+    fenced_text(text).unwrap_or(text)
+}
+
+/// Returns the text inside a fence.
+fn fenced_text(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("```")?.strip_suffix("```")?;
+    rest.split_once('\n').map(|(_, inside)| inside)
+}

@@ -1,0 +1,131 @@
+//! A call from its name and JSON to the reply: finds the tool, parses the arguments, and catches panics.
+
+use crate::api::arguments::{self, Arguments};
+use crate::api::events::call_as;
+use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, Tool, tool};
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallHandle;
+use crate::model::reply::{Answer, Reply, SeedCodes};
+use crate::pipeline::report::receipt::render_notes;
+use crate::session::windows_paths::read_windows_fields;
+use crate::tools::read;
+use emendate_core::work::Meter;
+use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
+use serde_json::Value;
+use std::path::PathBuf;
+
+impl Tool {
+    /// Parses the arguments, runs the tool, and notes how the arguments were understood.
+    fn answer(&'static self, context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
+        let Arguments { mut value, mut notes } = Arguments::read(self, start(context, caller).as_deref(), input)
+            .map_err(|error| in_names(error, caller.texts.as_ref()))?;
+        read_windows_fields(context, &mut value, &mut notes);
+        if notes.is_empty() {
+            return self.run(context, caller, value);
+        }
+        // Text that is meant for a file remains unchanged.
+        let silent = self.answers_bare();
+        match self.run(context, caller, value) {
+            Ok(mut answer) => {
+                match self.annotations.read_only {
+                    _ if silent => {}
+                    true => notes.iter().for_each(|note| read::push_reminder(&mut answer.text, note)),
+                    false => answer.text.insert_str(0, &render_notes(&notes)),
+                }
+                answer.data.insert("arguments".to_owned(), notes.into());
+                Ok(answer)
+            }
+            Err(error) if silent => Err(error),
+            Err(error) => Err(error.evidence(render_notes(&notes)).fact("arguments", notes)),
+        }
+    }
+}
+
+/// Names missing fields as the client knows them.
+fn in_names(mut error: Error, names: Option<&TextNames>) -> Error {
+    if let Some(names) = names
+        && error.data().contains_key(arguments::MISSING_FACT)
+    {
+        let message = error.parts().message;
+        *message = message.replace("old_string", &names.old).replace("new_string", &names.new);
+    }
+    error
+}
+
+/// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as
+/// `internal.bug`.
+pub(crate) fn call_caught(
+    context: &Context,
+    caller: &CallContext,
+    name: &str,
+    input: Value,
+    names: Option<&dyn Vocabulary>,
+) -> Reply {
+    let Some(tool) = tool(name).or_else(|| tool(arguments::tool_named(name)?)) else {
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
+            .next(format!("Use one of: {}.", names.join(", ")));
+        return Reply::refusal(error, SeedCodes::None);
+    };
+    let named = names.and_then(TextNames::of).map(|texts| CallContext { texts: Some(texts), ..caller.clone() });
+    let caller = named.as_ref().unwrap_or(caller);
+    let run = std::panic::AssertUnwindSafe(|| metered(context, caller, || tool.answer(context, caller, input)));
+    let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
+        Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
+            .next("Please report the call that led here. Read the file to see its state."))
+    });
+    // Before the limits apply: advice cannot be rendered once it is shortened.
+    let result = match names {
+        Some(names) => result.map_err(|error| error.rendered_for(names)),
+        None => result,
+    };
+    let limits = context.reply_limits(caller);
+    let limits = if tool.shows_lines() { limits.for_reads() } else { limits };
+    Reply::new(result, tool.seed, limits, tool.rest)
+}
+
+/// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
+pub(crate) fn metered<T>(context: &Context, caller: &CallContext, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    let meter = Meter::with_flag(
+        context.config().max_work,
+        caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
+        context.client_gone_flag(),
+    );
+    let result = {
+        let _entered = meter.enter();
+        run()
+    };
+    if let Some(watch) = &caller.handle {
+        watch.note_steps(meter.spent());
+    }
+    match meter.halted() {
+        Some(halt) => Err(halt.error()),
+        None => result,
+    }
+}
+
+/// Returns the base directory of relative paths in arguments: the caller's, or the only root.
+fn start(context: &Context, caller: &CallContext) -> Option<PathBuf> {
+    caller.names_from.clone().or_else(|| match &*context.roots() {
+        [root] => Some(root.to_path_buf()),
+        _ => None,
+    })
+}
+
+/// Calls a tool with JSON text, as `emend call` and NDJSON do.
+pub(crate) fn call_json(context: &Context, caller: &CallContext, name: &str, input: &str) -> Reply {
+    let seed = tool(name).map_or(SeedCodes::None, |tool| tool.seed);
+    if input.len() > INPUT_BYTES_MAX {
+        let error = Error::new(
+            Code::CallTooLarge,
+            format!("The input has {} bytes; the limit is {INPUT_BYTES_MAX}.", input.len()),
+        )
+        .next("Send smaller edits in several calls.");
+        return Reply::refusal(error, seed);
+    }
+    match serde_json::from_str(input) {
+        Ok(value) => call_as(context, caller, name, value, None),
+        Err(error) => Reply::refusal(formats::malformed(&error), seed),
+    }
+}

@@ -1,0 +1,170 @@
+//! The engine as front ends and embedding programs see it. All work is done by functions over its [`Context`].
+
+use crate::api::{call, events};
+use crate::context::Context;
+use crate::context::config::Config;
+use crate::context::history_stores::StateLocation;
+use crate::context::syntax::ParserIsolation;
+use crate::model::call_context::CallContext;
+use crate::model::reply::Reply;
+use crate::pipeline::checks::approval;
+use crate::pipeline::commit::log;
+use crate::tools::history;
+use crate::tools::history::page::{self, HistoryPage, OperationSide};
+use crate::tools::preview::{self, LinePreview};
+use emendate_core::{Handle, Op, Result, Vocabulary};
+use emendate_fs::Store;
+use emendate_history::{GcStats, Retention};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Reads, edits and writes files below its roots, for any number of concurrent callers.
+pub struct Engine {
+    context: Context,
+}
+
+impl Engine {
+    /// Opens an engine over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root. With a
+    /// state directory, half-finished writes of a dead process are first completed or rolled back, as the notices
+    /// report.
+    ///
+    /// An invalid project configuration is a notice: files can be read, and edits are refused.
+    ///
+    /// Errors: a root that is not a directory.
+    pub fn open(roots: &[PathBuf], state: StateLocation, config: Config) -> Result<Engine> {
+        Ok(Engine { context: Context::open(roots, state, config)? })
+    }
+
+    /// Creates an engine over any store.
+    ///
+    /// Errors: an invalid configuration file.
+    pub fn with_store(store: Box<dyn Store>, state: StateLocation, config: Config) -> Result<Engine> {
+        Ok(Engine { context: Context::with_store(store, state, config)? })
+    }
+
+    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `words` are a program and
+    /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
+    #[must_use]
+    pub fn with_isolated_parsing(mut self, words: Vec<String>, apart: ParserIsolation) -> Engine {
+        self.context.isolate_parsing(words, apart);
+        self
+    }
+
+    /// Marks the engine as belonging to a process that ends after one call, and an in-memory history with it.
+    #[must_use]
+    pub fn with_process_lifetime(mut self) -> Engine {
+        self.context.end_with_process();
+        self
+    }
+
+    /// The flag to set when nothing reads the answers any more: calls then end before they write, or not at all.
+    pub fn client_gone_flag(&self) -> Arc<AtomicBool> {
+        self.context.client_gone_flag()
+    }
+
+    /// The canonical directories that can be accessed.
+    pub fn roots(&self) -> Vec<&Path> {
+        self.context.roots()
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> &Config {
+        self.context.config()
+    }
+
+    /// Takes the messages for a person about the configuration and the session store; each is returned once.
+    pub fn notices(&self) -> Vec<String> {
+        self.context.notices()
+    }
+
+    /// Adds a message for a person.
+    pub fn notice(&self, text: String) {
+        self.context.notice(text);
+    }
+
+    /// Calls a tool and records an event. Never panics: an internal fault is reported as `internal.bug`.
+    pub fn call(&self, caller: &CallContext, name: &str, input: Value) -> Reply {
+        events::call_as(&self.context, caller, name, input, None)
+    }
+
+    /// Calls a tool with advice in the names of a client.
+    pub fn call_as(&self, caller: &CallContext, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
+        events::call_as(&self.context, caller, name, input, names)
+    }
+
+    /// Calls a tool with JSON text, as `emend call` and NDJSON do.
+    pub fn call_json(&self, caller: &CallContext, name: &str, input: &str) -> Reply {
+        call::call_json(&self.context, caller, name, input)
+    }
+
+    /// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks
+    /// are looked up; one that cannot be found is left out, as are lines named by anchors.
+    pub fn preview_lines(
+        &self,
+        caller: &CallContext,
+        path: &Path,
+        op: &Op,
+        base: Option<Handle>,
+    ) -> Option<LinePreview> {
+        preview::preview_lines(&self.context, caller, path, op, base)
+    }
+
+    /// Returns the rule that requires approval before a file is written; for hooks of clients, which ask themselves.
+    ///
+    /// Errors: `path.*`, `access.denied`, `io.*`.
+    pub fn approval_rule_for(&self, path: &Path) -> Result<Option<String>> {
+        approval::approval_rule_for(&self.context, path)
+    }
+
+    /// Returns operations of all roots, the newest first, at most `most`; `from` is the `next` of the previous page.
+    ///
+    /// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
+    pub fn entries(&self, from: Option<&str>, most: usize) -> Result<HistoryPage> {
+        page::entries(&self.context, from, most)
+    }
+
+    /// Returns the content of a file before or after an operation: its bytes, or the target of a link. `lines` is the
+    /// first line and the number of lines of a part; `None` means everything.
+    ///
+    /// Errors: `operation.not_found` if there is no such operation, it did not change the file, the file did not exist
+    /// then, or its content was not kept; `read.too_large`; those of the policy.
+    pub fn content_at(
+        &self,
+        caller: &CallContext,
+        id: &str,
+        path: &Path,
+        moment: OperationSide,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Vec<u8>> {
+        call::metered(&self.context, caller, || page::stored_content(&self.context, id, path, moment, lines))
+    }
+
+    /// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot
+    /// be restored.
+    ///
+    /// Errors: those of the session store.
+    pub fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
+        history::collect_garbage(&self.context, leave)
+    }
+
+    /// Finishes background work of calls: stores contents for the history, and writes events. For front ends, after
+    /// sending an answer; the rest is done when the engine is dropped.
+    pub fn finish_background_work(&self) {
+        log::store_unstored_contents(&self.context);
+        self.context.events().flush_if_due();
+    }
+
+    /// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is
+    /// done when the engine is dropped.
+    pub fn store_unstored_contents(&self) {
+        log::store_unstored_contents(&self.context);
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        log::settle_log(&self.context);
+    }
+}

@@ -1,0 +1,196 @@
+//! Events about calls and their results, for the owner of the machine (`emend stats`, `[events]`).
+
+use crate::api::call::call_caught;
+use crate::context::config::Config;
+use crate::context::history_stores::StateLocation;
+use crate::context::{Context, policy};
+use crate::model::call_context::CallContext;
+use crate::model::reply::Reply;
+use crate::model::reply_limits::LISTED_FILES_MAX;
+use emendate_core::Vocabulary;
+use emendate_events::{CallTimer, Event, Sink};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Name of the counters file in the state directory.
+pub const COUNTERS_FILE: &str = "counts";
+/// Paths of one event.
+const EVENT_PATHS_MAX: usize = 100;
+
+/// The origin of a call, for events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// The front end: `cli`, `call`, `serve`, `mcp` or `hook`.
+    pub transport: &'static str,
+    /// Its profile, if it has one.
+    pub profile: &'static str,
+    /// The calling program by its own name.
+    pub client: String,
+    /// The model, if it is known.
+    pub model: String,
+    /// The trace that its calls belong to, as W3C's `traceparent`, if it is known.
+    pub traceparent: String,
+}
+
+impl ClientInfo {
+    /// Creates the info for a front end and the model behind it.
+    pub fn new(transport: &'static str, model: Option<&str>) -> Arc<ClientInfo> {
+        Arc::new(ClientInfo { transport, model: model.unwrap_or_default().to_owned(), ..ClientInfo::default() })
+    }
+}
+
+/// Opens the target of events according to the configuration; also returns a notice about it.
+pub(crate) fn sink(config: &Config, state: &StateLocation) -> (Sink, Option<String>) {
+    let mut sink = Sink::default();
+    if matches!(state, StateLocation::Throwaway(_)) {
+        return (sink, None);
+    }
+    let directory = state.directory();
+    if let Some(directory) = directory.filter(|_| config.events.counts) {
+        sink = sink.counters(directory.join(COUNTERS_FILE));
+    }
+    let Some(file) = config.events.file.as_deref() else { return (sink, None) };
+    let path = match (file.strip_prefix("~/"), config.home(), directory) {
+        (Some(rest), Some(home), _) => home.join(rest),
+        _ if Path::new(file).is_absolute() => PathBuf::from(file),
+        (None, _, Some(directory)) => directory.join(file),
+        _ => {
+            return (
+                sink,
+                Some(format!("Events are not written: `{file}` needs a home or state directory, and there is none.")),
+            );
+        }
+    };
+    (sink.file(path, config.events.megabytes.saturating_mul(1 << 20), config.events.paths), None)
+}
+
+/// Calls a tool with advice in the names of a client, and records an event. Never panics: an internal fault is
+/// reported as `internal.bug`.
+pub(crate) fn call_as(
+    context: &Context,
+    caller: &CallContext,
+    name: &str,
+    input: Value,
+    names: Option<&dyn Vocabulary>,
+) -> Reply {
+    let Some(begun) = context.events().begin() else { return call_caught(context, caller, name, input, names) };
+    let asked = InputSummary::of(&input, context.events().wants_paths());
+    // The format becomes known during the call, and an error does not tell it.
+    let watch = caller.handle.clone().unwrap_or_default();
+    let own = caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..caller.clone() });
+    let caller = own.as_ref().unwrap_or(caller);
+    let reply = call_caught(context, caller, name, input, names);
+    context.events().push(event(caller, name, asked, &reply, begun, watch.format()));
+    reply
+}
+
+/// Summary of a call's input, taken before the call consumes it.
+struct InputSummary {
+    bytes: usize,
+    paths: Vec<String>,
+}
+
+impl InputSummary {
+    fn of(input: &Value, paths: bool) -> InputSummary {
+        let named =
+            ["file_path", "path", "notebook_path", "directory"].into_iter().filter_map(|key| text_field(input, key));
+        InputSummary { bytes: text_bytes(input), paths: if paths { named.collect() } else { Vec::new() } }
+    }
+}
+
+/// Returns a field that is a text.
+fn text_field(input: &Value, key: &str) -> Option<String> {
+    input.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Total bytes of all texts in a value.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(fields) => fields.values().map(text_bytes).sum(),
+        _ => 0,
+    }
+}
+
+fn event(
+    caller: &CallContext,
+    name: &str,
+    asked: InputSummary,
+    reply: &Reply,
+    begun: CallTimer,
+    format: &'static str,
+) -> Event {
+    let front = caller.client.as_deref();
+    let (at, micros) = begun.end();
+    let mut event = Event {
+        at,
+        micros,
+        // A name that is not a tool's may be arbitrary text.
+        tool: crate::api::tool_table::tool(name).map_or("unknown", |tool| tool.name),
+        format,
+        code: "ok",
+        dry_run: caller.dry_run,
+        input: asked.bytes,
+        transport: front.map_or("library", |front| front.transport),
+        profile: front.map_or("", |front| front.profile),
+        client: front.map_or(String::new(), |front| front.client.clone()),
+        model: front.map_or(String::new(), |front| front.model.clone()),
+        session: caller.session.clone(),
+        traceparent: front.map_or(String::new(), |front| front.traceparent.clone()),
+        paths: asked.paths,
+        ..Event::default()
+    };
+    match &reply.result {
+        Ok(answer) => {
+            event.output = answer.text.len();
+            let files = answer.data.get("files").and_then(Value::as_array).into_iter().flatten();
+            files.filter_map(Value::as_object).chain([&answer.data]).for_each(|file| done(&mut event, file));
+            // A reply lists only the first of many files.
+            if event.files == LISTED_FILES_MAX {
+                let all = number_of(&answer.data, "filesTotal").and_then(|all| usize::try_from(all).ok());
+                event.files = all.unwrap_or(event.files);
+            }
+        }
+        Err(error) => {
+            event.code = error.code().as_str();
+            let parts = [error.message(), error.evidence_text(), error.next_step()];
+            event.output = parts.iter().map(|part| part.len()).sum();
+        }
+    }
+    event.paths.truncate(EVENT_PATHS_MAX);
+    event
+}
+
+/// Adds the data of a reply about one file.
+fn done(event: &mut Event, data: &Map<String, Value>) {
+    let edits = data.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let tiers = edits.filter_map(|edit| edit.get("tier")?.as_u64()).chain(number_of(data, "tier"));
+    event.tier = tiers.chain(event.tier).max();
+    event.lines.0 += number_of(data, "linesAdded").unwrap_or(0);
+    event.lines.1 += number_of(data, "linesRemoved").unwrap_or(0);
+    event.dry_run |= data.get("dryRun").and_then(Value::as_bool).unwrap_or(false);
+    if data.contains_key("writtenBy") {
+        event.files += 1;
+        let moved = text_of(data, "from").filter(|_| text_of(data, "type") == Some("move"));
+        event.instructions |=
+            text_of(data, "filePath").into_iter().chain(moved).map(Path::new).any(policy::is_instructions);
+        // More than the input named.
+        if let Some(path) = text_of(data, "filePath")
+            .filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
+        {
+            event.paths.push(path.to_owned());
+        }
+    }
+}
+
+/// Returns a field that is a text.
+fn text_of<'a>(data: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    data.get(key).and_then(Value::as_str)
+}
+
+/// Returns a field that is a number.
+fn number_of(data: &Map<String, Value>, key: &str) -> Option<u64> {
+    data.get(key).and_then(Value::as_u64)
+}

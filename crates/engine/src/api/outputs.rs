@@ -1,0 +1,299 @@
+//! Fields of the data of replies by tool: documentation and output schemas are generated from this table.
+
+use crate::api::tool_table::Tool;
+use serde_json::{Map, Value, json};
+
+/// The type of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A string.
+    Text,
+    /// A number.
+    Number,
+    /// True or false.
+    Flag,
+    /// A list.
+    List,
+    /// An object.
+    Object,
+    /// One of several types, or null.
+    Any,
+}
+
+impl FieldKind {
+    /// The name in a JSON schema; `None` for several types.
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            FieldKind::Text => Some("string"),
+            FieldKind::Number => Some("number"),
+            FieldKind::Flag => Some("boolean"),
+            FieldKind::List => Some("array"),
+            FieldKind::Object => Some("object"),
+            FieldKind::Any => None,
+        }
+    }
+}
+
+/// A field of the data.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputField {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: FieldKind,
+    /// Its meaning.
+    pub meaning: &'static str,
+}
+
+/// Fields in the data of some tools.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputGroup {
+    /// The subject of the fields.
+    pub title: &'static str,
+    /// The tools; empty for all.
+    pub tools: &'static [&'static str],
+    /// The fields.
+    pub fields: &'static [OutputField],
+}
+
+const fn text(name: &'static str, meaning: &'static str) -> OutputField {
+    OutputField { name, kind: FieldKind::Text, meaning }
+}
+
+const fn number(name: &'static str, meaning: &'static str) -> OutputField {
+    OutputField { name, kind: FieldKind::Number, meaning }
+}
+
+const fn flag(name: &'static str, meaning: &'static str) -> OutputField {
+    OutputField { name, kind: FieldKind::Flag, meaning }
+}
+
+const fn list(name: &'static str, meaning: &'static str) -> OutputField {
+    OutputField { name, kind: FieldKind::List, meaning }
+}
+
+const fn object(name: &'static str, meaning: &'static str) -> OutputField {
+    OutputField { name, kind: FieldKind::Object, meaning }
+}
+
+const fn any(name: &'static str, meaning: &'static str) -> OutputField {
+    OutputField { name, kind: FieldKind::Any, meaning }
+}
+
+/// The table. A field without a meaning in a reply is omitted from it.
+pub const OUTPUTS: &[OutputGroup] = &[
+    OutputGroup {
+        title: "Every reply",
+        tools: &[],
+        fields: &[
+            list("notes", "What was forgiven, and what is worth knowing; one sentence each."),
+            list("arguments", "How arguments were read that do not fit the schema to the letter."),
+            object("omitted", "What the limits of the reply left out (`fields`), and the call that shows it (`next`)."),
+            list("attachments", "Images and documents, as base64."),
+        ],
+    },
+    OutputGroup {
+        title: "A file that was changed",
+        tools: &[
+            "edit",
+            "multi_edit",
+            "edit_anchors",
+            "write",
+            "notebook_edit",
+            "text_editor",
+            "apply",
+            "edit_symbol",
+            "undo",
+            "restore",
+        ],
+        fields: &[
+            text("summary", "What was done, in one line."),
+            text("filePath", "The file, absolute."),
+            text("path_b64", "The bytes of its path in base64, where the path is no UTF-8."),
+            text("type", "create, update, delete, move, copy or link."),
+            text("from", "The file it was moved or copied from."),
+            text("from_b64", "The bytes of that path in base64."),
+            text("oldString", "The text to be replaced, of a call with one edit; also after a person corrected it."),
+            text("newString", "The new text as the call has it; structuredPatch shows what was written."),
+            flag("replaceAll", "The call replaces every occurrence."),
+            number("tier", "How much the matching forgave: 0 is exact."),
+            list("edits", "For each of several edits: its texts, tier, places and difference."),
+            number("replacements", "The number of places that were replaced."),
+            list("failed", "Edits that were left out (`partial`), and why."),
+            text("originalFile", "The text before: empty for a new file, else only on request and up to 64 KiB."),
+            flag("originalFileOmitted", "The text before was requested and is larger than that."),
+            list("structuredPatch", "Hunks: oldStart, oldLines, newStart, newLines, lines, omittedLines."),
+            flag("userModified", "A person changed the text before it was written."),
+            number("linesAdded", "The number of new lines."),
+            number("linesRemoved", "The number of removed lines."),
+            flag("merged", "The file had changed since it was read, and the edit was carried over."),
+            flag("dryRun", "Nothing was written."),
+            text("asks", "Of a dry run: the rule by which a person is asked before this is written."),
+            any("operation", "The name of the operation in the history."),
+            text("tag", "The version of the file as it is now."),
+            text("writtenBy", "How it was written: exchanged, in place, created."),
+            any("diff", "The difference as text, where the configuration shows it."),
+            object("diagnostics", "What language servers say that is new."),
+            text("header", "The header of its rows, in replies in rows."),
+            list("rows", "The changed lines in rows."),
+            list("replaced", "The first and last line of ranges that were replaced."),
+        ],
+    },
+    OutputGroup {
+        title: "Several files",
+        tools: &["apply", "undo", "restore", "edit", "multi_edit", "edit_anchors", "text_editor"],
+        fields: &[
+            text("format", "The format that the text was read as."),
+            list("files", "One entry a file, each with the fields of a changed file; at most 100."),
+            number("filesTotal", "The number of all files."),
+            text("rejected", "Edits that were left out, as text to be sent again."),
+            list("undone", "The operations that were taken back."),
+            list("hunks", "Of a call with hunks: their numbers."),
+            text("hunksOf", "Of a call with hunks: the operation that has them."),
+        ],
+    },
+    OutputGroup {
+        title: "Lines that were read",
+        tools: &["read", "text_editor"],
+        fields: &[
+            text("filePath", "The file, absolute."),
+            text("path_b64", "The bytes of its path in base64, where the path is no UTF-8."),
+            text("type", "notebook, image or document, where it is no text."),
+            text("tag", "The version of the file."),
+            text("header", "The header of rows that are shown with one."),
+            number("offset", "The first line that is shown."),
+            number("lines", "The number of lines that are shown."),
+            number("totalLines", "The number of lines of the file."),
+            number("size", "The size of the file in bytes."),
+            flag("partial", "Not all of the file is shown."),
+            text("encoding", "The encoding of the file."),
+            flag("byteOrderMark", "The file begins with a mark of its encoding."),
+            text("lineEnds", "LF, CRLF or mixed."),
+            list("cutLines", "Lines that are shown in part."),
+            number("mtime", "The time of the last change, in milliseconds."),
+            flag("isBinary", "The file is no text."),
+            any("symbol", "The symbol that was asked for."),
+            text("nbformat", "The version of a notebook's format."),
+            any("language", "The language of a notebook."),
+            number("totalCells", "The number of cells of a notebook."),
+            list("cells", "The cells that are shown: id, type, characters, outputs."),
+            text("mediaType", "The media type of an image or a document."),
+            number("width", "The width of an image in pixels."),
+            number("height", "The height of an image in pixels."),
+            flag("downscaled", "The image is shown smaller than it is."),
+            list("names", "The contents of a directory."),
+            flag("truncated", "Not all of it is shown."),
+            any("pages", "The pages of a document that are shown."),
+            number("totalPages", "The number of pages of a document."),
+        ],
+    },
+    OutputGroup {
+        title: "Files below a directory",
+        tools: &["list", "read"],
+        fields: &[
+            text("directory", "The directory, absolute."),
+            list("entries", "Paths below it; a directory that is only counted ends in `/`."),
+            number("files", "The number of files below it."),
+            flag("truncated", "Not all entries are shown."),
+        ],
+    },
+    OutputGroup {
+        title: "Lines that were found",
+        tools: &["search"],
+        fields: &[
+            list("files", "One entry a file: filePath, tag, hits and the ranges of lines that are shown."),
+            number("hits", "The number of hits."),
+            number("filesSearched", "The number of files that were searched."),
+            flag("truncated", "The search ended early."),
+        ],
+    },
+    OutputGroup {
+        title: "Replacements in a directory",
+        tools: &["replace_in_files"],
+        fields: &[
+            text("headline", "What was done, in one line."),
+            number("replacements", "The number of places."),
+            list("files", "One entry a file: filePath and replacements."),
+            number("filesSearched", "The number of files that were searched."),
+            any("guarded", "Files that the policy keeps from being edited."),
+            flag("dryRun", "Nothing was written."),
+            text("operation", "The name of the operation in the history."),
+        ],
+    },
+    OutputGroup {
+        title: "A converted edit",
+        tools: &["convert"],
+        fields: &[
+            text("format", "The format that the text was read as."),
+            text("to", "The format that it was written in."),
+            text("converted", "The edit in that format."),
+        ],
+    },
+    OutputGroup {
+        title: "Symbols of a file, and what is wrong with files",
+        tools: &["outline", "check"],
+        fields: &[
+            text("filePath", "The file, absolute."),
+            text("path_b64", "The bytes of its path in base64, where the path is no UTF-8."),
+            text("language", "Its language."),
+            text("tag", "The version of the file."),
+            list("symbols", "One entry a symbol: name, kind, path, first, last, above, depth."),
+            list("files", "One entry a file: filePath and diagnostics."),
+            number("problems", "The number of problems."),
+            number("unknown", "The number of languages that nobody could be asked about."),
+        ],
+    },
+    OutputGroup {
+        title: "Operations of the history",
+        tools: &["history"],
+        fields: &[
+            list("operations", "One entry an operation: id, time, session, tool, files and what became of it."),
+            any("next", "The id from which on older ones are listed."),
+            text("summary", "The operation in one line."),
+            object("shown", "The operation that is shown."),
+            list(
+                "files",
+                "One entry a file: filePath, type, linesAdded, linesRemoved, structuredPatch (with `hunk`, the number, where there are several); at most 100.",
+            ),
+            number("filesTotal", "The number of all files."),
+            flag("dryRun", "Nothing was written: the change is only shown."),
+        ],
+    },
+];
+
+impl Tool {
+    /// Returns the fields that the data of this tool's replies may have. Tools that are not in the table by name have
+    /// those of every reply.
+    pub fn output_fields(&self) -> impl Iterator<Item = &'static OutputField> {
+        let name = self.name;
+        let of = OUTPUTS.iter().filter(move |group| group.tools.is_empty() || group.tools.contains(&name));
+        of.flat_map(|group| group.fields)
+    }
+
+    /// Returns the JSON schema of a reply as structured content: that of [`Reply::to_json`](crate::Reply::to_json).
+    pub fn output_schema(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        for field in self.output_fields() {
+            let schema = match field.kind.name() {
+                Some(kind) => json!({ "type": kind, "description": field.meaning }),
+                None => json!({ "description": field.meaning }),
+            };
+            fields.entry(field.name).or_insert(schema);
+        }
+        let reply = json!({
+            "type": "object",
+            "properties": {
+                "ok": { "type": "boolean", "description": "False for a failure, which has code, message and next." },
+                "text": { "type": "string", "description": "What a model reads." },
+                "data": { "type": "object", "properties": fields },
+                "code": { "type": "string", "description": "Of a failure: its cause." },
+                "message": { "type": "string", "description": "Of a failure: what went wrong." },
+                "evidence": { "type": "string", "description": "Of a failure: the lines that prove it." },
+                "next": { "type": "string", "description": "Of a failure: the next call that would work." },
+                "retryable": { "type": "boolean", "description": "Of a failure: the same call may work later." },
+            },
+            "required": ["ok"],
+        });
+        if let Value::Object(schema) = reply { schema } else { Map::new() }
+    }
+}

@@ -1,0 +1,119 @@
+//! Names of tools and fields as published by a profile, for the advice of errors.
+
+use crate::api::profile::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all_profiles};
+use emendate_core::Vocabulary;
+use emendate_core::advice::json_call;
+use serde_json::{Map, Value, json};
+
+/// The names of a profile, for calls of one of its tools.
+#[derive(Clone, Copy)]
+pub(crate) struct ToolViewNames {
+    profile: Option<&'static Profile>,
+    offer: &'static ToolView,
+}
+
+impl ToolView {
+    /// Returns the names of the profile that this tool belongs to.
+    pub(super) fn names(&'static self) -> ToolViewNames {
+        let profile = all_profiles().find(|profile| profile.views.iter().any(|offer| std::ptr::eq(offer, self)));
+        ToolViewNames { profile, offer: self }
+    }
+
+    /// Returns the published name of a field of the tool, if it is published.
+    pub fn published(&self, field: &str) -> Option<String> {
+        let renamed = self.renamed_fields.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
+        let name = renamed.unwrap_or(field);
+        let schema = self.schema();
+        // A field of an entry of `edits` is accepted, too.
+        let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items"));
+        let definition = entry.and_then(|it| it.get("$ref")?.as_str()?.strip_prefix("#/$defs/"));
+        let entry = definition.map_or(entry, |definition| schema.get("$defs")?.get(definition));
+        let of_entry = entry.and_then(|it| it.get("properties")?.get(name));
+        (has_property(name, &schema) || of_entry.is_some()).then(|| name.to_owned())
+    }
+}
+
+/// True for a schema with the property.
+fn has_property(name: &str, schema: &Map<String, Value>) -> bool {
+    schema.get("properties").is_some_and(|it| it.get(name).is_some())
+}
+
+impl ToolViewNames {
+    fn offers(&self) -> &'static [ToolView] {
+        self.profile.map_or(&[], |profile| profile.views)
+    }
+
+    fn offer_of(&self, tool: &str) -> Option<&'static ToolView> {
+        self.exact_offer(tool).or_else(|| match tool {
+            "edit" => self.exact_offer("multi_edit"),
+            "multi_edit" => self.exact_offer("edit"),
+            NOTEBOOK_TOOL => self.offers().iter().find(|offer| offer.cells),
+            _ => None,
+        })
+    }
+
+    /// Returns the offer of exactly this tool.
+    fn exact_offer(&self, tool: &str) -> Option<&'static ToolView> {
+        self.offers().iter().find(|offer| offer.tool == tool)
+    }
+
+    fn editor(&self) -> Option<&'static ToolView> {
+        self.offers().iter().find(|offer| offer.tool == "text_editor")
+    }
+}
+
+impl Vocabulary for ToolViewNames {
+    fn tool(&self, name: &str) -> Option<String> {
+        self.offer_of(name).map(|offer| offer.name.to_owned())
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        let editors = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
+        let name = match self.offer.tool {
+            "text_editor" => editors.iter().find(|(field, _)| *field == name).map_or(name, |(_, own)| own),
+            _ => name,
+        };
+        self.offer.published(name)
+    }
+
+    fn field_of(&self, tool: &str, name: &str) -> Option<String> {
+        self.offer_of(tool)?.published(name)
+    }
+
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+        let Some(offer) = self.offer_of(tool) else {
+            let editor = self.editor().filter(|_| tool == "read")?;
+            return Some(json_call(editor.name, &viewed(fields)?));
+        };
+        let by_cells = tool == NOTEBOOK_TOOL && offer.tool != NOTEBOOK_TOOL;
+        let mut out = Map::new();
+        for (field, value) in fields {
+            let field = if by_cells && field == NOTEBOOK_PATH { "file_path" } else { field };
+            let known = !by_cells || field == "file_path" || CELL_FIELDS.contains(&field);
+            out.insert(offer.published(field).filter(|_| known)?, value.clone());
+        }
+        Some(json_call(offer.name, &out))
+    }
+
+    fn counts_as_read(&self) -> bool {
+        self.profile.is_none_or(|profile| profile.counts_as_read)
+    }
+}
+
+/// Converts a read to the command `view` of a text editor.
+fn viewed(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let path = fields.get("file_path")?.clone();
+    let mut out = Map::from_iter([("command".to_owned(), "view".into()), ("path".to_owned(), path)]);
+    if fields.keys().any(|name| !["file_path", "offset", "limit"].contains(&&**name)) {
+        return None;
+    }
+    if let (Some(from), Some(count)) = (number_of(fields, "offset"), number_of(fields, "limit")) {
+        out.insert("view_range".to_owned(), json!([from, from + count.max(1) - 1]));
+    }
+    Some(out)
+}
+
+/// Returns a field that is a number.
+fn number_of(fields: &Map<String, Value>, name: &str) -> Option<u64> {
+    fields.get(name).and_then(Value::as_u64)
+}

@@ -1,0 +1,172 @@
+//! Profiles with the names and fields of other agents' tools, and the tools of Claude Code as its hooks see them.
+
+use crate::api::profile::prompts::{ANCHORED_READ_PROMPT, SHORT_UNDO_PROMPT};
+use crate::api::profile::{Profile, ToolView, all};
+use emendate_core::formats::text_editor;
+
+const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];
+
+const REPLACE_IN_FILE_PROMPT: &str = "\
+Replaces parts of a file that was read before. diff holds one or more blocks: a line ------- SEARCH, lines of the file exactly as they are, a \
+line =======, the new lines, a line +++++++ REPLACE. Each SEARCH part must be unique in the file; all blocks are applied or none.";
+
+/// Cline's names.
+pub(super) const CLINE: Profile = Profile {
+    name: "cline",
+    summary: "Cline's names: read_file, write_to_file, replace_in_file",
+    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
+written and the reply says what to send instead. Paths are absolute.",
+    counts_as_read: true,
+    views: &[
+        ToolView {
+            name: "read_file",
+            fields: Some(&["file_path", "offset", "limit"]),
+            renamed_fields: PATH_RENAMES,
+            ..all("read")
+        },
+        ToolView {
+            name: "write_to_file",
+            fields: Some(&["file_path", "content"]),
+            renamed_fields: PATH_RENAMES,
+            ..all("write")
+        },
+        ToolView {
+            name: "replace_in_file",
+            fields: Some(&["file", "input"]),
+            required: Some(&["path", "diff"]),
+            renamed_fields: &[("path", "file"), ("diff", "input")],
+            prompt: Some(REPLACE_IN_FILE_PROMPT),
+            descriptions: &[("path", "The path of the file."), ("diff", "The SEARCH/REPLACE blocks.")],
+            ..all("apply")
+        },
+    ],
+};
+
+const CAMEL_CASE_RENAMES: &[(&str, &str)] = &[
+    ("filePath", "file_path"),
+    ("oldString", "old_string"),
+    ("newString", "new_string"),
+    ("replaceAll", "replace_all"),
+];
+
+const OPENCODE_EDIT_PROMPT: &str = "\
+Replaces text in a file that was read before. Copy oldString from what read shows after the line number, with its exact indentation. It must \
+be unique in the file, or set replaceAll. An empty newString deletes.";
+
+const OPENCODE_MULTIEDIT_PROMPT: &str = "\
+Makes several replacements in one file that was read before, all or none. Each oldString is looked for in the file as it was read, and must \
+be unique there.";
+
+/// `OpenCode`'s names.
+pub(super) const OPENCODE: Profile = Profile {
+    name: "opencode",
+    summary: "OpenCode's names: read, edit, multiedit, write with filePath, oldString, newString, replaceAll",
+    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
+written and the reply says what to send instead. Paths are absolute.",
+    counts_as_read: true,
+    views: &[
+        ToolView { fields: Some(&["file_path", "offset", "limit"]), renamed_fields: CAMEL_CASE_RENAMES, ..all("read") },
+        ToolView {
+            fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
+            required: Some(&["filePath", "oldString", "newString"]),
+            renamed_fields: CAMEL_CASE_RENAMES,
+            prompt: Some(OPENCODE_EDIT_PROMPT),
+            descriptions: &[
+                ("oldString", "The text to replace."),
+                ("newString", "The text to put in its place."),
+                ("replaceAll", "Replace all occurrences (default false)."),
+            ],
+            ..all("edit")
+        },
+        ToolView {
+            name: "multiedit",
+            fields: Some(&["file_path", "edits"]),
+            entry_fields: Some(&["old_string", "new_string", "replace_all"]),
+            renamed_fields: CAMEL_CASE_RENAMES,
+            prompt: Some(OPENCODE_MULTIEDIT_PROMPT),
+            ..all("multi_edit")
+        },
+        ToolView { fields: Some(&["file_path", "content"]), renamed_fields: CAMEL_CASE_RENAMES, ..all("write") },
+    ],
+};
+
+/// The editor of `OpenHands`.
+pub(super) const OPENHANDS: Profile = Profile {
+    name: "openhands",
+    summary: "the editor of OpenHands: str_replace_editor with view, create, str_replace, insert, undo_edit",
+    instructions: "View a file before it is changed. If a call fails, nothing was written and the reply says what to send instead. Paths are \
+absolute.",
+    counts_as_read: true,
+    views: &[ToolView {
+        name: "str_replace_editor",
+        fields: Some(&["command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range"]),
+        prompt: Some(text_editor::PROMPT),
+        descriptions: &[(
+            "new_str",
+            "For str_replace: the text to put in place of old_str; for insert: the lines to insert.",
+        )],
+        ..all("text_editor")
+    }],
+};
+
+/// Dirac's edits by anchors.
+pub(super) const DIRAC: Profile = Profile {
+    name: "dirac",
+    summary: "Dirac's names: read_file with the words of lines, edit_file by them, write_to_file",
+    instructions: "Read a file to see the words of its lines, then edit it by them. If a call fails, nothing was written and the reply says \
+what to send instead. Paths are absolute.",
+    counts_as_read: true,
+    views: &[
+        ToolView {
+            name: "read_file",
+            fields: Some(&["file_path", "offset", "limit"]),
+            renamed_fields: PATH_RENAMES,
+            prompt: Some(ANCHORED_READ_PROMPT),
+            line_format: Some("anchors"),
+            ..all("read")
+        },
+        ToolView { name: "edit_file", fields: Some(&["path", "edits", "files"]), ..all("edit_anchors") },
+        ToolView {
+            name: "write_to_file",
+            fields: Some(&["file_path", "content"]),
+            renamed_fields: PATH_RENAMES,
+            line_format: Some("anchors"),
+            ..all("write")
+        },
+        ToolView {
+            fields: Some(&["id", "redo"]),
+            prompt: Some(SHORT_UNDO_PROMPT),
+            line_format: Some("anchors"),
+            ..all("undo")
+        },
+    ],
+};
+
+/// Claude Code's own tools, as its hooks see them. It requires that its own tool has read a file.
+pub(super) static CLAUDE_CODE: Profile = Profile {
+    name: "claude_code",
+    summary: "the tools of Claude Code itself, for its hooks",
+    instructions: "",
+    counts_as_read: false,
+    views: &[
+        ToolView { name: "Read", fields: Some(&["file_path", "offset", "limit", "pages"]), ..all("read") },
+        ToolView {
+            name: "Edit",
+            fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
+            required: Some(&["file_path", "old_string", "new_string"]),
+            ..all("edit")
+        },
+        ToolView {
+            name: "MultiEdit",
+            fields: Some(&["file_path", "edits"]),
+            entry_fields: Some(&["old_string", "new_string", "replace_all"]),
+            ..all("multi_edit")
+        },
+        ToolView { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+        ToolView {
+            name: "NotebookEdit",
+            fields: Some(&["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"]),
+            ..all("notebook_edit")
+        },
+    ],
+};

@@ -1,0 +1,84 @@
+//! The formatters of files.
+
+use crate::context::config::file::{CommandEntry, FormatterEntry as Row};
+use crate::context::config::rule::{PathRule, RuleSource, invalid};
+use crate::model::call_context::OptionValue;
+use emendate_core::Result;
+use std::time::Duration;
+
+/// Formatters known by name, with their command lines: each reads standard input and writes standard output.
+pub static KNOWN_FORMATTERS: &[(&str, &[&str])] = &[
+    ("biome", &["biome", "format", "--stdin-file-path={path}"]),
+    ("black", &["black", "--quiet", "--stdin-filename", "{path}", "-"]),
+    ("clang-format", &["clang-format", "--assume-filename={path}"]),
+    ("gofmt", &["gofmt"]),
+    ("prettier", &["prettier", "--stdin-filepath", "{path}"]),
+    ("ruff", &["ruff", "format", "--quiet", "--stdin-filename", "{path}", "-"]),
+    ("rustfmt", &["rustfmt", "--quiet", "--emit", "stdout"]),
+    ("shfmt", &["shfmt", "--filename", "{path}"]),
+    ("stylua", &["stylua", "--stdin-filepath", "{path}", "-"]),
+    ("taplo", &["taplo", "format", "--stdin-filepath", "{path}", "-"]),
+    ("zig", &["zig", "fmt", "--stdin"]),
+];
+
+/// Default time limit of a formatter in seconds.
+const FORMATTER_SECONDS_DEFAULT: u64 = 10;
+
+/// The files to format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FormatterTrigger {
+    /// New files and those that were formatted before: only the edit's own changes are formatted.
+    #[default]
+    Formatted,
+    /// All files.
+    Always,
+}
+
+impl OptionValue for FormatterTrigger {
+    const NAMED_VALUES: &'static [(&'static str, FormatterTrigger)] =
+        &[("formatted", FormatterTrigger::Formatted), ("always", FormatterTrigger::Always)];
+}
+
+/// A formatter for some files.
+#[derive(Clone, Debug)]
+pub(crate) struct Formatter {
+    pub(crate) files: PathRule,
+    pub(crate) words: Vec<String>,
+    pub(crate) when: FormatterTrigger,
+    pub(crate) time: Duration,
+}
+
+impl Formatter {
+    /// Errors: `call.invalid` for an invalid pattern, command or trigger.
+    pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<Formatter> {
+        let words = match &row.command {
+            CommandEntry::Name(name) => {
+                let known = KNOWN_FORMATTERS.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
+                let names: Vec<&str> = KNOWN_FORMATTERS.iter().map(|(name, _)| *name).collect();
+                let none = || {
+                    invalid(
+                        source.origin,
+                        &format!(
+                            "formatters.command: `{name}` is not known; there are {}, or write the words of a command as a list",
+                            names.join(", ")
+                        ),
+                    )
+                };
+                known.ok_or_else(none)?.iter().map(|word| (*word).to_owned()).collect()
+            }
+            CommandEntry::Words(words) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
+            CommandEntry::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),
+        };
+        let when = row
+            .when
+            .as_deref()
+            .map_or(Ok(FormatterTrigger::default()), |text| super::word(source, "formatters.when", text))?;
+        let time = Duration::from_secs(row.seconds.unwrap_or(FORMATTER_SECONDS_DEFAULT).clamp(1, 600));
+        Ok(Formatter { files: PathRule::new(&row.files, source)?, words, when, time })
+    }
+
+    /// Returns the command line for a file.
+    pub(crate) fn words_for(&self, path: &str) -> Vec<String> {
+        self.words.iter().map(|word| word.replace("{path}", path)).collect()
+    }
+}

@@ -1,0 +1,588 @@
+//! The configuration: `emend.toml` of the user and of the project. A project file may tighten rules, never loosen them:
+//! a cloned repository is not trusted, unless its user says so.
+
+pub(crate) mod claude;
+pub(crate) mod events;
+pub(crate) mod file;
+pub(crate) mod formatters;
+pub(crate) mod hooks;
+pub(crate) mod replies;
+pub(crate) mod rule;
+pub(crate) mod schemas;
+pub(crate) mod servers;
+pub(crate) mod shown;
+
+use crate::context::config::events::EventSettings;
+use crate::context::config::file::ConfigFile;
+pub use crate::context::config::formatters::KNOWN_FORMATTERS as FORMATTERS;
+pub(crate) use crate::context::config::formatters::{Formatter, FormatterTrigger};
+pub(crate) use crate::context::config::hooks::{Hook, HookEvent};
+use crate::context::config::rule::invalid;
+pub(crate) use crate::context::config::rule::{Access, PathRule, RuleSource};
+pub use crate::context::config::schemas::UserFileLoader;
+pub(crate) use crate::context::config::schemas::{FileSchema, Strictness};
+pub(crate) use crate::context::config::servers::{LanguageServerConfig, ServerTrigger};
+use crate::model::call_context::{ChangeDisplay, OptionValue, StalePolicy};
+use crate::model::reply_limits::ReplyLimits;
+use crate::pipeline::plan::large::{STREAM_FROM_BYTES, WHOLE_FILE_BYTES_MAX};
+use emendate_core::work::WORK_STEPS_MAX;
+use emendate_core::{Charset, Error, Matching, Result};
+use emendate_fs::Durability;
+use emendate_history::HistoryLimits;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of the largest file that is opened by default.
+pub const FILE_BYTES_MAX: u64 = 16 << 30;
+
+/// The default where no rule applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PolicyMode {
+    /// Allow.
+    #[default]
+    Allow,
+    /// Require approval.
+    Ask,
+    /// Refuse.
+    Deny,
+}
+
+impl OptionValue for PolicyMode {
+    const NAMED_VALUES: &'static [(&'static str, PolicyMode)] =
+        &[("allow", PolicyMode::Allow), ("ask", PolicyMode::Ask), ("deny", PolicyMode::Deny)];
+}
+
+/// The list that a rule belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RuleList {
+    /// Lifts the built-in guard, and the default [`PolicyMode`].
+    Allow,
+    /// Requires approval.
+    Ask,
+    /// Refuses.
+    Deny,
+}
+
+/// Settings of an engine. [`Config::default`] applies without any file.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Rules that lift the guard or the approval of edits.
+    pub(crate) allow: Vec<PathRule>,
+    /// The error in a project's file, which is then ignored.
+    pub(crate) broken: Option<String>,
+    /// Rules that require approval.
+    pub(crate) ask: Vec<PathRule>,
+    /// Rules that forbid reading and editing.
+    pub(crate) deny: Vec<PathRule>,
+    /// The default for edits without a rule.
+    pub(crate) default: PolicyMode,
+    /// The default for creating documentation (seed 000).
+    pub(crate) documentation: PolicyMode,
+    /// Rules of Claude Code apply as well.
+    pub(crate) imports_claude: bool,
+    /// Bytes of the largest file that is opened.
+    pub(crate) max_file: u64,
+    /// Bytes of the largest file that is loaded whole.
+    pub(crate) max_whole: u64,
+    /// Whether a model may make changes that cannot be undone without explicit permission.
+    pub(crate) irreversible: PolicyMode,
+    /// Steps of work that one call may take.
+    pub(crate) max_work: u64,
+    /// Bytes above which a file is streamed where possible.
+    pub(crate) stream_from: u64,
+    /// The tolerance of matching.
+    pub(crate) matching: Matching,
+    /// The reaction to stale edits.
+    pub(crate) on_stale: StalePolicy,
+    /// The form in which replies show changes.
+    pub(crate) shows: ChangeDisplay,
+    /// Limits on the size of replies.
+    pub(crate) reply: ReplyLimits,
+    /// Whether a replaced code cell of a notebook loses its outputs.
+    pub(crate) clear_outputs: bool,
+    /// Whether edits warn of a file that no longer parses.
+    pub(crate) syntax_check: bool,
+    /// The reaction to edits after which a file no longer parses.
+    pub(crate) strictness: Strictness,
+    /// Files that are not validated.
+    pub(crate) unchecked: Vec<PathRule>,
+    /// Schemas that results have to fit: all that match the file.
+    pub(crate) schemas: Vec<FileSchema>,
+    /// Loads the user's own schemas.
+    own_files: schemas::UserFiles,
+    /// The guarantee of a success in case of a power failure.
+    pub(crate) durability: Durability,
+    /// The limits of the history.
+    pub(crate) history: HistoryLimits,
+    /// The recorded events.
+    pub(crate) events: EventSettings,
+    /// Formatters; the first match applies.
+    pub(crate) formatters: Vec<Formatter>,
+    /// Hooks, in the order in which they run.
+    pub(crate) hooks: Vec<Hook>,
+    /// Language servers.
+    pub(crate) servers: Vec<LanguageServerConfig>,
+    /// Encodings of files that are not UTF-8; the first match applies.
+    pub(crate) encodings: Vec<(PathRule, Charset)>,
+    /// The user's home directory.
+    home: Option<PathBuf>,
+    /// Project files that their user trusts in their current version.
+    trusted: Vec<(PathBuf, String)>,
+    /// Origins of settings that are not the built-in ones.
+    origins: BTreeMap<&'static str, String>,
+    /// Settings of files read so far that have no effect, as sentences for a person.
+    ignored: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            allow: Vec::new(),
+            broken: None,
+            ask: Vec::new(),
+            deny: Vec::new(),
+            default: PolicyMode::Allow,
+            documentation: PolicyMode::Allow,
+            imports_claude: false,
+            max_file: FILE_BYTES_MAX,
+            max_whole: WHOLE_FILE_BYTES_MAX,
+            irreversible: PolicyMode::Deny,
+            max_work: WORK_STEPS_MAX,
+            stream_from: STREAM_FROM_BYTES,
+            matching: Matching::default(),
+            on_stale: StalePolicy::default(),
+            shows: ChangeDisplay::default(),
+            reply: ReplyLimits::default(),
+            clear_outputs: true,
+            syntax_check: true,
+            strictness: Strictness::default(),
+            unchecked: Vec::new(),
+            schemas: Vec::new(),
+            own_files: schemas::UserFiles::default(),
+            durability: Durability::default(),
+            history: HistoryLimits::default(),
+            events: EventSettings::default(),
+            formatters: Vec::new(),
+            hooks: Vec::new(),
+            servers: Vec::new(),
+            encodings: Vec::new(),
+            home: None,
+            trusted: Vec::new(),
+            ignored: Vec::new(),
+            origins: BTreeMap::new(),
+        }
+    }
+}
+
+/// Parses a word of a closed set, with the position in case of an error.
+fn word<W: OptionValue>(source: RuleSource<'_>, key: &str, text: &str) -> Result<W> {
+    W::parse(key, text).map_err(|error| invalid(source.origin, error.message().trim_end_matches('.')))
+}
+
+impl Config {
+    /// Bytes of the largest file that is loaded whole.
+    pub(crate) fn max_whole_bytes(&self) -> u64 {
+        self.max_whole.min(self.max_file)
+    }
+
+    /// Adds a configuration file. `origin` names it in messages; `trusted` is true for the user's own files and false
+    /// for a project's, whose rules can only tighten.
+    ///
+    /// Errors: `call.invalid` with the position in the file.
+    pub fn with_file(self, text: &str, origin: &str, trusted: bool) -> Result<Config> {
+        self.with_source(text, RuleSource::new(origin, trusted))
+    }
+
+    /// Adds a configuration file with the base directory of patterns that begin with `/`.
+    pub(crate) fn with_source(mut self, text: &str, source: RuleSource<'_>) -> Result<Config> {
+        let home = self.home.clone();
+        let source = RuleSource { home: home.as_deref(), ..source };
+        let file: ConfigFile =
+            toml::from_str(text).map_err(|error| invalid(source.origin, error.to_string().trim_end()))?;
+        self.add_policy(&file.policy, source)?;
+        if let Some(text) = &file.edit.r#match {
+            self.matching = word(source, "edit.match", text)?;
+            self.came_from("edit.match", source);
+        }
+        if let Some(text) = &file.edit.on_stale {
+            self.on_stale = word(source, "edit.on_stale", text)?;
+            self.came_from("edit.on_stale", source);
+        }
+        if let Some(text) = &file.reply.shows {
+            self.shows = word(source, "reply.shows", text)?;
+            self.came_from("reply.shows", source);
+        }
+        self.add_reply_limits(&file.reply, source)?;
+        if let Some(clear) = file.notebook.clear_outputs {
+            self.clear_outputs = clear;
+            self.came_from("notebook.clear_outputs", source);
+        }
+        if let Some(check) = file.syntax.check {
+            self.syntax_check = check;
+            self.came_from("syntax.check", source);
+        }
+        self.add_checks(&file, source)?;
+        if source.trusted {
+            self.add_own(&file, source)?;
+        }
+        for (glob, label) in &file.encoding {
+            let charset = Charset::for_label(label)
+                .ok_or_else(|| invalid(source.origin, &format!("`{label}` is not a known encoding")))?;
+            self.encodings.push((PathRule::new(glob, source)?, charset));
+        }
+        Ok(self)
+    }
+
+    fn came_from(&mut self, key: &'static str, source: RuleSource<'_>) {
+        self.origins.insert(key, source.origin.to_owned());
+    }
+
+    fn add_policy(&mut self, policy: &file::PolicySection, source: RuleSource<'_>) -> Result<()> {
+        for (list, texts) in
+            [(RuleList::Deny, &policy.deny), (RuleList::Ask, &policy.ask), (RuleList::Allow, &policy.allow)]
+        {
+            for text in texts {
+                self.add(list, text, source)?;
+            }
+        }
+        if !source.trusted && !policy.allow.is_empty() {
+            let what = "a project file cannot allow guarded paths; that part is ignored (see emend trust)";
+            self.ignored.push(format!("{}: {what}.", source.origin));
+        }
+        for (key, text) in [("policy.default", &policy.default), ("policy.documentation", &policy.documentation)] {
+            let Some(text) = text else { continue };
+            let said: PolicyMode = word(source, key, text)?;
+            let slot = if key == "policy.default" { &mut self.default } else { &mut self.documentation };
+            if source.trusted || said > *slot {
+                *slot = said;
+                self.came_from(key, source);
+            }
+        }
+        for name in &policy.import {
+            if name != claude::IMPORT_NAME {
+                let what = format!("policy.import: `{name}` is unknown; there is {}", claude::IMPORT_NAME);
+                return Err(invalid(source.origin, &what));
+            }
+            self.imports_claude = true;
+            self.came_from("policy.import", source);
+        }
+        if let Some(text) = &policy.irreversible {
+            let said: PolicyMode = word(source, "policy.irreversible", text)?;
+            if source.trusted || said > self.irreversible {
+                self.irreversible = said;
+                self.came_from("policy.irreversible", source);
+            }
+        }
+        if let Some(size) = policy.max_file.filter(|size| source.trusted || *size < self.max_file) {
+            self.max_file = size;
+            self.came_from("policy.max_file", source);
+        }
+        if let Some(size) = policy.max_whole.filter(|size| source.trusted || *size < self.max_whole) {
+            self.max_whole = size;
+            self.came_from("policy.max_whole", source);
+        }
+        if let Some(steps) = policy.max_work.filter(|steps| source.trusted || *steps < self.max_work) {
+            self.max_work = steps;
+            self.came_from("policy.max_work", source);
+        }
+        if let Some(size) = policy.stream_from {
+            // This affects only how a file is processed, never the result, so any source may set it.
+            self.stream_from = size;
+            self.came_from("policy.stream_from", source);
+        }
+        Ok(())
+    }
+
+    /// Adds validation settings. A project can only make them stricter.
+    fn add_checks(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
+        if let Some(text) = &file.validate.syntax {
+            let said: Strictness = word(source, "validate.syntax", text)?;
+            if source.trusted || said > self.strictness {
+                self.strictness = said;
+                self.came_from("validate.syntax", source);
+            }
+        }
+        for pattern in &file.validate.skip {
+            let rule = PathRule::new(pattern, source)?;
+            if source.trusted {
+                self.unchecked.push(rule);
+            }
+        }
+        if !source.trusted && !file.validate.skip.is_empty() {
+            let what =
+                "a project file cannot leave files unchecked; [validate] skip is ignored there (see emend trust)";
+            self.ignored.push(format!("{}: {what}.", source.origin));
+        }
+        for row in &file.schemas {
+            self.schemas.push(FileSchema::new(row, source)?);
+        }
+        Ok(())
+    }
+
+    /// Sets the loader of schemas that the user's own configuration names, which may lie outside the roots.
+    #[must_use]
+    pub fn with_user_file_loader(mut self, files: Arc<UserFileLoader>) -> Config {
+        self.own_files = schemas::UserFiles(Some(files));
+        self
+    }
+
+    /// The loader of the user's own files, if there is one.
+    pub(crate) fn user_file_loader(&self) -> Option<&UserFileLoader> {
+        self.own_files.0.as_deref()
+    }
+
+    /// Adds settings that only a user may make.
+    fn add_own(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
+        if let Some(level) = &file.write.durability {
+            self.durability =
+                level.parse().map_err(|error: Error| invalid(source.origin, error.message().trim_end_matches('.')))?;
+            self.came_from("write.durability", source);
+        }
+        if let Some(days) = file.history.days {
+            self.history.history_days = days;
+            self.came_from("history.days", source);
+        }
+        self.add_events(&file.events, source);
+        for row in &file.formatters {
+            self.formatters.push(Formatter::new(row, source)?);
+        }
+        for row in &file.hooks {
+            self.hooks.push(Hook::new(row, source)?);
+        }
+        for row in &file.lsp {
+            let server = LanguageServerConfig::new(row, source)?;
+            self.servers.retain(|known| known.spec.name != server.spec.name);
+            self.servers.push(server);
+        }
+        if let Some(size) = file.history.megabytes {
+            self.history.total = size.saturating_mul(1 << 20);
+            self.came_from("history.megabytes", source);
+        }
+        Ok(())
+    }
+
+    /// Adds a rule; allow rules of an untrusted source are ignored.
+    fn add(&mut self, list: RuleList, text: &str, source: RuleSource<'_>) -> Result<()> {
+        let rule = PathRule::new(text, source)?;
+        match list {
+            RuleList::Deny => self.deny.push(rule),
+            RuleList::Ask => self.ask.push(rule),
+            RuleList::Allow if source.trusted => self.allow.push(rule),
+            RuleList::Allow => {}
+        }
+        Ok(())
+    }
+
+    /// Adds the rules for files of a settings file of Claude Code. Rules for other tools are skipped, as are allow
+    /// rules of a project. `base` is the directory for patterns that begin with `/`.
+    ///
+    /// Errors: `call.invalid` if it cannot be parsed, because it may contain deny rules.
+    pub fn with_claude_settings(mut self, text: &str, origin: &str, base: &Path, trusted: bool) -> Result<Config> {
+        let home = self.home.clone();
+        let source = RuleSource { origin, trusted, base: Some(base), home: home.as_deref() };
+        for (list, rule) in claude::rules(text).map_err(|what| invalid(origin, &what))? {
+            self.add(list, &rule, source)?;
+        }
+        Ok(self)
+    }
+
+    /// True when rules of Claude Code are to be imported.
+    pub fn imports_claude(&self) -> bool {
+        self.imports_claude
+    }
+
+    /// Adds an allow rule, which lifts the guard, as a person at the command line may.
+    ///
+    /// Errors: `call.invalid` for an invalid rule.
+    pub fn with_allow_rule(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(RuleList::Allow, rule, origin)
+    }
+
+    /// Adds a rule that requires approval.
+    ///
+    /// Errors: `call.invalid` for an invalid rule.
+    pub fn with_ask_rule(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(RuleList::Ask, rule, origin)
+    }
+
+    /// Adds a deny rule.
+    ///
+    /// Errors: `call.invalid` for an invalid rule.
+    pub fn with_deny_rule(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(RuleList::Deny, rule, origin)
+    }
+
+    fn typed(mut self, list: RuleList, rule: &str, origin: &str) -> Result<Config> {
+        let home = self.home.clone();
+        self.add(list, rule, RuleSource { home: home.as_deref(), ..RuleSource::new(origin, true) })?;
+        Ok(self)
+    }
+
+    /// Sets the home directory, `~/` in rules. Rules added earlier are not affected.
+    #[must_use]
+    pub fn with_home(mut self, home: Option<PathBuf>) -> Config {
+        self.home = home;
+        self
+    }
+
+    /// Sets the guarantee of a success in case of a power failure.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Durability) -> Config {
+        self.durability = durability;
+        self.origins.insert("write.durability", "--durability".to_owned());
+        self
+    }
+
+    /// Takes the sentences about settings that have no effect.
+    pub(crate) fn take_ignored(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.ignored)
+    }
+
+    /// The user's home directory.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Trusts a project's file like one of the user's own, as long as its content has this [digest](Config::digest).
+    #[must_use]
+    pub fn with_trusted_file(mut self, path: PathBuf, digest: &str) -> Config {
+        self.trusted.push((path, digest.to_owned()));
+        self
+    }
+
+    /// Returns the digest of a trusted file: its BLAKE3 hash in hexadecimal digits.
+    pub fn digest(bytes: &[u8]) -> String {
+        blake3::hash(bytes).to_hex().to_string()
+    }
+
+    /// True when the user trusts the current content of the file.
+    pub(crate) fn trusts(&self, path: &Path, bytes: &[u8]) -> bool {
+        self.trusted.iter().any(|(trusted, digest)| trusted == path && *digest == Config::digest(bytes))
+    }
+
+    /// The language servers: name, command line, and the file that configures it.
+    pub fn language_servers(&self) -> impl Iterator<Item = (&str, &[String], &str)> {
+        self.servers.iter().map(|it| (&*it.spec.name, &*it.spec.argv, &*it.origin))
+    }
+
+    /// The JSON schema of a configuration file.
+    pub fn schema() -> Value {
+        schemars::schema_for!(ConfigFile).to_value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+    use super::FILE_BYTES_MAX;
+    use super::PolicyMode;
+    use std::path::Path;
+
+    #[test]
+    fn project_can_only_tighten() {
+        let text = "[policy]\nallow = ['.git']\ndeny = ['x']\nmax_file = 999999999999\n[write]\ndurability = 'none'\n";
+        let project = Config::default().with_file(text, "emend.toml", false).unwrap();
+        assert_eq!((project.allow.len(), project.deny.len(), project.max_file), (0, 1, FILE_BYTES_MAX));
+        assert!(project.durability.syncs());
+        let user = Config::default().with_file(text, "user", true).unwrap();
+        let kept = |trusted| {
+            let text = "[history]\ndays = 7\nmegabytes = 10\n";
+            let history = Config::default().with_file(text, "emend.toml", trusted).unwrap().history;
+            (history.history_days, history.total)
+        };
+        assert_eq!((kept(true), kept(false).0), ((7, 10 << 20), 60));
+        assert_eq!((user.allow.len(), user.max_file), (1, 999_999_999_999));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("[policy]\ndney = []", "dney"),
+            ("[edit]\non_stale = 'maybe'", "maybe"),
+            ("[encoding]\n'*.txt' = 'klingon'", "klingon"),
+            ("[policy]\ndeny = ['[']", "glob"),
+            ("[policy]\nask = ['Bash(ls)']", "Bash"),
+            ("[policy]\ndefault = 'never'", "never"),
+            ("[policy]\nimport = ['codex']", "codex"),
+            ("nonsense", "emend.toml"),
+        ] {
+            let error = Config::default().with_file(text, "emend.toml", true).unwrap_err();
+            assert!(error.message().contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn project_modes_can_only_be_stricter() {
+        let both = |user: &str, project: &str| {
+            let with = |config: Config, mode, trusted| {
+                config
+                    .with_file(&format!("[policy]\ndefault = '{mode}'\ndocumentation = '{mode}'\n"), "f", trusted)
+                    .unwrap()
+            };
+            let config = with(with(Config::default(), user, true), project, false);
+            assert_eq!(config.default, config.documentation);
+            config.default
+        };
+        assert_eq!(both("ask", "allow"), PolicyMode::Ask);
+        assert_eq!(both("ask", "deny"), PolicyMode::Deny);
+        assert_eq!(both("allow", "ask"), PolicyMode::Ask);
+    }
+
+    #[test]
+    fn claude_code_rules_are_imported() {
+        let text = r#"{"model": "x", "permissions": {"defaultMode": "plan", "deny": ["Read(./.env)", "Bash(rm:*)", "Edit(/gen/**)"],
+            "ask": ["Edit(docs/**)"], "allow": ["Edit(src/**)", "WebFetch"]}}"#;
+        let read = |trusted| {
+            let config = Config::default()
+                .with_claude_settings(text, ".claude/settings.json", Path::new("/r"), trusted)
+                .unwrap();
+            (config.deny.len(), config.ask.len(), config.allow.len())
+        };
+        assert_eq!((read(true), read(false)), ((2, 1, 1), (2, 1, 0)));
+        let denied = |rules: &str| {
+            let text = format!(r#"{{"permissions": {{"deny": {rules}}}}}"#);
+            Config::default().with_claude_settings(&text, "s", Path::new("/r"), true).unwrap().deny.len()
+        };
+        assert_eq!(denied(r#"["Edit", "Write"]"#), 1, "all edits are denied");
+        assert_eq!(denied(r#"["Edit", "Write", "NotebookEdit", "Edit(.env)"]"#), 1, "the built-in tools are replaced");
+        for broken in ["{", "[]", r#"{"permissions": {"deny": "x"}}"#] {
+            let error = Config::default().with_claude_settings(broken, "s", Path::new("/"), true).unwrap_err();
+            assert!(error.message().starts_with("s: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_shown_with_its_origin() {
+        let text = "[policy]\ndeny = ['x']\ndefault = 'ask'\n[reply]\nshows = 'diff'\n[encoding]\n'*.txt' = 'latin1'\n";
+        let shown = Config::default().with_file(text, "user", true).unwrap().shown();
+        let of = |key: &str| {
+            let row = shown.as_array().unwrap().iter().find(|row| row["key"] == key).unwrap();
+            format!("{} {}", row["value"], row["origin"].as_str().unwrap())
+        };
+        assert_eq!(of("policy.deny"), "\"x\" user");
+        assert_eq!(of("policy.default"), "\"ask\" user");
+        assert_eq!(of("reply.shows"), "\"diff\" user");
+        assert_eq!(of("history.days"), "60 built in");
+        assert_eq!(of("encoding.*.txt"), "\"latin1\" user");
+        // Every setting that a file can have is listed.
+        let schema = Config::schema();
+        for (table, fields) in schema["properties"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(table, _)| !["encoding", "formatters", "hooks", "lsp", "schemas"].contains(&&***table))
+        {
+            let name = fields["$ref"].as_str().map(|path| path.rsplit('/').next().unwrap().to_owned()).unwrap();
+            for field in schema["$defs"][&name]["properties"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .filter(|key| !["ask", "allow", "skip"].contains(&&***key))
+            {
+                of(&format!("{table}.{field}"));
+            }
+        }
+    }
+}

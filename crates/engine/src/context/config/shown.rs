@@ -1,0 +1,67 @@
+//! The settings in force, for `emend config show`.
+
+use crate::context::config::{Config, claude};
+use crate::model::call_context::OptionValue;
+use serde_json::{Value, json};
+
+impl Config {
+    /// Lists every setting in force with its origin: `[{"key", "value", "origin"}]`, rules one by one, in the order in
+    /// which they are applied.
+    pub fn shown(&self) -> Value {
+        let mut out = Vec::new();
+        let lists = [("policy.deny", &self.deny), ("policy.ask", &self.ask), ("policy.allow", &self.allow)];
+        for (key, rules) in lists {
+            out.extend(rules.iter().map(|rule| json!({ "key": key, "value": rule.text, "origin": rule.origin })));
+        }
+        let mut put = |key: &'static str, value: Value| {
+            let origin = self.origins.get(key).map_or("built in", |origin| origin);
+            out.push(json!({ "key": key, "value": value, "origin": origin }));
+        };
+        put("policy.default", self.default.name().into());
+        put("policy.documentation", self.documentation.name().into());
+        put("policy.import", if self.imports_claude { json!([claude::IMPORT_NAME]) } else { json!([]) });
+        put("policy.irreversible", self.irreversible.name().into());
+        put("policy.max_file", self.max_file.into());
+        put("policy.max_whole", self.max_whole.into());
+        put("policy.max_work", self.max_work.into());
+        put("policy.stream_from", self.stream_from.into());
+        put("edit.match", self.matching.name().into());
+        put("edit.on_stale", self.on_stale.name().into());
+        put("reply.shows", self.shows.name().into());
+        put("reply.text", self.reply.text.into());
+        put("reply.data", self.reply.data.into());
+        put("reply.read", self.reply.read.into());
+        put("reply.original", (self.reply.original > 0).into());
+        put("write.durability", self.durability.as_str().into());
+        put("notebook.clear_outputs", self.clear_outputs.into());
+        put("syntax.check", self.syntax_check.into());
+        put("validate.syntax", self.strictness.name().into());
+        put("history.days", self.history.history_days.into());
+        put("history.megabytes", (self.history.total >> 20).into());
+        put("events.file", self.events.file.clone().into());
+        put("events.megabytes", self.events.megabytes.into());
+        put("events.paths", self.events.paths.into());
+        put("events.counts", self.events.counts.into());
+        out.extend(
+            self.unchecked.iter().map(|it| json!({ "key": "validate.skip", "value": it.text, "origin": it.origin })),
+        );
+        out.extend(self.schemas.iter().map(|it| {
+            let value = json!({ "files": it.files.text, "schema": it.path.to_string_lossy() });
+            json!({ "key": "schemas", "value": value, "origin": it.files.origin })
+        }));
+        out.extend(self.formatters.iter().map(|it| {
+            let value = json!({ "files": it.files.text, "command": it.words, "when": it.when.name(), "seconds": it.time.as_secs() });
+            json!({ "key": "formatters", "value": value, "origin": it.files.origin })
+        }));
+        out.extend(self.hooks.iter().map(|it| {
+            let value =
+                json!({ "on": it.on.name(), "files": it.files.text, "command": it.words, "required": it.required });
+            json!({ "key": "hooks", "value": value, "origin": it.files.origin })
+        }));
+        out.extend(self.servers.iter().map(|it| json!({ "key": "lsp", "value": it.to_json(), "origin": it.origin })));
+        out.extend(self.encodings.iter().map(|(rule, charset)| {
+            json!({ "key": format!("encoding.{}", rule.text), "value": charset.name(), "origin": rule.origin })
+        }));
+        Value::Array(out)
+    }
+}

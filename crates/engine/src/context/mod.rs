@@ -1,0 +1,478 @@
+//! The state shared by all use cases. Opening a file is part of it: resolve the path, check the policy, read, decode.
+
+pub(crate) mod config;
+pub(crate) mod config_error;
+pub(crate) mod encoding;
+pub(crate) mod history_stores;
+pub(crate) mod policy;
+pub(crate) mod syntax;
+pub(crate) mod walk;
+
+use crate::api::events;
+use crate::context::config::{Config, RuleSource};
+use crate::context::config_error::{check_config_readable, restrict};
+use crate::context::history_stores::{HistoryStores, StateLocation};
+use crate::context::policy::{Access, BlockingRule, Guard};
+use crate::context::syntax::{ParserIsolation, Parsers};
+use crate::model::call_context::CallContext;
+use crate::model::reply_limits::ReplyLimits;
+use crate::pipeline::checks::hooks::before_read;
+use crate::pipeline::checks::repeat::LastChanges;
+use crate::pipeline::commit::log::UnstoredVersion;
+use crate::session::failure_advice::Failures;
+use crate::session::registers::RegisterStore;
+use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
+use emendate_events::Sink;
+use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, shown};
+use emendate_history::{History, OperationId, Sessions};
+use emendate_lsp::Servers;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Buffers kept for reuse, and bytes of the largest one.
+const POOLED_BUFFERS_MAX: usize = 4;
+const POOLED_BUFFER_BYTES_MAX: usize = 16 << 20;
+
+/// Names of a project's configuration file; the first existing one counts.
+pub const PROJECT_FILES: [&str; 2] = ["emend.toml", ".emend.toml"];
+/// Bytes of a configuration file.
+const CONFIG_BYTES_MAX: u64 = 1 << 20;
+
+/// Locks for edits within one process.
+const PATH_LOCKS: usize = 64;
+
+/// The store, histories, configuration, locks and caches behind an engine.
+pub(crate) struct Context {
+    store: Box<dyn Store>,
+    history_stores: HistoryStores,
+    config: Config,
+    /// The state directory, if it is below a root.
+    state_directory: Option<PathBuf>,
+    buffers: Mutex<Vec<Vec<u8>>>,
+    path_locks: [Mutex<()>; PATH_LOCKS],
+    failures: Failures,
+    last_changes: LastChanges,
+    register_store: RegisterStore,
+    parsers: Parsers,
+    notices: Mutex<Vec<String>>,
+    unstored: Mutex<Vec<UnstoredVersion>>,
+    /// The key for the seals of questions.
+    secret: OnceLock<[u8; 32]>,
+    unconfirmed: Mutex<Vec<(usize, OperationId)>>,
+    confirm_lock: Mutex<()>,
+    events: Sink,
+    servers: Servers,
+    /// Set when the client is gone and nothing reads the answers.
+    client_gone: Arc<AtomicBool>,
+}
+
+/// Opens the roots with a journal, after recovering what dead processes left in it. Without a journal if it cannot be
+/// kept: single files are still written safely.
+fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Result<LocalStore> {
+    let store = match LocalStore::open(roots)?.with_journal(journal) {
+        Ok(store) => store,
+        Err(error) => {
+            notices.push(format!(
+                "Calls that change several files are not safe against a crash in the middle: {}",
+                error.message()
+            ));
+            return LocalStore::open(roots);
+        }
+    };
+    match store.recover() {
+        Ok(done) => {
+            notices.extend(recovery_notice(&done.rolled_forward, "its change was finished in"));
+            notices.extend(recovery_notice(&done.rolled_back, "its change was undone in"));
+            notices.extend(done.notes);
+        }
+        Err(error) => notices.push(error.message().to_owned()),
+    }
+    Ok(store)
+}
+
+/// Describes files that a dead process left.
+fn recovery_notice(files: &[PathBuf], what: &str) -> Option<String> {
+    let names: Vec<String> = files.iter().map(shown).collect();
+    (!files.is_empty()).then(|| format!("A process died while it wrote; {what}: {}.", names.join(", ")))
+}
+
+/// Adds the configuration file of a root. The rules of Claude Code there come last, because the project may ask for
+/// them.
+fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Result<Config> {
+    for name in PROJECT_FILES {
+        let Some((path, bytes)) = read_config(root, store, name)? else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
+        let source = RuleSource { base: Some(root), ..RuleSource::new(&origin, trusted) };
+        config = match config.clone().with_source(&text, source) {
+            Ok(config) => config,
+            Err(error) => restrict(config, &error, notices),
+        };
+        break;
+    }
+    if config.imports_claude() {
+        for name in [".claude/settings.json", ".claude/settings.local.json"] {
+            let Some((path, bytes)) = read_config(root, store, name)? else { continue };
+            let text = String::from_utf8_lossy(&bytes);
+            config = match config.clone().with_claude_settings(&text, &shown(&path), root, false) {
+                Ok(config) => config,
+                Err(error) => restrict(config, &error, notices),
+            };
+        }
+    }
+    Ok(config)
+}
+
+/// Reads a file of the configuration; `None` if there is none.
+fn read_config(root: &Path, store: &dyn Store, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>> {
+    let path = root.join(name);
+    let Ok(place) = store.resolve_path(&path) else { return Ok(None) };
+    Ok(store.read(&place, CONFIG_BYTES_MAX, Vec::new())?.map(|version| (path, version.bytes)))
+}
+
+/// A file in its current version.
+#[derive(Clone)]
+pub(crate) struct LoadedFile {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) stamp: FileMeta,
+    pub(crate) racy: bool,
+}
+
+impl Context {
+    /// Opens a context over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root. With a
+    /// state directory, half-finished writes of a dead process are first completed or rolled back, as the notices
+    /// report.
+    ///
+    /// An invalid project configuration is a notice: files can be read, and edits are refused.
+    ///
+    /// Errors: a root that is not a directory.
+    pub(crate) fn open(roots: &[PathBuf], state: StateLocation, config: Config) -> Result<Context> {
+        let mut notices = Vec::new();
+        let store = match &state {
+            StateLocation::Directory(directory) => recovered(roots, &directory.join("journal"), &mut notices)?,
+            // Recovery writes, and a journal would have to be kept.
+            StateLocation::Throwaway(_) | StateLocation::Memory | StateLocation::Nowhere => LocalStore::open(roots)?,
+        };
+        let context = Context::with_store(Box::new(store), state, config)?;
+        context.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+        Ok(context)
+    }
+
+    /// Creates a context over any store.
+    ///
+    /// Errors: an invalid configuration file.
+    pub(crate) fn with_store(store: Box<dyn Store>, state: StateLocation, mut config: Config) -> Result<Context> {
+        let mut notices = Vec::new();
+        for root in store.roots() {
+            config = project(&*store, &root.canonical, config, &mut notices)?;
+        }
+        notices.extend(config.take_ignored());
+        let own = state.directory().and_then(|directory| store.resolve_path(directory).ok());
+        let own = own.map(|place| place.absolute().to_owned());
+        let (events, said) = events::sink(&config, &state);
+        notices.extend(said);
+        let shelves = HistoryStores::new(state, store.roots().len(), config.history);
+        Ok(Context {
+            store,
+            history_stores: shelves,
+            config,
+            state_directory: own,
+            buffers: Mutex::default(),
+            path_locks: [const { Mutex::new(()) }; PATH_LOCKS],
+            failures: Failures::default(),
+            last_changes: LastChanges::default(),
+            register_store: RegisterStore::default(),
+            parsers: Parsers::default(),
+            notices: Mutex::new(notices),
+            unstored: Mutex::default(),
+            secret: OnceLock::new(),
+            unconfirmed: Mutex::default(),
+            confirm_lock: Mutex::default(),
+            events,
+            servers: Servers::default(),
+            client_gone: Arc::default(),
+        })
+    }
+
+    /// The flag to set when nothing reads the answers any more: calls then end before they write, or not at all.
+    pub(crate) fn client_gone_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.client_gone)
+    }
+
+    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `words` are a program and
+    /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
+    pub(crate) fn isolate_parsing(&mut self, words: Vec<String>, apart: ParserIsolation) {
+        self.parsers = Parsers::apart(words, apart);
+    }
+
+    /// The canonical directories that can be accessed.
+    pub(crate) fn roots(&self) -> Vec<&Path> {
+        self.store.roots().iter().map(|root| &*root.canonical).collect()
+    }
+
+    /// The settings in force.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The limits of a reply to this caller.
+    pub(crate) fn reply_limits(&self, caller: &CallContext) -> ReplyLimits {
+        let limits = if caller.person_reads { self.config.reply.for_person() } else { self.config.reply };
+        if caller.original_file { limits.with_original() } else { limits }
+    }
+
+    /// Takes the messages for a person about the configuration and the session store; each is returned once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        all.extend(self.history_stores.notices());
+        all.extend(self.events.notices());
+        all
+    }
+
+    /// Adds a message for a person.
+    pub(crate) fn notice(&self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    pub(crate) fn sessions(&self, place: &SafePath) -> &dyn Sessions {
+        self.history(place.root())
+    }
+
+    /// The history of a root: what sessions know of its files, and what they did to them.
+    pub(crate) fn history(&self, root: usize) -> &dyn History {
+        self.history_stores.of(self.store.roots(), root)
+    }
+
+    /// True when changes can be undone at all.
+    pub(crate) fn keeps_history(&self) -> bool {
+        self.history_stores.keeps_history()
+    }
+
+    /// Marks the context as belonging to a process that ends after one call, and an in-memory history with it.
+    pub(crate) fn end_with_process(&mut self) {
+        self.history_stores.one_call = true;
+    }
+
+    /// Returns why changes below a root cannot be undone by another process, if this one ends after the call.
+    pub(crate) fn history_ends_with_process(&self, root: usize) -> Option<&str> {
+        self.history_stores.why_lost_with_process(root)
+    }
+
+    /// The secret key of this engine.
+    ///
+    /// Errors: `io.failed` if the system has no random numbers.
+    pub(crate) fn secret(&self) -> Result<&[u8; 32]> {
+        if let Some(secret) = self.secret.get() {
+            return Ok(secret);
+        }
+        let mut fresh = [0; 32];
+        getrandom::fill(&mut fresh)
+            .map_err(|error| Error::new(Code::IoFailed, format!("There are no random numbers: {error}.")))?;
+        Ok(self.secret.get_or_init(|| fresh))
+    }
+
+    /// The language servers that are running.
+    pub(crate) fn servers(&self) -> &Servers {
+        &self.servers
+    }
+
+    /// Contents that are to be stored when idle.
+    pub(crate) fn unstored(&self) -> MutexGuard<'_, Vec<UnstoredVersion>> {
+        self.unstored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Committed operations that the log does not know as such yet, each with the index of its root.
+    pub(crate) fn unconfirmed(&self) -> MutexGuard<'_, Vec<(usize, OperationId)>> {
+        self.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A lock held while the log is updated.
+    pub(crate) fn lock_confirmation(&self) -> MutexGuard<'_, ()> {
+        self.confirm_lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Resolves a path within the sandbox and checks the policy.
+    pub(crate) fn resolve_path(&self, path: impl AsRef<Path>, access: Access) -> Result<SafePath> {
+        let place = self.store.resolve_path(path.as_ref())?;
+        self.check_access(&place, access)?;
+        Ok(place)
+    }
+
+    /// Resolves a path without following a link in its last component, and checks the policy.
+    pub(crate) fn resolve_no_follow(&self, path: impl AsRef<Path>, access: Access) -> Result<SafePath> {
+        let place = self.store.resolve_no_follow(path.as_ref())?;
+        self.check_access(&place, access)?;
+        Ok(place)
+    }
+
+    /// Checks the policy, and before a read the hooks.
+    ///
+    /// Errors: `access.denied`, `access.ask`.
+    pub(crate) fn check_access(&self, place: &SafePath, access: Access) -> Result<()> {
+        Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
+            .check(place, access)?;
+        if access == Access::Write {
+            check_config_readable(self)?;
+        }
+        if access == Access::Read { before_read(self, place) } else { Ok(()) }
+    }
+
+    /// Returns the rule that requires approval before the file is changed.
+    pub(crate) fn asking_rule(&self, place: &SafePath) -> Result<Option<BlockingRule>> {
+        Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }.asking_rule(place)
+    }
+
+    /// Checks the policy for the resolved path only: for walks over many files, whose contents are shown only after
+    /// `may`.
+    pub(crate) fn may_access_name(&self, place: &SafePath, access: Access) -> bool {
+        let known = access == Access::Read || self.config.broken.is_none();
+        known
+            && Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
+                .check_name(place, access)
+                .is_ok()
+    }
+
+    /// Loads the current file; a binary one as bytes.
+    pub(crate) fn load_file(&self, place: &SafePath, declared: Option<DeclaredEncoding>) -> Result<Option<LoadedFile>> {
+        match self.snapshot(place, declared, "") {
+            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => {
+                self.load_binary(place)
+            }
+            other => other,
+        }
+    }
+
+    /// Loads the current file as bytes, whether text or not; `None` if it does not exist.
+    pub(crate) fn load_binary(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
+        let version = self.version(place)?;
+        Ok(version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), stamp: it.meta, racy: it.racy }))
+    }
+
+    /// Reads the bytes of the current file; `None` if it does not exist.
+    pub(crate) fn version(&self, place: &SafePath) -> Result<Option<FileVersion>> {
+        let version = self.read_up_to(place, self.config.max_whole_bytes());
+        version.map_err(|error| {
+            let fits = error.data().get("size").and_then(Value::as_u64).is_some_and(|size| size <= self.config.max_file);
+            if !fits || error.code() != Code::FileTooLarge {
+                return error;
+            }
+            // Only operations that need the whole text are refused.
+            error.next(
+                "Change parts of it by line number, or by text that is copied exactly, and read it in parts of some hundred lines.",
+            )
+        })
+    }
+
+    /// Reads a file of at most `most` bytes.
+    pub(crate) fn read_up_to(&self, place: &SafePath, most: u64) -> Result<Option<FileVersion>> {
+        self.store.read(place, most, self.buffer())
+    }
+
+    /// Reads and decodes a file of at most `most` bytes.
+    pub(crate) fn load_decoded(
+        &self,
+        place: &SafePath,
+        version: FileVersion,
+        declared: Option<DeclaredEncoding>,
+        fresh_text: &str,
+    ) -> Result<LoadedFile> {
+        let (stamp, racy) = (version.meta, version.racy);
+        Ok(LoadedFile { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, stamp, racy })
+    }
+
+    /// Loads and decodes the current file; `None` if it does not exist. `fresh_text` is text that may be inserted into
+    /// it.
+    pub(crate) fn snapshot(
+        &self,
+        place: &SafePath,
+        declared: Option<DeclaredEncoding>,
+        fresh_text: &str,
+    ) -> Result<Option<LoadedFile>> {
+        let Some(version) = self.version(place)? else { return Ok(None) };
+        self.load_decoded(place, version, declared, fresh_text).map(Some)
+    }
+
+    /// Decodes a version of a file. Configuration files are consulted for the encoding only if it could matter: for
+    /// bytes that are not UTF-8, and for plain ASCII that is about to get other characters.
+    pub(crate) fn decode(
+        &self,
+        place: &SafePath,
+        bytes: Vec<u8>,
+        declared: Option<DeclaredEncoding>,
+        fresh_text: &str,
+    ) -> Result<Snapshot> {
+        work::spend_bytes(bytes.len())?;
+        let configured = || encoding::configured_encoding(&self.config, self.store(), place).map(|it| it.declared);
+        let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();
+        let declared = declared.or_else(|| if nul { configured() } else { None });
+        let snapshot = Snapshot::open(bytes, declared).map_err(|error| named_error(place, error))?;
+        let guessed = snapshot.codec().settled == EncodingEvidence::Guessed;
+        if declared.is_some() || !(guessed || (!fresh_text.is_ascii() && snapshot.raw().is_ascii())) {
+            return Ok(snapshot);
+        }
+        match configured() {
+            Some(declared) => {
+                Snapshot::open(snapshot.raw().to_vec(), Some(declared)).map_err(|error| named_error(place, error))
+            }
+            None => Ok(snapshot),
+        }
+    }
+
+    /// The target of events.
+    pub(crate) fn events(&self) -> &Sink {
+        &self.events
+    }
+
+    pub(crate) fn register_store(&self) -> &RegisterStore {
+        &self.register_store
+    }
+
+    pub(crate) fn parsers(&self) -> &Parsers {
+        &self.parsers
+    }
+
+    pub(crate) fn last_changes(&self) -> &LastChanges {
+        &self.last_changes
+    }
+
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    /// Takes the locks of some paths within this process, each once and in the same order for all callers. Two paths
+    /// may share a lock.
+    pub(crate) fn lock_paths<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<MutexGuard<'_, ()>> {
+        let slot =
+            |path: &Path| ContentId::of(path.as_os_str().as_encoded_bytes()).tag().to_u32() as usize % PATH_LOCKS;
+        let slots: BTreeSet<usize> = paths.map(slot).collect();
+        slots.into_iter().map(|slot| self.path_locks[slot].lock().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+
+    /// Returns a buffer to read into; return it with [`Context::recycle`].
+    fn buffer(&self) -> Vec<u8> {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Keeps a snapshot's buffer for the next file: allocating memory is the most expensive part of reading a large
+    /// one.
+    pub(crate) fn recycle(&self, snapshot: Snapshot) {
+        if let Some(buffer) = snapshot.into_buffer().filter(|buffer| buffer.capacity() <= POOLED_BUFFER_BYTES_MAX) {
+            let mut pool = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+            if pool.len() < POOLED_BUFFERS_MAX {
+                pool.push(buffer);
+            }
+        }
+    }
+}
+
+/// Adds the name of a file to an error.
+fn named_error(place: &SafePath, error: Error) -> Error {
+    error.prefixed(&format!("{}: ", place.shown()))
+}

@@ -1,0 +1,217 @@
+//! The guard over names in memory; properties of a disk (links, identity) are tested in `tests/guarded.rs`.
+
+use crate::context::config::Config;
+use crate::context::policy::{Access, Guard};
+use emendate_fs::{MemoryStore, Store};
+use std::path::Path;
+
+fn may(path: &str, access: Access, config: &Config) -> bool {
+    let store = MemoryStore::new(Path::new("/r"));
+    let guard = Guard { config, store: &store, own: Some(Path::new("/r/state")) };
+    guard.check(&store.resolve_path(Path::new(path)).unwrap(), access).is_ok()
+}
+
+#[test]
+fn control_files_are_readable_only() {
+    let plain = Config::default();
+    for path in [
+        ".git/config",
+        "a/.GIT/hooks/x",
+        ".git /x",
+        ".git./x",
+        ".git. . /x",
+        ".g\u{200c}it/config",
+        "git~1/config",
+        "GIT~2/x",
+        ".git::$INDEX_ALLOCATION/config",
+        ".git\\config",
+        "a\\.git\\config",
+        ".gitmodules",
+        "gitmod~1",
+        ".v\u{17f}code/tasks.json",
+        ".\u{212a}iro/x",
+        "node_modules/a/b.js",
+        ".vscode/settings.json",
+        ".idea/x",
+        "w.code-workspace",
+        ".cursor/rules/x",
+        ".cursorrules",
+        ".windsurfrules",
+        ".zed/tasks.json",
+        ".claude/settings.local.json",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+        ".mcp.json",
+        "x/mcp.json",
+        ".continue/x",
+        ".aider.conf.yml",
+        ".roomodes",
+        ".clinerules/x",
+        "emend.toml",
+        ".emend.toml",
+        ".config/emendate/config.toml",
+        ".bashrc",
+        ".zshrc",
+        ".profile",
+        ".bash_profile",
+        ".envrc",
+        ".npmrc",
+        ".yarnrc.yml",
+        ".gitconfig",
+        ".config/git/config",
+        ".devcontainer/x",
+        ".husky/pre-commit",
+        ".pre-commit-config.yaml",
+        ".jj/x",
+        ".hg/hgrc",
+        ".svn/x",
+        ".git",
+        ".vscode",
+    ] {
+        let path = format!("/r/{path}");
+        assert!(!may(&path, Access::Write, &plain) && may(&path, Access::Read, &plain), "{path}");
+    }
+}
+
+#[test]
+fn secrets_cannot_be_read() {
+    let plain = Config::default();
+    for path in [
+        ".env",
+        "a/.env.local",
+        ".ENV",
+        ".env ",
+        "prod.env",
+        ".prod.env",
+        "config/App.ENV",
+        "a/prod.env.",
+        ".ssh/id_rsa",
+        ".ssh/config",
+        ".gnupg/x",
+        ".aws/credentials",
+        ".kube/config",
+        ".docker/config.json",
+        ".git-credentials",
+        "x/server.pem",
+        "server.KEY",
+        "x.p12",
+        "id_ed25519",
+        ".netrc",
+        ".pypirc",
+        "state/history.db",
+        "state",
+    ] {
+        let path = format!("/r/{path}");
+        assert!(!may(&path, Access::Read, &plain) && !may(&path, Access::Write, &plain), "{path}");
+    }
+}
+
+#[test]
+fn ordinary_names_are_unguarded() {
+    let plain = Config::default();
+    for path in [
+        ".env.example",
+        "a/.env.dist",
+        "prod.env.example",
+        "src/env",
+        "src/dotenv.rs",
+        "env.ts",
+        "src/git.rs",
+        "environment",
+        ".gitignore",
+        ".github/workflows/ci.yml",
+        "CLAUDE.md",
+        "id_map.rs",
+        "git~1x/y",
+        "digit~1",
+        "a:b",
+        "monkey.rs",
+        "state.rs",
+        "states/x",
+        ".config/other",
+        "key",
+        "..x",
+    ] {
+        assert!(may(&format!("/r/{path}"), Access::Write, &plain), "{path}");
+    }
+}
+
+#[test]
+fn rules_lift_or_tighten_the_guard() {
+    let open = Config::default().with_allow_rule(".git", "--allow").unwrap();
+    assert!(may("/r/.git/config", Access::Write, &open) && may("/r/.GIT/config", Access::Write, &open));
+    let shut = open.with_deny_rule(".git/config", "emend.toml").unwrap();
+    assert!(!may("/r/.git/config", Access::Read, &shut));
+}
+
+#[test]
+fn files_that_instruct_agents_are_reported() {
+    let store = MemoryStore::new(Path::new("/r"));
+    let flag = |path: &str| super::warning(&store.resolve_path(Path::new(path)).unwrap());
+    for path in ["/r/CLAUDE.md", "/r/a/AGENTS.md", "/r/gemini.md", "/r/.github/workflows/ci.yml"] {
+        assert!(flag(path).is_some_and(|note| note.contains("a person should look")), "{path}");
+    }
+    assert_eq!(flag("/r/README.md").or(flag("/r/.github/CODEOWNERS")), None);
+    for path in ["/r/CLAUDE.md", "/r/a/Agents.md", "/r/.github/copilot-instructions.md"] {
+        assert!(super::is_instructions(Path::new(path)), "{path}");
+    }
+    assert!(!super::is_instructions(Path::new("/r/Cargo.lock")) && !super::is_instructions(Path::new("/r/notes.md")));
+}
+
+/// Returns the verdicts of a configuration's rules on `Edit` and `Read` of a path: free, ask or denied.
+fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
+    let config = Config::default().with_file(text, "test", true).unwrap();
+    let store = MemoryStore::new(Path::new("/r"));
+    let place = store.resolve_path(Path::new(path)).unwrap();
+    let guard = Guard { config: &config, store: &store, own: None };
+    [Access::Write, Access::Read].map(|access| match guard.judge(&place, place.relative(), access) {
+        super::AccessVerdict::Free => "free",
+        super::AccessVerdict::Ask(_) => "ask",
+        super::AccessVerdict::Denied(_) => "denied",
+    })
+}
+
+#[test]
+fn deny_precedes_ask_and_ask_precedes_allow() {
+    for (rules, path, wanted) in [
+        ("deny = ['a']\nask = ['a']\nallow = ['a']", "/r/a", ["denied", "denied"]),
+        ("ask = ['a']\nallow = ['a']", "/r/a", ["ask", "ask"]),
+        ("ask = ['Edit(a)']", "/r/a", ["ask", "free"]),
+        ("deny = ['Read(a)']", "/r/a", ["denied", "denied"]),
+        ("deny = ['Edit(a)']", "/r/a", ["denied", "free"]),
+        ("default = 'ask'", "/r/a", ["ask", "free"]),
+        ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/a", ["denied", "free"]),
+        ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/src/a", ["free", "free"]),
+        // A user's own ask rule lifts the guard, subject to approval.
+        ("ask = ['.vscode/**']", "/r/.vscode/settings.json", ["ask", "ask"]),
+        ("allow = ['Edit(.env)']", "/r/.env", ["free", "free"]),
+        ("allow = ['Read(.env)']", "/r/.env", ["denied", "free"]),
+        ("deny = ['Edit']", "/r/x/y", ["denied", "free"]),
+        ("deny = ['//r/x/**']", "/r/x/y", ["denied", "denied"]),
+    ] {
+        assert_eq!(verdicts(&format!("[policy]\n{rules}\n"), path), wanted, "{rules}");
+    }
+}
+
+#[test]
+fn ask_rule_of_a_project_does_not_lift_the_guard() {
+    let config = Config::default().with_file("[policy]\nask = ['.vscode/**', 'a']\n", "emend.toml", false).unwrap();
+    assert!(!may("/r/.vscode/settings.json", Access::Write, &config));
+    let store = MemoryStore::new(Path::new("/r"));
+    let guard = Guard { config: &config, store: &store, own: None };
+    assert!(guard.asking_rule(&store.resolve_path(Path::new("/r/a")).unwrap()).unwrap().is_some());
+}
+
+#[test]
+fn documentation_follows_the_policy() {
+    let store = MemoryStore::new(Path::new("/r"));
+    let said = |text: &str, path: &str| {
+        let config = Config::default().with_file(text, "test", true).unwrap();
+        let place = store.resolve_path(Path::new(path)).unwrap();
+        super::documentation(&config, &place, config.documentation).map(|hit| hit.is_some())
+    };
+    let (ask, deny) = ("[policy]\ndocumentation = 'ask'\n", "[policy]\ndocumentation = 'deny'\n");
+    assert!(said(ask, "/r/docs/x.MD").unwrap() && said(ask, "/r/README").unwrap() && !said(ask, "/r/a.rs").unwrap());
+    assert!(said(deny, "/r/a.md").is_err());
+    assert!(!said(&format!("{deny}allow = ['docs/**']\n"), "/r/docs/a.md").unwrap());
+}

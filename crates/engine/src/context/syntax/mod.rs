@@ -1,0 +1,332 @@
+//! Features based on the grammar of a file's language: outlines, reading and editing by symbol, blocks for line edits,
+//! and the warning about a file that no longer parses.
+
+pub(crate) mod parsers;
+
+pub(crate) use crate::context::syntax::parsers::{PARSE_MEMORY_BYTES_MAX, Parsers};
+pub use crate::context::syntax::parsers::{ParserIsolation, answer_questions};
+pub(crate) use crate::tools::symbols::edit::EditSymbolInput as EditArgs;
+pub(crate) use crate::tools::symbols::outline::OutlineInput as OutlineArgs;
+
+use crate::context::Context;
+use crate::context::syntax::parsers::{Comparison, ComparisonResult, NoAnswerReason, target};
+use crate::model::call_context::CallContext;
+use crate::model::call_handle::cancelled;
+use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::model::raw_path;
+use crate::pipeline::checks::validate::validates;
+use emendate_core::{Code, Error, Result, Snapshot};
+use emendate_fs::SafePath;
+use emendate_lsp::{AnswerBasis, Diagnostic, DiagnosticReport, DiagnosticsFailure, Severity};
+use emendate_syntax::{
+    Definition, FirstError, Language, ParseLimits, QuerySubject, Splices, Symbol, SymbolAction, SyntaxAnswer,
+    SyntaxQuery, WireError,
+};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Files of one call that are checked: each may take some milliseconds.
+const CHECKED_FILES_MAX: usize = 50;
+/// Threads that check them, and files that one takes at a time.
+const CHECK_THREADS: usize = 4;
+const FILES_PER_THREAD: usize = 8;
+
+/// Symbols that an error lists.
+const LISTED_SYMBOLS_MAX: usize = 20;
+
+/// Returns the language of a file, if its grammar is built in.
+pub(crate) fn language(place: &SafePath, text: &str) -> Option<Language> {
+    Language::of(place.absolute(), text.lines().next().unwrap_or_default())
+}
+
+/// Access of one call to the grammars.
+#[derive(Clone, Copy)]
+pub(crate) struct Grammars<'a> {
+    parsers: &'a Parsers,
+    stop: &'a AtomicBool,
+}
+
+/// A caller's reference to a symbol.
+#[derive(Clone, Copy)]
+pub(crate) struct SymbolRef<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) line: Option<usize>,
+}
+
+impl Grammars<'_> {
+    /// Asks a question about a file.
+    ///
+    /// Errors: `syntax.unknown`, `call.cancelled`.
+    pub(crate) fn ask(
+        &self,
+        place: &SafePath,
+        text: &str,
+        about: QuerySubject<'_>,
+    ) -> Result<(SyntaxAnswer, Language)> {
+        let Some(language) = language(place, text) else {
+            if let Some(name) = Language::not_built(place.absolute()) {
+                let what = format!("This build has no grammar of {name}; the build `full` has it.");
+                return Err(Error::new(Code::SyntaxNotBuilt, what)
+                    .evidence(place.shown())
+                    .next("Use read with offset and limit, and edit with old_string."));
+            }
+            let names: Vec<&str> = Language::all().map(Language::name).collect();
+            return Err(unknown_syntax(place, "The language of this file is not known.".to_owned())
+                .evidence(format!("Known here: {}.", names.join(", "))));
+        };
+        let question = SyntaxQuery { language, limits: ParseLimits::ASKED, text: Cow::Borrowed(text), about };
+        let name = language.name();
+        let asked = self.parsers.ask(&question, self.stop);
+        match asked.and_then(|answered| answered.answer.ok_or(NoAnswerReason::Beyond)) {
+            Ok(answer) => Ok((answer, language)),
+            Err(NoAnswerReason::Beyond) => {
+                Err(unknown_syntax(place, format!("The file is too large or too deep to be parsed as {name}.")))
+            }
+            Err(NoAnswerReason::Failed) => Err(unknown_syntax(
+                place,
+                format!(
+                    "The grammar of {name} fails on this file: it crashes, or takes too much time or memory. The file is not parsed again until it changes."
+                ),
+            )),
+            Err(NoAnswerReason::Stopped) => Err(cancelled()),
+        }
+    }
+
+    /// Returns the only symbol of that name. `next` is the advice if there are several.
+    ///
+    /// Errors: `symbol.not_found`, `symbol.ambiguous`.
+    fn only(
+        &self,
+        place: &SafePath,
+        text: &str,
+        path: &str,
+        definition: Definition,
+        next: impl FnOnce(&Symbol) -> String,
+    ) -> Result<Symbol> {
+        match definition {
+            Definition::One(symbol) => Ok(*symbol),
+            Definition::Several(found) => Err(Error::new(
+                Code::SymbolAmbiguous,
+                format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
+            )
+            .evidence(listed(&found))
+            .next(found.first().map_or_else(String::new, next))
+            .fact("symbols", found.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>())),
+            Definition::None(near) => {
+                let near = if near.is_empty() { self.alike(place, text, path) } else { near };
+                let error =
+                    Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
+                let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", listed(&near))) };
+                Err(error.next(format!(
+                    "Call outline with {} to see its symbols.",
+                    raw_path::call(place.absolute(), Value::Null)
+                )))
+            }
+        }
+    }
+
+    /// Returns the symbols of a text in the language of a file; `None` without a grammar.
+    pub(crate) fn symbols(&self, place: &SafePath, text: &str) -> Option<Vec<Symbol>> {
+        match self.ask(place, text, QuerySubject::Outline) {
+            Ok((SyntaxAnswer::Outline(outline, _), _)) if !outline.cut => Some(outline.symbols),
+            _ => None,
+        }
+    }
+
+    /// Returns the symbols of a file with similar names.
+    fn alike(&self, place: &SafePath, text: &str, path: &str) -> Vec<Symbol> {
+        match self.ask(place, text, QuerySubject::Outline) {
+            Ok((SyntaxAnswer::Outline(outline, _), _)) => alike(outline.symbols, path),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the lines of a symbol, for reading: the first one and their number.
+    pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
+        let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;
+        let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
+        let symbol = self.only(place, text, path, definition, |it| {
+            let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
+            format!("Give the whole path, or read one of them by its lines: {call}.")
+        })?;
+        Ok((symbol.above, symbol.last - symbol.above + 1))
+    }
+
+    /// Returns the splices of an action on a symbol. `next` is the advice if several symbols have its path.
+    ///
+    /// Errors: those of [`Grammars::ask`] and [`Grammars::only`], and those of the action.
+    pub(crate) fn splices(
+        &self,
+        place: &SafePath,
+        text: &str,
+        named: SymbolRef<'_>,
+        action: SymbolAction,
+        new: &str,
+        next: impl FnOnce(&Symbol) -> String,
+    ) -> Result<Splices> {
+        let about = QuerySubject::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
+        match self.ask(place, text, about)?.0 {
+            SyntaxAnswer::Edit(splices) => splices.map_err(WireError::into_error),
+            SyntaxAnswer::Definition(definition) => {
+                self.only(place, text, named.path, definition, next).and_then(|_| Err(unfit()))
+            }
+            _ => Err(unfit()),
+        }
+    }
+
+    /// Returns the problem that the grammar finds in a file; `None` without a grammar, or if the file is too large for
+    /// it.
+    pub(crate) fn syntax_problem(
+        &self,
+        place: &SafePath,
+        snapshot: &Snapshot,
+    ) -> Option<std::result::Result<DiagnosticReport, DiagnosticsFailure>> {
+        let (answer, language) = self.ask(place, snapshot.text(), QuerySubject::FirstError).ok()?;
+        let SyntaxAnswer::FirstError(error) = answer else { return None };
+        let new = error.map(|error| parse_problem(snapshot, language, error)).into_iter().collect();
+        Some(Ok(DiagnosticReport { new, existing: 0, basis: AnswerBasis::Asked }))
+    }
+}
+
+/// Returns the first error of a text as a problem.
+fn parse_problem(snapshot: &Snapshot, language: Language, error: FirstError) -> Diagnostic {
+    let span = snapshot.lines().span_of(snapshot.text(), error.line, error.line);
+    let missing = error.missing.map_or(String::new(), |it| format!(": `{it}` is missing"));
+    Diagnostic {
+        severity: Severity::Error,
+        span,
+        start: (error.line, 1),
+        end: (error.last, 1),
+        message: format!("it does not parse as {}{missing}", language.name()),
+        code: None,
+        source: None,
+    }
+}
+
+/// Refuses a file whose syntax is not known.
+fn unknown_syntax(place: &SafePath, why: String) -> Error {
+    Error::new(Code::SyntaxUnknown, why)
+        .evidence(place.shown())
+        .next("Use read with offset and limit, and edit with old_string.")
+}
+
+/// Creates the error for an answer of another kind than the question: an internal fault.
+pub(crate) fn unfit() -> Error {
+    Error::new(Code::InternalBug, "The parser answered another question.")
+}
+
+/// Lists symbols for an error.
+fn listed(symbols: &[Symbol]) -> String {
+    let rows =
+        symbols.iter().take(LISTED_SYMBOLS_MAX).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
+    rows.collect::<Vec<String>>().join("\n")
+}
+
+/// Bytes of names whose likeness is computed, in time proportional to the product of their lengths.
+const COMPARED_NAME_BYTES_MAX: usize = 200;
+
+/// Returns symbols with similar names, the most likely first.
+fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
+    // `fn name()` refers to `name`.
+    let path = path.split('(').next().unwrap_or_default().trim();
+    let last = path.rsplit(['.', ':', ' ']).next().unwrap_or_default();
+    if last.len() > COMPARED_NAME_BYTES_MAX {
+        return Vec::new();
+    }
+    let mut near: Vec<(f64, Symbol)> = symbols.into_iter().map(|it| (name_likeness(last, &it), it)).collect();
+    near.retain(|(score, _)| *score > 0.6);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.into_iter().take(5).map(|(_, symbol)| symbol).collect()
+}
+
+/// Returns how like a name is, from 0 to 1.
+fn name_likeness(last: &str, it: &Symbol) -> f64 {
+    if it.name.len() > COMPARED_NAME_BYTES_MAX { 0.0 } else { strsim::normalized_damerau_levenshtein(last, &it.name) }
+}
+
+/// Converts a symbol to JSON.
+pub(crate) fn symbol_json(symbol: &Symbol) -> Value {
+    json!({
+        "name": symbol.name,
+        "kind": symbol.kind,
+        "path": symbol.path,
+        "first": symbol.first,
+        "last": symbol.last,
+        "above": symbol.above,
+        "depth": symbol.depth,
+    })
+}
+
+/// The grammars, for the call of `caller`.
+pub(crate) fn grammars<'a>(context: &'a Context, caller: &'a CallContext) -> Grammars<'a> {
+    Grammars { parsers: context.parsers(), stop: caller.stop_flag() }
+}
+
+/// Adds a warning to plans whose file parses now, or is new, and would not parse afterwards.
+pub(crate) fn warn_of_syntax(context: &Context, plans: &mut [FilePlan]) {
+    if !context.config().syntax_check {
+        return;
+    }
+    let most = plans.len().min(CHECKED_FILES_MAX);
+    if let [only] = &mut plans[..most] {
+        warn_of_one(context, only);
+        return;
+    }
+    let parts = Mutex::new(plans[..most].chunks_mut(FILES_PER_THREAD));
+    let work = || {
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(part) = part else { return };
+            for plan in part {
+                warn_of_one(context, plan);
+            }
+        }
+    };
+    // Determining the number of processors costs as much as many an edit.
+    let threads = if most <= FILES_PER_THREAD {
+        1
+    } else {
+        thread::available_parallelism().map_or(1, usize::from).min(CHECK_THREADS)
+    };
+    thread::scope(|scope| {
+        // Without further threads, this one does all the work.
+        for _ in 1..threads {
+            drop(thread::Builder::new().spawn_scoped(scope, work));
+        }
+        work();
+    });
+}
+
+fn warn_of_one(context: &Context, plan: &mut FilePlan) {
+    let edited = matches!((&plan.current, &plan.target), (CurrentState::File(_), TargetState::File));
+    let made = plan.creates() && plan.target == TargetState::File && plan.source_file.is_none();
+    let unfit = plan.before.is_binary() || plan.source.is_some() || validates(context, plan);
+    if !(edited || made) || plan.changes.is_empty() || unfit || plan.before.text().len() > ParseLimits::CHECK.bytes {
+        return;
+    }
+    // A text that cannot be decoded any more is reported elsewhere.
+    let new = made.then(|| plan.after().ok()).flatten();
+    let Some(language) = language(&plan.place, new.as_ref().map_or(plan.before.text(), Snapshot::text)) else {
+        return;
+    };
+    let Some(after) = new.or_else(|| plan.after().ok()) else { return };
+    let proof = Comparison::new(context.parsers(), language, plan.before.text(), ParseLimits::CHECK);
+    let Some(ComparisonResult::Breaks(error)) = proof.after(after.text()) else { return };
+    let line = after.lines().span_of(after.text(), error.line, error.line);
+    let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
+    let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
+    let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
+    let (name, line) = (language.name(), error.line);
+    if made {
+        plan.notes.push(format!("The new file does not parse as {name}, first at line {line}{to}{missing}: {shown}"));
+        return;
+    }
+    plan.notes.push(format!(
+        "The file parsed as {name} before this edit and no longer does, first at line {line}{to}{missing}: {shown}",
+    ));
+    let rest = crate::pipeline::plan::repair::inside_a_block(&proof, plan, &after);
+    plan.notes.extend(rest);
+}

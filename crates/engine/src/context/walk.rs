@@ -1,0 +1,214 @@
+//! The files of a search: those below a directory, in order of their names, except for those excluded by ignore files
+//! and globs. Links are not followed, and every path is subject to the sandbox and the policy.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::model::call_handle::CallHandle;
+use emendate_core::{Code, Error, Result};
+use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, SafePath};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Directory entries that one search visits.
+pub(crate) const WALKED_ENTRIES_MAX: usize = DIR_ENTRIES_MAX;
+/// Bytes of all globs of a call.
+pub(crate) const GLOB_BYTES_MAX: usize = 16 << 10;
+/// Bytes of an ignore file that are read.
+const IGNORE_FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The filters of a walk.
+pub(crate) struct WalkFilter {
+    pub(crate) globs: Override,
+    /// Includes hidden names.
+    pub(crate) hidden: bool,
+    /// Ignores ignore files.
+    pub(crate) all: bool,
+    /// The handle that may cancel the walk.
+    pub(crate) watch: Option<CallHandle>,
+}
+
+/// Statistics of a walk.
+#[derive(Default)]
+pub(crate) struct WalkStats {
+    entries: usize,
+    /// Files that the policy does not allow to be read.
+    pub(crate) denied: usize,
+    /// Directories that could not be read.
+    pub(crate) closed: usize,
+    /// The first path that is too long, and the number of them.
+    pub(crate) long: Option<(PathBuf, usize)>,
+    /// Entries that could not be accessed for another reason.
+    pub(crate) unreached: usize,
+    /// The walk ended early at its limit.
+    pub(crate) cut: bool,
+}
+
+/// Checks the size of all globs of a call.
+///
+/// Errors: `call.too_large`.
+pub(crate) fn check_globs(globs: &[String]) -> Result<()> {
+    let bytes: usize = globs.iter().map(String::len).sum();
+    if bytes <= GLOB_BYTES_MAX {
+        return Ok(());
+    }
+    let what = format!("The globs have {bytes} bytes; the limit is {GLOB_BYTES_MAX}.");
+    Err(Error::new(Code::CallTooLarge, what).next("Fewer or shorter globs, or a narrower path."))
+}
+
+impl WalkFilter {
+    /// Parses the globs of a call like ripgrep: a file must match one, and none of those that begin with `!`.
+    ///
+    /// Errors: `call.invalid` for an invalid glob.
+    pub(crate) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
+        let mut builder = OverrideBuilder::new(folder);
+        check_globs(globs)?;
+        for glob in globs {
+            builder.add(glob).map_err(|error| glob_refusal(&error))?;
+        }
+        builder.build().map_err(|error| glob_refusal(&error))
+    }
+}
+
+/// Refuses a pattern.
+fn glob_refusal(error: &ignore::Error) -> Error {
+    Error::new(Code::CallInvalid, format!("glob is wrong: {error}.")).next(r#"Write e.g. "*.rs" or "!tests/**"."#)
+}
+
+impl WalkStats {
+    fn leave_out(&mut self, path: PathBuf, code: Code) {
+        match code {
+            // The name was just listed, so the path is invalid only because of its length.
+            Code::PathInvalid => self.long.get_or_insert((path, 0)).1 += 1,
+            // Entries that change their kind or vanish in between are skipped.
+            Code::FileMissing | Code::PathSymlink | Code::PathNotRegular => {}
+            _ => self.unreached += 1,
+        }
+    }
+}
+
+/// Visits every file below a directory until told to stop; a caller with a handle checks it afterwards.
+pub(crate) fn walk(
+    context: &Context,
+    folder: &SafePath,
+    scope: &WalkFilter,
+    visit: &mut dyn FnMut(&SafePath) -> Result<ControlFlow<()>>,
+) -> Result<WalkStats> {
+    let mut walked = WalkStats::default();
+    let mut ignores = Vec::new();
+    if !scope.all {
+        let root = &context.store().roots()[folder.root()].canonical;
+        let above: Vec<&Path> = folder.absolute().ancestors().skip(1).take_while(|it| it.starts_with(root)).collect();
+        for folder in above.into_iter().rev() {
+            ignores.push(ignore_files(context, folder));
+        }
+    }
+    let _ = enter(context, folder, scope, &mut ignores, &mut walked, visit)?;
+    Ok(walked)
+}
+
+fn enter(
+    context: &Context,
+    folder: &SafePath,
+    scope: &WalkFilter,
+    ignores: &mut Vec<Gitignore>,
+    walked: &mut WalkStats,
+    visit: &mut dyn FnMut(&SafePath) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
+    let entries = match context.store().list(folder) {
+        Ok(Some(entries)) => entries,
+        Err(error) if error.code() == Code::CallTooLarge => return Err(error),
+        Ok(None) | Err(_) => {
+            walked.closed += 1;
+            return Ok(ControlFlow::Continue(()));
+        }
+    };
+    let own = !scope.all && (has_file(&entries, ".gitignore") || has_file(&entries, ".ignore"));
+    if own {
+        ignores.push(ignore_files(context, folder.absolute()));
+    }
+    for entry in &entries {
+        if scope.watch.as_ref().is_some_and(CallHandle::is_stopped) {
+            return Ok(ControlFlow::Break(()));
+        }
+        walked.entries += 1;
+        if walked.entries > WALKED_ENTRIES_MAX {
+            walked.cut = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        let path = folder.absolute().join(&entry.name);
+        if !scope.takes(entry, &path, ignores) {
+            continue;
+        }
+        let place = match context.store().resolve_no_follow(&path) {
+            Ok(place) => place,
+            Err(error) => {
+                walked.leave_out(path, error.code());
+                continue;
+            }
+        };
+        if entry.kind == EntryKind::Directory {
+            if enter(context, &place, scope, ignores, walked, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        } else if !context.may_access_name(&place, Access::Read) {
+            walked.denied += 1;
+        } else if visit(&place)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    if own {
+        ignores.pop();
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Reads the rules of a directory's ignore files; those of `.ignore` take precedence. Invalid globs are skipped, as
+/// in git.
+fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(folder);
+    for name in [".gitignore", ".ignore"] {
+        let path = folder.join(name);
+        let version = context
+            .store()
+            .resolve_path(&path)
+            .and_then(|place| context.store().read(&place, IGNORE_FILE_BYTES_MAX, Vec::new()));
+        let Ok(Some(version)) = version else { continue };
+        for line in String::from_utf8_lossy(&version.bytes).lines() {
+            let _ = builder.add_line(None, line);
+        }
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// True for a directory with a file of this name.
+fn has_file(entries: &[DirEntry], name: &str) -> bool {
+    entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::File)
+}
+
+impl WalkFilter {
+    fn takes(&self, entry: &DirEntry, path: &Path, ignores: &[Gitignore]) -> bool {
+        let folder = match entry.kind {
+            EntryKind::Directory => true,
+            EntryKind::File => false,
+            EntryKind::Link | EntryKind::Other => return false,
+        };
+        if entry.name == ".git" {
+            return false;
+        }
+        // A glob that names a file takes precedence over any ignore file.
+        match self.globs.matched(path, folder) {
+            Match::Whitelist(_) => return true,
+            Match::Ignore(_) => return false,
+            Match::None => {}
+        }
+        let said = ignores.iter().rev().map(|rules| rules.matched(path, folder)).find(|said| !said.is_none());
+        match said {
+            Some(Match::Ignore(_)) => false,
+            Some(_) => true,
+            None => self.hidden || !entry.name.as_encoded_bytes().starts_with(b"."),
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The plan for one file. Nothing is written yet.
+
+use crate::context::LoadedFile;
+use crate::context::policy::BlockingRule;
+use crate::model::options::CallOptions;
+use crate::pipeline::plan::anchor_edits::named_twice;
+use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::line_edits::already_changed;
+use crate::session::base;
+use emendate_core::anchor_map;
+use emendate_core::explain;
+use emendate_core::line_edits::{self, ReplacedLines};
+use emendate_core::line_format::LineFormat;
+use emendate_core::whole_text::whole_change;
+use emendate_core::{
+    ChangeSet, ContentId, Error, HeaderStyle, Op, OpOrder, OpOutcome, ResolvedEdit, Result, ShortHash, ShortTag,
+    Snapshot, Span, Splice, resolve,
+};
+use emendate_fs::{FileAttributes, FileSource, FileWrite, NewState, Precondition, SafePath, SpliceChunk};
+use emendate_history::LineSet;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// The current entry at the path.
+#[derive(Clone)]
+pub(crate) enum CurrentState {
+    Nothing,
+    File(LoadedFile),
+    Link(OsString),
+}
+
+impl CurrentState {
+    /// Permission bits of a regular file.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        match self {
+            CurrentState::File(now) => Some(now.stamp.mode & 0o7777),
+            CurrentState::Nothing | CurrentState::Link(_) => None,
+        }
+    }
+}
+
+/// The entry that the plan leaves at the path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TargetState {
+    /// The text before, with the changes.
+    File,
+    /// A symbolic link.
+    Link(OsString),
+    Nothing,
+}
+
+/// The source of the text before, if it is another path.
+#[derive(Clone)]
+pub(crate) struct SourceFile {
+    pub(crate) place: SafePath,
+    /// The source file is kept.
+    pub(crate) copied: bool,
+}
+
+/// The planned change of one file.
+#[derive(Clone)]
+pub(crate) struct FilePlan {
+    pub(crate) place: SafePath,
+    pub(crate) current: CurrentState,
+    pub(crate) target: TargetState,
+    /// The text that the changes apply to: of the file itself, of its source, or the empty text of a new file.
+    pub(crate) before: Snapshot,
+    pub(crate) changes: ChangeSet,
+    pub(crate) source_file: Option<SourceFile>,
+    /// The content moves to another path, whose plan reports it.
+    pub(crate) is_move_source: bool,
+    /// Sets or clears the execute bits.
+    pub(crate) executable: Option<bool>,
+    /// Sets exactly these permission bits.
+    pub(crate) mode: Option<u32>,
+    /// Owner and attributes of a created file.
+    pub(crate) attributes: Option<FileAttributes>,
+    /// Those of the current file, if they are lost otherwise.
+    pub(crate) lost_attributes: Option<FileAttributes>,
+    /// The outcome of each operation; empty for a whole-file write.
+    pub(crate) ops: Vec<OpOutcome>,
+    /// The file had changed since it was read, and the edit was rebased.
+    pub(crate) merged: bool,
+    /// The rule of a hook that requires approval.
+    pub(crate) asking_rule: Option<BlockingRule>,
+    /// Both sides of a conflict are in the text, as the caller requested.
+    pub(crate) has_conflict_markers: bool,
+    /// A person changed the text before it was written.
+    pub(crate) user_modified: bool,
+    /// Operations of the call, if a person changed the text.
+    pub(crate) corrected: Vec<OpOutcome>,
+    /// Lines that the caller knows after the write.
+    pub(crate) lines_seen: LineSet,
+    pub(crate) notes: Vec<String>,
+    /// Those of the notes that report a new text which somebody other than the caller changed.
+    pub(crate) rewrites: Vec<String>,
+    /// The header above the rows of the reply, if changes are shown as rows.
+    pub(crate) header: Option<HeaderStyle>,
+    /// The name in that header.
+    pub(crate) name: String,
+    /// The line format of changed lines in the reply, if they are shown with anchors.
+    pub(crate) anchor_format: Option<&'static LineFormat>,
+    /// The replaced ranges of lines, quoted.
+    pub(crate) replaced: Vec<ReplacedLines>,
+    /// The caller has not seen the file, and the reply does not show it: the session does not know it afterwards.
+    pub(crate) unseen: bool,
+    /// Errors of edits that were left out, if the call accepts that.
+    pub(crate) failed: Vec<Error>,
+    /// The edits that were left out, as text.
+    pub(crate) rejected: String,
+    /// The open file, if it is so large that `before` is a sparse snapshot.
+    pub(crate) source: Option<Arc<FileSource>>,
+    /// The length of a prefix of a large file and the short-tag hash of that prefix, if it was scanned for that.
+    pub(crate) prefix_hash: Option<(usize, ShortHash)>,
+    /// The short tag of a large file after this plan, if the reply shows it.
+    pub(crate) short_tag: Option<ShortTag>,
+    /// The expected content of a large file after the write, if it is known beforehand.
+    pub(crate) expected_content: Option<ContentId>,
+}
+
+impl FilePlan {
+    /// Creates the plan for a changed file.
+    pub(crate) fn edit(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, lines: LineSet) -> FilePlan {
+        let before = now.snapshot.clone();
+        FilePlan::new(place, CurrentState::File(now), before, resolved, lines)
+    }
+
+    /// Creates the plan for a new file.
+    pub(crate) fn create(place: SafePath, before: Snapshot, resolved: ResolvedEdit) -> FilePlan {
+        FilePlan::new(place, CurrentState::Nothing, before, resolved, LineSet::all())
+    }
+
+    /// Creates the plan for an unchanged file, to be modified further.
+    pub(crate) fn unchanged(place: SafePath, now: LoadedFile, lines: LineSet) -> FilePlan {
+        let changes = ChangeSet::none(&now.snapshot);
+        FilePlan::edit(place, now, without_ops(changes), lines)
+    }
+
+    /// Creates a plan for any other result, given by `becomes`.
+    pub(crate) fn replace_entry(place: SafePath, now: CurrentState, target: TargetState) -> FilePlan {
+        let before = match &now {
+            CurrentState::File(now) => now.snapshot.clone(),
+            _ => Snapshot::from_text(""),
+        };
+        let changes = ChangeSet::none(&before);
+        FilePlan { target, ..FilePlan::new(place, now, before, without_ops(changes), LineSet::all()) }
+    }
+
+    /// Creates the plan for a file that is `before` with the changes made.
+    pub(crate) fn new(
+        place: SafePath,
+        current: CurrentState,
+        before: Snapshot,
+        resolved: ResolvedEdit,
+        lines_seen: LineSet,
+    ) -> FilePlan {
+        let ResolvedEdit { changes, ops, failed, notes } = resolved;
+        FilePlan {
+            place,
+            current,
+            target: TargetState::File,
+            before,
+            changes,
+            source_file: None,
+            is_move_source: false,
+            executable: None,
+            mode: None,
+            attributes: None,
+            lost_attributes: None,
+            ops,
+            merged: false,
+            asking_rule: None,
+            has_conflict_markers: false,
+            user_modified: false,
+            corrected: Vec::new(),
+            lines_seen,
+            notes,
+            rewrites: Vec::new(),
+            header: None,
+            name: String::new(),
+            anchor_format: None,
+            replaced: Vec::new(),
+            unseen: false,
+            failed,
+            rejected: String::new(),
+            source: None,
+            prefix_hash: None,
+            short_tag: None,
+            expected_content: None,
+        }
+    }
+
+    /// Returns the text after this plan.
+    ///
+    /// Errors: as [`Snapshot::open`].
+    pub(crate) fn after(&self) -> Result<Snapshot> {
+        if self.changes.is_empty() {
+            return Ok(self.before.clone());
+        }
+        let bytes = self.changes.apply(&self.before);
+        if self.before.is_binary() { Ok(Snapshot::binary(bytes)) } else { self.before.reopen(bytes) }
+    }
+
+    /// Replaces the new text by one from somebody other than the caller, as its own step in the reply. Binary content
+    /// is not replaced.
+    ///
+    /// Errors: a text that the encoding cannot represent.
+    pub(crate) fn replace_text(&mut self, by: &str, text: &str) -> Result<()> {
+        if self.target != TargetState::File || self.before.is_binary() {
+            return Ok(());
+        }
+        let after = self.after()?;
+        let changes = whole_change(&after, text)?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let stat = explain::stat(&explain::hunks(&after, &changes, 0));
+        let (added, removed) = (stat.added, stat.removed);
+        let note = format!("{by} changed the new text: +{added} -{removed} lines beside what was sent.");
+        self.rewrites.push(note.clone());
+        self.notes.push(note);
+        self.lines_seen = base::after_writing(&self.lines_seen, &after, &changes);
+        self.changes = self.changes.then(&self.before, &changes);
+        Ok(())
+    }
+
+    /// The larger of the sizes of the file before and after, of a large one as well.
+    pub(crate) fn size_max(&self) -> usize {
+        self.before.size().max(self.changes.len_after(&self.before))
+    }
+
+    /// True when nothing exists at the path now.
+    pub(crate) fn creates(&self) -> bool {
+        matches!(self.current, CurrentState::Nothing)
+    }
+
+    /// True when there is something to write: a difference, or a new file.
+    pub(crate) fn writes(&self) -> bool {
+        match (&self.current, &self.target) {
+            (CurrentState::Nothing, TargetState::Nothing) => false,
+            (CurrentState::Link(now), TargetState::Link(then)) => now != then,
+            (CurrentState::File(now), TargetState::File) => {
+                self.source_file.is_some()
+                    || self.attributes.is_some()
+                    || !self.changes.is_empty()
+                    || self.executable.is_some_and(|to| to != (now.stamp.mode & 0o111 != 0))
+                    || self.mode.is_some_and(|to| to != now.stamp.mode & 0o7777)
+            }
+            _ => true,
+        }
+    }
+
+    /// True when the current file is removed, with all its attributes.
+    pub(crate) fn removes_file(&self) -> bool {
+        let stays = self.target == TargetState::File && self.source_file.is_none() && self.attributes.is_none();
+        matches!(self.current, CurrentState::File(_)) && !self.is_move_source && !stays
+    }
+
+    /// Sets the open source of a sparse snapshot, with the hash of its prefix if known.
+    pub(crate) fn sparse(self, source: FileSource, hashed: Option<(usize, ShortHash)>) -> FilePlan {
+        FilePlan { source: Some(Arc::new(source)), prefix_hash: hashed, ..self }
+    }
+
+    /// Returns the new content of a large file as parts of the old one; empty for any other.
+    pub(crate) fn chunks(&self) -> Vec<SpliceChunk<'_>> {
+        if self.source.is_none() {
+            return Vec::new();
+        }
+        let (mut parts, mut at) = (Vec::new(), 0);
+        for splice in self.changes.splices() {
+            let Some(start) = self.before.to_file_offset(splice.span) else { continue };
+            parts.push(SpliceChunk::Copied { at: at as u64, len: (start - at) as u64 });
+            parts.push(SpliceChunk::New(&splice.text));
+            at = start + splice.span.len();
+        }
+        parts.push(SpliceChunk::Copied { at: at as u64, len: (self.before.size() - at) as u64 });
+        parts
+    }
+
+    /// Creates the request to the store; `pieces` are those of the new content, or `parts`.
+    pub(crate) fn to_file_write<'a>(&'a self, pieces: &'a [&'a [u8]], parts: &'a [SpliceChunk<'a>]) -> FileWrite<'a> {
+        if let Some(source) = self.source.as_deref() {
+            let expect = Precondition::Content { source, content: self.before.id() };
+            return FileWrite {
+                path: &self.place,
+                precondition: expect,
+                new_state: NewState::Spliced { source, chunks: parts },
+            };
+        }
+        let expect = match &self.current {
+            CurrentState::Nothing => Precondition::Missing,
+            CurrentState::File(now) => Precondition::Version { bytes: now.snapshot.raw(), meta: &now.stamp },
+            CurrentState::Link(target) => Precondition::Link { target },
+        };
+        let like = self.source_file.as_ref().map(|origin| &origin.place);
+        let goal = match &self.target {
+            TargetState::File => {
+                let attributes = self.attributes.as_ref();
+                NewState::File { chunks: pieces, executable: self.executable, mode: self.mode, like, attributes }
+            }
+            TargetState::Link(target) => NewState::Link { target },
+            TargetState::Nothing => NewState::Absent,
+        };
+        FileWrite { path: &self.place, precondition: expect, new_state: goal }
+    }
+}
+
+/// Wraps a change without operations: of a whole text.
+pub(crate) fn without_ops(changes: ChangeSet) -> ResolvedEdit {
+    ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() }
+}
+
+/// Returns the change that replaces all bytes.
+pub(crate) fn replace_all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
+    let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
+    ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
+}
+
+/// Creates a plan for the same content at another path.
+pub(crate) fn copy_of(plan: &FilePlan) -> FilePlan {
+    FilePlan {
+        before: plan.before.clone(),
+        changes: plan.changes.clone(),
+        ops: plan.ops.clone(),
+        merged: plan.merged,
+        lines_seen: plan.lines_seen.clone(),
+        notes: plan.notes.clone(),
+        header: plan.header,
+        anchor_format: plan.anchor_format,
+        replaced: plan.replaced.clone(),
+        ..FilePlan::replace_entry(plan.place.clone(), CurrentState::Nothing, TargetState::File)
+    }
+}
+
+/// Adds edits to the result of a plan, and returns the number of places that they change.
+pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options: &CallOptions) -> Result<usize> {
+    if ops.is_empty() {
+        return Ok(0);
+    }
+    if line_edits::are_line_edits(ops) {
+        return Err(already_changed(&plan.place, ops));
+    }
+    if anchor_map::are_anchor_edits(ops) {
+        return Err(named_twice(&plan.place));
+    }
+    let current = plan.after()?;
+    let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
+    plan.lines_seen = base::after_writing(&plan.lines_seen, &current, &resolved.changes);
+    plan.changes = plan.changes.then(&plan.before, &resolved.changes);
+    let (before, places) = (plan.ops.len(), resolved.places());
+    plan.ops.extend(resolved.ops.into_iter().map(|mut op| {
+        op.op += before;
+        op
+    }));
+    plan.failed.extend(resolved.failed);
+    plan.notes.extend(resolved.notes);
+    Ok(places)
+}

@@ -1,0 +1,131 @@
+//! Options of a call: the fields that every changing tool has in addition to its edit.
+
+use crate::context::config::Config;
+use crate::context::encoding;
+use crate::model::call_context::{CallContext, OptionValue, StalePolicy};
+use crate::pipeline::commit::log::CallOrigin;
+use crate::pipeline::plan::patching::PatchOptions;
+use crate::tools::read;
+use emendate_core::line_format::LineFormat;
+use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, Result, ShortTag};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Fields that every changing tool takes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct OptionFields {
+    /// The version this is based on: the tag that a read or an edit returned (default: the last one this session saw).
+    tag: Option<String>,
+    /// The file's encoding, if it is neither UTF-8 nor marked.
+    encoding: Option<String>,
+    /// Treatment of a file that changed since it was read: merge (default), reject, markers or ask.
+    on_stale: Option<String>,
+    /// How much matching may forgive: standard (default), strict or exact.
+    r#match: Option<String>,
+    /// Show what would change; write nothing.
+    dry_run: Option<bool>,
+    /// Apply the edits that can be applied and tell which cannot (default: all or nothing).
+    partial: Option<bool>,
+    /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended (default: refused).
+    allow_invalid: Option<bool>,
+    /// Write what cannot be undone afterwards (default: refused).
+    irreversible: Option<bool>,
+    /// Apply the edit once more although its result is in place already (default: refused).
+    repeat: Option<bool>,
+    /// How the reply shows changed lines, as in read's format (default: as the edits were written).
+    marks: Option<String>,
+}
+
+impl OptionFields {
+    fn take(input: &mut Value) -> Result<OptionFields> {
+        let Value::Object(input) = input else { return Ok(OptionFields::default()) };
+        // Most calls have none of them.
+        if !input.keys().any(|name| OPTION_FIELDS.contains(&&**name)) {
+            return Ok(OptionFields::default());
+        }
+        let mut fields = Map::new();
+        for name in OPTION_FIELDS {
+            if let Some(value) = input.shift_remove(*name) {
+                fields.insert((*name).to_owned(), value);
+            }
+        }
+        emendate_core::formats::from_json(emendate_core::formats::FormatInput::Json(Value::Object(fields)))
+    }
+}
+
+/// The names of these fields.
+pub(crate) const OPTION_FIELDS: &[&str] =
+    &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "irreversible", "repeat", "marks"];
+
+/// The options of one call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallOptions {
+    pub(crate) tag: Option<Handle>,
+    pub(crate) declared: Option<DeclaredEncoding>,
+    pub(crate) on_stale: StalePolicy,
+    /// The policy above was set explicitly, and is not the default.
+    pub(crate) on_stale_asked: bool,
+    pub(crate) matching: Matching,
+    pub(crate) dry_run: bool,
+    pub(crate) partial: bool,
+    /// The header above changed lines in the reply, if they are shown with one.
+    pub(crate) header: Option<HeaderStyle>,
+    /// The line format of changed lines, if they are shown with anchors.
+    pub(crate) worded: Option<&'static LineFormat>,
+    /// Created or moved files may replace existing ones.
+    pub(crate) overwrite: bool,
+    /// A large file is loaded whole, because its content goes into an existing file.
+    pub(crate) whole: bool,
+    /// Options that only patches have.
+    pub(crate) patch: PatchOptions,
+    /// The origin of the call, for the log.
+    pub(crate) cause: CallOrigin<'static>,
+}
+
+impl CallOptions {
+    /// Removes the option fields from the input of a call of `tool`; the rest is the edit.
+    ///
+    /// Errors: `call.invalid` for invalid values.
+    pub(crate) fn take(
+        input: &mut Value,
+        caller: &CallContext,
+        config: &Config,
+        tool: &'static str,
+    ) -> Result<CallOptions> {
+        let mut cause = CallOrigin::new(tool, input);
+        let fields = OptionFields::take(input)?;
+        let on_stale = fields.on_stale.as_deref().map(|word| StalePolicy::parse("on_stale", word)).transpose()?;
+        let marks = fields.marks.as_deref().map(read::line_format_named).transpose()?.or(caller.line_format);
+        cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
+        cause.repeat = fields.repeat.unwrap_or(false);
+        cause.irreversible = fields.irreversible.unwrap_or(false);
+        let asked = on_stale.or(caller.on_stale);
+        Ok(CallOptions {
+            tag: fields.tag.as_deref().map(tag).transpose()?,
+            declared: fields.encoding.as_deref().map(encoding::encoding_from_call).transpose()?,
+            on_stale: asked.unwrap_or(config.on_stale),
+            on_stale_asked: asked.is_some(),
+            matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
+            dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
+            partial: fields.partial.unwrap_or(false),
+            header: marks.and_then(|marks| marks.header),
+            worded: marks.filter(|marks| marks.anchors),
+            overwrite: false,
+            whole: false,
+            patch: PatchOptions::default(),
+            cause,
+        })
+    }
+}
+
+/// Parses the tag of a reply, or the four digits of a header.
+fn tag(text: &str) -> Result<Handle> {
+    let short =
+        ShortTag::parse(text.trim().trim_start_matches('#')).map(|tag| Handle::Lines(HeaderStyle::Pilcrow, tag));
+    text.parse().map(Handle::Tag).ok().or(short).ok_or_else(|| {
+        Error::new(Code::CallInvalid, format!("`{text}` is not a tag: a tag is eight hexadecimal digits."))
+            .next("Use data.tag of a read or edit reply, or leave tag out.")
+    })
+}

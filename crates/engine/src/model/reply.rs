@@ -1,0 +1,108 @@
+//! The reply to a call: the same for the command line, NDJSON and MCP.
+
+use crate::model::reply_limits::ReplyLimits;
+use emendate_core::{Code, Error};
+use serde_json::{Map, Value};
+
+/// The result of a successful call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Text for a model.
+    pub text: String,
+    /// Data for programs.
+    pub data: Map<String, Value>,
+}
+
+/// The table of numeric codes in the seed documents that a tool follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeedCodes {
+    /// The Edit tool's, 1–10.
+    Edit,
+    /// The Write tool's, 1–3.
+    Write,
+    /// None.
+    None,
+}
+
+impl SeedCodes {
+    /// Returns the number of a code in this table.
+    pub fn number(self, code: Code) -> Option<u8> {
+        match self {
+            SeedCodes::Edit => code.row().edit,
+            SeedCodes::Write => code.row().write,
+            SeedCodes::None => None,
+        }
+    }
+}
+
+/// The outcome of a call. Created by [`Reply::new`] alone, which enforces the limits.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The answer or the error.
+    pub result: Result<Answer, Error>,
+    /// The numeric codes that apply.
+    pub seed: SeedCodes,
+}
+
+impl Reply {
+    /// Creates a reply within `limits`; `rest` tells how to get the omitted parts.
+    pub fn new(result: Result<Answer, Error>, seed: SeedCodes, limits: ReplyLimits, rest: &str) -> Reply {
+        let result = match result {
+            Ok(Answer { mut text, mut data }) => {
+                limits.fit(&mut text, &mut data, rest);
+                Ok(Answer { text, data })
+            }
+            Err(mut error) => {
+                limits.fit_error(&mut error);
+                Err(error)
+            }
+        };
+        Reply { result, seed }
+    }
+
+    /// Creates the refusal of a call before any tool ran.
+    pub fn refusal(error: Error, seed: SeedCodes) -> Reply {
+        Reply::new(Err(error), seed, ReplyLimits::default(), "")
+    }
+
+    /// The text for a model: the answer's text, or the error with evidence and next step.
+    pub fn text(&self) -> String {
+        match &self.result {
+            Ok(answer) => answer.text.clone(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// Converts to the JSON object of `emend call` and `emend serve`: `{"ok": true, "text", "data"}` or `{"ok": false,
+    /// "code", "error_code", "message", "evidence", "next", "retryable", "data"?}`.
+    pub fn to_json(&self) -> Value {
+        match &self.result {
+            Ok(answer) => {
+                // Not by the `json!` macro, which copies values.
+                let mut out = Map::with_capacity(4);
+                out.insert("ok".to_owned(), Value::Bool(true));
+                out.insert("text".to_owned(), Value::String(answer.text.clone()));
+                out.insert("data".to_owned(), Value::Object(answer.data.clone()));
+                Value::Object(out)
+            }
+            Err(error) => {
+                let mut out = Map::new();
+                out.insert("ok".to_owned(), Value::Bool(false));
+                if let Value::Object(fields) = error.to_json() {
+                    out.extend(fields);
+                }
+                let number = self.seed.number(error.code());
+                out.insert("error_code".to_owned(), number.into());
+                // The name of this field up to version 0.1.
+                out.insert("seed_code".to_owned(), number.into());
+                Value::Object(out)
+            }
+        }
+    }
+
+    /// Exit status of the command line tool.
+    pub fn exit(&self) -> u8 {
+        self.result.as_ref().map_or_else(|error| error.code().exit(), |_| 0)
+    }
+}

@@ -1,0 +1,188 @@
+//! Hop 6: a person's decision. Nothing waits here. A call that needs approval ends with the question and with the
+//! change it would make. The same call with the answer is planned again on the current file, and is carried out only if
+//! it still makes the change that the person saw.
+
+use crate::context::Context;
+use crate::context::config::PolicyMode;
+use crate::context::policy::{BlockingRule, check_creation, documentation};
+use crate::model::call_context::{CallContext, ChangeDisplay};
+use crate::model::file_plan::{FilePlan, TargetState};
+use crate::pipeline::report::receipt::Receipt;
+use emendate_core::whole_text::whole_change;
+use emendate_core::{Code, ContentId, Error, Result, explain};
+use emendate_fs::SafePath;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a proposed text that a question includes for a person to change.
+const PROPOSED_TEXT_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes of the diff of one file in a question.
+const DIFF_BYTES_MAX: usize = 256 << 10;
+
+impl BlockingRule {
+    /// Formats the sentence that names the rule.
+    pub(crate) fn told(&self, place: &SafePath) -> String {
+        format!("{} matches the rule `{}` of {}.", place.shown(), self.rule, self.origin)
+    }
+}
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The seal of the question.
+    pub seal: String,
+    /// Yes or no.
+    pub agreed: bool,
+    /// The texts to write instead of the proposed ones, by path.
+    pub texts: Vec<(PathBuf, String)>,
+}
+
+impl Approval {
+    /// Approves the change that was shown.
+    pub fn granted(seal: &str) -> Approval {
+        Approval { seal: seal.to_owned(), agreed: true, texts: Vec::new() }
+    }
+
+    /// Refuses it.
+    pub fn denied(seal: &str) -> Approval {
+        Approval { agreed: false, ..Approval::granted(seal) }
+    }
+}
+
+/// Returns the question of a call that ended with one: `{"seal", "files": [{"filePath", "rule", "origin",
+/// "structuredPatch", "proposed"?, …}]}`.
+pub fn question(error: &Error) -> Option<&Value> {
+    if error.code() == Code::AccessAsk { error.data().get("question") } else { None }
+}
+
+/// Passes plans that need no approval, or have it, with the person's own changes.
+///
+/// Errors: `access.ask` with the question; `access.denied` for documentation that must not be created.
+pub(crate) fn approve_plans(
+    context: &Context,
+    caller: &CallContext,
+    mut plans: Vec<FilePlan>,
+) -> Result<Vec<FilePlan>> {
+    let mut asked: Vec<(usize, BlockingRule)> = Vec::new();
+    for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
+        asked.extend(decided(context, plan)?.map(|hit| (nth, hit)));
+    }
+    if asked.is_empty() {
+        return Ok(plans);
+    }
+    let seal = question_seal(context, &plans)?;
+    let Some(approval) = caller.approval.as_ref().filter(|it| it.seal == seal) else {
+        return Err(ask(plans, &asked, &seal));
+    };
+    if !approval.agreed {
+        return Err(Error::new(Code::AccessAsk, "The person said no to this change; nothing was changed.")
+            .next("Do not send it again. Ask the person what they want instead."));
+    }
+    for (path, text) in &approval.texts {
+        if let Some(plan) = plans
+            .iter_mut()
+            .find(|plan| plan.place.absolute() == path && plan.target == TargetState::File)
+            .filter(|plan| !plan.before.is_binary() && plan.source.is_none())
+        {
+            plan.changes = whole_change(&plan.before, text)?;
+            plan.corrected = std::mem::take(&mut plan.ops);
+            plan.user_modified = true;
+            plan.notes.push(
+                "A person changed the text before it was written; the file now contains the text shown here."
+                    .to_owned(),
+            );
+        }
+    }
+    Ok(plans)
+}
+
+/// Returns the rule that requires approval before a file is written; for hooks of clients, which ask themselves.
+///
+/// Errors: `path.*`, `access.denied`, `io.*`.
+pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option<String>> {
+    let place = context.store().resolve_path(path)?;
+    let hit = match context.asking_rule(&place)? {
+        None if context.store().metadata(&place)?.is_none() => creation(context, &place)?,
+        hit => hit,
+    };
+    Ok(hit.map(|hit| hit.told(&place)))
+}
+
+/// Notes the plans of a dry run that would need approval.
+///
+/// Errors: as `approve_plans`, except for the question.
+pub(crate) fn note_pending_approvals(context: &Context, plans: &mut [FilePlan]) -> Result<()> {
+    for plan in plans.iter_mut().filter(|plan| plan.writes()) {
+        plan.asking_rule = decided(context, plan)?;
+    }
+    Ok(())
+}
+
+/// Decides by the rules about creating a file.
+///
+/// Errors: `access.denied`.
+fn creation(context: &Context, place: &SafePath) -> Result<Option<BlockingRule>> {
+    if let Some(hit) = check_creation(context.config(), place)? {
+        return Ok(Some(hit));
+    }
+    let mode = context.config().documentation;
+    if mode == PolicyMode::Allow { Ok(None) } else { documentation(context.config(), place, mode) }
+}
+
+/// Returns the rule that requires approval for a plan.
+///
+/// Errors: `access.denied`, `io.*`.
+fn decided(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
+    if let Some(hit) = plan.asking_rule.clone().map_or_else(|| context.asking_rule(&plan.place), |hit| Ok(Some(hit)))? {
+        return Ok(Some(hit));
+    }
+    if !plan.creates() || plan.target != TargetState::File {
+        return Ok(None);
+    }
+    creation(context, &plan.place)
+}
+
+/// Computes an unforgeable hash of the changes that these plans would make.
+///
+/// Errors: `io.failed` if the system has no random numbers.
+fn question_seal(context: &Context, plans: &[FilePlan]) -> Result<String> {
+    let mut hash = blake3::Hasher::new_keyed(context.secret()?);
+    for plan in plans {
+        let after = ContentId::of_pieces(plan.changes.chunks(plan.before.raw()));
+        let path = plan.place.absolute().as_os_str().as_encoded_bytes();
+        hash.update(&(path.len() as u64).to_le_bytes()).update(path);
+        hash.update(&plan.before.id().to_bytes()).update(&after.to_bytes());
+        hash.update(format!("{:?} {:?} {:?}\n", plan.target, plan.executable, plan.mode).as_bytes());
+        if plan.source.is_some() {
+            // A sparse snapshot shows the text around a change, but not its position.
+            hash.update(format!("{:?}\n", plan.chunks()).as_bytes());
+        }
+    }
+    Ok(hash.finalize().to_hex()[..32].to_owned())
+}
+
+/// Creates the question about some of the plans.
+fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], seal: &str) -> Error {
+    let mut error = Error::new(Code::AccessAsk, "A person has to agree before this is written; nothing was changed.");
+    let mut files = Vec::with_capacity(asked.len());
+    for (nth, plan) in plans.into_iter().enumerate() {
+        let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
+        error = error.evidence(hit.told(&plan.place));
+        let whole = plan.target == TargetState::File && plan.source.is_none();
+        let after = plan.after().ok().filter(|after| whole && !after.is_binary());
+        let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
+        let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, DIFF_BYTES_MAX));
+        let plan = FilePlan { asking_rule: None, ..plan };
+        let mut file = Receipt::new(plan, None, true).answer(false, ChangeDisplay::Diff).data;
+        if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED_TEXT_BYTES_MAX) {
+            file.insert("proposed".to_owned(), after.text().into());
+        }
+        file.extend(change.map(|change| ("change".to_owned(), change.text.into())));
+        file.extend([("rule".to_owned(), hit.rule.clone().into()), ("origin".to_owned(), hit.origin.clone().into())]);
+        files.push(Value::Object(file));
+    }
+    error
+        .next("Tell the person what you want to change and why: they can allow it in their configuration, or run it with `emend` in a terminal, which asks them.")
+        .fact("question", json!({ "seal": seal, "files": files }))
+}

@@ -1,0 +1,98 @@
+//! Formats an edited file with the program that the configuration names for it. Formatting is planned with the
+//! edit, so it is part of its dry run, its approval and its undo; changes by the program beyond the edit are noted.
+
+use crate::context::Context;
+use crate::context::config::{Formatter, FormatterTrigger};
+use crate::model::call_context::CallContext;
+use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use emendate_core::Result;
+use emendate_run::{CommandJob, FILE_PLACEHOLDER, run_on_copy, run_until};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Files of one call that are formatted: each starts a process.
+const FORMATTED_FILES_MAX: usize = 200;
+/// Bytes that a formatter may add to a text, in addition to doubling it.
+const FORMATTER_GROWTH_BYTES: usize = 64 << 10;
+
+/// Formats the results of plans. If a program fails, the edit remains as it is, with a note.
+///
+/// Errors: `call.cancelled`.
+pub(crate) fn format(context: &Context, caller: &CallContext, plans: &mut [FilePlan]) -> Result<()> {
+    if context.config().formatters.is_empty() {
+        return Ok(());
+    }
+    let shaped = |plan: &&mut FilePlan| plan.target == TargetState::File && !plan.before.is_binary() && plan.writes();
+    for plan in plans.iter_mut().filter(shaped).take(FORMATTED_FILES_MAX) {
+        caller.check_cancelled()?;
+        if let Some(formatter) =
+            context.config().formatters.iter().find(|it| it.files.matches(plan.place.relative(), plan.place.absolute()))
+        {
+            let root = context.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
+            // The directory of a new file may not exist yet.
+            let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
+            let folder = folder.unwrap_or(Path::new("/")).to_owned();
+            shape(plan, formatter, &folder, caller.stop_flag());
+        }
+    }
+    caller.check_cancelled()
+}
+
+fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
+    let name = formatter.words.first().cloned().unwrap_or_default();
+    let Ok(after) = plan.after() else { return };
+    let formatted = |text: &str| formatted(formatter, plan.place.absolute(), folder, text, stop);
+    let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
+    if edits
+        && formatter.when == FormatterTrigger::Formatted
+        && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
+    {
+        plan.notes.push(format!(
+            "Not formatted: {name} would change this file beyond the edit, or does not take it as it was."
+        ));
+        return;
+    }
+    let shaped = formatted(after.text())
+        .and_then(|text| plan.replace_text(&name, &text).map_err(|error| error.message().to_owned()));
+    if let Err(why) = shaped {
+        plan.notes.push(format!("Not formatted: {why} The edit was written as sent."));
+    }
+}
+
+/// Returns the program's output for a text.
+///
+/// Errors: the reason for having none, as a sentence.
+fn formatted(
+    formatter: &Formatter,
+    path: &Path,
+    folder: &Path,
+    text: &str,
+    stop: &AtomicBool,
+) -> std::result::Result<String, String> {
+    let words = formatter.words_for(&path.to_string_lossy());
+    let name = words.first().cloned().unwrap_or_default();
+    let most = text.len() * 2 + FORMATTER_GROWTH_BYTES;
+    let job = CommandJob {
+        argv: &words,
+        directory: folder,
+        input: text.as_bytes(),
+        time: formatter.time,
+        output_bytes_max: most,
+    };
+    let said = if formatter.words.iter().any(|word| word.contains(FILE_PLACEHOLDER)) {
+        run_on_copy(job, path.file_name().unwrap_or_default(), stop)
+    } else {
+        run_until(job, stop)
+    };
+    let said = said.map_err(|error| error.message().to_owned())?;
+    if said.status != Some(0) {
+        let complaint = said.stderr.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
+        return Err(format!("{name} did not take it: {complaint}."));
+    }
+    let shaped = String::from_utf8(said.output).map_err(|_| format!("The output of {name} is not UTF-8 text."))?;
+    // A program that fails silently must not empty a file.
+    if shaped.trim().is_empty() && !text.trim().is_empty() {
+        return Err(format!("{name} wrote nothing."));
+    }
+    Ok(shaped)
+}

@@ -1,0 +1,103 @@
+//! Suggestions of what to delete on a full disk, with human-readable sizes.
+
+use crate::context::Context;
+use emendate_core::Error;
+use emendate_fs::{EntryKind, SafePath, readable_size, shown};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Names of directories that tools regenerate.
+const REGENERATED_DIRECTORIES: [&str; 12] = [
+    "target",
+    "node_modules",
+    "dist",
+    "build",
+    "out",
+    "__pycache__",
+    ".venv",
+    ".cache",
+    ".gradle",
+    ".tox",
+    ".mypy_cache",
+    "coverage",
+];
+/// Entries that are examined, bytes from which a file is listed, and entries that are listed.
+const ENTRIES_MAX: usize = 20_000;
+const LARGE_FILE_BYTES_MIN: u64 = 1 << 20;
+const NAMED_MAX: usize = 5;
+
+/// A consumer of disk space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SpaceConsumer {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    /// `folder` or `file`.
+    pub(crate) kind: &'static str,
+}
+
+/// Adds suggestions to the error of a full disk.
+pub(crate) fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> Error {
+    if holders.is_empty() {
+        return error;
+    }
+    let rows: Vec<String> =
+        holders.iter().map(|it| format!("{} ({}, {})", shown(&it.path), it.kind, readable_size(it.bytes))).collect();
+    error
+        .evidence(format!("Large files and directories that tools can recreate, nearby:\n{}", rows.join("\n")))
+        .fact("could_be_freed", holders.iter().map(|it| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": it.kind })).collect::<Vec<Value>>())
+}
+
+/// Returns the largest removable entries next to a file and above it: directories that tools regenerate, and large
+/// files in its own directory.
+pub(crate) fn largest_consumers(context: &Context, file: &SafePath) -> Vec<SpaceConsumer> {
+    let root = &context.store().roots()[file.root()].canonical;
+    let mut left = ENTRIES_MAX;
+    let mut found = Vec::new();
+    let folders = file.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    for (depth, folder) in folders.enumerate() {
+        for (path, kind) in entries_within(context, folder, &mut left) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let holder = match kind {
+                EntryKind::Directory if REGENERATED_DIRECTORIES.contains(&&*name) => {
+                    SpaceConsumer { bytes: bytes_below(context, &path, &mut left), path, kind: "folder" }
+                }
+                EntryKind::File if depth == 0 && path != file.absolute() => {
+                    SpaceConsumer { bytes: bytes_of(context, &path), path, kind: "file" }
+                }
+                _ => continue,
+            };
+            found.extend((holder.bytes >= LARGE_FILE_BYTES_MIN).then_some(holder));
+        }
+    }
+    found.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
+    found.truncate(NAMED_MAX);
+    found
+}
+
+fn entries_within(context: &Context, folder: &Path, left: &mut usize) -> Vec<(PathBuf, EntryKind)> {
+    let listed = context.store().resolve_path(folder).and_then(|place| context.store().list(&place)).ok().flatten();
+    let entries: Vec<(PathBuf, EntryKind)> =
+        listed.into_iter().flatten().take(*left).map(|entry| (folder.join(entry.name), entry.kind)).collect();
+    *left -= entries.len();
+    entries
+}
+
+fn bytes_of(context: &Context, path: &Path) -> u64 {
+    let stamp = context.store().resolve_path(path).and_then(|place| context.store().metadata(&place)).ok().flatten();
+    stamp.map_or(0, |stamp| stamp.size)
+}
+
+/// Sums up the bytes of the files below a directory, within the limit on entries.
+fn bytes_below(context: &Context, folder: &Path, left: &mut usize) -> u64 {
+    let (mut open, mut bytes) = (vec![folder.to_owned()], 0);
+    while let Some(folder) = open.pop() {
+        for (path, kind) in entries_within(context, &folder, left) {
+            match kind {
+                EntryKind::Directory => open.push(path),
+                EntryKind::File => bytes += bytes_of(context, &path),
+                _ => {}
+            }
+        }
+    }
+    bytes
+}

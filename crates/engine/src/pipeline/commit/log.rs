@@ -1,0 +1,472 @@
+//! The engine's side of the operation log: a write-ahead record of every request that changes files, so that it can be
+//! reported and undone even if the process is killed.
+
+use crate::context::config::PolicyMode;
+use crate::context::history_stores::key;
+use crate::context::{Context, policy};
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::pipeline::checks::repeat::remember_change;
+use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
+use emendate_core::explain::{self, DiffStat};
+use emendate_core::{Code, ContentId, Error, Result, Snapshot};
+use emendate_fs::{FileMeta, SafePath};
+use emendate_history::{
+    ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
+    OperationId, OperationOutcome, OwnedContent, Record, Role, SessionUpdate, VersionBody,
+};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+/// Bytes of a file that is stored whole once the answer is out. A larger one can be undone as long as nothing else
+/// changes it, or if the session read it.
+const STORED_WHOLE_BYTES_MAX: u64 = 256 << 10;
+
+/// Contents that are stored in one transaction: other writers of the history wait for that long.
+const STORE_BATCH_CONTENTS: usize = 128;
+
+/// The origin of an operation: the call and its purpose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallOrigin<'a> {
+    pub(crate) tool: &'static str,
+    /// Name of the format of its input; empty if it has none.
+    pub(crate) format: &'static str,
+    pub(crate) digest: [u8; 16],
+    pub(crate) role: Role,
+    /// Older operations that it undoes as well.
+    pub(crate) also: &'a [OperationId],
+    /// The call allows a file to become invalid.
+    pub(crate) allows_invalid: bool,
+    /// The call is intended even if it cannot be undone.
+    pub(crate) irreversible: bool,
+    /// The call is intended even if its result is already there.
+    pub(crate) repeat: bool,
+    /// The note of the operation, if its tool and its role do not say what it does; may be empty.
+    pub(crate) remark: &'a str,
+}
+
+impl CallOrigin<'static> {
+    /// Creates the origin for a call of `tool` with that input.
+    pub(crate) fn new(tool: &'static str, input: &Value) -> CallOrigin<'static> {
+        CallOrigin {
+            tool,
+            format: "",
+            digest: digest(input),
+            role: Role::Edit,
+            also: &[],
+            allows_invalid: false,
+            irreversible: false,
+            repeat: false,
+            remark: "",
+        }
+    }
+}
+
+impl CallOrigin<'_> {
+    /// False for operations that restore an earlier state byte by byte, or a part of it.
+    pub(crate) fn is_an_edit(self) -> bool {
+        self.role == Role::Edit && !matches!(self.tool, "restore" | "undo")
+    }
+}
+
+/// Hashes a call's input without copying its texts, which may be large.
+pub(crate) fn digest(input: &Value) -> [u8; 16] {
+    fn collect<'a>(value: &'a Value, out: &mut Vec<Cow<'a, [u8]>>) {
+        // A type mark before each value, so that different inputs have different bytes.
+        match value {
+            Value::String(text) => out.extend([Cow::Borrowed(&b"\xFFs"[..]), Cow::Borrowed(text.as_bytes())]),
+            Value::Array(list) => {
+                out.push(Cow::Borrowed(b"\xFF["));
+                for value in list {
+                    collect(value, out);
+                }
+                out.push(Cow::Borrowed(b"\xFF]"));
+            }
+            Value::Object(fields) => {
+                out.push(Cow::Borrowed(b"\xFF{"));
+                for (name, value) in fields {
+                    out.extend([Cow::Borrowed(&b"\xFFn"[..]), Cow::Borrowed(name.as_bytes())]);
+                    collect(value, out);
+                }
+                out.push(Cow::Borrowed(b"\xFF}"));
+            }
+            plain => out.push(Cow::Owned(format!("\u{FFFF}{plain}").into_bytes())),
+        }
+    }
+    let mut pieces = Vec::new();
+    collect(input, &mut pieces);
+    ContentId::of_pieces(pieces.iter().map(|piece| &**piece)).to_bytes()
+}
+
+/// The change of a plan as recorded in the log.
+struct LoggedChange<'a> {
+    plan: &'a FilePlan,
+    change: FileChange,
+    swaps: Vec<ByteReplacement<'a>>,
+    /// The session's new knowledge of the file; `None` if the file is deleted.
+    record: Option<&'a Record>,
+}
+
+impl<'a> LoggedChange<'a> {
+    fn new(plan: &'a FilePlan, stamp: &FileMeta, record: Option<&'a Record>) -> LoggedChange<'a> {
+        let before = match &plan.current {
+            CurrentState::Nothing => None,
+            CurrentState::File(now) => Some(file(now.snapshot.id(), &now.stamp)),
+            CurrentState::Link(target) => Some(link(target)),
+        };
+        let after = match (&plan.target, record) {
+            (TargetState::File, Some(record)) => Some(file(record.content, stamp)),
+            (TargetState::Link(target), _) => Some(link(target)),
+            _ => None,
+        };
+        let stat = if plan.before.is_binary() || plan.is_move_source {
+            DiffStat::default()
+        } else {
+            explain::count_changes(&plan.before, &plan.changes)
+        };
+        let moved_from =
+            plan.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| key(&origin.place).to_vec());
+        let lost = plan.target == TargetState::Nothing && !plan.is_move_source && !plan.before.is_binary();
+        let lost = if lost { plan.before.lines().count(plan.before.text()) } else { stat.removed };
+        let (added, removed) = (stat.added as u64, lost as u64);
+        let attributes = plan.lost_attributes.clone();
+        let change =
+            FileChange { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
+        let raw = plan.before.raw();
+        let splices = plan.changes.splices().iter();
+        let swaps = splices.map(|it| ByteReplacement {
+            at: plan.before.to_file_offset(it.span).unwrap_or_default(),
+            old: &raw[it.span.range()],
+            new: &it.text,
+        });
+        // A new file may begin with a byte order mark.
+        let mark = (base(plan).is_none() && !raw.is_empty()).then_some(ByteReplacement { at: 0, old: b"", new: raw });
+        let swaps = mark.into_iter().chain(swaps).collect();
+        LoggedChange { plan, change, swaps, record }
+    }
+
+    /// True when undo would need more bytes in memory than allowed, because the change is not made of parts.
+    fn is_beyond_undo(&self) -> bool {
+        let size = self.record.map_or(0, |record| record.meta.size);
+        self.plan.source.is_none() && self.change.before.is_some() && size > CONTENT_BYTES_MAX
+    }
+
+    /// Describes how both sides can be restored later; `new` is the current content, for a session that has to know its
+    /// version.
+    fn change<'b>(&'b self, new: Option<&'b dyn Fn() -> Vec<u8>>) -> ChangeContent<'b> {
+        let plan = self.plan;
+        let base = base(plan);
+        let old = match &plan.current {
+            // The text moves to another path, or the change begins with it.
+            CurrentState::File(_) if plan.is_move_source => None,
+            CurrentState::File(now) if base == Some(now.snapshot.id()) => None,
+            CurrentState::File(now) => Some(now.snapshot.raw()),
+            CurrentState::Link(target) => Some(target.as_bytes()),
+            CurrentState::Nothing => None,
+        };
+        let from = base.filter(|_| !plan.before.is_sparse()).map(|_| plan.before.raw());
+        ChangeContent { base, base_bytes: from, replacements: &self.swaps, old_bytes: old, new_bytes: new }
+    }
+}
+
+/// The version that a plan's changes start from; `None` if there is none.
+fn base(plan: &FilePlan) -> Option<ContentId> {
+    let here = matches!(&plan.current, CurrentState::File(now) if now.snapshot.id() == plan.before.id());
+    (plan.target == TargetState::File && (here || plan.source_file.is_some())).then(|| plan.before.id())
+}
+
+/// The state of a regular file with that content.
+fn file(content: ContentId, stamp: &FileMeta) -> FileState {
+    FileState { content, mode: stamp.mode & 0o7777, kind: FileKind::Regular }
+}
+
+/// The state of a symbolic link; its permission bits are meaningless.
+fn link(target: &OsStr) -> FileState {
+    FileState { content: ContentId::of(target.as_bytes()), mode: 0o777, kind: FileKind::Link }
+}
+
+/// Returns how a version's bytes are stored for its session: not at all if they are secret, or if the snapshot is
+/// sparse.
+pub(crate) fn stored_body<'a>(place: &SafePath, version: &'a Snapshot) -> VersionBody<'a> {
+    if version.is_sparse() || policy::is_secret(place) { VersionBody::None } else { VersionBody::Bytes(version.raw()) }
+}
+
+/// A version that so far exists only in the working file.
+pub(crate) struct UnstoredVersion {
+    /// Index of the root whose history will store it.
+    root: usize,
+    place: SafePath,
+    content: ContentId,
+}
+
+/// A request recorded in the log before it is carried out.
+pub(crate) struct PendingRequest<'a> {
+    /// Index of the root whose history has it.
+    root: usize,
+    changes: Vec<LoggedChange<'a>>,
+    appended: Result<LogReceipt>,
+}
+
+impl PendingRequest<'_> {
+    /// Returns the error if another request is already undoing the same operations.
+    pub(crate) fn conflict_error(&self) -> Option<Error> {
+        self.appended.as_ref().err().filter(|error| error.code() == Code::ConflictRaced).cloned()
+    }
+}
+
+/// Records the intent of a request with all its files, and what the session will know of them: `known` has the
+/// stamp and the record of each plan, if there are any. `None` if it changes nothing.
+pub(crate) fn log_intent<'a>(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    plans: &'a [FilePlan],
+    known: &'a [Option<(FileMeta, Option<Record>)>],
+    made: &[PathBuf],
+) -> Option<PendingRequest<'a>> {
+    let done: Vec<LoggedChange<'_>> = plans
+        .iter()
+        .zip(known)
+        .filter_map(|(plan, known)| {
+            let (stamp, record) = known.as_ref()?;
+            Some(LoggedChange::new(plan, stamp, record.as_ref()))
+        })
+        .collect();
+    let root = done.first()?.plan.place.root();
+    let operation = operation(caller, cause, plans, &done, made);
+    let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
+    // A person sees the file; a model may have to be told what changed since its last edit.
+    let wanted = caller.unread == UnreadPolicy::Deny;
+    let new = new.iter().zip(&done).map(|(new, done)| {
+        let kept = wanted && !done.plan.unseen && done.plan.source.is_none();
+        kept.then_some(new as &dyn Fn() -> Vec<u8>)
+    });
+    let changes: Vec<ChangeContent<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
+    // Knowledge of a file belongs to that file's root; the operation is recorded in one root only.
+    let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.unseen);
+    let here: Vec<SessionUpdate<'_>> =
+        here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.place), record: done.record? })).collect();
+    let entered = context.history(root).log(&operation, &changes, &here);
+    Some(PendingRequest { root, changes: done, appended: entered })
+}
+
+/// Records a committed request. The files are already changed, so a failure of the log is not a failure of the
+/// request: it is returned as text for a note.
+pub(crate) fn log_committed(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    announced: PendingRequest<'_>,
+) -> (Option<OperationId>, Option<String>) {
+    let PendingRequest { root, changes: done, appended: entered } = announced;
+    let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.unseen);
+    let elsewhere = others.filter_map(|done| Some((&done.plan.place, done.record?))).try_for_each(|(place, it)| {
+        context.sessions(place).record(&caller.session, key(place), it, &VersionBody::None)
+    });
+    for gone in done.iter().filter(|done| done.change.after.is_none()) {
+        // The session may forget a deleted file; if that fails it is merely told again.
+        let _ = context.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
+    }
+    if let Ok(entered) = &entered {
+        for FileChange { path, after, .. } in done.iter().map(|done| &done.change) {
+            remember_change(context, caller, cause, entered.id, path, after.map(|side| side.content));
+        }
+        context.unconfirmed().push((root, entered.id));
+    }
+    match (entered, elsewhere) {
+        (Ok(entered), Ok(())) => {
+            remember_loose(context, root, &entered.unstored, &done);
+            let told = undoable(context, &entered, &done);
+            (Some(entered.id), told)
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            let told = format!(
+                "The session store could not remember this version, so read the file before the next edit; and it \
+                     cannot be undone: {}",
+                error.message()
+            );
+            (None, Some(told))
+        }
+    }
+}
+
+/// Records a request that was aborted, or whose outcome is unknown.
+pub(crate) fn log_aborted(context: &Context, announced: &PendingRequest<'_>, error: &Error) {
+    let &PendingRequest { root, appended: Ok(LogReceipt { id, .. }), .. } = announced else { return };
+    // If the log fails now, a later resolution finds the files unchanged.
+    if error.code() == Code::IoPartial {
+        let _ = resolve_selected(context, root, |logged| logged.id == id);
+    } else {
+        let _ = context.history(root).abort(id);
+    }
+}
+
+/// Refuses a change that could not be undone, unless the caller explicitly allows it.
+///
+/// Errors: `operation.irreversible`.
+pub(crate) fn check_undoable(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    announced: &PendingRequest<'_>,
+) -> Result<()> {
+    let lets = caller.irreversible.unwrap_or(caller.unread == UnreadPolicy::Allow)
+        || cause.irreversible
+        || context.config().irreversible == PolicyMode::Allow;
+    let why = match &announced.appended {
+        _ if lets => return Ok(()),
+        _ if !context.keeps_history() => return Err(without_history()),
+        Ok(entered) => match undoable(context, entered, &announced.changes) {
+            Some(why) => why,
+            None => return Ok(()),
+        },
+        Err(error) => format!("This cannot be undone: the history cannot be written. {}", error.message()),
+    };
+    let error = Error::new(Code::OperationIrreversible, why).evidence("Nothing was written.");
+    Err(error.next(
+        "If it is meant nevertheless, send the same call with \"irreversible\": true; or a person can enlarge \
+             `megabytes` under [history], or set irreversible = \"allow\" under [policy], in their own configuration.",
+    ))
+}
+
+/// Returns the reason why an operation cannot be undone, if there is one.
+fn undoable(context: &Context, entered: &LogReceipt, done: &[LoggedChange<'_>]) -> Option<String> {
+    if !context.keeps_history() {
+        return None;
+    }
+    let root = done.first().map_or(0, |done| done.plan.place.root());
+    if let Some(why) = context.history_ends_with_process(root) {
+        return Some(format!("This cannot be undone: {why}"));
+    }
+    let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
+    let lost = entered.lost.first().and_then(|nth| done.get(*nth));
+    let large = done.iter().find(|done| done.is_beyond_undo());
+    let why = match (secret, lost, large) {
+        (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown_path(done)),
+        (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown_path(done)),
+        (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown_path(done)),
+        _ => return None,
+    };
+    Some(format!("This cannot be undone: {why}."))
+}
+
+fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[LoggedChange<'_>]) {
+    if !context.keeps_history() {
+        return;
+    }
+    let found = done.iter().filter_map(|done| {
+        let record = done.record?;
+        let wanted = loose.contains(&record.content) && record.meta.size <= STORED_WHOLE_BYTES_MAX;
+        wanted.then(|| UnstoredVersion { root, place: done.plan.place.clone(), content: record.content })
+    });
+    context.unstored().extend(found);
+}
+
+/// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is
+/// done when the engine is dropped.
+pub(crate) fn store_unstored_contents(context: &Context) {
+    context.store().run_deferred();
+    settle_log(context);
+}
+
+/// Confirms operations, and stores contents that exist only in working files.
+pub(crate) fn settle_log(context: &Context) {
+    confirm_own_operations(context);
+    let mut loose = std::mem::take(&mut *context.unstored());
+    loose.sort_by_key(|it| it.root);
+    for of_root in loose.chunk_by(|one, next| one.root == next.root) {
+        of_root.chunks(STORE_BATCH_CONTENTS).for_each(|some| keep_whole(context, some));
+    }
+}
+
+/// Stores some contents of one root. If that fails, their earlier versions remain reachable through the deltas in
+/// the log.
+fn keep_whole(context: &Context, some: &[UnstoredVersion]) {
+    let Some(root) = some.first().map(|it| it.root) else { return };
+    let contents: Vec<ContentId> = some.iter().map(|it| it.content).collect();
+    let Ok(lacking) = context.history(root).not_stored(&contents) else { return };
+    let found: Vec<_> = some
+        .iter()
+        .filter(|it| lacking.contains(&it.content))
+        .filter_map(|it| {
+            // Skip a file that changed since, or cannot be read.
+            let version = context.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
+            (ContentId::of(&version.bytes) == it.content)
+                .then_some(OwnedContent { id: it.content, bytes: version.bytes })
+        })
+        .collect();
+    if !found.is_empty() {
+        let _ = context.history(root).store_versions(&found);
+    }
+}
+
+/// Returns the path of a change.
+fn shown_path(done: &LoggedChange<'_>) -> String {
+    done.plan.place.shown()
+}
+
+/// Creates the error for a change that nothing records.
+fn without_history() -> Error {
+    Error::new(Code::OperationIrreversible, "This cannot be undone: without a state directory no history is kept.")
+        .evidence("Nothing was written.")
+        .next(
+            "Name a state directory (--state), so that changes can be undone; or, if it is meant nevertheless, send the \
+             same call with \"irreversible\": true.",
+        )
+}
+
+fn operation(
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    plans: &[FilePlan],
+    done: &[LoggedChange<'_>],
+    made: &[PathBuf],
+) -> Operation {
+    let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
+    let merged = plans.iter().any(|plan| plan.merged);
+    let note = if merged && cause.remark.is_empty() { "merged with changes made meanwhile" } else { cause.remark };
+    Operation {
+        session: caller.session.clone(),
+        tool: cause.tool.to_owned(),
+        format: cause.format.to_owned(),
+        digest: cause.digest,
+        note: note.to_owned(),
+        role: cause.role,
+        also_undoes: cause.also.to_vec(),
+        outcome: if left_out { OperationOutcome::Partial } else { OperationOutcome::Done },
+        keeps_content: !done.iter().any(|done| policy::is_secret(&done.plan.place)),
+        files: done.iter().map(|done| done.change.clone()).collect(),
+        created_dirs: made.iter().map(|folder| folder.as_os_str().as_bytes().to_vec()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+    use serde_json::json;
+
+    #[test]
+    fn different_inputs_have_different_digests() {
+        let inputs = [
+            json!({}),
+            json!([]),
+            json!(null),
+            json!("null"),
+            json!({ "a": "b" }),
+            json!({ "a": ["b"] }),
+            json!({ "ab": "" }),
+            json!({ "a": "", "b": "" }),
+            json!(["a", "b"]),
+            json!(["ab"]),
+            json!([1, 2]),
+            json!([12]),
+        ];
+        let mut all: Vec<_> = inputs.iter().map(digest).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!((all.len(), digest(&inputs[4])), (inputs.len(), digest(&json!({ "a": "b" }))));
+    }
+}

@@ -1,0 +1,366 @@
+//! Edits by anchors, and the storage of anchors. An anchor names its line whatever else changes, so such an edit is
+//! placed in the current file; only whether its lines were shown is checked.
+
+use crate::context::history_stores::key;
+use crate::context::{Context, LoadedFile, policy};
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::notebook::refuse_text_edit;
+use crate::pipeline::plan::stale;
+use crate::session::base::{self, mark_shown};
+use crate::session::suggest::file_not_found;
+use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
+use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
+use emendate_core::line_format::{self, LineFormat, LineMark};
+use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot, line_edits, refusals, resolve};
+use emendate_core::{Phrase, advice};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
+use serde_json::json;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Retries if other processes update the anchors at the same time; one of them always succeeds.
+const ANCHOR_RETRIES_MAX: usize = 64;
+/// Versions of a session that are examined for shown lines.
+const EXAMINED_VERSIONS_MAX: usize = 8;
+/// Failures of a call that are reported.
+const REPORTED_FAILURES_MAX: usize = 20;
+/// New rows that a reply shows with their anchors.
+const SHOWN_ROWS_MAX: usize = 60;
+/// Bytes of an anchor and its delimiter.
+const ANCHOR_BYTES_MAX: usize = 40;
+
+/// A file to be edited by anchors.
+struct AnchorEditContext<'a> {
+    caller: &'a CallContext,
+    place: &'a SafePath,
+    now: &'a LoadedFile,
+    words: &'a AnchorMap,
+    page: AnchorPage<'a>,
+    marks: &'static LineFormat,
+    /// Lines of the current file that were shown.
+    shown: LineSet,
+    /// The anchors of the last version shown, if that is not the current one.
+    before: Option<EarlierAnchors>,
+}
+
+/// The anchors of an earlier version, and their lines.
+struct EarlierAnchors {
+    words: Vec<AnchorWord>,
+    places: HashMap<AnchorWord, usize>,
+}
+
+/// Returns the anchors of the current version of a file. They are stored, because a caller is about to see them.
+///
+/// Errors: `read.too_large` for more than a million lines.
+pub(crate) fn anchor_map(context: &Context, place: &SafePath, snapshot: &Snapshot) -> Result<AnchorMap> {
+    words_of(context, place, snapshot.text(), |_| Some(false))
+}
+
+/// Returns the anchors after a plan: it is known which lines it changes, even among equal lines.
+pub(crate) fn anchor_map_after(context: &Context, plan: &FilePlan, after: &Snapshot) -> Result<AnchorMap> {
+    let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+    let changed: Vec<_> = hunks
+        .iter()
+        .map(|hunk| ReplacedRange {
+            old: line_range(hunk.old_start, hunk.old_lines),
+            new: line_range(hunk.new_start, hunk.new_lines),
+        })
+        .collect();
+    words_of(context, &plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
+}
+
+/// Loads the anchors of a text and updates them.
+fn words_of(
+    context: &Context,
+    place: &SafePath,
+    text: &str,
+    go_on: impl Fn(&mut AnchorMap) -> Option<bool>,
+) -> Result<AnchorMap> {
+    let sessions = context.sessions(place);
+    for _ in 0..ANCHOR_RETRIES_MAX {
+        let bytes = sessions.words(key(place))?;
+        let kept = bytes.as_deref().and_then(AnchorMap::from_bytes);
+        let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
+        let known = known.or_else(|| AnchorMap::new(text).map(|words| (words, true)));
+        let gone_on = known.and_then(|(mut words, new)| go_on(&mut words).map(|newer| (words, new || newer)));
+        let Some((words, new)) = gone_on else {
+            return Err(Error::new(
+                Code::ReadTooLarge,
+                format!("A file of more than {ANCHORED_LINES_MAX} lines has no words."),
+            )
+            .evidence(place.shown())
+            .next("Read it with format hashline, and edit it by line numbers."));
+        };
+        let shared = new && !policy::is_secret(place);
+        if !shared || sessions.keep_words(key(place), &words.to_bytes(), bytes.as_deref())? {
+            return Ok(words);
+        }
+        // Another process updated them meanwhile. Anchors that it has shown count, too: continue from there.
+    }
+    Err(Error::new(Code::LockTimeout, "Others name lines of this file all the time.")
+        .evidence(place.shown())
+        .next("Repeat the call."))
+}
+
+/// Plans edits by anchors in the file as it is now.
+pub(crate) fn plan_anchor_edits(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    ops: &[Op],
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let fresh: String = ops.iter().map(|op| &*op.text).collect();
+    let Some(now) = context.snapshot(&place, options.declared, &fresh)? else {
+        return Err(file_not_found(context, &place, caller));
+    };
+    refuse_text_edit(context, caller, &place, &now.snapshot, ops)?;
+    if now.snapshot.text().is_empty() {
+        return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")
+            .evidence(place.shown())
+            .next(advice!["Use ", Phrase::Tool("write"), "."]));
+    }
+    let words = anchor_map(context, &place, &now.snapshot)?;
+    let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
+    let (shown, before) = shown_words(context, caller, options, &place, &now, &words, &page)?;
+    if before.is_some() && options.on_stale == StalePolicy::Reject {
+        return Err(stale::version_unavailable(context, caller, &place, &now));
+    }
+    let marks = marks(options);
+    let subject = AnchorEditContext { caller, place: &place, now: &now, words: &words, page, marks, shown, before };
+    let placed = place_edits(context, &subject, ops)?;
+    let merged = subject.before.is_some();
+    let resolved = resolve(&now.snapshot, &placed, OpOrder::Together, settings(options, false))?;
+    let lines = base::after_writing(&subject.shown, &now.snapshot, &resolved.changes);
+    let replaced = line_edits::replaced_lines(&now.snapshot, &placed);
+    let mut plan = FilePlan::edit(place, now, resolved, lines);
+    plan.anchor_format = Some(marks);
+    plan.replaced = replaced;
+    plan.merged = merged;
+    Ok(plan)
+}
+
+/// Returns the lines of the current file that the session was shown with their anchors, in any version; and the
+/// anchors of the last of these versions, if it is not the current one.
+///
+/// Errors: `read.required`.
+fn shown_words(
+    context: &Context,
+    caller: &CallContext,
+    options: &CallOptions,
+    place: &SafePath,
+    now: &LoadedFile,
+    words: &AnchorMap,
+    page: &AnchorPage<'_>,
+) -> Result<(LineSet, Option<EarlierAnchors>)> {
+    let sessions = context.sessions(place);
+    let records = sessions.versions(&caller.session, key(place))?;
+    if records.is_empty() && caller.unread == UnreadPolicy::Deny {
+        let format = options.worded.map_or("anchors", |marks| marks.name);
+        let then = ", then send this call again.";
+        return Err(base::unread(place).next(
+            advice!["Call ", raw_path::read(place, json!({ "format": format })), then].or(advice![
+                "Call ",
+                raw_path::read(place, json!({})),
+                then
+            ]),
+        ));
+    }
+    let mut before = None;
+    let mut lines: Vec<usize> = Vec::new();
+    let mut all = LineSet::none();
+    for (nth, record) in records.iter().take(EXAMINED_VERSIONS_MAX).enumerate() {
+        if record.content == now.snapshot.id() {
+            all.union(&record.lines);
+            continue;
+        }
+        // A version that was not kept, or whose anchors are too old, cannot be examined.
+        let Some(bytes) = sessions.bytes(record.content)? else { continue };
+        let Ok(then) = context.decode(place, bytes, options.declared, "") else { continue };
+        let Some(had) = words.words_of_text(then.text()) else { continue };
+        for &(from, to) in record.lines.ranges() {
+            let from = usize::try_from(from).unwrap_or(usize::MAX).saturating_sub(1);
+            let to = usize::try_from(to).unwrap_or(usize::MAX).min(had.len());
+            lines.extend(had.get(from..to).unwrap_or(&[]).iter().filter_map(|&word| page.line_of(word)));
+        }
+        if nth == 0 {
+            before = Some(EarlierAnchors { places: had.iter().copied().zip(0..).collect(), words: had });
+        }
+    }
+    lines.sort_unstable();
+    for line in lines {
+        all.add(line as u64, line as u64);
+    }
+    if caller.unread == UnreadPolicy::Allow {
+        all = LineSet::all();
+    }
+    Ok((all, before))
+}
+
+/// Converts the edits to line numbers; reports all failures at once.
+fn place_edits(context: &Context, subject: &AnchorEditContext<'_>, ops: &[Op]) -> Result<Vec<Op>> {
+    let mut placed = Vec::with_capacity(ops.len());
+    let mut failures: Vec<PlacementError> = Vec::new();
+    for op in ops {
+        let row = subject.page.to_line_edit(op, |word| subject.words.is_tombstone(word));
+        match row.and_then(|row| subject.admit(row)) {
+            Ok(row) => placed.push(row),
+            Err(misplaced) => failures.push(misplaced),
+        }
+        if failures.len() == REPORTED_FAILURES_MAX {
+            break;
+        }
+    }
+    if failures.is_empty() {
+        return Ok(placed);
+    }
+    let AnchorEditContext { caller, place, now, words, marks, ref shown, .. } = *subject;
+    Err(placement_refusal(
+        context,
+        &AnchoredView { caller, place, now, words: words.words(), marks, lines: shown },
+        failures,
+        ops.len(),
+    ))
+}
+
+/// Creates the error for `of` edits that cannot be placed; their lines are shown with anchors, and count as read.
+pub(crate) fn placement_refusal(
+    context: &Context,
+    file: &AnchoredView<'_>,
+    failures: Vec<PlacementError>,
+    of: usize,
+) -> Error {
+    let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
+    let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
+    let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
+    if spans.is_empty() {
+        return error;
+    }
+    let look = |out: &mut String, line: usize, text: &str, _: bool| {
+        (file.marks.push_line)(out, LineMark::for_line(line, file.words), text);
+    };
+    let excerpt = line_edits::excerpt_with(&file.now.snapshot, &spans, &look);
+    let mut known = file.lines.clone();
+    for &line in &excerpt.whole {
+        known.add(line as u64, line as u64);
+    }
+    let error = match mark_shown(context, file.caller, file.place, file.now, known) {
+        Some(unkept) => error.next(unkept),
+        None => error,
+    };
+    error.evidence(format!("{} as it is now:\n{}", file.place.shown(), excerpt.text))
+}
+
+/// Returns the lines from a start on; of no lines, those around it.
+fn line_range(start: usize, len: usize) -> Range<usize> {
+    let from = if len == 0 { start } else { start.saturating_sub(1) };
+    from..from + len
+}
+
+/// A file with the anchors of its lines, and the lines that were shown.
+pub(crate) struct AnchoredView<'a> {
+    pub(crate) caller: &'a CallContext,
+    pub(crate) place: &'a SafePath,
+    pub(crate) now: &'a LoadedFile,
+    pub(crate) words: &'a [AnchorWord],
+    pub(crate) marks: &'static LineFormat,
+    pub(crate) lines: &'a LineSet,
+}
+
+/// Returns the line format with anchors for a reply.
+pub(crate) fn marks(options: &CallOptions) -> &'static LineFormat {
+    options.worded.unwrap_or_else(default_marks)
+}
+
+impl AnchorEditContext<'_> {
+    /// Accepts an edit if all of its lines were shown unchanged.
+    fn admit(&self, op: Op) -> Result<Op, PlacementError> {
+        let Some(rows) = line_edits::of(&op) else { return Ok(op) };
+        let Some((from, to)) = rows.named() else { return Ok(op) };
+        if !self.shown.covers(from as u64, to as u64) {
+            return Err(shown_refusal(
+                rows,
+                from,
+                to,
+                Code::ReadPartial,
+                "it names lines that were never shown, or that are new since then.",
+            ));
+        }
+        // Lines that others removed from a range must not come back unnoticed.
+        let (first, last) = (self.page.words(from, from), self.page.words(to, to));
+        if let (Some(before), [first], [last]) = (&self.before, first, last)
+            && let (Some(start), Some(end)) = (before.places.get(first), before.places.get(last))
+            && before.words.get(*start..=*end) != Some(self.page.words(from, to))
+        {
+            return Err(shown_refusal(
+                rows,
+                from,
+                to,
+                Code::StaleChanged,
+                "lines between its ends were removed or moved since they were shown.",
+            ));
+        }
+        Ok(op)
+    }
+}
+
+/// Refuses an edit and shows its lines.
+fn shown_refusal(rows: &line_edits::LineEdit, from: usize, to: usize, code: Code, what: &str) -> PlacementError {
+    let error = Error::new(code, format!("{}: {what}", rows.source_text))
+        .next("The lines are shown now: send the same edit again if these are the lines you mean.");
+    PlacementError { error, show: Some((from, to)) }
+}
+
+/// Refuses edits by anchors of a file that an earlier part of the call changes under another name.
+pub(crate) fn named_twice(place: &SafePath) -> Error {
+    refusals::named_twice(&place.shown(), &place.requested().display().to_string())
+}
+
+/// The default line format with anchors.
+fn default_marks() -> &'static LineFormat {
+    // A test proves that there is such a row.
+    line_format::LINE_FORMATS.iter().find(|marks| marks.anchors).unwrap_or(&line_format::LINE_FORMATS[0])
+}
+
+/// True when [`preview`] shows all lines of these hunks.
+pub(crate) fn fits(hunks: &[DiffHunk], most: usize) -> bool {
+    // The mark of a line is its anchor, at most two words long.
+    all_lines(hunks).count() <= SHOWN_ROWS_MAX
+        && all_lines(hunks).map(|line| line.text.len() + ANCHOR_BYTES_MAX).sum::<usize>() <= most
+}
+
+/// Returns the lines of all hunks.
+fn all_lines(hunks: &[DiffHunk]) -> impl Iterator<Item = &DiffLine> {
+    hunks.iter().flat_map(|hunk| &hunk.lines)
+}
+
+/// Formats the current lines that an edit changed, with their anchors, in at most about `most` bytes.
+pub(crate) fn preview(marks: &LineFormat, words: &[AnchorWord], hunks: &[DiffHunk], most: usize) -> String {
+    let mut out = String::new();
+    for (nth, hunk) in hunks.iter().enumerate() {
+        if out.len() > most {
+            out.push_str("... (more changes are not shown)\n");
+            return out;
+        }
+        if nth > 0 {
+            out.push_str("--\n");
+        }
+        let first = hunk.new_start + usize::from(hunk.new_lines == 0);
+        let lines: Vec<_> = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed).collect();
+        for (at, line) in lines.iter().enumerate() {
+            if lines.len() > SHOWN_ROWS_MAX && (SHOWN_ROWS_MAX / 2..lines.len() - SHOWN_ROWS_MAX / 2).contains(&at) {
+                if at == SHOWN_ROWS_MAX / 2 {
+                    out.push_str("...\n");
+                }
+                continue;
+            }
+            (marks.push_line)(&mut out, LineMark::for_line(first + at, words), &line_format::clip(&line.text));
+        }
+    }
+    out
+}

@@ -1,0 +1,80 @@
+//! Lazy edits: new text with placeholders for unchanged code.
+
+use crate::context::{Context, LoadedFile, syntax};
+use crate::model::call_context::CallContext;
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::pipeline::plan::edit::plan_against;
+use emendate_core::elided::{self, Extent};
+use emendate_core::{Error, Op, OpOrder, Result, Snapshot};
+use emendate_fs::SafePath;
+use emendate_syntax::Symbol;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Plans the edit that a text with placeholders expresses. `refusal` is the error for ambiguous placeholders.
+pub(crate) fn plan_elided(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    now: LoadedFile,
+    content: &str,
+    refusal: Error,
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let text = emendate_core::normalize_text(content);
+    let mut refusal = Some(refusal);
+    let (mut gaps, target) = (0, place.clone());
+    let mut ops = |seen: &Snapshot| {
+        let extents = elided_extents(context, caller, &target, seen.text(), &text);
+        let expanded = elided::expand_or_refuse(seen.text(), &text, &extents, &mut refusal)?;
+        gaps = expanded.gaps;
+        Ok(Cow::Owned::<'static, [Op]>(expanded.ops))
+    };
+    let mut plan = plan_against(context, caller, place, now, &mut ops, OpOrder::Together, options)?;
+    plan.notes.push(elided::kept_code_note(gaps));
+    Ok(plan)
+}
+
+/// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.
+fn elided_extents(context: &Context, caller: &CallContext, place: &SafePath, old: &str, new: &str) -> Vec<Extent> {
+    let grammars = syntax::grammars(context, caller);
+    let (old, new) = (symbols_of(grammars, place, old), symbols_of(grammars, place, &elided::without_gaps(old, new)));
+    let (by_path, by_name) = (only(&old, |it| &it.path), only(&old, |it| &it.name));
+    let (paths, names) = (only(&new, |it| &it.path), only(&new, |it| &it.name));
+    let same = |it: &Symbol| {
+        // A method shown without its class has another path there.
+        lines_by_key(&by_path, &paths, &it.path)
+            .or_else(|| if it.depth == 0 { lines_by_key(&by_name, &names, &it.name) } else { None })
+    };
+    new.iter()
+        .filter_map(|it| Some(Extent { old: same(it)?, new: symbol_lines(it) }))
+        .filter(|it| !it.old.is_empty() && !it.new.is_empty())
+        .collect()
+}
+
+/// Returns the lines of the symbol that both sides have under a key.
+fn lines_by_key(known: &HashMap<String, Symbol>, mine: &HashMap<String, Symbol>, key: &str) -> Option<Range<usize>> {
+    mine.get(key).and_then(|_| known.get(key)).map(symbol_lines)
+}
+
+/// Returns the lines of a symbol.
+fn symbol_lines(it: &Symbol) -> Range<usize> {
+    it.first.saturating_sub(1)..it.last
+}
+
+/// Returns the symbols of a text, none if it does not parse.
+fn symbols_of(grammars: crate::context::syntax::Grammars<'_>, place: &SafePath, text: &str) -> Vec<Symbol> {
+    grammars.symbols(place, text).unwrap_or_default()
+}
+
+/// Maps symbols by a key that is unique to one of them.
+fn only(symbols: &[Symbol], key: impl Fn(&Symbol) -> &String) -> HashMap<String, Symbol> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for symbol in symbols {
+        *counts.entry(key(symbol)).or_default() += 1;
+    }
+    let once = symbols.iter().filter(|it| counts.get(&**key(it)) == Some(&1));
+    once.map(|it| (key(it).clone(), it.clone())).collect()
+}

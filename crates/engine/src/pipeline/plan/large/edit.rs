@@ -1,0 +1,313 @@
+//! Exact edits of a large file.
+
+use crate::context::Context;
+use crate::context::history_stores::key;
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::pipeline::plan::edit::OrderedOps;
+use crate::pipeline::plan::large::hunks::{self, try_hunks};
+use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_lines};
+use crate::pipeline::plan::large::{
+    DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
+    is_declared_otherwise, opened, retry_streamed, scan, scan_beside, why,
+};
+use crate::pipeline::plan::stale;
+use crate::session::base::{self, Base, find_base};
+use emendate_core::{
+    Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op, OpOrder,
+    ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,
+};
+use emendate_core::{Phrase, advice};
+use emendate_fs::{FileSource, SafePath};
+use emendate_history::LineSet;
+use serde_json::json;
+
+/// Bytes of unchanged text on either side of an edit that other edits of the call may depend on.
+pub(super) const CONTEXT_BYTES: usize = 4096 + 4;
+/// Reported occurrences of a text that must be unique.
+const OCCURRENCES_COUNTED_MAX: usize = 1000;
+
+/// Plans the edit of a large file; `None` if the file has to be loaded whole.
+///
+/// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
+pub(crate) fn plan_big(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    source: FileSource,
+    ops: &[Op],
+    order: OpOrder,
+    options: &CallOptions,
+) -> Result<Option<FilePlan>> {
+    let plain =
+        asks_for_parts(context, place, options) && !options.partial && !(order == OpOrder::InTurn && ops.len() > 1);
+    if let Some(finds) = streamed(ops).filter(|_| plain) {
+        return retry_streamed(context, place, source, |source| {
+            try_big(context, caller, place, source, OrderedOps { ops, order }, &finds, options)
+        });
+    }
+    if let Some(old) = hunks::old_sides(ops).filter(|_| plain) {
+        return retry_streamed(context, place, source, |source| {
+            try_hunks(context, caller, place, source, OrderedOps { ops, order }, &old, options)
+        });
+    }
+    check_whole_allowed(context, place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
+}
+
+fn try_big(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    source: FileSource,
+    OrderedOps { ops, order }: OrderedOps<'_>,
+    finds: &[&TextQuery],
+    options: &CallOptions,
+) -> Result<StreamOutcome> {
+    let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
+    let looked = match look(context, caller, place, &source, ops, &needles, options)? {
+        Ok(looked) => looked,
+        Err(why) => return Ok(StreamOutcome::Whole(why)),
+    };
+    let scanned = &looked.scanned;
+    let mut counts = vec![0_usize; finds.len()];
+    scanned.occurrences.iter().for_each(|stand| counts[stand.needle] += 1);
+    if counts.contains(&0) {
+        return nowhere(context, place, &source, finds);
+    }
+    let least = ContextMargin { bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 }, ..ContextMargin::FOR_REPORT };
+    let spots = spots(scanned, finds, &counts);
+    let Some(extract) = sparse_around(&source, scanned.summary, &spots, least)? else {
+        return Ok(StreamOutcome::Whole(LONG_LINE));
+    };
+    source.check_unchanged()?;
+    match resolve(&extract, ops, order, exactly(options)) {
+        // Similar text may still exist somewhere.
+        Err(error) if error.code() == Code::MatchNotFound => nowhere(context, place, &source, finds),
+        other => Ok(looked.planned(place, source, extract, other?)),
+    }
+}
+
+/// Scans a file for these texts, and finds the version that the caller saw.
+pub(super) fn look(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    source: &FileSource,
+    ops: &[Op],
+    needles: &[&str],
+    options: &CallOptions,
+) -> Result<Result<PassResult, WholeFileReason>> {
+    never_read(context, caller, place, source, options)?;
+    let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..) | Handle::Headed(..)));
+    let scanned = match scan(source, ScanQuery { needles, tag, ..ScanQuery::default() })? {
+        Ok(scanned) => scanned,
+        Err(unfit) => return Ok(Err(why(unfit))),
+    };
+    if is_declared_otherwise(context, place, ops, &scanned.summary) {
+        return Ok(Err(DECLARED_ENCODING));
+    }
+    let Some(head) = sparse_with_lines(source, scanned.summary, None)? else { return Ok(Err(LONG_LINE)) };
+    let now = opened(source, head);
+    match find_base(context, caller, options, place, &now)? {
+        Base::Fresh { lines_seen: lines, note } => Ok(Ok(PassResult { scanned, lines, note })),
+        Base::Stale { .. } if source.meta().size > context.config().max_whole_bytes() => {
+            Err(stale::changed_again(place))
+        }
+        Base::Stale { .. } => Ok(Err(NEEDS_MERGE)),
+        Base::Lost => Err(stale::version_unavailable(context, caller, place, &now)),
+    }
+}
+
+/// Refuses a file that the session never read, before it is searched. A blank file needs no read.
+///
+/// Errors: `read.required`, once the file is known to be text.
+fn never_read(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    source: &FileSource,
+    options: &CallOptions,
+) -> Result<()> {
+    let known = caller.unread == UnreadPolicy::Allow || options.tag.is_some();
+    if known || context.sessions(place).latest(&caller.session, key(place))?.is_some() {
+        return Ok(());
+    }
+    let mut blank = true;
+    match scan_beside(source, ScanQuery::default(), |chunk| blank &= chunk.trim_ascii().is_empty())? {
+        Ok(_) if !blank => Err(base::unread(place)),
+        _ => Ok(()),
+    }
+}
+
+/// Handles a text that was not found. If the file is too large to be searched for similar text, the error lists
+/// lines of the text that occur.
+///
+/// Errors: `match.not_found`.
+fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&TextQuery]) -> Result<StreamOutcome> {
+    let (size, most) = (source.meta().size, context.config().max_whole_bytes());
+    if size <= most {
+        return Ok(StreamOutcome::Whole(NOT_FOUND_AS_IS));
+    }
+    let quoted = |find: &&TextQuery| find.old.lines().next().unwrap_or_default().chars().take(200).collect::<String>();
+    let first: Vec<String> = finds.iter().take(3).map(quoted).collect();
+    let error = Error::new(Code::MatchNotFound, "String to replace not found in file.")
+        .evidence(format!("The first line of the text searched for: {}", first.join(" | ")))
+        .evidence(format!(
+            "The file has {size} bytes. Only in files of up to {most} bytes is text looked for that is merely like \
+                 old_string."
+        ))
+        .fact("reason", "not_found")
+        .fact("size", size)
+        .fact("limit", most);
+    let lines = telling(finds);
+    let scanned = scan(source, ScanQuery { needles: &lines, ..ScanQuery::default() })?.ok();
+    let places = scanned.map(|scanned| scanned.occurrences).unwrap_or_default();
+    let of = |needle: usize| places.iter().filter(move |stand| stand.needle == needle).map(|stand| stand.line);
+    let best = (0..lines.len()).filter(|&needle| of(needle).next().is_some()).min_by_key(|&needle| of(needle).count());
+    let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
+        return Err(error.next(
+                advice!["None of its lines is in the file. Find the line with ", Phrase::Tool("search"), " (or grep -n), read it with offset and limit, and copy the text from the reply."]
+                    .or("None of its lines is in the file. Find the line with grep -n, read it, and copy the text from the reply."),
+            ));
+    };
+    let numbers: Vec<usize> = of(needle).take(REPORTED_LINES_MAX).collect();
+    let shown: String = lines[needle].chars().take(200).collect();
+    let list: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    let more = if of(needle).count() > REPORTED_LINES_MAX { " and more" } else { "" };
+    let call =
+        json!({ "offset": line.saturating_sub(SUGGESTED_CONTEXT_LINES).max(1), "limit": 2 * SUGGESTED_CONTEXT_LINES });
+    Err(error
+        .evidence(format!("This line of it is in the file, at line {}{more}: {shown}", list.join(", ")))
+        .next(advice!["Call ", raw_path::read(place, call), " and copy the text from the reply."])
+        .fact("lines", numbers))
+}
+
+/// The result of one scan.
+pub(super) struct PassResult {
+    pub(super) scanned: ScanResult,
+    /// The lines that the caller knows, with a note.
+    lines: LineSet,
+    note: Option<String>,
+}
+
+impl PassResult {
+    /// Creates the plan of an edit that was resolved in a sparse snapshot.
+    pub(super) fn planned(
+        self,
+        place: &SafePath,
+        source: FileSource,
+        extract: Snapshot,
+        resolved: ResolvedEdit,
+    ) -> StreamOutcome {
+        if resolved.changes.splices().iter().any(|splice| extract.to_file_offset(splice.span).is_none()) {
+            return StreamOutcome::Whole(LONG_LINE);
+        }
+        let mut resolved = resolved;
+        resolved.notes.extend(self.note);
+        let lines = base::after_writing(&self.lines, &extract, &resolved.changes);
+        let plan = FilePlan::edit(place.clone(), opened(&source, extract), resolved, lines);
+        StreamOutcome::Planned(Box::new(plan.sparse(source, self.scanned.before)))
+    }
+}
+
+/// Returns the searches of a call that needs only the text around their occurrences.
+fn streamed(ops: &[Op]) -> Option<Vec<&TextQuery>> {
+    ops.iter()
+        .map(|op| {
+            if let Locator::Find(find) = &op.at {
+                Some(find).filter(|it| !it.old.is_empty() && !it.old.contains('\0'))
+            } else {
+                None
+            }
+        })
+        .collect()
+}
+
+/// Returns settings for the literal search that streaming requires.
+pub(super) fn exactly(options: &CallOptions) -> ResolveSettings {
+    ResolveSettings {
+        matching: Matching::Exact,
+        emptied_lines: options.matching == Matching::Standard,
+        omissions: options.cause.allows_invalid,
+        ..ResolveSettings::default()
+    }
+}
+
+/// Lines reported for a text that was not found as a whole, and lines to read around one.
+const REPORTED_LINES_MAX: usize = 5;
+const SUGGESTED_CONTEXT_LINES: usize = 20;
+/// Lines of the texts searched for in that case, and bytes of the shortest one.
+const PROBED_LINES_MAX: usize = 16;
+const PROBED_LINE_BYTES_MIN: usize = 6;
+
+/// Returns the longest lines of the texts, trimmed.
+fn telling<'o>(finds: &[&'o TextQuery]) -> Vec<&'o str> {
+    let mut lines: Vec<&str> = finds
+        .iter()
+        .flat_map(|find| find.old.lines())
+        .map(str::trim)
+        .filter(|line| line.len() >= PROBED_LINE_BYTES_MIN)
+        .collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
+    lines.dedup();
+    lines.truncate(PROBED_LINES_MAX);
+    lines
+}
+
+const ALL_OCCURRENCES: WholeFileReason = WholeFileReason::new(
+    "this call needs all of its text at once",
+    "Send it as edit or multi_edit with each old_string copied exactly from the file, or as edits of lines by their numbers, \
+     and without encoding, marks with words, partial and order.",
+);
+const NOT_FOUND_AS_IS: WholeFileReason = WholeFileReason::new(
+    "does not contain the exact text, and similar text is searched for only when the whole file is loaded",
+    "Read the lines, and copy old_string from the reply.",
+);
+pub(super) const LONG_LINE: WholeFileReason = WholeFileReason::new(
+    "has lines around the place that are too long, or too many places, to be edited in parts",
+    "Give a longer old_string that fits fewer places; for lines of more than a megabyte ask a person to raise max_whole.",
+);
+
+/// Returns the relevant spans, in the order of the file.
+fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<RelevantSpan> {
+    let mut left: Vec<usize> = finds
+        .iter()
+        .map(|find| match find.expected {
+            ExpectedMatches::All => usize::MAX,
+            ExpectedMatches::Unique => OCCURRENCES_COUNTED_MAX,
+            ExpectedMatches::Exactly(count) => OCCURRENCES_COUNTED_MAX.max(count.saturating_add(1)),
+        })
+        .collect();
+    let mut told = |stand: &&Occurrence| {
+        let left = &mut left[stand.needle];
+        *left = left.saturating_sub(1);
+        *left > 0 || finds[stand.needle].expected == ExpectedMatches::All
+    };
+    // If there are too many or too few occurrences, their headings are reported.
+    let above: Vec<usize> = finds.iter().zip(counts).map(|(find, &count)| heading_lines(find, count)).collect();
+    let spot = |stand: &Occurrence| RelevantSpan {
+        at: stand.at,
+        end: stand.end,
+        line: stand.line,
+        above: above[stand.needle],
+    };
+    let mut spots: Vec<RelevantSpan> = scanned.occurrences.iter().filter(|stand| told(stand)).map(spot).collect();
+    // Whole lines may also be the last ones of a text without a final line end.
+    let FileSummary { size, lines, open, .. } = scanned.summary;
+    if finds.iter().any(|find| find.lines) {
+        spots.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
+    }
+    spots
+}
+
+/// Returns how many lines above an occurrence are kept, in case it has to be reported.
+fn heading_lines(find: &TextQuery, count: usize) -> usize {
+    let fits = match find.expected {
+        ExpectedMatches::All => true,
+        ExpectedMatches::Unique => count == 1,
+        ExpectedMatches::Exactly(wanted) => count == wanted,
+    };
+    if fits { 0 } else { HEADING_LINES_MAX }
+}

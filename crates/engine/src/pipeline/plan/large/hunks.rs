@@ -1,0 +1,96 @@
+//! Hunks of a patch for a large file, if the old side of each occurs literally at a single place. Everything else that
+//! may place a hunk (anchors, numbers, likeness) needs the whole text.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::options::CallOptions;
+use crate::pipeline::plan::edit::OrderedOps;
+use crate::pipeline::plan::large::edit::{self, CONTEXT_BYTES, LONG_LINE, exactly};
+use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
+use crate::pipeline::plan::large::{StreamOutcome, WholeFileReason};
+use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, Result, ScanResult, resolve};
+use emendate_fs::{FileSource, SafePath};
+
+/// Occurrences of an old side, whole lines or not, that are examined.
+const OCCURRENCES_MAX: usize = 1000;
+
+const NOT_AT_ONE_PLACE: WholeFileReason = WholeFileReason::new(
+    "does not have the old side of each hunk in just one place to the letter, or they do not fit together there",
+    "Copy the context lines exactly and give more of them, or send edits of lines by their numbers.",
+);
+
+/// Returns the old sides of hunks that are placed by their lines alone.
+pub(super) fn old_sides(ops: &[Op]) -> Option<Vec<String>> {
+    ops.iter()
+        .map(plain_old_text)
+        .collect::<Option<Vec<_>>>()
+        .filter(|old| old.iter().all(|it| !it.is_empty() && !it.contains('\0')))
+}
+
+/// Returns the old text of a plain hunk.
+fn plain_old_text(op: &Op) -> Option<String> {
+    match &op.at {
+        Locator::Hunk(hunk) if is_plain(hunk) => Some(hunk.old_text()),
+        _ => None,
+    }
+}
+
+fn is_plain(hunk: &Hunk) -> bool {
+    let certain = hunk
+        .lines
+        .iter()
+        .all(|line| line.kind != HunkLineKind::Bare && !line.text.contains("...") && !line.text.contains('…'));
+    certain && hunk.scopes.is_empty() && !hunk.at_end && hunk.open == (false, false)
+}
+
+pub(super) fn try_hunks(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    source: FileSource,
+    OrderedOps { ops, order }: OrderedOps<'_>,
+    old: &[String],
+    options: &CallOptions,
+) -> Result<StreamOutcome> {
+    let needles: Vec<&str> = old.iter().map(|old| &**old).collect();
+    let looked = match edit::look(context, caller, place, &source, ops, &needles, options)? {
+        Ok(looked) => looked,
+        Err(why) => return Ok(StreamOutcome::Whole(why)),
+    };
+    let Some(spots) = spots(&source, &looked.scanned, old.len())? else {
+        return Ok(StreamOutcome::Whole(NOT_AT_ONE_PLACE));
+    };
+    let longest = old.iter().zip(ops).map(|(old, op)| old.lines().count() + op.text.lines().count()).max();
+    let least = ContextMargin {
+        bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 },
+        lines: CONTEXT_LINES + longest.unwrap_or(0),
+    };
+    let Some(extract) = sparse_around(&source, looked.scanned.summary, &spots, least)? else {
+        return Ok(StreamOutcome::Whole(LONG_LINE));
+    };
+    source.check_unchanged()?;
+    // Errors of a patch need the whole text.
+    Ok(match resolve(&extract, ops, order, exactly(options)) {
+        Ok(resolved) => looked.planned(place, source, extract, resolved),
+        Err(_) => StreamOutcome::Whole(NOT_AT_ONE_PLACE),
+    })
+}
+
+/// Returns the place of each old side, in the order of the file, if it occurs as whole lines exactly once.
+fn spots(source: &FileSource, scanned: &ScanResult, of: usize) -> Result<Option<Vec<RelevantSpan>>> {
+    if scanned.occurrences.len() > OCCURRENCES_MAX {
+        return Ok(None);
+    }
+    let mut counts = vec![0_usize; of];
+    let mut spots = Vec::with_capacity(of);
+    for &Occurrence { at, end, needle, line } in &scanned.occurrences {
+        let mut before = [0];
+        let begins =
+            at == scanned.summary.codec.mark || source.read(at as u64 - 1, &mut before)? == 1 && before == *b"\n";
+        if begins {
+            counts[needle] += 1;
+            spots.push(RelevantSpan { at, end, line, above: 0 });
+        }
+    }
+    Ok(counts.iter().all(|&count| count == 1).then_some(spots))
+}

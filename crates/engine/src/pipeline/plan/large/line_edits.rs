@@ -1,0 +1,142 @@
+//! Edits by line number of a large file: counting line ends finds the named lines in one pass.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
+use crate::pipeline::plan::large::{
+    DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
+    is_declared_otherwise, opened, retry_streamed, scan, why,
+};
+use crate::pipeline::plan::line_edits::{RegisterOps, plan_rows_in};
+use crate::session::base::{Base, find_base};
+use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
+use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult};
+use emendate_fs::{FileSource, SafePath};
+
+/// Context lines of the named ones: a body may repeat them, and a reply shows them.
+const CONTEXT_LINES_NEEDED: usize = ECHO_LINES_MAX + 4;
+const _: () = assert!(CONTEXT_LINES_NEEDED > CONTEXT_LINES);
+
+const WHOLE_FILE_EDIT: WholeFileReason = WholeFileReason::new(
+    "is edited by blocks or by words, which takes all of its text",
+    "Name the lines by their numbers; leave marks with words and encoding out.",
+);
+const DISTANT_EDITS: WholeFileReason =
+    WholeFileReason::new("does not have that text on that line", "Read the lines again, then send the edit again.");
+const LONG_LINE: WholeFileReason = WholeFileReason::new(
+    "has lines around the place that are too long, or too many lines are named, to be edited in parts",
+    "Name fewer lines in one call; for lines of more than a megabyte ask a person to raise max_whole.",
+);
+
+/// Plans the edit of some lines of a large file; `None` if the file has to be loaded whole.
+///
+/// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
+pub(crate) fn plan_big_rows(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    source: FileSource,
+    ops: &[Op],
+    options: &CallOptions,
+    registers: &mut Registers,
+) -> Result<Option<FilePlan>> {
+    let numbered = !line_edits::names_anchor(ops)
+        && ops
+            .iter()
+            .filter_map(line_edits::of)
+            .all(|it| !matches!(it.target, LineTarget::Block(_) | LineTarget::AfterBlock(_)));
+    if !(numbered && asks_for_parts(context, place, options)) {
+        return check_whole_allowed(context, place, source.meta().size, WHOLE_FILE_EDIT).map(|()| None);
+    }
+    let mut filled = registers.clone();
+    let plan = retry_streamed(context, place, source, |source| {
+        filled.clone_from(registers);
+        try_big_rows(context, caller, place, source, ops, &mut filled, options)
+    })?;
+    if plan.is_some() {
+        *registers = filled;
+    }
+    Ok(plan)
+}
+
+fn try_big_rows(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    source: FileSource,
+    ops: &[Op],
+    registers: &mut Registers,
+    options: &CallOptions,
+) -> Result<StreamOutcome> {
+    let lines: Vec<usize> = ops.iter().filter_map(named).flat_map(|(from, to)| [from, to.saturating_add(1)]).collect();
+    let tag = options.tag.is_some() || options.header.is_some();
+    let scanned = match scan(&source, ScanQuery { lines: &lines, tag, ..ScanQuery::default() })? {
+        Ok(scanned) => scanned,
+        Err(unfit) => return Ok(StreamOutcome::Whole(why(unfit))),
+    };
+    if is_declared_otherwise(context, place, ops, &scanned.summary) {
+        return Ok(StreamOutcome::Whole(DECLARED_ENCODING));
+    }
+    let least = ContextMargin { bytes: 0, lines: CONTEXT_LINES_NEEDED };
+    let Some(extract) = sparse_around(&source, scanned.summary, &spots(&scanned, ops), least)? else {
+        return Ok(StreamOutcome::Whole(LONG_LINE));
+    };
+    source.check_unchanged()?;
+    let now = opened(&source, extract);
+    let base = match find_base(context, caller, options, place, &now) {
+        Ok(Base::Stale { .. }) if source.meta().size <= context.config().max_whole_bytes() => {
+            return Ok(StreamOutcome::Whole(NEEDS_MERGE));
+        }
+        // A file that cannot be loaded whole cannot be merged.
+        Ok(Base::Stale { .. }) => Ok(Base::Lost),
+        other => other,
+    };
+    let plan = match plan_rows_in(context, caller, place.clone(), now, base, RegisterOps { ops, registers }, options) {
+        Err(error) if tells_of_more(context, &source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),
+        other => other?,
+    };
+    if plan.failed.iter().any(|error| tells_of_more(context, &source, error)) {
+        return Ok(StreamOutcome::Whole(DISTANT_EDITS));
+    }
+    if plan.changes.splices().iter().any(|it| plan.before.to_file_offset(it.span).is_none()) {
+        return Ok(StreamOutcome::Whole(LONG_LINE));
+    }
+    Ok(StreamOutcome::Planned(Box::new(plan.sparse(source, scanned.before))))
+}
+
+/// True for lines that differ from the caller's expectation, if the line with the expected text could be reported.
+fn tells_of_more(context: &Context, source: &FileSource, error: &Error) -> bool {
+    let several = error.data().contains_key("errors");
+    source.meta().size <= context.config().max_whole_bytes() && (several || error.code() == Code::MatchNotFound)
+}
+
+/// Returns the lines that an operation is about.
+fn named(op: &Op) -> Option<(usize, usize)> {
+    let rows = line_edits::of(op)?;
+    match rows.target {
+        LineTarget::Head => Some((1, 1)),
+        _ => rows.named(),
+    }
+}
+
+/// Returns the spans of these lines, in the order of the file, and its end if that is relevant.
+fn spots(scanned: &ScanResult, ops: &[Op]) -> Vec<RelevantSpan> {
+    let FileSummary { size, lines, open, .. } = scanned.summary;
+    let starts = scanned.starts.chunks_exact(2);
+    let named = ops.iter().filter_map(named).zip(starts);
+    let spot = |((line, _), starts): ((usize, usize), &[Option<usize>])| {
+        let at = starts[0].filter(|_| line <= lines)?;
+        Some(RelevantSpan { at, end: starts[1].unwrap_or(size).max(at), line, above: 0 })
+    };
+    let mut spots: Vec<RelevantSpan> = named.filter_map(spot).collect();
+    if ops.iter().any(|op| {
+        let rows = line_edits::of(op);
+        rows.is_some_and(|it| it.target == LineTarget::Tail || it.named().is_some_and(|(_, to)| to > lines))
+    }) {
+        spots.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
+    }
+    spots.sort_by_key(|spot| spot.at);
+    spots
+}

@@ -1,0 +1,221 @@
+//! Files too large to be loaded whole. One pass in chunks collects the input of an exact edit, an edit of some lines or
+//! a read. The parts around the relevant positions then form a sparse snapshot, which the same code handles as a whole
+//! text, and the new file is assembled from parts of the old one. Operations that need the whole text load the file, up
+//! to `max_whole`.
+
+pub(crate) mod edit;
+pub(crate) mod hunks;
+pub(crate) mod line_edits;
+pub(crate) mod pass;
+pub(crate) mod read;
+pub(crate) mod sparse;
+pub(crate) mod tag;
+pub(crate) mod undo;
+
+pub(crate) use crate::pipeline::plan::large::pass::{FilePass, LINE_BYTES_MAX, SEARCH_NEEDS_WHOLE};
+pub(crate) use crate::pipeline::plan::large::read::READ_BYTES_MAX;
+pub(crate) use crate::pipeline::plan::large::sparse::{CONTEXT_BYTES_MAX, SPARSE_BYTES_MAX};
+pub(crate) use crate::pipeline::plan::large::tag::compute_short_tags;
+
+use crate::context::{Context, LoadedFile, encoding};
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::pipeline::plan::notebook;
+use emendate_core::{Charset, Code, Error, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot};
+use emendate_fs::{FileSource, FileVersion, SafePath};
+
+/// Bytes above which a file is not loaded whole unless necessary.
+pub const STREAM_FROM_BYTES: u64 = 4 << 20;
+/// Bytes of the largest file that is loaded whole.
+pub const WHOLE_FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// Bytes read and scanned together.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Retries for a file that changes while it is scanned.
+pub(crate) const RACE_RETRIES_MAX: usize = 3;
+
+/// The current file.
+pub(crate) enum LoadedSource {
+    /// Its content; `None` if it does not exist.
+    Whole(Option<FileVersion>),
+    /// A large file, open for reading.
+    Big(FileSource),
+}
+
+/// The reason why an operation needs the whole file, as the end of a sentence, with advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WholeFileReason {
+    pub(crate) what: &'static str,
+    pub(crate) next: &'static str,
+}
+
+impl WholeFileReason {
+    const fn new(what: &'static str, next: &'static str) -> WholeFileReason {
+        WholeFileReason { what, next }
+    }
+}
+
+/// Reads that show lines in a special way.
+pub(crate) const SHOWN_AS_WHOLE: WholeFileReason = WholeFileReason::new(
+    "is to be shown in a way that needs all of its text",
+    "Read it with offset and limit alone, in any format but those with words.",
+);
+const DECLARED_ENCODING: WholeFileReason = WholeFileReason::new(
+    "is said to be in another encoding than UTF-8, so it would have to be taken whole",
+    "Use ASCII text only, or ask a person to raise max_whole.",
+);
+const NEEDS_MERGE: WholeFileReason = WholeFileReason::new(
+    "changed since it was read, and would have to be taken whole to be merged",
+    "Read the lines again, then send the edit again.",
+);
+const IS_BINARY: WholeFileReason =
+    WholeFileReason::new("is binary", "It cannot be edited as text; use another program.");
+const NOT_UTF8: WholeFileReason = WholeFileReason::new(
+    "is not UTF-8, so it would have to be taken whole",
+    "Convert it to UTF-8 first, e.g. with iconv, or ask a person to raise max_whole.",
+);
+const TOO_MANY_OCCURRENCES: WholeFileReason = WholeFileReason::new(
+    "has the text in too many places to be edited in parts",
+    "Give a longer old_string that fits fewer places, or ask a person to raise max_whole.",
+);
+
+/// The targets of a scan.
+#[derive(Clone, Copy, Default)]
+struct ScanQuery<'s> {
+    needles: &'s [&'s str],
+    /// Lines whose offsets are requested.
+    lines: &'s [usize],
+    /// Requests the short tag.
+    tag: bool,
+}
+
+/// The outcome of planning an edit by streaming.
+enum StreamOutcome {
+    Planned(Box<FilePlan>),
+    /// The whole text is needed.
+    Whole(WholeFileReason),
+}
+
+/// Loads the current file; a large one is only opened.
+pub(crate) fn load_sized(context: &Context, place: &SafePath) -> Result<LoadedSource> {
+    let config = context.config();
+    let most = config.stream_from.min(config.max_whole).min(config.max_file);
+    let error = match context.read_up_to(place, most) {
+        Err(error) if error.code() == Code::FileTooLarge => error,
+        other => return other.map(LoadedSource::Whole),
+    };
+    match context.store().source(place)? {
+        None => Ok(LoadedSource::Whole(None)),
+        // Loaded or refused by its kind, before its content is scanned.
+        Some(source) if source.meta().size > config.max_file => {
+            drop(source);
+            context.read_up_to(place, config.max_file).map(LoadedSource::Whole)
+        }
+        Some(source) if source.meta().size > most => Ok(LoadedSource::Big(source)),
+        // It was larger a moment ago, or does not report its size.
+        Some(_) => context.version(place).map(LoadedSource::Whole).map_err(|_| error),
+    }
+}
+
+/// Refuses a file that would have to be loaded whole, if it is too large for that.
+pub(crate) fn check_whole_allowed(context: &Context, place: &SafePath, size: u64, why: WholeFileReason) -> Result<()> {
+    let most = context.config().max_whole_bytes();
+    if size <= most {
+        return Ok(());
+    }
+    if why == IS_BINARY {
+        return Err(Error::new(Code::ContentBinary, format!("{} is binary.", place.shown())).next(why.next));
+    }
+    let (path, what) = (place.shown(), why.what);
+    let told = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
+    Err(Error::new(Code::FileTooLarge, told).next(why.next).fact("size", size).fact("limit", most))
+}
+
+/// True when a large file has to be written in place, and is small enough to be loaded whole for that.
+pub(crate) fn fits_whole(context: &Context, error: &Error) -> bool {
+    let size = error.data().get("size").and_then(serde_json::Value::as_u64);
+    error.data().contains_key("in_place") && size.is_some_and(|size| size <= context.config().max_whole_bytes())
+}
+
+/// Plans an edit by streaming, and retries while others write the file; `None` if the file has to be loaded whole.
+///
+/// Errors: as the edit; `file.too_large` if it has to be loaded whole and cannot be.
+fn retry_streamed(
+    context: &Context,
+    place: &SafePath,
+    source: FileSource,
+    mut edit: impl FnMut(FileSource) -> Result<StreamOutcome>,
+) -> Result<Option<FilePlan>> {
+    let (size, mut source) = (source.meta().size, source);
+    for attempt in 1.. {
+        match edit(source) {
+            Ok(StreamOutcome::Planned(plan)) => return Ok(Some(*plan)),
+            Ok(StreamOutcome::Whole(why)) => return check_whole_allowed(context, place, size, why).map(|()| None),
+            Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
+                let Some(again) = context.store().source(place)? else { return Ok(None) };
+                source = again;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// True when nothing but the edit itself may require the whole text.
+fn asks_for_parts(context: &Context, place: &SafePath, options: &CallOptions) -> bool {
+    options.declared.is_none()
+        && !options.whole
+        && options.worded.is_none()
+        && !notebook::is_named(place)
+        && !context.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
+}
+
+/// True when new text has to be written in an encoding that the bytes do not show.
+fn is_declared_otherwise(context: &Context, place: &SafePath, ops: &[Op], whole: &FileSummary) -> bool {
+    whole.ascii
+        && ops.iter().any(|op| !op.text.is_ascii())
+        && encoding::configured_encoding(context.config(), context.store(), place)
+            .is_some_and(|it| it.declared.charset != Charset::Utf8)
+}
+
+/// Scans a file; returns the obstacle if it is not suitable.
+fn scan(source: &FileSource, sought: ScanQuery<'_>) -> Result<Result<ScanResult, ScanObstacle>> {
+    scan_beside(source, sought, |_| ())
+}
+
+/// Scans a file and passes every chunk to a second consumer.
+fn scan_beside(
+    source: &FileSource,
+    sought: ScanQuery<'_>,
+    mut beside: impl FnMut(&[u8]),
+) -> Result<Result<ScanResult, ScanObstacle>> {
+    let size = usize::try_from(source.meta().size).unwrap_or(usize::MAX);
+    let scan = Scan::new(sought.needles, sought.lines, size);
+    let mut scan = if sought.tag { scan.with_short_tag() } else { scan };
+    let mut unfit = None;
+    let gone = source.for_each_chunk(CHUNK_BYTES, |chunk| {
+        beside(chunk);
+        scan.feed(chunk).map_err(|why| {
+            unfit = Some(why);
+            Error::new(Code::ContentUndecodable, "It is no text that comes in chunks.")
+        })
+    });
+    match unfit {
+        Some(unfit) => Ok(Err(unfit)),
+        None => gone.map(|()| scan.finish()),
+    }
+}
+
+/// Converts a scan obstacle to a reason.
+fn why(unfit: ScanObstacle) -> WholeFileReason {
+    match unfit {
+        ScanObstacle::Encoding(_) => NOT_UTF8,
+        ScanObstacle::Binary => IS_BINARY,
+        ScanObstacle::Crowded => TOO_MANY_OCCURRENCES,
+    }
+}
+
+/// Wraps a sparse snapshot as a loaded file.
+fn opened(source: &FileSource, snapshot: Snapshot) -> LoadedFile {
+    LoadedFile { snapshot, stamp: *source.meta(), racy: true }
+}

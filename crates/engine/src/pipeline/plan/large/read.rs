@@ -1,0 +1,74 @@
+//! Reading of some lines of a large file.
+
+use crate::context::{Context, LoadedFile};
+use crate::pipeline::plan::large::sparse::{RelevantSpan, sparse_with_lines};
+use crate::pipeline::plan::large::{
+    RACE_RETRIES_MAX, ScanQuery, WholeFileReason, check_whole_allowed, opened, scan, why,
+};
+use emendate_core::{Code, Result};
+use emendate_fs::{FileSource, SafePath};
+
+/// Bytes of lines that one read loads; far more than a reply can show.
+pub(crate) const READ_BYTES_MAX: usize = 4 << 20;
+
+const LONG_LINE: WholeFileReason = WholeFileReason::new(
+    "has lines there that are too long to be read in parts",
+    "Read fewer of them, with a smaller limit.",
+);
+
+/// Loads the requested lines of a file, given the first one and their number, with its short tag if requested;
+/// `None` if the file has to be loaded whole.
+///
+/// Errors: `file.too_large` if it has to be, and cannot be.
+pub(crate) fn open_lines(
+    context: &Context,
+    place: &SafePath,
+    source: FileSource,
+    from: usize,
+    limit: usize,
+    tag: bool,
+) -> Result<Option<LoadedFile>> {
+    let mut source = source;
+    for attempt in 1.. {
+        match lines_of(context, place, &source, from, limit, tag) {
+            Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
+                let Some(again) = context.store().source(place)? else { return Ok(None) };
+                source = again;
+            }
+            other => return other,
+        }
+    }
+    Ok(None)
+}
+
+fn lines_of(
+    context: &Context,
+    place: &SafePath,
+    source: &FileSource,
+    from: usize,
+    limit: usize,
+    tag: bool,
+) -> Result<Option<LoadedFile>> {
+    let size = source.meta().size;
+    let from = from.max(1);
+    let sought = ScanQuery { lines: &[from, from.saturating_add(limit)], tag, ..ScanQuery::default() };
+    let scanned = match scan(source, sought)? {
+        Ok(scanned) => scanned,
+        Err(unfit) => return check_whole_allowed(context, place, size, why(unfit)).map(|()| None),
+    };
+    let whole = scanned.summary;
+    let starts = &scanned.starts;
+    let lines = starts[0].filter(|_| from <= whole.lines).map(|at| RelevantSpan {
+        at,
+        end: starts[1].unwrap_or(whole.size),
+        line: from,
+        above: 0,
+    });
+    if lines.is_some_and(|lines| lines.end - lines.at > READ_BYTES_MAX) {
+        return check_whole_allowed(context, place, size, LONG_LINE).map(|()| None);
+    }
+    let snapshot = sparse_with_lines(source, whole, lines)?;
+    // Verifies that the lines are those of the scanned version.
+    source.check_unchanged()?;
+    Ok(snapshot.map(|snapshot| opened(source, snapshot)))
+}

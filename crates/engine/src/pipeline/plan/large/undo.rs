@@ -1,0 +1,138 @@
+//! Undo of an edit of a large file, from the deltas in the log.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::file_plan::{FilePlan, without_ops};
+use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
+use crate::pipeline::plan::large::{
+    CHUNK_BYTES, ScanQuery, WholeFileReason, check_whole_allowed, opened, scan_beside, why,
+};
+use crate::tools::undo::reversal::{lines_then, logged_place};
+use emendate_core::{ChangeSet, Code, ContentHash, ContentId, Error, Result, ScanObstacle, ScanResult, Splice};
+use emendate_fs::{FileSource, SafePath};
+use emendate_history::{CONTENT_BYTES_MAX, FileKind, FileState, LogEntry, OwnedByteReplacement};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+const USE_EDIT_INSTEAD: &str = "Make the change with an edit.";
+const MODE_CHANGED: WholeFileReason =
+    WholeFileReason::new("also changed its mode, which is undone together with all of its text", USE_EDIT_INSTEAD);
+const NO_RECORD: WholeFileReason = WholeFileReason::new("has no record of this change alone", USE_EDIT_INSTEAD);
+const CHANGED_SINCE: WholeFileReason =
+    WholeFileReason::new("changed since that operation, so it would have to be taken whole", USE_EDIT_INSTEAD);
+const LONG_LINE: WholeFileReason = WholeFileReason::new(
+    "has lines around the change that are too long, or too many changes, to be undone in parts",
+    USE_EDIT_INSTEAD,
+);
+
+/// Returns the state of an entry without keeping its content.
+pub(crate) fn current_side(context: &Context, place: &SafePath) -> Result<Option<FileState>> {
+    if let Some(target) = context.store().read_link(place)? {
+        let content = ContentId::of(target.as_bytes());
+        return Ok(Some(FileState { content, mode: 0o777, kind: FileKind::Link }));
+    }
+    let Some(source) = context.store().source(place)? else { return Ok(None) };
+    let mut hash = ContentHash::default();
+    source.for_each_chunk(CHUNK_BYTES, |chunk| {
+        hash.update(chunk);
+        Ok(())
+    })?;
+    Ok(Some(FileState { content: hash.id(), mode: source.meta().mode & 0o7777, kind: FileKind::Regular }))
+}
+
+/// Plans the undo of an edit of one large file; `None` if it is to be done in the usual way.
+///
+/// Errors: `file.too_large` if the file would have to be loaded whole and cannot be.
+pub(crate) fn plan_big_undo(
+    context: &Context,
+    caller: &CallContext,
+    root: usize,
+    logged: &LogEntry,
+) -> Result<Option<FilePlan>> {
+    let [file] = &*logged.operation.files else { return Ok(None) };
+    let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
+    let regular = before.kind == FileKind::Regular && after.kind == FileKind::Regular;
+    let place = logged_place(context, &file.path)?;
+    let link = place.absolute() != Path::new(OsStr::from_bytes(&file.path));
+    if !regular
+        || link
+        || context.store().read_link(&place)?.is_some()
+        || context
+            .store()
+            .metadata(&place)?
+            .is_none_or(|it| it.size <= context.config().stream_from.min(context.config().max_whole_bytes()))
+    {
+        return Ok(None);
+    }
+    let Some(source) = context.store().source(&place)? else { return Ok(None) };
+    let size = source.meta().size;
+    // Content stored in the log is restored as a whole, however large the file is now.
+    if before.mode != after.mode {
+        return whole_or_refused(context, size, &place, MODE_CHANGED);
+    }
+    let Some(swaps) = context.history(root).replacements(after.content, before.content)? else {
+        return whole_or_refused(context, size, &place, NO_RECORD);
+    };
+    let (scanned, lines) = match with_lines(&source, &swaps)? {
+        Ok(found) => found,
+        Err(unfit) => return whole_or_refused(context, size, &place, why(unfit)),
+    };
+    if scanned.summary.id != after.content {
+        return whole_or_refused(context, size, &place, CHANGED_SINCE);
+    }
+    let spot = |(swap, line): (&OwnedByteReplacement, &usize)| RelevantSpan {
+        at: swap.at,
+        end: swap.at + swap.old.len(),
+        line: *line,
+        above: 0,
+    };
+    let spots: Vec<RelevantSpan> = swaps.iter().zip(&lines).map(spot).collect();
+    let Some(extract) = sparse_around(&source, scanned.summary, &spots, ContextMargin::FOR_REPORT)? else {
+        return whole_or_refused(context, size, &place, LONG_LINE);
+    };
+    source.check_unchanged()?;
+    let mut splices = Vec::with_capacity(swaps.len());
+    for (swap, nth) in swaps.iter().zip(0..) {
+        let Some(span) = extract.from_file_offset(swap.at, swap.old.len()) else {
+            return whole_or_refused(context, size, &place, LONG_LINE);
+        };
+        if extract.raw()[span.range()] != *swap.old {
+            return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file."));
+        }
+        // Each with a number of its own: two insertions of the same text at one offset are not a repetition.
+        splices.push(Splice::new(span, &*swap.new, nth));
+    }
+    let Ok(changes) = ChangeSet::new(&extract, splices) else {
+        return whole_or_refused(context, size, &place, LONG_LINE);
+    };
+    let lines = lines_then(context, caller, &place, &extract, &changes);
+    let plan = FilePlan::edit(place, opened(&source, extract), without_ops(changes), lines);
+    Ok(Some(FilePlan { expected_content: Some(before.content), ..plan.sparse(source, None) }))
+}
+
+/// Leaves a file to the undo in memory, or refuses it as too large.
+fn whole_or_refused(context: &Context, size: u64, place: &SafePath, why: WholeFileReason) -> Result<Option<FilePlan>> {
+    if size <= CONTENT_BYTES_MAX { Ok(None) } else { check_whole_allowed(context, place, size, why).map(|()| None) }
+}
+
+/// Scans the file for its properties and the line of each change.
+fn with_lines(
+    source: &FileSource,
+    swaps: &[OwnedByteReplacement],
+) -> Result<Result<(ScanResult, Vec<usize>), ScanObstacle>> {
+    let (mut lines, mut line, mut at) = (Vec::with_capacity(swaps.len()), 1, 0);
+    let mut rest = swaps.iter().map(|swap| swap.at).peekable();
+    let count = |chunk: &[u8]| {
+        let mut from = 0;
+        while let Some(here) = rest.next_if(|here| *here <= at + chunk.len()) {
+            line += memchr::memchr_iter(b'\n', &chunk[from..here - at]).count();
+            from = here - at;
+            lines.push(line);
+        }
+        line += memchr::memchr_iter(b'\n', &chunk[from..]).count();
+        at += chunk.len();
+    };
+    let scanned = scan_beside(source, ScanQuery::default(), count)?;
+    Ok(scanned.map(|scanned| (scanned, lines)))
+}

@@ -1,0 +1,465 @@
+//! Edits by line number: resolved in the version that their header names, rebased to the current file, and never
+//! applied to lines that were not shown.
+
+pub(crate) mod by_anchor;
+
+use crate::context::history_stores::key;
+use crate::context::syntax::grammars;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::large::line_edits::plan_big_rows;
+use crate::pipeline::plan::large::{LoadedSource, load_sized};
+use crate::pipeline::plan::line_edits::by_anchor::anchors_to_numbers;
+use crate::pipeline::plan::notebook::refuse_text_edit;
+use crate::pipeline::plan::repair::repair_edits;
+use crate::pipeline::plan::{anchor_edits, stale};
+use crate::pipeline::report::receipt::Receipt;
+use crate::session::base::{self, Base, find_base, mark_shown};
+use crate::session::names::name_in_header;
+use crate::session::suggest::file_not_found;
+use emendate_core::advice;
+use emendate_core::explain::DiffHunk;
+use emendate_core::line_edits::{self, APPLIED_ANYWHERE_NOTE, CarryConflict, Registers, ReplacedLines};
+use emendate_core::refusals::lines_already_changed;
+use emendate_core::{
+    ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, ShortTag, Snapshot,
+    TieBreak, explain, resolve,
+};
+use emendate_fs::SafePath;
+use emendate_history::{LineSet, RecordOrigin};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Bytes of the diff in a reply's data.
+const DIFF_BYTES_MAX: usize = 64 << 10;
+
+/// Replaced ranges that a reply quotes.
+const QUOTED_RANGES_MAX: usize = 4;
+
+/// A file to be edited by line number.
+struct LineEditContext<'a> {
+    caller: &'a CallContext,
+    place: &'a SafePath,
+    now: &'a LoadedFile,
+    options: &'a CallOptions,
+    header: HeaderStyle,
+}
+
+/// The reason why an edit does not fit the current file.
+#[derive(Clone, Copy)]
+enum Misfit<'a> {
+    /// The version of its header is unknown.
+    Unknown,
+    /// The session saw other versions, which were not kept.
+    Lost,
+    /// The version is known, but the edit cannot be carried over.
+    Blocked(&'a Snapshot, &'a ChangeSet, CarryConflict),
+}
+
+/// Operations, and the registers that they fill and paste.
+pub(crate) struct RegisterOps<'a> {
+    pub(crate) ops: &'a [Op],
+    pub(crate) registers: &'a mut Registers,
+}
+
+/// Hops 4 and 5 for edits by line number.
+pub(crate) fn plan_rows(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    ops: &[Op],
+    options: &CallOptions,
+    registers: &mut Registers,
+) -> Result<FilePlan> {
+    let now = match load_sized(context, &place)? {
+        LoadedSource::Whole(version) => version,
+        LoadedSource::Big(source) => match plan_big_rows(context, caller, &place, source, ops, options, registers)? {
+            Some(plan) => return Ok(plan),
+            None => context.version(&place)?,
+        },
+    };
+    let fresh: String = ops.iter().map(|op| &*op.text).collect();
+    let Some(now) = now.map(|now| context.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
+        return Err(file_not_found(context, &place, caller));
+    };
+    refuse_text_edit(context, caller, &place, &now.snapshot, ops)?;
+    let base = find_base(context, caller, options, &place, &now);
+    plan_rows_in(context, caller, place, now, base, RegisterOps { ops, registers }, options)
+}
+
+/// Plans the edit for a file, or a sparse snapshot with its lines, given the version that the caller saw.
+pub(crate) fn plan_rows_in(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    now: LoadedFile,
+    base: Result<Base>,
+    RegisterOps { ops, registers }: RegisterOps<'_>,
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let header = match options.tag {
+        Some(Handle::Lines(header, _) | Handle::Headed(header, _)) => header,
+        _ => HeaderStyle::Pilcrow,
+    };
+    let subject = LineEditContext { caller, place: &place, now: &now, options, header };
+    let mut notes = Vec::new();
+    let by_word = line_edits::names_anchor(ops);
+    let (mut blocks, mut base) = (None, base);
+    let (mut numbered, mut moved) = (None, false);
+    if let (Ok(_), true) = (&base, by_word) {
+        let looked = anchors_to_numbers(context, &subject, base?, ops)?;
+        (base, moved) = (Ok(looked.base), looked.moved);
+        numbered = Some(looked.ops);
+    }
+    let ops = numbered.as_deref().unwrap_or(ops);
+    let nameable = matches!(options.tag, Some(Handle::Lines(..)));
+    let nameless = is_nameless(&base, nameable);
+    let (ops, lines, merged) = match base {
+        _ if nameless && line_edits::is_position_independent(ops) => {
+            notes.push(APPLIED_ANYWHERE_NOTE.to_owned());
+            (line_edits::fill_registers(&now.snapshot, ops, registers, &mut notes)?, LineSet::none(), true)
+        }
+        Err(_) if nameless => return Err(mismatch(context, &subject, ops, Misfit::Unknown)),
+        Err(error) => return Err(error),
+        Ok(Base::Fresh { lines_seen: lines, note }) => {
+            notes.extend(note);
+            let ops = &*blocks.insert(grammars(context, caller).with_blocks(&place, &now.snapshot, ops, &mut notes)?);
+            all_shown(context, &subject, &now.snapshot, &lines, ops)?;
+            (line_edits::fill_registers(&now.snapshot, ops, registers, &mut notes)?, lines, moved)
+        }
+        Ok(Base::Stale { seen, lines_seen: lines }) if options.on_stale != StalePolicy::Reject => {
+            let ops = &*blocks.insert(grammars(context, caller).with_blocks(&place, &seen, ops, &mut notes)?);
+            all_shown(context, &subject, &seen, &lines, ops)?;
+            let ops = line_edits::fill_registers(&seen, ops, registers, &mut notes)?;
+            let theirs = ChangeSet::diff(&seen, &now.snapshot);
+            let carried = line_edits::carry(&seen, &now.snapshot, &theirs, &ops)
+                .map_err(|blocked| blocked_error(context, &subject, &seen, &theirs, &ops, blocked))?;
+            notes.push(carry_note(context, &subject, &ops)?.to_owned());
+            notes.extend(carried.notes);
+            (carried.ops.into(), base::carry_lines(&lines, &seen, &theirs), true)
+        }
+        Ok(Base::Lost) if nameless => return Err(mismatch(context, &subject, ops, Misfit::Lost)),
+        Ok(Base::Stale { .. }) if nameable => return Err(mismatch(context, &subject, ops, Misfit::Unknown)),
+        Ok(Base::Stale { .. } | Base::Lost) => return Err(stale::version_unavailable(context, caller, &place, &now)),
+    };
+    let (ops, mut resolved) = resolve_rows(context, &subject, ops, &mut notes)?;
+    resolved.notes = notes;
+    let lines = base::after_writing(&lines, &now.snapshot, &resolved.changes);
+    let replaced = line_edits::replaced_lines(&now.snapshot, &ops);
+    let mut plan = FilePlan::edit(place, now, resolved, lines);
+    match options.tag {
+        Some(_) => plan.header = Some(header),
+        None if by_word => plan.anchor_format = Some(anchor_edits::marks(options)),
+        // The numbers refer to the version the session saw last.
+        None => {}
+    }
+    plan.replaced = replaced;
+    plan.merged = merged;
+    Ok(plan)
+}
+
+/// Resolves the edits, or their repaired form.
+fn resolve_rows<'o>(
+    context: &Context,
+    subject: &LineEditContext<'_>,
+    ops: Cow<'o, [Op]>,
+    notes: &mut Vec<String>,
+) -> Result<(Cow<'o, [Op]>, ResolvedEdit)> {
+    let LineEditContext { place, now, options, .. } = subject;
+    let resolved = resolve(&now.snapshot, &ops, OpOrder::Together, settings(options, false))
+        .map_err(|error| without_effect(context, subject, &ops, error))
+        .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
+    // Parsing needs the whole text.
+    let mended = || repair_edits(context, place, &now.snapshot, &ops, &resolved, options);
+    let Some(mended) = (!now.snapshot.is_sparse()).then(mended).flatten() else {
+        return Ok((ops, resolved));
+    };
+    notes.extend(mended.notes);
+    Ok((mended.ops.into(), mended.resolved))
+}
+
+/// Refuses to replace lines that were never shown, and shows them.
+fn all_shown(
+    context: &Context,
+    subject: &LineEditContext<'_>,
+    seen: &Snapshot,
+    lines: &LineSet,
+    ops: &[Op],
+) -> Result<()> {
+    if lines.is_all() || subject.caller.unread == UnreadPolicy::Allow {
+        return Ok(());
+    }
+    let count = seen.lines().count(seen.text()) as u64;
+    let missing = lines.missing(count);
+    let first = |from: usize| missing.partition_point(|&(_, to)| to < from as u64);
+    let ranges = ops.iter().filter_map(|op| line_edits::of(op)?.range());
+    let unseen: Vec<(usize, usize)> =
+        ranges.filter(|&(from, to)| missing.get(first(from)).is_some_and(|&(start, _)| start <= to as u64)).collect();
+    if unseen.is_empty() {
+        return Ok(());
+    }
+    let path = subject.place.shown();
+    let error = Error::new(Code::ReadPartial, "Lines that were never shown cannot be replaced by their numbers.")
+        .fact("missing", unseen.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>());
+    let excerpt = line_edits::excerpt(seen, &unseen);
+    let error = error.evidence(format!("{path}:\n{}", excerpt.text));
+    if seen.id() != subject.now.snapshot.id() {
+        return Err(error.next("The file has changed since, too: read it again, and use the new header."));
+    }
+    let unkept = serve_rows(context, subject, lines, &excerpt.whole);
+    let (from, to) = unseen.first().copied().unwrap_or((1, 1));
+    Err(if excerpt.cut {
+        let limit = to.saturating_sub(from) + 1;
+        let lines = json!({ "offset": from, "limit": limit });
+        error.next(advice!["Call ", raw_path::read(subject.place, lines), "."])
+    } else {
+        let next = "They are shown now: send the same edit again if these are the lines you mean.";
+        error.next(unkept.unwrap_or_else(|| next.to_owned()))
+    })
+}
+
+/// Marks lines in an error as shown; returns a note if that failed.
+fn serve_rows(context: &Context, subject: &LineEditContext<'_>, known: &LineSet, whole: &[usize]) -> Option<String> {
+    let mut lines = known.clone();
+    for &line in whole {
+        lines.add(line as u64, line as u64);
+    }
+    mark_shown(context, subject.caller, subject.place, subject.now, lines)
+}
+
+/// Handles hunks that cannot be carried over: applied already, or in conflict with another change.
+fn blocked_error(
+    context: &Context,
+    subject: &LineEditContext<'_>,
+    seen: &Snapshot,
+    theirs: &ChangeSet,
+    ops: &[Op],
+    blocked: CarryConflict,
+) -> Error {
+    let mine = resolve(seen, ops, OpOrder::Together, settings(subject.options, false));
+    let rebased = mine.and_then(|mine| {
+        // In case of a conflict, the mismatch is reported as one.
+        mine.changes.rebase(seen, theirs, TieBreak::TheirsFirst).map_err(|_| Error::new(Code::StaleChanged, ""))
+    });
+    match rebased {
+        Ok(rebased) if rebased.changes.is_empty() => {
+            return stale::already_applied(subject.place, subject.now, &rebased);
+        }
+        Err(error) if error.code() == Code::ReadRange => return error,
+        _ => {}
+    }
+    mismatch(context, subject, ops, Misfit::Blocked(seen, theirs, blocked))
+}
+
+/// Creates the error for a header that does not fit the file, with the current lines named by the edit.
+fn mismatch(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
+    let LineEditContext { place, now, options, header, .. } = subject;
+    let Some(live) = now.snapshot.short_tag() else { return stale::changed_again(place) };
+    let path = place.shown();
+    let bound = match options.tag {
+        Some(Handle::Lines(_, tag)) => tag.to_string(),
+        Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => tag.to_string(),
+        None => String::new(),
+    };
+    let bound_to = format!("Section is bound to #{bound}, but the current file hashes to #{live}.");
+    let known = matches!(misfit, Misfit::Blocked(..)) || options.on_stale == StalePolicy::Reject;
+    let mut error = if known {
+        Error::new(Code::StaleChanged, format!("Edit rejected for {path}: file changed between read and edit."))
+            .evidence(bound_to)
+    } else if matches!(misfit, Misfit::Lost) {
+        Error::new(Code::StaleChanged, format!("Edit rejected for {path}: it is not the version of the header."))
+            .evidence(bound_to)
+            .evidence("What was read of it before is not kept, so the edit cannot be carried over.")
+    } else {
+        let what = format!("Edit rejected for {path}: hash #{bound} is not from this session.");
+        Error::new(Code::StaleUnknownTag, what).evidence(format!(
+            "The current file hashes to #{live}. Never invent the tag and never reuse one from a prior session."
+        ))
+    };
+    if let Misfit::Blocked(seen, _, CarryConflict { op, line, why }) = misfit {
+        let span = seen.lines().span_of(seen.text(), line, line);
+        let text: String = seen.text()[span.range()].trim_end().chars().take(80).collect();
+        let hunk = ops.get(op).and_then(line_edits::of).map_or(0, |rows| rows.source_line);
+        error = error
+            .evidence(format!("Hunk of line {hunk} of the input: line {line} of the version you saw ({text:?}) {why}."))
+            .fact("blocking_line", line);
+    }
+    let named = ops.iter().filter_map(|op| line_edits::of(op)?.named()).filter(|(from, _)| *from > 0);
+    let (lines, which): (Vec<(usize, usize)>, _) = match misfit {
+        Misfit::Blocked(seen, theirs, _) => {
+            (named.map(|(from, to)| now_at(seen, &now.snapshot, theirs, from, to)).collect(), "The lines you named")
+        }
+        Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
+    };
+    let excerpt = line_edits::excerpt(&now.snapshot, &lines);
+    serve_rows(context, subject, &LineSet::none(), &excerpt.whole);
+    if !excerpt.text.is_empty() {
+        error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
+    }
+    let fresh = header.line(&name_in_header(context, subject.caller, place), live);
+    let shown = if excerpt.text.is_empty() { "" } else { " with the numbers of the lines shown above" };
+    error
+        .next(format!("Use the header {fresh}{shown}; read the file for others."))
+        .fact("header", fresh)
+        .fact("tag", now.snapshot.id().tag().to_string())
+}
+
+/// Returns the note for edits that were carried over to a newer version.
+fn carry_note(context: &Context, subject: &LineEditContext<'_>, ops: &[Op]) -> Result<&'static str> {
+    if line_edits::is_position_independent(ops) { Ok(APPLIED_ANYWHERE_NOTE) } else { who_changed(context, subject) }
+}
+
+/// Returns the note for a rebased edit: whose changes came in between.
+fn who_changed(context: &Context, subject: &LineEditContext<'_>) -> Result<&'static str> {
+    let latest = context.sessions(subject.place).latest(&subject.caller.session, key(subject.place))?;
+    let wrote = latest.filter(|record| record.origin == RecordOrigin::Write).map(|record| record.content);
+    Ok(match wrote {
+        Some(content) if content == subject.now.snapshot.id() => CARRIED_OVER_OWN_NOTE,
+        Some(_) => CARRIED_OVER_BOTH_NOTE,
+        None => CARRIED_NOTE,
+    })
+}
+
+/// Rewords the error of an edit without effect for this format; more firmly the second time in a row.
+fn without_effect(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], error: Error) -> Error {
+    if error.code() != Code::EditNoChange {
+        return error;
+    }
+    let path = subject.place.shown();
+    let said: String =
+        ops.iter().filter_map(|op| Some(format!("{}\n{}", line_edits::of(op)?.source_text, op.text))).collect();
+    let words = format!("{} {}", subject.now.snapshot.id(), ContentId::of(said.as_bytes()));
+    let why = if ops.iter().all(|op| op.text.is_empty()) {
+        "the line(s) to delete are behind the last line, so there is nothing to delete."
+    } else {
+        "your body row(s) are byte-identical to the file at the targeted lines."
+    };
+    let told = Error::new(
+        Code::EditNoChange,
+        format!("Edits to {path} parsed and applied cleanly, but produced no change: {why}"),
+    );
+    if context.failures().is_repeat(subject.caller, subject.place, &words) {
+        return told
+            .evidence("The same edit was sent before and changed nothing then either.")
+            .next("Do not send this edit again. Read the file, and decide whether anything is left to change.")
+            .fact("repeated", true);
+    }
+    told.next("The bug is somewhere else — re-read the file before issuing another edit. Do NOT widen the payload or add lines; verify the anchor first.")
+}
+
+/// True for a header that names no retrievable version.
+fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
+    match base {
+        Err(error) => error.code() == Code::StaleUnknownTag,
+        Ok(base) => nameable && matches!(base, Base::Lost),
+    }
+}
+
+const CARRIED_NOTE: &str = "The file changed since the version of your header; the lines you named did not, and the edit was made where they are now.";
+
+/// The note if only the session itself changed the file since.
+const CARRIED_OVER_OWN_NOTE: &str = "Your own edits changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Use the header of the last reply.";
+
+/// The note if the session changed the file, and then others did.
+const CARRIED_OVER_BOTH_NOTE: &str = "Your own edits and others changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Read the file again.";
+
+/// Returns the position of lines of one version, or of their replacement, in a later one.
+fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, from: usize, to: usize) -> (usize, usize) {
+    let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
+    let start = line_now(now, theirs.map(span.start(), false));
+    let end = theirs.map(span.end(), true);
+    // The end of a line is the start of the next one.
+    (start, line_now(now, end.saturating_sub(1)).max(start))
+}
+
+/// Returns the line of an offset in the current version.
+fn line_now(now: &Snapshot, raw: usize) -> usize {
+    now.lines().line_of(now.text(), now.to_text(raw))
+}
+
+impl Receipt {
+    /// Renders the answer in the line format of a header: the new header and the changed rows.
+    pub(crate) fn in_rows(&self, header: HeaderStyle) -> Answer {
+        let (plan, path) = (self.plan(), self.plan().place.shown());
+        let tag = plan
+            .short_tag
+            .or_else(|| plan.before.short_tag_with(&plan.changes))
+            .unwrap_or_else(|| ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text()));
+        let line = header.line(&plan.name, tag);
+        let shown = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
+        let mut text = format!("{line}\n{}", line_edits::preview(header, &shown, self.room().diff).text);
+        if self.is_dry() {
+            text.push_str("(dry run: nothing was written)\n");
+        }
+        text.push_str(&echoes(header, &plan.replaced));
+        text.push_str(&shifts(&plan.before, &shown));
+        if let Some(origin) = &plan.source_file {
+            let how = if origin.copied { "Copied" } else { "Moved" };
+            let _ = writeln!(text, "{how} from {}.", origin.place.shown());
+        }
+        let data = json!({
+            "header": line,
+            "diff": explain::unified(&path, &shown, DIFF_BYTES_MAX).text,
+            "firstChangedLine": line_edits::first_changed(&shown),
+            "op": if plan.creates() { "create" } else { "update" },
+            "diagnostics": Value::Null,
+            "meta": {},
+            "replacementEchoes": plan.replaced.iter().map(|it| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last })).collect::<Vec<Value>>(),
+            "renumbers": line_edits::line_shifts(&shown).into_iter().map(|it| json!({ "from": it.from, "delta": it.delta })).collect::<Vec<Value>>(),
+        });
+        let data = if let Value::Object(data) = data { data } else { Map::new() };
+        Answer { text, data }
+    }
+}
+
+/// Formats the section of warnings below a reply in rows.
+pub(crate) fn render_warnings(warnings: &[String]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let rows: String = warnings.iter().map(|warning| format!("{warning}\n")).collect();
+    format!("\nWarnings:\n{rows}")
+}
+
+/// Quotes the replaced lines, so that a miscount is noticed. With the `¶` header the removed rows are
+/// shown above, so single lines are not quoted. The data has all of them.
+fn echoes(header: HeaderStyle, replaced: &[ReplacedLines]) -> String {
+    let mut out = String::new();
+    let mut told = 0;
+    for it in replaced.iter().filter(|it| it.to > it.from || header == HeaderStyle::Brackets) {
+        told += 1;
+        let _ = match (told > QUOTED_RANGES_MAX, it.to > it.from) {
+            (true, _) => continue,
+            (_, true) => writeln!(out, "Replaced {}..{}, from {:?} to {:?}.", it.from, it.to, it.first, it.last),
+            (_, false) => writeln!(out, "Replaced {}, {:?}.", it.from, it.first),
+        };
+    }
+    if told > QUOTED_RANGES_MAX {
+        let _ = writeln!(out, "Replaced {} more.", told - QUOTED_RANGES_MAX);
+    }
+    out
+}
+
+/// Describes how the numbers of unchanged lines have shifted, in those of the former version.
+fn shifts(before: &Snapshot, hunks: &[DiffHunk]) -> String {
+    let count = before.lines().count(before.text());
+    let moved: Vec<_> = line_edits::line_shifts(hunks).into_iter().filter(|it| it.from <= count).collect();
+    if moved.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> =
+        moved.iter().take(QUOTED_RANGES_MAX).map(|it| format!("from {} on {:+}", it.from, it.delta)).collect();
+    let more = if moved.len() > QUOTED_RANGES_MAX { ", and so on" } else { "" };
+    format!("Old line numbers: {}{more}.\n", list.join(", "))
+}
+
+/// Refuses such an edit on a file that an earlier part of the call changes.
+pub(crate) fn already_changed(place: &SafePath, ops: &[Op]) -> Error {
+    lines_already_changed(&place.shown(), ops)
+}

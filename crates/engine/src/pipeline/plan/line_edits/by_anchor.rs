@@ -1,0 +1,150 @@
+//! Line edits with anchors: resolved in the version that the numbers next to them refer to, or, without numbers, in the
+//! current file, whatever changed around those lines.
+
+use crate::context::Context;
+use crate::model::call_context::{StalePolicy, UnreadPolicy};
+use crate::pipeline::plan::anchor_edits::{self, anchor_map, placement_refusal};
+use crate::pipeline::plan::line_edits::LineEditContext;
+use crate::pipeline::plan::stale;
+use crate::session::base::{self, Base};
+use emendate_core::anchor_map::{AnchorMap, AnchorPage, AnchorRef, AnchorWord, PlacementError};
+use emendate_core::{ChangeSet, Code, Error, Op, Result, Snapshot, line_edits};
+use emendate_history::LineSet;
+
+const MOVED_NOTE: &str =
+    "The file changed since it was read; the lines named by words did not, and the edit was made where they are now.";
+
+/// Edits by number, and the version that their numbers refer to.
+pub(super) struct NumberedEdits {
+    pub(super) ops: Vec<Op>,
+    pub(super) base: Base,
+    /// They were resolved in another version than was seen.
+    pub(super) moved: bool,
+}
+
+/// Replaces anchors by line numbers. The lines must have been shown unchanged.
+///
+/// Errors: `match.not_found`, `read.partial`, `stale.changed`; the lines in question are shown and count as read.
+pub(super) fn anchors_to_numbers(
+    context: &Context,
+    subject: &LineEditContext<'_>,
+    base: Base,
+    ops: &[Op],
+) -> Result<NumberedEdits> {
+    let LineEditContext { caller, place, now, options, .. } = *subject;
+    let words = anchor_map(context, place, &now.snapshot)?;
+    let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
+    let refused = |lines: &LineSet, failures: Vec<PlacementError>| {
+        let shown = anchor_edits::AnchoredView {
+            caller,
+            place,
+            now,
+            words: words.words(),
+            marks: anchor_edits::marks(options),
+            lines,
+        };
+        placement_refusal(context, &shown, failures, ops.len())
+    };
+    match base {
+        Base::Fresh { lines_seen: lines, note } => {
+            let found = looked_up(&words, &page, ops).and_then(|found| all_shown(subject, &lines, ops, found));
+            let ops = found.map_err(|failures| refused(&lines, failures))?;
+            Ok(NumberedEdits { ops, base: Base::Fresh { lines_seen: lines, note }, moved: false })
+        }
+        Base::Stale { seen, lines_seen: lines } => {
+            let Some(had) = words.words_of_text(seen.text()) else {
+                return Err(stale::version_unavailable(context, caller, place, now));
+            };
+            let theirs = ChangeSet::diff(&seen, &now.snapshot);
+            let known = base::carry_lines(&lines, &seen, &theirs);
+            let then = AnchorPage::new(&seen, &had);
+            // A deleted line is reported as such, not as an anchor of an old version.
+            let there = if line_edits::are_all_by_anchor(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
+            let there = there.map_err(|failures| refused(&known, failures))?;
+            let found = looked_up(&words, &then, ops).and_then(|found| all_shown(subject, &lines, ops, found));
+            let found = found.map_err(|failures| at_that_time(context, subject, &seen, failures, ops.len()))?;
+            if there.is_empty() || options.on_stale == StalePolicy::Reject {
+                return Ok(NumberedEdits { ops: found, base: Base::Stale { seen, lines_seen: lines }, moved: false });
+            }
+            let same = unbroken(&then, &found, &page, &there);
+            same.map_err(|failures| refused(&known, failures))?;
+            let base = Base::Fresh { lines_seen: known, note: Some(MOVED_NOTE.to_owned()) };
+            Ok(NumberedEdits { ops: there, base, moved: true })
+        }
+        Base::Lost => Err(stale::version_unavailable(context, caller, place, now)),
+    }
+}
+
+/// Creates the error for failures in a version that is not the current one: its lines cannot be marked as shown.
+fn at_that_time(
+    context: &Context,
+    subject: &LineEditContext<'_>,
+    seen: &Snapshot,
+    failures: Vec<PlacementError>,
+    of: usize,
+) -> Error {
+    let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
+    let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
+    let error =
+        error.unwrap_or_else(|| stale::version_unavailable(context, subject.caller, subject.place, subject.now));
+    let excerpt = line_edits::excerpt(seen, &spans);
+    let error = if spans.is_empty() { error } else { error.evidence(excerpt.text) };
+    error.next("The file has changed since, too: read it again, and use the words it has now.")
+}
+
+fn looked_up(
+    words: &AnchorMap,
+    page: &AnchorPage<'_>,
+    ops: &[Op],
+) -> std::result::Result<Vec<Op>, Vec<PlacementError>> {
+    let is_spent = |word: AnchorWord| words.is_tombstone(word);
+    line_edits::by_number(ops, |word| page.line(&AnchorRef { word, line: None }, &is_spent))
+}
+
+/// Accepts edits that name only lines by anchors that were shown.
+fn all_shown(
+    subject: &LineEditContext<'_>,
+    lines: &LineSet,
+    ops: &[Op],
+    found: Vec<Op>,
+) -> std::result::Result<Vec<Op>, Vec<PlacementError>> {
+    let failures: Vec<PlacementError> =
+        ops.iter().zip(&found).filter_map(|(op, found)| unseen_refusal(subject, lines, op, found)).collect();
+    if failures.is_empty() { Ok(found) } else { Err(failures) }
+}
+
+/// Refuses lines that the caller was never shown.
+fn unseen_refusal(subject: &LineEditContext<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
+    let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named()?);
+    let known = subject.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
+    (!known && !rows.anchors.is_empty()).then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, from, to))
+}
+
+const NEVER_SHOWN: &str = "it names lines that were never shown, or that are new since then.";
+const RANGE_BROKEN: &str = "lines between its ends were removed, added or moved since they were shown.";
+
+/// Finds the same lines in both versions, with nothing new between them.
+fn unbroken(
+    then: &AnchorPage<'_>,
+    before: &[Op],
+    page: &AnchorPage<'_>,
+    there: &[Op],
+) -> std::result::Result<(), Vec<PlacementError>> {
+    let failures: Vec<PlacementError> =
+        before.iter().zip(there).filter_map(|(before, there)| broken_refusal(then, page, before, there)).collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures) }
+}
+
+/// Refuses a range with other lines than the caller saw.
+fn broken_refusal(then: &AnchorPage<'_>, page: &AnchorPage<'_>, before: &Op, there: &Op) -> Option<PlacementError> {
+    let (old, new) = (line_edits::of(before)?.named()?, line_edits::of(there)?);
+    let now = new.named()?;
+    let same = then.words(old.0, old.1) == page.words(now.0, now.1);
+    (!same).then(|| refusal(&new.source_text, Code::StaleChanged, RANGE_BROKEN, now.0, now.1))
+}
+
+fn refusal(said: &str, code: Code, why: &str, from: usize, to: usize) -> PlacementError {
+    let error = Error::new(code, format!("`{said}`: {why}"))
+        .next("The lines are shown now: send the same edit again if these are the lines you mean.");
+    PlacementError { error, show: Some((from, to)) }
+}

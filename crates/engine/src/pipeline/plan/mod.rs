@@ -1,0 +1,18 @@
+//! From a request to what would be written, one plan for each file. Nothing is written.
+
+pub(crate) mod anchor_edits;
+pub(crate) mod blocks;
+pub(crate) mod edit;
+pub(crate) mod elided;
+pub(crate) mod large;
+pub(crate) mod line_edits;
+pub(crate) mod new_file;
+pub(crate) mod notebook;
+pub(crate) mod patching;
+pub(crate) mod refusals;
+pub(crate) mod reject;
+pub(crate) mod repair;
+pub(crate) mod request_tree;
+pub(crate) mod stale;
+pub(crate) mod target;
+pub(crate) mod three_way;

@@ -1,0 +1,234 @@
+//! New files: declared line ends, and a superfluous fence around the whole text.
+
+use crate::context::policy::Access;
+use crate::context::{Context, encoding};
+use crate::model::file_plan::{FilePlan, TargetState, replace_all_bytes};
+use emendate_core::{LineEnd, LineEnds, Result, Snapshot};
+use emendate_fs::{SafePath, Store};
+use ignore::gitignore::GitignoreBuilder;
+use std::path::Path;
+
+/// New files of one call whose neighbours are examined.
+const EXAMINED_NEW_FILES_MAX: usize = 8;
+/// Neighbours of a file that are examined, and bytes of each.
+const NEIGHBOURS_MAX: usize = 8;
+const NEIGHBOUR_BYTES_MAX: u64 = 64 << 10;
+/// Bytes of a `.gitattributes` file that is read, and lines of it that count.
+const GITATTRIBUTES_BYTES_MAX: u64 = 256 << 10;
+const GITATTRIBUTES_LINES_MAX: usize = 500;
+
+/// The declared line end of a file.
+struct DeclaredLineEnd {
+    end: LineEnd,
+    by: &'static str,
+}
+
+/// Gives new files their declared line ends. Without a declaration, a note reports mixed line ends, and line ends
+/// that differ from those of all neighbouring files.
+///
+/// Errors: as [`FilePlan::after`].
+pub(crate) fn end_lines_of_new_files(context: &Context, plans: &mut [FilePlan]) -> Result<()> {
+    for (nth, plan) in plans
+        .iter_mut()
+        .filter(|plan| {
+            plan.creates() && plan.target == TargetState::File && plan.source_file.is_none() && !plan.before.is_binary()
+        })
+        .enumerate()
+    {
+        let after = plan.after()?;
+        let ends = after.line_ends();
+        if ends == LineEnds::default() {
+            continue;
+        }
+        match declared(context.store(), &plan.place) {
+            Some(declared) => end_with(plan, &after, &declared)?,
+            None => plan.notes.extend(noted_ends(context, &plan.place, ends, nth)),
+        }
+    }
+    Ok(())
+}
+
+fn noted_ends(context: &Context, place: &SafePath, ends: LineEnds, nth: usize) -> Option<String> {
+    if ends.lf > 0 && ends.crlf > 0 {
+        return Some(format!(
+            "The new file mixes line ends, as they were given: {} with CRLF, {} with LF.",
+            ends.crlf, ends.lf
+        ));
+    }
+    let (given, others) = match ends.majority() {
+        LineEnd::Lf => (LineEnd::Lf, LineEnd::CrLf),
+        LineEnd::CrLf => (LineEnd::CrLf, LineEnd::Lf),
+    };
+    if nth >= EXAMINED_NEW_FILES_MAX || !all_neighbours_end_with(context, place, others) {
+        return None;
+    }
+    Some(format!(
+        "The lines of this file end with {}, as they were given; those of every file of its kind beside it end with {}. To \
+             have that for new files, declare end_of_line in .editorconfig or eol in .gitattributes.",
+        given.name(),
+        others.name()
+    ))
+}
+
+/// True when there are neighbouring files of the same kind, and all of their lines end in this way.
+fn all_neighbours_end_with(context: &Context, place: &SafePath, end: LineEnd) -> bool {
+    let extension = place.absolute().extension();
+    let names = context.store().siblings(place).unwrap_or_default();
+    let beside = names.iter().map(|name| place.absolute().with_file_name(name));
+    let of_its_kind = beside.filter(|path| path.extension() == extension && path != place.absolute());
+    let mut found = 0;
+    for path in of_its_kind.take(2 * NEIGHBOURS_MAX) {
+        let Some(ends) = line_ends_of(context, &path) else { continue };
+        let (same, other) = if end == LineEnd::Lf { (ends.lf, ends.crlf) } else { (ends.crlf, ends.lf) };
+        if other > 0 {
+            return false;
+        }
+        found += usize::from(same > 0);
+        if found == NEIGHBOURS_MAX {
+            break;
+        }
+    }
+    found > 0
+}
+
+/// Returns the line ends of a small text that may be read.
+fn line_ends_of(context: &Context, path: &Path) -> Option<LineEnds> {
+    let place = context.store().resolve_path(path).ok().filter(|place| context.may_access_name(place, Access::Read))?;
+    let version = context.store().read(&place, NEIGHBOUR_BYTES_MAX, Vec::new()).ok()??;
+    Some(Snapshot::open(version.bytes, None).ok()?.line_ends())
+}
+
+/// Gives every line of a new file this line end.
+fn end_with(plan: &mut FilePlan, after: &Snapshot, declared: &DeclaredLineEnd) -> Result<()> {
+    let ends = after.line_ends();
+    let wrong = if declared.end == LineEnd::Lf { ends.crlf } else { ends.lf };
+    if wrong == 0 {
+        return Ok(());
+    }
+    let text = match declared.end {
+        LineEnd::Lf => after.text().to_owned(),
+        LineEnd::CrLf => after.text().replace('\n', "\r\n"),
+    };
+    let step = replace_all_bytes(after, after.codec().encode(&text)?);
+    plan.changes = plan.changes.then(&plan.before, &step);
+    plan.notes.push(format!(
+        "The lines of the new file end with {}, as {} declares.",
+        declared.end.name(),
+        declared.by
+    ));
+    Ok(())
+}
+
+/// Returns the declared line end of a file: `.editorconfig` takes precedence over `.gitattributes`.
+fn declared(store: &dyn Store, place: &SafePath) -> Option<DeclaredLineEnd> {
+    let word = encoding::editorconfig(store, place, "end_of_line");
+    let end = word.as_deref().and_then(|word| match word {
+        "lf" => Some(LineEnd::Lf),
+        "crlf" => Some(LineEnd::CrLf),
+        _ => None,
+    });
+    match end {
+        Some(end) => Some(DeclaredLineEnd { end, by: ".editorconfig (end_of_line)" }),
+        None => by_attributes(store, place).map(|end| DeclaredLineEnd { end, by: ".gitattributes (eol)" }),
+    }
+}
+
+/// Line end attributes of git read so far.
+#[derive(Default)]
+struct GitAttributes {
+    end: Option<LineEnd>,
+    /// The file is declared as binary.
+    binary: bool,
+}
+
+/// Returns the line end that the `.gitattributes` files from the root down to the file declare; the nearest one takes
+/// precedence.
+fn by_attributes(store: &dyn Store, place: &SafePath) -> Option<LineEnd> {
+    let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
+    for folder in encoding::folders(place) {
+        let file = store.resolve_path(&folder.join(".gitattributes"));
+        let version = file.and_then(|file| store.read(&file, GITATTRIBUTES_BYTES_MAX, Vec::new()));
+        found.extend(version.ok().flatten().map(|version| (folder, version.bytes)));
+    }
+    let mut attributes = GitAttributes::default();
+    for (folder, bytes) in found.iter().rev() {
+        let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
+        attributes.read(&String::from_utf8_lossy(bytes), below);
+    }
+    attributes.end.filter(|_| !attributes.binary)
+}
+
+impl GitAttributes {
+    /// Applies the lines of one file to the path below its directory.
+    fn read(&mut self, text: &str, path: &Path) {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '[', '!']));
+        let split = lines.filter_map(pattern).filter(|(_, rest)| {
+            rest.split_ascii_whitespace().any(|attribute| {
+                let name = attribute.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default();
+                ["eol", "text", "binary"].contains(&name)
+            })
+        });
+        for (pattern, rest) in split.take(GITATTRIBUTES_LINES_MAX) {
+            if covers(pattern, path) {
+                rest.split_ascii_whitespace().for_each(|attribute| self.set(attribute));
+            }
+        }
+    }
+
+    fn set(&mut self, attribute: &str) {
+        match attribute {
+            "eol=lf" => self.end = Some(LineEnd::Lf),
+            "eol=crlf" => self.end = Some(LineEnd::CrLf),
+            "-eol" | "!eol" => self.end = None,
+            "-text" | "binary" => self.binary = true,
+            "text" | "text=auto" | "!text" | "-binary" => self.binary = false,
+            _ => {}
+        }
+    }
+}
+
+/// Splits a line into its pattern and attributes.
+fn pattern(line: &str) -> Option<(&str, &str)> {
+    match line.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"'),
+        None => line.split_once([' ', '\t']),
+    }
+}
+
+fn covers(pattern: &str, path: &Path) -> bool {
+    let mut builder = GitignoreBuilder::new("");
+    let built = builder.add_line(None, pattern).and_then(|builder| builder.build());
+    built.is_ok_and(|built| built.matched(path, false).is_ignore())
+}
+
+/// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
+pub(crate) fn fenced_content<'t>(place: &SafePath, content: &'t str) -> Option<&'t str> {
+    let extension = place.absolute().extension()?.to_str()?;
+    emendate_core::whole_text::without_fence(Some(extension), content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GitAttributes;
+    use super::LineEnd;
+    use std::path::Path;
+
+    #[test]
+    fn gitattributes_are_applied() {
+        let end = |text: &str, path: &str| {
+            let mut attributes = GitAttributes::default();
+            attributes.read(text, Path::new(path));
+            attributes.end.filter(|_| !attributes.binary)
+        };
+        let crlf = Some(LineEnd::CrLf);
+        assert_eq!(end("* text=auto\n*.bat text eol=crlf\n", "a/b.bat"), crlf);
+        assert_eq!(end("*.bat text eol=crlf\n", "b.txt"), None);
+        assert_eq!(end("*.bat eol=crlf\nb.bat eol=lf\n", "b.bat"), Some(LineEnd::Lf));
+        assert_eq!(end("* eol=crlf\n*.png binary\n", "b.png"), None);
+        assert_eq!(end("* eol=crlf\n*.x -text\n", "b.x"), None);
+        assert_eq!(end("win/** eol=crlf\n", "win/a/b.txt"), crlf);
+        assert_eq!(end("win/** eol=crlf\n", "a/win/b.txt"), None);
+        assert_eq!(end("\"a b.txt\" eol=crlf\n", "a b.txt"), crlf);
+        assert_eq!(end("# *.txt eol=crlf\n[attr]win eol=crlf\nwin/ eol=crlf\n", "win"), None);
+    }
+}

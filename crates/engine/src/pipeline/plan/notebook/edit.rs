@@ -1,0 +1,148 @@
+//! Hops 4 and 5 for cell edits: only cells that were shown are replaced, and cells are found again in a changed
+//! notebook.
+
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::stale;
+use crate::session::base::{self, Base, find_base, mark_shown};
+use crate::session::suggest::file_not_found;
+use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
+use emendate_core::{Advice, advice};
+use emendate_core::{ChangeSet, Code, Error, Locator, Op, OpOrder, Result, Snapshot, resolve};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
+use serde_json::{Value, json};
+
+const CARRIED_NOTE: &str =
+    "The notebook changed since it was read; the cells you named did not, and the edit was made where they are now.";
+
+/// Plans edits of cells.
+pub(crate) fn plan_cells(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    ops: &[Op],
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let fresh: String = ops.iter().map(|op| &*op.text).collect();
+    let Some(now) = context.snapshot(&place, options.declared, &fresh)? else {
+        return Err(file_not_found(context, &place, caller));
+    };
+    let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
+    let ops = with_clearing(context, ops);
+    let (ops, lines, note) = match find_base(context, caller, options, &place, &now)? {
+        Base::Fresh { lines_seen: lines, note } => {
+            cells_shown(caller, &place, &now.snapshot, &lines, &ops)?;
+            (ops, lines, note)
+        }
+        Base::Stale { seen, lines_seen: lines } if options.on_stale != StalePolicy::Reject => {
+            cells_shown(caller, &place, &seen, &lines, &ops)?;
+            let ops = carried(context, caller, &place, &now, &seen, &lines, &ops)?;
+            let theirs = ChangeSet::diff(&seen, &now.snapshot);
+            (ops, base::carry_lines(&lines, &seen, &theirs), Some(CARRIED_NOTE.to_owned()))
+        }
+        Base::Stale { .. } | Base::Lost => return Err(stale::version_unavailable(context, caller, &place, &now)),
+    };
+    let merged = note.as_deref() == Some(CARRIED_NOTE);
+    let resolved = resolve(&now.snapshot, &ops, OpOrder::Together, settings(options, false))?;
+    let lines = base::after_writing(&lines, &now.snapshot, &resolved.changes);
+    let done = resolved.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
+    let (mut more, mut less) = (0, 0);
+    for (_, act) in done.filter(|(it, _)| it.places > 0) {
+        more += usize::from(act == CellAction::Insert);
+        less += usize::from(act == CellAction::Delete);
+    }
+    let mut plan = FilePlan::edit(place, now, resolved, lines);
+    plan.merged = merged;
+    plan.notes.extend(note);
+    if more + less > 0 {
+        let cells = count + more - less;
+        plan.notes.push(format!("The notebook has {cells} cells now; those after the change have new numbers."));
+    }
+    Ok(plan)
+}
+
+/// Fills in the configured defaults.
+fn with_clearing(context: &Context, ops: &[Op]) -> Vec<Op> {
+    ops.iter().map(|op| op_with_clearing(context, op)).collect()
+}
+
+/// Settles whether an operation clears outputs.
+fn op_with_clearing(context: &Context, op: &Op) -> Op {
+    match &op.at {
+        Locator::Cell(edit) => {
+            let clear = Some(edit.clear.unwrap_or(context.config().clear_outputs));
+            Op { at: Locator::Cell(Box::new(CellEdit { clear, ..(**edit).clone() })), text: op.text.clone() }
+        }
+        _ => op.clone(),
+    }
+}
+
+/// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
+fn carried(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
+    seen: &Snapshot,
+    lines: &LineSet,
+    ops: &[Op],
+) -> Result<Vec<Op>> {
+    let then = Notebook::read(seen.text()).map_err(|_| stale::version_unavailable(context, caller, place, now))?;
+    let present = Notebook::read(now.snapshot.text())?;
+    notebook::carry(&then, &present, ops).map_err(|blocked| {
+        let cell = blocked.now.and_then(|at| Some((at, present.cells().get(at)?)));
+        let error = blocked.error.evidence(place.shown());
+        let error = if ops.len() > 1 { error.prefixed(&format!("edits[{}]: ", blocked.op)) } else { error };
+        let Some((_, cell)) = cell else {
+            return error.next(advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]);
+        };
+        let theirs = ChangeSet::diff(seen, &now.snapshot);
+        let mut known = base::carry_lines(lines, seen, &theirs);
+        let (from, to) = present.lines(cell, now.snapshot.lines());
+        known.add(from as u64, to as u64);
+        let unkept = mark_shown(context, caller, place, now, known);
+        error.next(unkept.map_or_else(|| stale::shown_above(place, "the cell"), Advice::from))
+    })
+}
+
+/// Refuses to replace or delete cells that were never shown.
+fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
+    if lines.is_all() || caller.unread == UnreadPolicy::Allow {
+        return Ok(());
+    }
+    let notebook = Notebook::read(base.text())?;
+    let named = ops.iter().filter_map(notebook::of).filter(|edit| edit.act != CellAction::Insert);
+    let named = named.filter_map(|edit| notebook.find(edit.cell.as_ref()?).ok());
+    let unseen: Vec<usize> = named
+        .filter(|&at| {
+            let (from, to) = notebook.lines(&notebook.cells()[at], base.lines());
+            !lines.covers(from as u64, to as u64)
+        })
+        .collect();
+    let (Some(&first), Some(&last)) = (unseen.iter().min(), unseen.iter().max()) else { return Ok(()) };
+    // Cells on the same lines have to be shown with them.
+    let (top, bottom) = (cell_lines(&notebook, base, first).0, cell_lines(&notebook, base, last).1);
+    let first = (0..first).rev().take_while(|&at| cell_lines(&notebook, base, at).1 >= top).last().unwrap_or(first);
+    let last = (last + 1..notebook.cells().len())
+        .take_while(|&at| cell_lines(&notebook, base, at).0 <= bottom)
+        .last()
+        .unwrap_or(last);
+    let cells = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    Err(Error::new(Code::ReadPartial, "Cells that were never shown cannot be replaced or deleted.")
+        .evidence(notebook.listed(&unseen))
+        .next(
+            advice!["Call ", raw_path::read(place, json!({ "cells": cells })), ", then send this call again."]
+                .or(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."]),
+        )
+        .fact("missing", unseen))
+}
+
+/// Returns the lines of a cell.
+fn cell_lines(notebook: &Notebook<'_>, base: &Snapshot, at: usize) -> (usize, usize) {
+    notebook.lines(&notebook.cells()[at], base.lines())
+}

@@ -1,0 +1,322 @@
+//! Options of `apply` beside the patch, as the command lines of `git apply` and `patch` do: fields for people and
+//! scripts. Profiles for models leave them out.
+
+use crate::model::file_plan::{FilePlan, TargetState};
+use crate::model::options::CallOptions;
+use crate::tools::search::check_globs;
+use data_encoding::BASE64;
+use emendate_core::formats::{FormatInput, from_json};
+use emendate_core::{
+    Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, blank_faults, work,
+};
+use emendate_fs::shown;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Names that a note lists.
+const NAMES_MAX: usize = 10;
+
+/// The names of the fields below.
+const FIELDS: &[&str] = &["input_b64", "only", "context", "whitespace", "three_way", "reject"];
+
+/// Fields that only `apply` takes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PatchFields {
+    /// The text in base64, in place of `input`, where it is not UTF-8; it and its files are then taken byte by byte, unless `encoding` says more.
+    input_b64: Option<String>,
+    /// Patterns of the file names to change; the first that matches decides, `!` in front leaves out (default: all files).
+    only: Option<Vec<String>>,
+    /// Lines of context that must match on each side of a change; others may differ, if the place is still unique (default: all that the file has, within the usual tolerance).
+    context: Option<usize>,
+    /// Blanks at the ends of new lines, before tabs and empty lines at the end of a file: nowarn (default), warn, fix or error.
+    whitespace: Option<String>,
+    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with `on_stale`. Only for callers that may edit files they have not read, and not over MCP.
+    three_way: bool,
+    /// Apply the hunks that can be applied and write the others to FILE.rej beside each file.
+    reject: bool,
+}
+
+/// How blanks in new text are treated that git calls errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Whitespace {
+    /// They are written as they are.
+    #[default]
+    Ignore,
+    /// They are reported.
+    Warn,
+    /// They are left out, and that is reported.
+    Fix,
+    /// They refuse the call.
+    Refuse,
+}
+
+/// The options of a patch that hold for each of its files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PatchOptions {
+    pub(crate) context: Option<usize>,
+    pub(crate) whitespace: Whitespace,
+    pub(crate) three_way: bool,
+    pub(crate) reject: bool,
+}
+
+/// The files of a text that a call changes.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    patterns: Vec<Pattern>,
+    /// The text was not UTF-8: characters of names are bytes.
+    bytes: bool,
+}
+
+#[derive(Debug)]
+struct Pattern {
+    matcher: GlobSet,
+    keeps: bool,
+}
+
+impl PatchFields {
+    /// Takes the fields out of an input and completes `options`. A text in base64 becomes `input`.
+    ///
+    /// Errors: `call.invalid` for values that mean nothing.
+    pub(crate) fn take(input: &mut Value, options: &mut CallOptions) -> Result<Selection> {
+        let Value::Object(all) = input else { return Ok(Selection::default()) };
+        if !all.keys().any(|name| FIELDS.contains(&&**name)) {
+            return Ok(Selection::default());
+        }
+        let mut own = Map::new();
+        for name in FIELDS {
+            own.extend(all.shift_remove(*name).map(|value| ((*name).to_owned(), value)));
+        }
+        let fields: PatchFields = from_json(FormatInput::Json(Value::Object(own)))?;
+        let bytes = fields.input_b64.as_deref().map_or(Ok(false), |text| decode(text, all, options))?;
+        options.patch = PatchOptions {
+            context: fields.context,
+            whitespace: fields.whitespace.as_deref().map_or(Ok(Whitespace::Ignore), whitespace)?,
+            three_way: fields.three_way,
+            reject: fields.reject,
+        };
+        options.partial |= fields.reject;
+        // The whole text is looked at, or compared.
+        options.whole |= options.patch.three_way || options.patch.whitespace != Whitespace::Ignore;
+        // The library panics at a pattern that is too large.
+        check_globs(fields.only.as_deref().unwrap_or_default())?;
+        let patterns = fields.only.iter().flatten().map(|text| pattern(text)).collect::<Result<_>>()?;
+        Ok(Selection { patterns, bytes })
+    }
+}
+
+/// Puts a text in base64 into `input`; true where it is not text in UTF-8 or in the encoding that the call names.
+fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut CallOptions) -> Result<bool> {
+    if fields.get("input").and_then(Value::as_str).is_some_and(|input| !input.is_empty()) {
+        return Err(Error::new(Code::CallInvalid, "The call has input and input_b64.").next("Leave one of them out."));
+    }
+    let bytes = BASE64.decode(text.as_bytes()).map_err(|_| {
+        Error::new(Code::CallInvalid, "input_b64 is not base64 (with `=` at the end where it needs them).")
+            .next("Encode the bytes of the patch, or give the text as input.")
+    })?;
+    let (text, raw) = match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => {
+            if let Some(DeclaredEncoding { charset: Charset::Legacy(encoding), .. }) = options.declared {
+                let (text, broken) = encoding.decode_without_bom_handling(error.as_bytes());
+                if broken {
+                    let what = format!("The text is not in {}, the encoding of the call.", encoding.name());
+                    return Err(Error::new(Code::CallInvalid, what).next("Leave encoding out, or name the right one."));
+                }
+                (text.into_owned(), false)
+            } else {
+                options.declared = Some(DeclaredEncoding { charset: Charset::Latin1, by_call: true });
+                (error.into_bytes().into_iter().map(char::from).collect(), true)
+            }
+        }
+    };
+    fields.insert("input".to_owned(), text.into());
+    Ok(raw)
+}
+
+fn whitespace(word: &str) -> Result<Whitespace> {
+    match word {
+        "nowarn" => Ok(Whitespace::Ignore),
+        "warn" => Ok(Whitespace::Warn),
+        "fix" | "strip" => Ok(Whitespace::Fix),
+        "error" | "error-all" => Ok(Whitespace::Refuse),
+        _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is no way to treat blanks."))
+            .next("Use nowarn, warn, fix or error as whitespace.")),
+    }
+}
+
+/// Characters shown of a pattern, and of the library's message about it.
+const PATTERN_CHARS_SHOWN: usize = 300;
+
+/// A pattern as git reads those of `--include`: `*` also matches slashes.
+fn pattern(text: &str) -> Result<Pattern> {
+    let (keeps, glob) = text.strip_prefix('!').map_or((true, text), |rest| (false, rest));
+    let built = GlobBuilder::new(glob).literal_separator(false).backslash_escape(true).build();
+    // A set reports a pattern that is nested too deeply; a single matcher panics.
+    let matcher = built.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
+        let shown: String = glob.chars().take(PATTERN_CHARS_SHOWN).collect();
+        let why: String = error.kind().to_string().chars().take(PATTERN_CHARS_SHOWN).collect();
+        Error::new(Code::CallInvalid, format!("`{shown}` in only is not a pattern: {why}."))
+            .next("Use * for any characters, ? for one, [a-z] for one of several.")
+    })?;
+    Ok(Pattern { matcher, keeps })
+}
+
+/// Looks for blanks in the lines that plans add, and leaves them out where the call says so.
+///
+/// Errors: `edit.unparsable` where the call refuses them.
+pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Result<()> {
+    if whitespace == Whitespace::Ignore {
+        return Ok(());
+    }
+    let mut refused = Vec::new();
+    for plan in plans.iter_mut().filter(|plan| plan.target == TargetState::File && !plan.before.is_binary()) {
+        let after = plan.after()?;
+        let (faults, fixed) = blank_faults(&plan.before, &plan.changes, after.text());
+        if faults.is_empty() {
+            continue;
+        }
+        let list: Vec<String> = faults.iter().map(|fault| format!("line {}: {}", fault.line, fault.what)).collect();
+        let list = listed(&list);
+        match whitespace {
+            Whitespace::Fix => plan.replace_text("whitespace: fix", &fixed)?,
+            Whitespace::Refuse => refused.push(format!("{}: {list}", plan.place.shown())),
+            Whitespace::Warn | Whitespace::Ignore => {
+                plan.notes.push(format!("Whitespace errors in new lines: {list}."));
+            }
+        }
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(Code::EditUnparsable, "New lines have whitespace errors, which the call refuses.")
+        .evidence(refused.join("\n"))
+        .next("Send the lines without them, or set whitespace to fix, which leaves them out."))
+}
+
+impl Selection {
+    /// Leaves out the files of a request that the patterns exclude.
+    ///
+    /// Errors: `edit.no_change` when no file is left.
+    pub(crate) fn select(&self, directory: &Path, request: &mut Request) -> Result<()> {
+        if self.patterns.is_empty() {
+            return Ok(());
+        }
+        let default = !self.patterns.iter().any(|pattern| pattern.keeps);
+        let mut left_out: Vec<String> = Vec::new();
+        request.files.retain(|file| {
+            let path = match &file.action {
+                FileAction::Move { to, .. } | FileAction::Copy { to, .. } => to,
+                _ => &file.path,
+            };
+            let name = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
+            let bytes = path.len();
+            let matches =
+                |it: &&Pattern| !work::spend_or_end(1 + bytes / work::STEP_BYTES) && it.matcher.is_match(name);
+            let decides = self.patterns.iter().find(matches);
+            let keeps = decides.map_or(default, |pattern| pattern.keeps);
+            if !keeps {
+                left_out.push(shown(name));
+            }
+            keeps
+        });
+        left_out.dedup();
+        let list = listed(&left_out);
+        if request.files.is_empty() {
+            return Err(Error::new(Code::EditNoChange, "The patterns leave no file to change.")
+                .evidence(format!("Left out: {list}"))
+                .next("Correct the patterns in only (`!` in front leaves out; the first that matches decides)."));
+        }
+        if !left_out.is_empty() {
+            request.notes.push(format!("Left out by the patterns: {list}."));
+        }
+        Ok(())
+    }
+
+    /// Gives the files of a text that was taken byte by byte their names as bytes. A name with an escape may be in UTF-8
+    /// already: what exists as `there` says is taken first.
+    pub(crate) fn name_bytes(&self, request: &mut Request, there: impl Fn(&str) -> bool) -> Result<()> {
+        if !self.bytes {
+            return Ok(());
+        }
+        request.notes.push("The text is not UTF-8: it and its files were taken byte by byte.".to_owned());
+        for file in &mut request.files {
+            let FileRequest { path, alternatives: also, action: ask, .. } = file;
+            for name in also.iter_mut().chain([path]) {
+                as_bytes(name, &there)?;
+            }
+            if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = ask {
+                as_bytes(to, &there)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes a name whose characters are bytes the UTF-8 name that these bytes are.
+fn as_bytes(name: &mut String, there: impl Fn(&str) -> bool) -> Result<()> {
+    if name.is_ascii() || there(name) {
+        return Ok(());
+    }
+    let bytes: Option<Vec<u8>> = name.chars().map(|ch| u8::try_from(u32::from(ch)).ok()).collect();
+    let Some(bytes) = bytes else { return Ok(()) };
+    *name = String::from_utf8(bytes).map_err(|_| {
+        Error::new(Code::PathInvalid, format!("The name {} in the text is not UTF-8.", shown(&*name)))
+            .next("Rename the file, or write the name in quotes as git does, with \\303 for a byte.")
+    })?;
+    Ok(())
+}
+
+/// The first names of a list, and how many follow.
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMES_MAX);
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    names[..names.len() - more].join(", ") + &rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PatchFields;
+    use super::pattern;
+    use crate::context::config::Config;
+    use crate::model::call_context::CallContext;
+    use crate::model::options::CallOptions;
+    use crate::tools::search::GLOB_BYTES_MAX;
+    use emendate_core::Code;
+    use serde_json::Value;
+    use serde_json::json;
+
+    #[test]
+    fn patterns_have_a_size_that_can_be_compiled() {
+        let options = || {
+            let caller = CallContext::default();
+            CallOptions::take(&mut Value::Null, &caller, &Config::default(), "apply").unwrap()
+        };
+        let taken = |only: &[String]| PatchFields::take(&mut json!({ "only": only }), &mut options()).map(|_| ());
+        for unit in ["?", "*a", "[a-z]", "{a,b}", "é"] {
+            let glob = unit.repeat(GLOB_BYTES_MAX / unit.len());
+            assert_eq!(taken(std::slice::from_ref(&glob)), Ok(()));
+            let error = taken(&[glob.clone(), glob]).unwrap_err();
+            assert_eq!(error.code(), Code::CallTooLarge);
+        }
+    }
+
+    #[test]
+    fn star_matches_slashes_too() {
+        let matches = |glob: &str, name: &str| pattern(glob).unwrap().matcher.is_match(name);
+        assert!(matches("src/*", "src/a/b.rs") && matches("*.rs", "src/a/b.rs") && matches("!a?", "ab"));
+        assert!(!matches("src", "src/a") && !matches("*.rs", "a.rs2"));
+        assert!(!pattern("!x").unwrap().keeps && pattern("x").unwrap().keeps && pattern("[").is_err());
+    }
+
+    #[test]
+    fn deeply_nested_pattern_is_refused() {
+        let nested = "{a".repeat(300) + &"}".repeat(300);
+        let refusal = pattern(&nested).map(|_| ()).unwrap_err().to_string();
+        assert!(refusal.contains("in only is not a pattern") && refusal.len() < 2_000, "{refusal}");
+        assert!(pattern("!{a,b}*.rs").is_ok());
+    }
+}

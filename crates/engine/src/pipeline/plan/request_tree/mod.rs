@@ -1,0 +1,465 @@
+//! The plan of a whole request: its steps in sequence, each on the result of the ones before it; nothing is
+//! written.
+
+pub(crate) mod relocate;
+
+use crate::api::limits::check_together;
+use crate::context::history_stores::key;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallPhase;
+use crate::model::file_plan::{CurrentState, FilePlan, TargetState, add_edits, replace_all_bytes, without_ops};
+use crate::model::options::CallOptions;
+use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
+use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_edit, plan_write};
+use crate::pipeline::plan::line_edits::plan_rows;
+use crate::pipeline::plan::notebook::edit::plan_cells;
+use crate::pipeline::plan::refusals::{file_exists, file_gone, other_link};
+use crate::pipeline::plan::target::ActionTarget;
+use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
+use crate::pipeline::plan::{notebook, reject, stale};
+use crate::session::base::{Base, find_base};
+use crate::session::failure_advice::with_advice;
+use crate::session::names::{name_in_header, path_exists};
+use crate::session::suggest::file_not_found;
+use emendate_core::anchor_map;
+use emendate_core::line_edits::{self, Registers};
+use emendate_core::notebook as core_notebook;
+use emendate_core::refusals::check_removed_text;
+use emendate_core::whole_text::whole_change;
+use emendate_core::{
+    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, check_amount,
+};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The files of a request after its steps so far.
+struct RequestTree<'a> {
+    context: &'a Context,
+    caller: &'a CallContext,
+    options: &'a CallOptions,
+    targets: &'a [ActionTarget],
+    plans: Vec<FilePlan>,
+    at: HashMap<PathBuf, usize>,
+    /// Paths of failed steps: consequential errors are not reported.
+    broken: HashSet<PathBuf>,
+    /// Files already taken from their path, by the index of the step that places them.
+    moved_away: HashMap<usize, FilePlan>,
+    /// Paths that a step removes or moves away.
+    leaving: HashSet<PathBuf>,
+    /// A step failed that others depend on.
+    failed: bool,
+    /// Edits that were left out, as text.
+    rejected: String,
+    /// The versions that texts refer to, by path.
+    bases: HashMap<PathBuf, Handle>,
+    /// git's object ids of the versions that patches were made for, by path.
+    preimages: HashMap<PathBuf, String>,
+    /// Files for hunks that were left out, and the hunks as text.
+    leftovers: Vec<(SafePath, String)>,
+    /// The registers so far.
+    registers: Registers,
+    /// The places that the edits so far change.
+    places: usize,
+}
+
+/// Plans every step; all failures are reported together.
+pub(crate) fn plan(
+    context: &Context,
+    caller: &CallContext,
+    targets: &[ActionTarget],
+    registers: Registers,
+    options: &CallOptions,
+) -> Result<(Vec<FilePlan>, Registers)> {
+    let mut tree = RequestTree {
+        context,
+        caller,
+        options,
+        targets,
+        plans: Vec::with_capacity(targets.len()),
+        at: HashMap::new(),
+        broken: HashSet::new(),
+        moved_away: HashMap::new(),
+        leaving: targets.iter().filter(|it| it.leaves()).map(|it| it.place.absolute().to_owned()).collect(),
+        failed: false,
+        rejected: String::new(),
+        bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
+        preimages: preimages(targets, options),
+        leftovers: Vec::new(),
+        registers,
+        places: 0,
+    };
+    let mut errors = Vec::new();
+    caller.begin(CallPhase::Reading, targets.len());
+    for (step, target) in targets.iter().enumerate() {
+        if target.paths().any(|path| tree.broken.contains(path)) {
+            continue;
+        }
+        let done = tree.step(step, target);
+        caller.advance()?;
+        tree.check_together()?;
+        let Err(error) = done else { continue };
+        if targets.len() == 1 && !options.patch.reject {
+            return Err(error);
+        }
+        tree.broken.extend(target.paths().map(Path::to_owned));
+        tree.reject(target, None);
+        errors.push(error.prefixed(&format!("{}: ", target.place.shown())));
+    }
+    tree.write_leftovers()?;
+    let mut plans = relocate::final_plans(tree.plans);
+    plans.retain(|plan| !(plan.creates() && plan.target == TargetState::Nothing));
+    for plan in &mut plans {
+        // The requested line format, else that of the text.
+        plan.header = options.header.or(plan.header).filter(|_| options.worded.is_none());
+        plan.anchor_format = options.worded.or(plan.anchor_format).filter(|_| options.header.is_none());
+        plan.name = plan.header.map(|_| name_in_header(context, caller, &plan.place)).unwrap_or_default();
+        plan.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.ops));
+    }
+    if options.partial && !plans.is_empty() && !tree.failed {
+        // One that is reported.
+        let first = plans.iter().position(|plan| !plan.is_move_source).unwrap_or_default();
+        if let Some(plan) = plans.get_mut(first) {
+            plan.failed.extend(Error::combine(errors, targets.len()));
+            plan.rejected = tree.rejected;
+        }
+        return Ok((plans, tree.registers));
+    }
+    Error::combine(errors, targets.len()).map_or(Ok((plans, tree.registers)), Err)
+}
+
+impl RequestTree<'_> {
+    fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
+        let ActionTarget { place, to, ask, mode, .. } = target;
+        // Files that leave may be in a directory that becomes a file.
+        let entered = if target.leaves() { None } else { Some(place) };
+        for place in [entered, to.as_ref()].into_iter().flatten() {
+            self.not_below_a_file(place)?;
+        }
+        match (ask, to) {
+            (FileAction::Edit { ops, order }, _) => {
+                let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
+                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+                let left_out: Vec<usize> = self.plans[plan].failed.iter().filter_map(op_index).collect();
+                self.reject(target, Some(&left_out));
+            }
+            (FileAction::Write(content), _) => {
+                let plan = plan_write(self.context, self.caller, place.clone(), content, self.options)?;
+                self.add(plan);
+            }
+            (FileAction::Create(file), _) => {
+                let plan = self.create(place, file)?;
+                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+            }
+            (FileAction::Delete { text }, _) => self.delete(place, text.as_deref())?,
+            (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, place, to, ops, *mode)?,
+            (FileAction::Copy { ops, .. }, Some(to)) => self.carry(step, place, to, ops, true, *mode)?,
+            (FileAction::Binary(change), _) => self.binary(place, change)?,
+            _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
+        }
+        Ok(())
+    }
+
+    /// The limits on the files of a call together. A single file has limits of its own.
+    ///
+    /// Errors: `call.too_large`, `edit.too_much_work`.
+    fn check_together(&self) -> Result<()> {
+        if self.targets.len() == 1 {
+            return Ok(());
+        }
+        check_amount(self.places, 0)?;
+        check_together(self.written_plans().count(), self.written_plans().map(FilePlan::size_max).sum())
+    }
+
+    /// Returns the plans that write.
+    fn written_plans(&self) -> impl Iterator<Item = &FilePlan> {
+        self.plans.iter().filter(|plan| plan.writes())
+    }
+
+    /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.
+    fn not_below_a_file(&self, place: &SafePath) -> Result<()> {
+        let above = place.absolute().ancestors().skip(1);
+        let Some(plan) = above
+            .filter_map(|path| self.at.get(path).map(|&at| &self.plans[at]))
+            .find(|plan| plan.target != TargetState::Nothing)
+        else {
+            return Ok(());
+        };
+        let what = if plan.target == TargetState::File { "file" } else { "symbolic link" };
+        Err(Error::new(
+            Code::PathNotRegular,
+            format!("The path lies below a {what} that this call has at {}.", plan.place.shown()),
+        )
+        .evidence(place.shown())
+        .next("Choose another path for one of the two."))
+    }
+
+    fn taught(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
+        with_advice(self.context, self.caller, place, ops, error)
+    }
+
+    /// Records edits that are left out: those with these indices, or all.
+    fn reject(&mut self, target: &ActionTarget, only: Option<&[usize]>) {
+        if let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. }, true) =
+            (&target.ask, self.options.partial)
+        {
+            let ops = ops.iter().enumerate().filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
+            let path = target.place.relative().to_string_lossy();
+            let text = reject::text(&path, ops.map(|(_, op)| op));
+            if let Some(rejects) =
+                target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(self.context, &target.place))
+            {
+                self.leftovers.push((rejects.clone(), text.clone()));
+            }
+            self.rejected.push_str(&text);
+        }
+    }
+
+    /// Plans the files that take what was left out; older ones are replaced.
+    fn write_leftovers(&mut self) -> Result<()> {
+        for (place, text) in std::mem::take(&mut self.leftovers) {
+            let mut plan = match self.opened(&place)? {
+                Some(now) if !now.snapshot.is_binary() => {
+                    let changes = whole_change(&now.snapshot, &text)?;
+                    FilePlan::edit(place, now, without_ops(changes), LineSet::all())
+                }
+                Some(_) => return Err(file_exists(&place, None)),
+                None => {
+                    let before = empty_file_text(self.context, &place, self.options)?;
+                    let changes = replace_all_bytes(&before, before.codec().encode(&text)?);
+                    FilePlan::create(place, before, without_ops(changes))
+                }
+            };
+            plan.notes.push("Holds the hunks that could not be applied.".to_owned());
+            self.add(plan);
+        }
+        Ok(())
+    }
+
+    /// Plans a patch by the version that it was made for; nothing where the file is that version or none is known. Also
+    /// what is to be said of it.
+    fn three_way(
+        &self,
+        place: &SafePath,
+        ops: &[Op],
+        order: OpOrder,
+        options: &CallOptions,
+    ) -> Result<(Option<FilePlan>, Option<String>)> {
+        let Some(id) = self.preimages.get(place.absolute()) else { return Ok((None, None)) };
+        let Some(now) = self.context.snapshot(place, options.declared, "")? else { return Ok((None, None)) };
+        Ok(match preimage(self.caller, place, &now, id)? {
+            Preimage::Current => (None, None),
+            Preimage::Other(seen) => {
+                let ops = OrderedOps { ops, order };
+                let plan = plan_three_way(self.context, self.caller, place.clone(), now, &seen, ops, options)?;
+                (Some(plan), None)
+            }
+            Preimage::Unknown(why) => {
+                let note = format!(
+                    "The version {id} that the patch was made for is not in a git repository here ({why}); its lines were looked for in the file as it is."
+                );
+                (None, Some(note))
+            }
+        })
+    }
+
+    /// Returns the options for a file, with the version that the text refers to.
+    fn options(&self, place: &SafePath) -> CallOptions {
+        let named = self.bases.get(place.absolute()).copied();
+        // Dependent steps, files that are written together and those that get a mode need their whole texts.
+        let whole = self.options.whole || self.targets.len() > 1 || self.targets.iter().any(|it| it.mode.is_some());
+        CallOptions { tag: named.or(self.options.tag), whole, ..*self.options }
+    }
+
+    fn plan_at(&self, place: &SafePath) -> Option<usize> {
+        self.at.get(place.absolute()).copied()
+    }
+
+    /// Adds a plan, or replaces the one for the same path.
+    fn add(&mut self, plan: FilePlan) -> usize {
+        let path = plan.place.absolute().to_owned();
+        if let Some(&at) = self.at.get(&path) {
+            self.plans[at] = plan;
+            return at;
+        }
+        self.at.insert(path, self.plans.len());
+        self.plans.push(plan);
+        self.plans.len() - 1
+    }
+
+    /// Edits a file as the earlier steps leave it.
+    fn edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<usize> {
+        let Some(at) = self.plan_at(place) else {
+            let plan = self.first_edit(place, ops, order)?;
+            self.places += plan.ops.iter().map(|op| op.places).sum::<usize>();
+            return Ok(self.add(plan));
+        };
+        if self.plans[at].target != TargetState::File {
+            return Err(file_gone(place));
+        }
+        self.places += add_edits(&mut self.plans[at], ops, order, self.options)?;
+        Ok(at)
+    }
+
+    /// Edits a file that no earlier step changed.
+    fn first_edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<FilePlan> {
+        if ops.is_empty() {
+            return self.load(place);
+        }
+        let options = self.options(place);
+        if line_edits::are_line_edits(ops) {
+            return plan_rows(self.context, self.caller, place.clone(), ops, &options, &mut self.registers);
+        } else if anchor_map::are_anchor_edits(ops) {
+            return plan_anchor_edits(self.context, self.caller, place.clone(), ops, &options);
+        } else if core_notebook::are(ops) {
+            return plan_cells(self.context, self.caller, place.clone(), ops, &options);
+        }
+        let note = match self.three_way(place, ops, order, &options)? {
+            (Some(plan), _) => return Ok(plan),
+            (None, note) => note,
+        };
+        let plan = plan_edit(self.context, self.caller, place.clone(), ops, order, &options);
+        let mut plan = plan.map_err(|error| note.iter().cloned().fold(error, Error::evidence))?;
+        plan.notes.extend(note);
+        Ok(plan)
+    }
+
+    /// Loads a file from disk.
+    fn load(&self, place: &SafePath) -> Result<FilePlan> {
+        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.context, place, self.caller))?;
+        let known = self.context.sessions(place).latest(&self.caller.session, key(place))?;
+        let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(LineSet::none, |it| it.lines);
+        Ok(FilePlan::unchanged(place.clone(), now, lines))
+    }
+
+    /// Loads a file from disk; a binary one as bytes.
+    fn opened(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
+        self.context.load_file(place, self.options.declared)
+    }
+
+    fn create(&mut self, place: &SafePath, file: &NewFile) -> Result<usize> {
+        let known = self.plan_at(place);
+        let removed = known.is_some_and(|at| self.plans[at].target == TargetState::Nothing);
+        if known.is_some() && !removed {
+            return Err(file_exists(place, None));
+        }
+        if removed && let Some(at) = known {
+            return self.replace(at, file);
+        }
+        if self.is_freed(place) {
+            let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
+            let at = self.add(plan);
+            return self.replace(at, file);
+        }
+        if let NewFile::Text(text) = file {
+            let there = if self.options.overwrite { None } else { self.opened(place)? };
+            if let Some(now) = there {
+                return Err(file_exists(place, Some((&now.snapshot, text))));
+            }
+            let plan = plan_write(self.context, self.caller, place.clone(), text, self.options)?;
+            return Ok(self.add(plan));
+        }
+        if self.opened(place)?.is_some() {
+            return Err(file_exists(place, None));
+        }
+        let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
+        let at = self.add(plan);
+        self.replace(at, file)
+    }
+
+    /// Replaces content that an earlier step removed.
+    fn replace(&mut self, at: usize, file: &NewFile) -> Result<usize> {
+        let plan = &mut self.plans[at];
+        plan.target = match file {
+            NewFile::Link(target) => TargetState::Link(OsString::from(target)),
+            NewFile::Text(_) | NewFile::Bytes(_) => TargetState::File,
+        };
+        match (file, &plan.current) {
+            (NewFile::Text(text), CurrentState::File(now)) if !now.snapshot.is_binary() => {
+                plan.before = now.snapshot.clone();
+                plan.changes = whole_change(&plan.before, text)?;
+            }
+            (NewFile::Text(text), _) => {
+                plan.before = empty_file_text(self.context, &plan.place, self.options)?;
+                plan.changes = replace_all_bytes(&plan.before, plan.before.codec().encode(text)?);
+            }
+            (NewFile::Bytes(bytes), _) => {
+                plan.before = Snapshot::binary(Vec::new());
+                plan.changes = replace_all_bytes(&plan.before, bytes.clone());
+            }
+            (NewFile::Link(_), _) => {}
+        }
+        plan.is_move_source = false;
+        plan.source_file = None;
+        plan.lines_seen = LineSet::all();
+        Ok(at)
+    }
+
+    fn delete(&mut self, place: &SafePath, text: Option<&str>) -> Result<()> {
+        let plan = match self.plan_at(place) {
+            Some(at) if self.plans[at].target == TargetState::Nothing => return Err(file_gone(place)),
+            Some(at) => at,
+            None => {
+                let plan = match self.context.store().read_link(place)? {
+                    Some(target) => {
+                        FilePlan::replace_entry(place.clone(), CurrentState::Link(target), TargetState::Nothing)
+                    }
+                    None => self.removable(place)?,
+                };
+                self.add(plan)
+            }
+        };
+        let after = self.plans[plan].after()?;
+        if let Some(text) = text {
+            match &self.plans[plan].current {
+                CurrentState::Link(target) if target.to_string_lossy() == text.trim_end_matches('\n') => {}
+                CurrentState::Link(target) => return Err(other_link(target, text)),
+                _ => check_removed_text(&after, text)?,
+            }
+        }
+        self.plans[plan].target = TargetState::Nothing;
+        Ok(())
+    }
+
+    /// Loads a file that may be deleted: in the version that the caller saw, if it saw it.
+    fn removable(&self, place: &SafePath) -> Result<FilePlan> {
+        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.context, place, self.caller))?;
+        match find_base(self.context, self.caller, &self.options(place), place, &now)? {
+            Base::Fresh { .. } => Ok(FilePlan::unchanged(place.clone(), now, LineSet::all())),
+            Base::Stale { .. } | Base::Lost => Err(stale::version_unavailable(self.context, self.caller, place, &now)),
+        }
+    }
+
+    fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<()> {
+        let plan = match self.plan_at(place) {
+            Some(at) if self.plans[at].target == TargetState::File => at,
+            Some(_) => return Err(file_gone(place)),
+            None => {
+                let plan = self.removable(place)?;
+                self.add(plan)
+            }
+        };
+        let plan = &mut self.plans[plan];
+        let old = plan.changes.apply(&plan.before);
+        let new = emendate_core::apply_binary(&old, change)?;
+        plan.before = Snapshot::binary(plan.before.raw().to_vec());
+        plan.changes = replace_all_bytes(&plan.before, new);
+        Ok(())
+    }
+}
+
+/// The object ids that patches name, where the call asks for a merge by them.
+fn preimages(targets: &[ActionTarget], options: &CallOptions) -> HashMap<PathBuf, String> {
+    // A shorter id may be that of a content that nobody meant.
+    const DIGITS_MIN: usize = 7;
+    let named = targets.iter().filter(|_| options.patch.three_way);
+    let named = named.filter(|it| it.preimage.as_ref().is_some_and(|id| id.len() >= DIGITS_MIN));
+    named.filter_map(|it| Some((it.place.absolute().to_owned(), it.preimage.clone()?))).collect()
+}
+
+fn op_index(error: &Error) -> Option<usize> {
+    error.op_index().and_then(|op| usize::try_from(op).ok())
+}

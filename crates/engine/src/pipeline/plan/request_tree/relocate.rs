@@ -1,0 +1,182 @@
+//! Moves and copies: a file is taken from its path, optionally edited, and placed at another path.
+
+pub(crate) mod checkpoint;
+
+pub(super) use crate::pipeline::plan::request_tree::relocate::checkpoint::final_plans;
+
+use crate::model::file_plan::{CurrentState, FilePlan, SourceFile, TargetState, add_edits, copy_of};
+use crate::pipeline::plan::refusals::{file_gone, occupied};
+use crate::pipeline::plan::request_tree::RequestTree;
+use crate::pipeline::plan::stale;
+use crate::pipeline::plan::target::ActionTarget;
+use crate::session::base::{Base, find_base};
+use crate::session::names::path_exists;
+use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Result};
+use emendate_fs::{SafePath, shown};
+use std::path::Path;
+
+impl RequestTree<'_> {
+    /// Moves or copies a file, with optional edits.
+    pub(super) fn carry(
+        &mut self,
+        step: usize,
+        from: &SafePath,
+        to: &SafePath,
+        ops: &[Op],
+        copied: bool,
+        mode: Option<FileMode>,
+    ) -> Result<()> {
+        if from.absolute() == to.absolute() {
+            let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
+            self.plans[at]
+                .notes
+                .push("The file is already at the path it was to be moved to; it was edited there.".to_owned());
+            return Ok(());
+        }
+        let mut plan = self.lift(step, from, ops, copied)?;
+        if let Some(Handle::Lines(header, _) | Handle::Headed(header, _)) = self.bases.get(from.absolute()) {
+            plan.header = Some(*header);
+        }
+        // The entry at the target may be moved away in this same request.
+        if let Some(later) = self.leaving(step, to) {
+            let ActionTarget { place, ask, .. } = &self.targets[later];
+            if let FileAction::Move { ops, .. } = ask {
+                let lifted = self.lift(later, place, ops, false)?;
+                self.moved_away.insert(later, lifted);
+            }
+        }
+        plan.current = self.landing(to)?;
+        plan.place = to.clone();
+        plan.executable = mode.map(|mode| mode == FileMode::Executable);
+        self.add(plan);
+        Ok(())
+    }
+
+    /// Returns the later step that moves the entry at a path away.
+    fn leaving(&self, step: usize, place: &SafePath) -> Option<usize> {
+        let later = self.targets.iter().enumerate().skip(step + 1);
+        let mut moves = later.filter(|(nth, target)| {
+            matches!(target.ask, FileAction::Move { .. })
+                && target.place.absolute() == place.absolute()
+                // A move onto itself frees nothing.
+                && target.to.as_ref().is_some_and(|to| to.absolute() != place.absolute())
+                && !self.moved_away.contains_key(nth)
+        });
+        // An entry that an earlier step leaves there, or is yet to place there, is not affected by this one.
+        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none() && path_exists(self.context, place))
+    }
+
+    /// Takes a file from its path; the remaining plan deletes it, unless it is copied.
+    fn lift(&mut self, step: usize, from: &SafePath, ops: &[Op], copied: bool) -> Result<FilePlan> {
+        if let Some(plan) = self.moved_away.remove(&step) {
+            return Ok(plan);
+        }
+        if let Some(target) = self.context.store().read_link(from)?.filter(|_| self.plan_at(from).is_none()) {
+            if !ops.is_empty() {
+                return Err(Error::new(Code::PathSymlink, "The file to be moved and edited is a symbolic link.")
+                    .evidence(format!("{} -> {}", from.shown(), shown(target)))
+                    .next("Edit the file that it leads to, or move the link without edits."));
+            }
+            let becomes = TargetState::Link(target.clone());
+            if !copied {
+                let mut left = FilePlan::replace_entry(from.clone(), CurrentState::Link(target), TargetState::Nothing);
+                left.is_move_source = true;
+                self.add(left);
+            }
+            return Ok(FilePlan {
+                source_file: Some(origin(from, copied)),
+                ..FilePlan::replace_entry(from.clone(), CurrentState::Nothing, becomes)
+            });
+        }
+        if copied {
+            return self.copied(from, ops);
+        }
+        let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
+        let mut carried = copy_of(&self.plans[at]);
+        // A file created by this same call has no source.
+        let made = self.plans[at].creates();
+        carried.source_file = self.plans[at].source_file.take().or_else(|| (!made).then(|| origin(from, false)));
+        let left = &mut self.plans[at];
+        left.target = TargetState::Nothing;
+        left.is_move_source = true;
+        left.ops.clear();
+        Ok(carried)
+    }
+
+    /// Copies a file as it was before the request, like git; a file created by the request, as it is at that step.
+    fn copied(&mut self, from: &SafePath, ops: &[Op]) -> Result<FilePlan> {
+        let at = if let Some(at) = self.plan_at(from) {
+            at
+        } else {
+            let plan = self.load(from)?;
+            self.add(plan)
+        };
+        let plan = &self.plans[at];
+        let mut copy = match (&plan.current, &plan.target) {
+            (CurrentState::File(now), _) => {
+                let before = now.snapshot.clone();
+                let changes = ChangeSet::none(&before);
+                FilePlan {
+                    before,
+                    changes,
+                    ..FilePlan::replace_entry(from.clone(), CurrentState::Nothing, TargetState::File)
+                }
+            }
+            (_, TargetState::Nothing) => return Err(file_gone(from)),
+            _ => copy_of(plan),
+        };
+        self.places += add_edits(&mut copy, ops, OpOrder::AsNeeded, self.options)
+            .map_err(|error| self.taught(from, ops, error))?;
+        copy.source_file = (!self.plans[at].creates()).then(|| origin(from, true));
+        Ok(copy)
+    }
+
+    /// Returns the entry at the destination.
+    fn landing(&mut self, to: &SafePath) -> Result<CurrentState> {
+        if let Some(at) = self.plan_at(to) {
+            if self.plans[at].target != TargetState::Nothing {
+                return Err(occupied(to));
+            }
+            return Ok(std::mem::replace(&mut self.plans[at].current, CurrentState::Nothing));
+        }
+        if self.is_freed(to) {
+            return Ok(CurrentState::Nothing);
+        }
+        match self.opened(to)? {
+            None => Ok(CurrentState::Nothing),
+            Some(now) if self.options.overwrite => {
+                match find_base(self.context, self.caller, self.options, to, &now)? {
+                    Base::Fresh { .. } => Ok(CurrentState::File(now)),
+                    Base::Stale { .. } | Base::Lost => {
+                        Err(stale::version_unavailable(self.context, self.caller, to, &now))
+                    }
+                }
+            }
+            Some(_) => Err(occupied(to)),
+        }
+    }
+
+    /// True for a path below a file that the request removes, and for a directory from which it removes files: one becomes a
+    /// directory, the other a file. git sorts patches by name, so the removal may come later. The store checks that nothing
+    /// else is in the directory.
+    pub(super) fn is_freed(&self, place: &SafePath) -> bool {
+        if self.leaving.is_empty() {
+            return false;
+        }
+        let path = place.absolute();
+        // With `partial` a later removal may be left out, so it has to be planned already.
+        let removed = |above: &Path| {
+            let planned = self.at.get(above).is_some_and(|&at| self.plans[at].target == TargetState::Nothing);
+            self.leaving.contains(above) && (planned || !self.options.partial)
+        };
+        if path.ancestors().skip(1).any(removed) {
+            return true;
+        }
+        let is_directory = matches!(self.opened(place), Err(error) if error.code() == Code::PathNotRegular);
+        is_directory && self.leaving.iter().any(|other| *other != path && other.starts_with(path))
+    }
+}
+
+fn origin(place: &SafePath, copied: bool) -> SourceFile {
+    SourceFile { place: place.clone(), copied }
+}

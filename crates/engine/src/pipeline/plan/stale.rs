@@ -1,0 +1,318 @@
+//! Files that changed since they were read: errors, and the requested alternatives to an error.
+
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, StalePolicy};
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::model::reply_limits::note_part;
+use crate::session::base::{self, mark_shown};
+use crate::tools::read::LINE_CHARS_MAX;
+use chrono::{DateTime, SecondsFormat};
+use emendate_core::advice::fill_empty_file;
+use emendate_core::explain::{self, DiffHunk};
+use emendate_core::{Advice, Phrase, advice};
+use emendate_core::{
+    ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
+};
+use emendate_fs::{FileMeta, SafePath};
+use emendate_history::LineSet;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Bytes of diff in an error.
+const DIFF_BYTES_MAX: usize = 6000;
+
+const MODIFIED_MESSAGE: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
+
+/// The first sentence of the note about an edit that was carried over.
+pub(crate) const MERGED: &str = "File was modified externally. Changes have been merged.";
+
+pub(crate) const MARKED_NOTE: &str =
+    "Both sides changed the same lines: conflict markers were written, as asked. Resolve them with the next edit.";
+
+/// Creates the error for a caller's version that is not available for a merge, or for disabled merging.
+pub(crate) fn version_unavailable(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
+) -> Error {
+    // A sparse snapshot does not show how the text changed.
+    if now.snapshot.is_sparse() {
+        return changed_again(place);
+    }
+    let record =
+        context.sessions(place).latest(&caller.session, crate::context::history_stores::key(place)).ok().flatten();
+    let bytes = record.and_then(|record| context.sessions(place).bytes(record.content).ok().flatten());
+    let seen = bytes.and_then(|bytes| context.decode(place, bytes, None, "").ok());
+    match seen {
+        Some(seen) => {
+            let theirs = ChangeSet::diff(&seen, &now.snapshot);
+            with_diff(context, caller, place, now, &seen, &theirs, changed(place))
+        }
+        None => changed_again(place),
+    }
+}
+
+/// Creates the error for a changed file without details of the change.
+pub(crate) fn changed_again(place: &SafePath) -> Error {
+    changed(place).next(read_again(place))
+}
+
+fn changed(place: &SafePath) -> Error {
+    Error::new(Code::StaleChanged, MODIFIED_MESSAGE).evidence(place.shown())
+}
+
+fn read_again(place: &SafePath) -> Advice {
+    advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]
+}
+
+/// Returns the advice if the error shows everything that the edit needs.
+pub(crate) fn shown_above(place: &SafePath, what: &str) -> Advice {
+    advice![format!("Send the edit again, based on {what} as it is now (shown above)"), Phrase::CountsAsRead, "."]
+        .or(read_again(place))
+}
+
+/// Adds the times of the version that the caller saw and of the current file (seed 003).
+fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
+    let error = error.fact("currentTime", time_data(now));
+    match seen {
+        Some(seen) => error.fact("cachedTime", time_data(seen)),
+        None => error,
+    }
+}
+
+/// Returns the time of the last change as text.
+fn time_data(stamp: FileMeta) -> Value {
+    let time = DateTime::from_timestamp_micros(stamp.mtime_ns / 1000).unwrap_or_default();
+    Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
+/// Adds the changes since the read, and marks the lines it shows as known.
+fn with_diff(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
+    seen: &Snapshot,
+    theirs: &ChangeSet,
+    error: Error,
+) -> Error {
+    let record =
+        context.sessions(place).latest(&caller.session, crate::context::history_stores::key(place)).ok().flatten();
+    let error = with_times(error, record.as_ref().map(|record| record.meta), now.stamp);
+    if now.snapshot.text().is_empty() {
+        let unkept = mark_shown(context, caller, place, now, emendate_history::LineSet::all());
+        let next = fill_empty_file("Send its new text as a new file.");
+        return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
+    }
+    let hunks = explain::reply_hunks(seen, theirs, 3, 2 * DIFF_BYTES_MAX);
+    let room = (context.reply_limits(caller).text / 4).min(DIFF_BYTES_MAX);
+    let diff = explain::unified(&place.shown(), &hunks, room);
+    let mut error = error
+        .evidence(format!("What changed since you read it:\n{}", diff.text))
+        .fact("diff", explain::structured(&hunks));
+    let (held, all) = explain::held_lines(&hunks);
+    note_part(error.parts().data, "diff", "lines", held, all);
+    if diff.cut {
+        return error.next(read_again(place));
+    }
+    // Known lines remain known if they did not change, and the hunks show the rest.
+    let known =
+        record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::LineSet::none, |it| it.lines);
+    let mut lines = base::carry_lines(&known, seen, theirs);
+    lines.union(&base::of_ranges(&diff.lines));
+    let unkept = mark_shown(context, caller, place, now, lines);
+    error
+        .next(unkept.map_or_else(|| shown_above(place, "the text"), Advice::from))
+        .fact("tag", now.snapshot.id().tag().to_string())
+}
+
+/// Creates the error for an edit that does not even fit the version that the caller saw.
+pub(crate) fn unresolved(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
+    seen: &Snapshot,
+    theirs: &ChangeSet,
+    error: &Error,
+) -> Error {
+    if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
+        return error.clone();
+    }
+    let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
+    with_diff(context, caller, place, now, seen, theirs, told)
+}
+
+/// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
+/// the comparison of versions may then pair them with equal lines of another section.
+pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &ChangeSet) -> Vec<Conflict> {
+    const ISOLATED_LINES_MAX: usize = 3;
+    let text = seen.text();
+    let count = seen.lines().count(text);
+    let mut out = Vec::new();
+    for splice in mine.splices().iter().filter(|it| is_by_text(ops, it.op)) {
+        let claim = seen.text_span(splice.read_span);
+        let line = |at: usize| seen.lines().line_of(text, at);
+        let (first, last) = (line(claim.start()), line(claim.end().max(claim.start() + 1) - 1));
+        if last - first >= ISOLATED_LINES_MAX {
+            continue;
+        }
+        let (above, begin, end, below) = (
+            line_start(count, seen, text, first - 1),
+            line_start(count, seen, text, first),
+            line_start(count, seen, text, last + 1),
+            line_start(count, seen, text, last + 2),
+        );
+        let theirs = || theirs.splices().iter();
+        if let (Some(front), Some(back)) = (
+            theirs().find(|it| it.span.start() <= begin && (it.span.end() > above || it.span == Span::at(begin))),
+            theirs().find(|it| it.span.end() >= end && (it.span.start() < below || it.span == Span::at(end))),
+        ) && (moves_lines(seen, front) || moves_lines(seen, back))
+        {
+            out.push(Conflict { op: splice.op, mine: splice.span, theirs: front.span });
+        }
+    }
+    out
+}
+
+/// True for a splice that changes the number of lines.
+fn moves_lines(seen: &Snapshot, it: &Splice) -> bool {
+    newlines(seen.raw().get(it.span.start()..it.span.end()).unwrap_or_default()) != newlines(&it.text)
+}
+
+/// Returns where a line begins in the file.
+fn line_start(count: usize, seen: &Snapshot, text: &str, line: usize) -> usize {
+    match line {
+        0 => 0,
+        line if line > count => seen.raw().len(),
+        line => seen.to_raw(seen.lines().span_of(text, line, line).start()),
+    }
+}
+
+/// True for an operation that seeks a text.
+fn is_by_text(ops: &[Op], op: u32) -> bool {
+    usize::try_from(op).ok().and_then(|op| ops.get(op)).is_some_and(|op| matches!(op.at, Locator::Find(_)))
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
+}
+
+/// The version that the caller saw, and the change that others made to it since.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignChange<'a> {
+    pub(crate) seen: &'a Snapshot,
+    pub(crate) theirs: &'a ChangeSet,
+}
+
+/// Creates the error for changes of the same lines on both sides.
+pub(crate) fn conflict(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
+    base: ForeignChange<'_>,
+    conflicts: &[Conflict],
+    options: &CallOptions,
+) -> Error {
+    let ForeignChange { seen, theirs } = base;
+    let mut error = changed(place);
+    let text = now.snapshot.text();
+    for conflict in conflicts.iter().take(5) {
+        let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
+        if text.is_empty() {
+            break;
+        }
+        let excerpt = line_format::excerpt(
+            &now.snapshot,
+            line_now(now, text, from).saturating_sub(2),
+            line_now(now, text, to) + 2,
+        );
+        error = error.evidence(format!("Your edit and the other change meet here; the lines are now:\n{excerpt}"));
+    }
+    let list: Vec<Value> = conflicts
+        .iter()
+        .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
+        .collect();
+    let error = with_diff(context, caller, place, now, seen, theirs, error.fact("conflicts", list));
+    if options.on_stale != StalePolicy::Ask {
+        return error;
+    }
+    let overwrite = format!("Overwrite external changes: write the whole file with tag {}", now.snapshot.id().tag());
+    let choices = [&*overwrite, "Abort edit", "Read file again"];
+    error.evidence(format!("Choices: {}.", choices.join("; "))).fact("options", choices.map(Value::from).to_vec())
+}
+
+/// Returns the line of an offset in the current version.
+fn line_now(now: &LoadedFile, text: &str, raw: usize) -> usize {
+    now.snapshot.lines().line_of(text, now.snapshot.to_text(raw))
+}
+
+/// Creates the error for an edit whose changes were all made by others already.
+pub(crate) fn already_applied(place: &SafePath, now: &LoadedFile, rebased: &RebaseResult) -> Error {
+    Error::new(Code::EditNoChange, "No changes to make: the file changed since it was read, and already has this edit.")
+        .evidence(place.shown())
+        .next("Nothing is left to do; read the file if you want to see it.")
+        .fact("already_applied", true)
+        .fact("edits", rebased.already_made.clone())
+        .fact("tag", now.snapshot.id().tag().to_string())
+}
+
+/// Formats the note about a merge.
+pub(crate) fn merged(touched: &[u32], already: &[u32], ops: usize) -> String {
+    let mut text = MERGED.to_owned();
+    if !touched.is_empty() {
+        text.push_str(" Text you matched as context had changed too; check the result below.");
+    }
+    if !already.is_empty() && ops > 1 {
+        let list: Vec<String> = already.iter().map(|op| format!("edits[{op}]")).collect();
+        let _ = write!(text, " Already done by the other side: {}.", list.join(", "));
+    }
+    text
+}
+
+/// Merges the three texts, with markers around conflicts.
+pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) -> Result<String> {
+    let ours = seen.reopen(mine.apply(seen))?;
+    Ok(emendate_core::merge_with_markers(seen.text(), ours.text(), now.text()))
+}
+
+/// Creates the error for a whole-file write over lines that were never shown.
+pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, shown: &LineSet) -> Error {
+    let missing = shown.missing(now.lines().count(now.text()) as u64);
+    let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
+    let (from, to) = missing.first().copied().unwrap_or((1, 1));
+    if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
+        return Error::new(Code::ReadPartial, "File has not been read yet as a whole, and cannot be.")
+            .evidence(format!("Line {line} is too long to be shown whole."))
+            .next(
+                advice!["Change the part you know with ", Phrase::Tool("edit"), "."]
+                    .or("Change only the part you know."),
+            );
+    }
+    let rest = || raw_path::read(place, json!({ "offset": from, "limit": to - from + 1 }));
+    Error::new(
+        Code::ReadPartial,
+        "File has not been read yet as a whole. Read the rest first before replacing all of it.",
+    )
+    .evidence(format!("Never shown: lines {}.", ranges.join(", ")))
+    .next(advice!["Call ", rest(), ", or change the part you know with ", Phrase::Tool("edit"), "."].or(advice![
+        "Call ",
+        rest(),
+        ", or change only the part you know."
+    ]))
+    .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
+}
+
+fn too_long(now: &Snapshot, line: u64) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let span = now.lines().span_of(now.text(), line, line);
+    now.text()[span.range()].chars().count() > LINE_CHARS_MAX
+}
+
+/// Returns hunks for a reply, whose lines take at most about `bytes`.
+pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet, bytes: usize) -> Vec<DiffHunk> {
+    explain::reply_hunks(before, changes, 4, bytes)
+}

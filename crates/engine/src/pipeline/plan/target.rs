@@ -1,0 +1,157 @@
+//! Hop 3, first half: resolves every path of a request within the sandbox and checks the policy.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use emendate_core::refusals::check_request;
+use emendate_core::{Code, Error, FileAction, FileMode, FileRequest, Handle, Request, Result};
+use emendate_fs::SafePath;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// An action with its resolved paths.
+pub(crate) struct ActionTarget {
+    pub(crate) place: SafePath,
+    /// The destination of a move or copy.
+    pub(crate) to: Option<SafePath>,
+    pub(crate) ask: FileAction,
+    pub(crate) mode: Option<FileMode>,
+    /// The version it refers to, if the text states it.
+    pub(crate) base: Option<Handle>,
+    /// git's object id of the version that a patch was made for.
+    pub(crate) preimage: Option<String>,
+    /// The file that takes hunks which cannot be applied, where the call asks for one.
+    pub(crate) rejects: Option<SafePath>,
+}
+
+impl ActionTarget {
+    /// All paths it touches.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(SafePath::absolute)
+    }
+
+    /// True if it removes the entry at its path, or moves it away.
+    pub(crate) fn leaves(&self) -> bool {
+        matches!(self.ask, FileAction::Delete { .. } | FileAction::Move { .. })
+    }
+}
+
+/// Resolves every path; consecutive edits of one file are joined.
+pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionTarget>> {
+    check_request(&request)?;
+    let of = request.files.len();
+    let (mut targets, mut errors) = (Vec::<ActionTarget>::with_capacity(of), Vec::new());
+    // The last target that touched each path.
+    let mut last: HashMap<PathBuf, usize> = HashMap::new();
+    // A file removed by an earlier step differs from one created by a later step.
+    let mut gone: HashSet<PathBuf> = HashSet::new();
+    let leaving = leaving(&request.files);
+    for file in request.files {
+        let target = match resolve_target(context, file, &gone, &leaving) {
+            Ok(target) => target,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        };
+        let known = last.get(target.place.absolute()).copied();
+        if let Some(before) = known.map(|at| &mut targets[at]) {
+            match before.ask.join(&target.ask, || before.place.shown()) {
+                Ok(true) => {
+                    before.mode = target.mode.or(before.mode);
+                    continue;
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            }
+        }
+        if let FileAction::Delete { .. } = target.ask {
+            gone.insert(target.place.absolute().to_owned());
+        }
+        if of > 1 {
+            last.extend(target.paths().map(|path| (path.to_owned(), targets.len())));
+        }
+        targets.push(target);
+    }
+    match Error::combine(errors, of) {
+        Some(error) => Err(error),
+        None if targets.is_empty() => {
+            Err(Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit."))
+        }
+        None => Ok(targets),
+    }
+}
+
+/// Names the files that take hunks which cannot be applied.
+///
+/// Errors: those of the sandbox and the policy.
+pub(crate) fn name_rejects(context: &Context, targets: &mut [ActionTarget]) -> Result<()> {
+    for target in targets {
+        if let FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. } = target.ask {
+            let mut path = target.to.as_ref().unwrap_or(&target.place).absolute().as_os_str().to_owned();
+            path.push(".rej");
+            target.rejects = Some(context.resolve_path(Path::new(&path), Access::Write)?);
+        }
+    }
+    Ok(())
+}
+
+fn resolve_target(
+    context: &Context,
+    file: FileRequest,
+    gone: &HashSet<PathBuf>,
+    leaving: &HashSet<PathBuf>,
+) -> Result<ActionTarget> {
+    let FileRequest { path, raw, mode, base, preimage, action: ask, .. } = file;
+    let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
+    // Edits follow links; entries that are removed, moved or created are the links themselves.
+    let place = match &ask {
+        FileAction::Create(_) if gone.contains(&path) => context.resolve_no_follow(&path, Access::Write)?,
+        FileAction::Create(_) => resolve_new(context, &path, leaving)?,
+        FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) => {
+            context.resolve_path(&path, Access::Write)?
+        }
+        _ => context.resolve_no_follow(&path, Access::Write)?,
+    };
+    let to = match &ask {
+        FileAction::Move { to, .. } | FileAction::Copy { to, .. } => {
+            Some(resolve_new(context, Path::new(to), leaving)?)
+        }
+        _ => None,
+    };
+    Ok(ActionTarget { place, to, ask, mode, base, preimage, rejects: None })
+}
+
+/// Resolves the path of a new file; a file above it may become a directory, if this call removes it.
+fn resolve_new(context: &Context, path: &Path, leaving: &HashSet<PathBuf>) -> Result<SafePath> {
+    let error = match context.resolve_path(path, Access::Write) {
+        Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => error,
+        other => return other,
+    };
+    if !path.ancestors().skip(1).any(|above| leaving.contains(above)) {
+        return Err(error);
+    }
+    let place = resolve_below_file(context, path).ok_or(error)?;
+    context.check_access(&place, Access::Write)?;
+    Ok(place)
+}
+
+/// Resolves a path below a file that is to become a directory; the policy is not checked.
+pub(crate) fn resolve_below_file(context: &Context, path: &Path) -> Option<SafePath> {
+    let resolved = |above| Some((above, context.store().resolve_no_follow(above).ok()?));
+    let (above, file) = path.ancestors().skip(1).find_map(resolved)?;
+    context.store().resolve_below(&file, path.strip_prefix(above).ok()?).ok()
+}
+
+/// The paths that a request removes or moves away.
+fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
+    let leaves = |file: &&FileRequest| matches!(file.action, FileAction::Delete { .. } | FileAction::Move { .. });
+    let path = |file: &FileRequest| {
+        file.raw.clone().map_or_else(|| PathBuf::from(&file.path), |raw| OsString::from_vec(raw).into())
+    };
+    files.iter().filter(leaves).map(path).collect()
+}

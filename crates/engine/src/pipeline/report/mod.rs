@@ -1,0 +1,4 @@
+//! From a commit to the reply.
+
+pub(crate) mod diagnose;
+pub(crate) mod receipt;

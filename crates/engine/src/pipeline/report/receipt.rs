@@ -1,0 +1,445 @@
+//! Receipts: the result of a request, as text for a model and fields for a program.
+
+pub(crate) mod edits;
+
+use crate::context::policy;
+use crate::model::call_context::ChangeDisplay;
+use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::model::reply_limits::{FileBudget, note_part};
+use crate::pipeline::plan::anchor_edits;
+use crate::pipeline::plan::line_edits::render_warnings;
+use crate::pipeline::plan::stale::reply_hunks;
+use crate::pipeline::report::diagnose::Diagnosis;
+use crate::pipeline::report::receipt::edits::texts_of_ops;
+use crate::session::base;
+use emendate_core::anchor_map::AnchorMap;
+use emendate_core::explain::{self, DiffHunk, DiffStat, DiffText};
+use emendate_core::{
+    ContentId, Error, HeaderStyle, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
+};
+use emendate_fs::{WriteReport, shown};
+use emendate_history::{LineSet, OperationId};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Notes and failures that the text lists; the data has the others.
+const LISTED_NOTES_MAX: usize = 20;
+/// Characters of a note in the text.
+const NOTE_CHARS_MAX: usize = 500;
+const FAILURE_CHARS_MAX: usize = 2_000;
+/// Characters of failures, beyond which the others are only counted.
+const FAILURES_CHARS_MAX: usize = 4_000;
+/// Initial capacity for the fields of a reply's data.
+const REPLY_FIELDS_CAPACITY: usize = 28;
+/// Characters of a file's notice that it is generated.
+const GENERATED_MARK_CHARS_MAX: usize = 80;
+
+/// The result of a request, or of a dry run.
+pub(crate) struct Receipt {
+    plan: FilePlan,
+    written: Option<(ContentId, WriteReport)>,
+    dry_run: bool,
+    operation: Option<OperationId>,
+    /// The anchors of the file's lines, if the reply shows them.
+    anchor_map: Option<AnchorMap>,
+    /// The preview of the change, if it was prepared.
+    preview: Option<Preview>,
+    /// The share of the reply for the change.
+    budget: FileBudget,
+    /// The diagnosis of the current file by language servers.
+    pub(crate) diagnosis: Option<Diagnosis>,
+}
+
+/// The part of a reply that shows the change of one file. It is known before the file is written, and prepared while
+/// the disk writes.
+pub(crate) struct Preview {
+    hunks: Vec<DiffHunk>,
+    /// Empty if the reply has a diff instead.
+    snippet: DiffText,
+    patch: Value,
+}
+
+impl Preview {
+    pub(crate) fn of(plan: &FilePlan, shows: ChangeDisplay, room: FileBudget) -> Preview {
+        let bare = Preview::without_patch(plan, shows, room);
+        Preview { patch: explain::structured(&bare.hunks), ..bare }
+    }
+
+    /// Creates a preview without the structured patch, for callers that need only the lines.
+    pub(crate) fn without_patch(plan: &FilePlan, shows: ChangeDisplay, room: FileBudget) -> Preview {
+        let hunks =
+            if plan.before.is_binary() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes, room.patch) };
+        let snippet = match shows {
+            ChangeDisplay::Snippet if room.snippet > 0 => explain::snippet(&hunks, room.snippet),
+            _ => DiffText::default(),
+        };
+        Preview { hunks, snippet, patch: Value::Null }
+    }
+
+    /// The lines of the new version that the snippet shows completely.
+    pub(crate) fn lines(&self) -> LineSet {
+        base::of_ranges(&self.snippet.lines)
+    }
+}
+
+impl Receipt {
+    pub(crate) fn new(plan: FilePlan, written: Option<(ContentId, WriteReport)>, dry_run: bool) -> Receipt {
+        Receipt {
+            plan,
+            written,
+            dry_run,
+            operation: None,
+            anchor_map: None,
+            preview: None,
+            budget: FileBudget::default(),
+            diagnosis: None,
+        }
+    }
+
+    /// Sets the preview of the change.
+    pub(crate) fn with_preview(self, preview: Option<Preview>) -> Receipt {
+        Receipt { preview, ..self }
+    }
+
+    /// Sets the share of the reply for the change.
+    pub(crate) fn with_room(self, room: FileBudget) -> Receipt {
+        Receipt { budget: room, ..self }
+    }
+
+    /// Sets the operation of the log that it belongs to.
+    pub(crate) fn of(self, operation: Option<OperationId>) -> Receipt {
+        Receipt { operation, ..self }
+    }
+
+    /// Sets the current anchors of the lines.
+    pub(crate) fn with_words(self, line_words: Option<AnchorMap>) -> Receipt {
+        Receipt { anchor_map: line_words, ..self }
+    }
+
+    /// Adds a note.
+    pub(crate) fn note(&mut self, note: String) {
+        self.plan.notes.push(note);
+    }
+
+    /// The operation that it belongs to.
+    pub(crate) fn operation(&self) -> Option<OperationId> {
+        self.operation
+    }
+
+    /// Renders the answer for this file; `replace_all` is the value in the call.
+    pub(crate) fn answer(&mut self, replace_all: bool, shows: ChangeDisplay) -> Answer {
+        let (mut answer, warnings) = self.answer_and_warnings(replace_all, shows);
+        answer.text.push_str(&render_warnings(&warnings));
+        answer
+    }
+
+    /// The header above the rows of the reply.
+    pub(crate) fn header(&self) -> Option<HeaderStyle> {
+        self.plan.header.filter(|_| self.plan.target == TargetState::File && !self.plan.before.is_binary())
+    }
+
+    /// Renders the answer for this file, and the warnings to be shown below the answers for all files.
+    pub(crate) fn answer_and_warnings(&mut self, replace_all: bool, shows: ChangeDisplay) -> (Answer, Vec<String>) {
+        let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows, self.budget));
+        let Receipt { plan, written, dry_run, operation, budget: room, .. } = &*self;
+        let Preview { hunks, snippet, patch } = preview;
+        let stat = explain::stat(&hunks);
+        let path = plan.place.shown();
+        let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
+        let headline = headline(plan, &path, stat, replacements, *dry_run);
+        let notes = self.notes(&hunks);
+        let warnings = if self.header().is_some() { notes.clone() } else { Vec::new() };
+        let (mut text, mut data) = self.words(&headline, &hunks, &snippet.text, &notes, shows);
+        self.add_diagnosis(&mut text, &mut data);
+        let mut put = |key: &str, value: Value| {
+            data.insert(key.to_owned(), value);
+        };
+        put("summary", headline.into());
+        put("filePath", path.into());
+        if let Some(bytes) = raw_path::base64_if_needed(plan.place.absolute()) {
+            put(raw_path::RAW_PATH_FIELD, bytes.into());
+        }
+        put("type", kind(plan).into());
+        if let Some(origin) = &plan.source_file {
+            put("from", origin.place.shown().into());
+            if let Some(bytes) = raw_path::base64_if_needed(origin.place.absolute()) {
+                put("from_b64", bytes.into());
+            }
+        }
+        let own_patches = texts_of_ops(plan, replace_all, room.edits, &mut put);
+        if !plan.ops.is_empty() {
+            put("replacements", replacements.into());
+        }
+        if !plan.failed.is_empty() {
+            put("failed", plan.failed.iter().map(emendate_core::Error::to_json).collect());
+        }
+        if let Some((key, value)) = original(plan, room.original) {
+            put(key, value);
+        }
+        put("structuredPatch", patch);
+        put("userModified", plan.user_modified.into());
+        put("linesAdded", stat.added.into());
+        put("linesRemoved", stat.removed.into());
+        put("merged", plan.merged.into());
+        put("notes", notes.into());
+        put("dryRun", (*dry_run).into());
+        if let Some(hit) = plan.asking_rule.as_ref().filter(|_| *dry_run) {
+            put("asks", hit.told(&plan.place).into());
+        }
+        if let Some(operation) = operation {
+            put("operation", operation.to_string().into());
+        }
+        match written {
+            Some((content, written)) => {
+                if plan.target == TargetState::File {
+                    put("tag", content.tag().to_string().into());
+                }
+                put("writtenBy", written.method.as_str().into());
+            }
+            None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
+            None => {}
+        }
+        let (held, all) = explain::held_lines(&hunks);
+        note_part(&mut data, "structuredPatch", "lines", held, all);
+        note_part(&mut data, "edits.structuredPatch", "edits", own_patches.0, own_patches.1);
+        (Answer { text, data }, warnings)
+    }
+
+    /// Appends the diagnosis of language servers at the end.
+    pub(crate) fn add_diagnosis(&self, text: &mut String, data: &mut Map<String, Value>) {
+        let Some(diagnosis) = &self.diagnosis else { return };
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&diagnosis.text());
+        data.insert("diagnostics".to_owned(), diagnosis.to_json());
+    }
+
+    /// Renders the text and the data that only go with it: a headline and a snippet, or rows below a header.
+    fn words(
+        &self,
+        headline: &str,
+        hunks: &[DiffHunk],
+        snippet: &str,
+        notes: &[String],
+        shows: ChangeDisplay,
+    ) -> (String, Map<String, Value>) {
+        let plan = &self.plan;
+        let failed = not_applied(&plan.failed);
+        if let Some(header) = self.header() {
+            let Answer { text, data } = self.in_rows(header);
+            return (text + &failed, data);
+        }
+        if let (Some(marks), Some(words)) = (plan.anchor_format, &self.anchor_map) {
+            let around = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
+            let rows = anchor_edits::preview(marks, words.words(), &around, self.budget.diff);
+            return (
+                format!("{headline}\n{}{failed}{rows}", render_notes(notes)),
+                Map::with_capacity(REPLY_FIELDS_CAPACITY),
+            );
+        }
+        if shows == ChangeDisplay::Diff && !hunks.is_empty() {
+            let (form, diff) =
+                explain::render_by_size(&plan.place.shown(), &plan.before, &plan.changes, hunks, self.budget.diff);
+            let mut data = Map::with_capacity(REPLY_FIELDS_CAPACITY);
+            data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff.text }));
+            return (format!("{headline}\n{}{failed}{}", render_notes(notes), diff.text), data);
+        }
+        (format!("{headline}\n{}{failed}{snippet}", render_notes(notes)), Map::with_capacity(REPLY_FIELDS_CAPACITY))
+    }
+
+    /// The edits that were left out, as text.
+    pub(crate) fn rejected(&self) -> &str {
+        &self.plan.rejected
+    }
+
+    /// True when another receipt reports the file.
+    pub(crate) fn is_move_source(&self) -> bool {
+        self.plan.is_move_source
+    }
+
+    /// The current content of the file.
+    pub(crate) fn content(&self) -> Option<ContentId> {
+        self.written.as_ref().map(|(content, _)| *content)
+    }
+
+    /// The plan.
+    pub(crate) fn plan(&self) -> &FilePlan {
+        &self.plan
+    }
+
+    /// True when the file was written.
+    pub(crate) fn is_written(&self) -> bool {
+        self.written.is_some()
+    }
+
+    /// Adds notes.
+    pub(crate) fn add_notes(&mut self, notes: Vec<String>) {
+        self.plan.notes.extend(notes);
+    }
+
+    /// True for a dry run.
+    pub(crate) fn is_dry(&self) -> bool {
+        self.dry_run
+    }
+
+    /// The share of the reply for the change.
+    pub(crate) fn room(&self) -> FileBudget {
+        self.budget
+    }
+
+    /// Returns the plan, for its buffers.
+    pub(crate) fn into_plan(self) -> FilePlan {
+        self.plan
+    }
+
+    /// Returns the warning about a generated file that is edited by hand.
+    fn generated(&self) -> Option<String> {
+        let plan = &self.plan;
+        let edits = matches!(plan.current, CurrentState::File(_))
+            && plan.target == TargetState::File
+            && !plan.before.is_binary();
+        let (line, words) = if edits { generated(plan.before.text()) } else { None }?;
+        let words: String = words.chars().take(GENERATED_MARK_CHARS_MAX).collect();
+        Some(format!(
+            "The file says that a program writes it (line {line}: {words}); its next run may undo this change."
+        ))
+    }
+
+    fn notes(&self, hunks: &[DiffHunk]) -> Vec<String> {
+        let plan = &self.plan;
+        let link = plan
+            .place
+            .via_link()
+            .map(|link| format!("{} is a symbolic link; its target {} was edited.", shown(link), plan.place.shown()));
+        let of_edits = plan.ops.iter().flat_map(|op| op_notes(op, plan.ops.len()));
+        let raw = raw_path::base64_path(plan.place.absolute()).map(|bytes| raw_path::hint(&bytes));
+        let flag = if plan.writes() { policy::warning(&plan.place).or_else(|| self.generated()) } else { None };
+        let asked = plan.asking_rule.as_ref().filter(|_| self.dry_run);
+        let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.told(&plan.place)));
+        let about_name = link.into_iter().chain(raw).chain(flag).chain(asked);
+        about_name
+            .chain(plan.notes.iter().cloned())
+            .chain(of_edits)
+            .chain(invisible_characters(hunks))
+            .chain(curly_quotes(plan.before.text(), hunks))
+            .collect()
+    }
+}
+
+/// Returns the former text of the file if it was requested: up to `most` bytes, else a flag. That of a new file is
+/// empty, which every reply tells.
+fn original(plan: &FilePlan, most: usize) -> Option<(&'static str, Value)> {
+    let made =
+        matches!(plan.current, CurrentState::Nothing) && plan.source_file.is_none() && plan.target == TargetState::File;
+    if made {
+        return Some(("originalFile", "".into()));
+    }
+    if most == 0 {
+        return None;
+    }
+    if plan.source.is_some() {
+        return Some(("originalFileOmitted", true.into()));
+    }
+    if plan.before.is_binary() || !matches!(plan.current, CurrentState::File(_)) {
+        return None;
+    }
+    let fits = plan.before.size() <= most;
+    Some(if fits { ("originalFile", plan.before.text().into()) } else { ("originalFileOmitted", true.into()) })
+}
+
+/// Formats notes for a model, one per line, limited to the first ones.
+pub(crate) fn render_notes(notes: &[String]) -> String {
+    let mut out: String =
+        notes.iter().take(LISTED_NOTES_MAX).map(|note| format!("Note: {}\n", clip(note, NOTE_CHARS_MAX))).collect();
+    if notes.len() > LISTED_NOTES_MAX {
+        let _ = writeln!(out, "Note: {} more notes are listed in the data.", notes.len() - LISTED_NOTES_MAX);
+    }
+    out
+}
+
+/// Formats the edits that were left out with the reasons, limited to the first ones.
+fn not_applied(failed: &[Error]) -> String {
+    let mut out = String::new();
+    for (nth, error) in failed.iter().enumerate() {
+        if nth == LISTED_NOTES_MAX || out.len() > FAILURES_CHARS_MAX {
+            let _ = writeln!(out, "Not applied: {} more, listed in the data.", failed.len() - nth);
+            break;
+        }
+        let _ = writeln!(out, "Not applied: {}", clip(&error.to_string(), FAILURE_CHARS_MAX));
+    }
+    out
+}
+
+/// Returns at most `most` characters of a text.
+pub(crate) fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => Cow::Owned(format!("{}⟪{} more characters⟫", &text[..at], text[at..].chars().count())),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Returns one word for the change of the file.
+fn kind(plan: &FilePlan) -> &'static str {
+    match (&plan.current, &plan.target, &plan.source_file) {
+        (_, TargetState::Nothing, _) => "delete",
+        (_, _, Some(origin)) if origin.copied => "copy",
+        (_, _, Some(_)) => "move",
+        (_, TargetState::Link(_), _) => "link",
+        (CurrentState::Nothing, ..) => "create",
+        _ => "update",
+    }
+}
+
+fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {
+    if !plan.writes() {
+        return format!("The file {path} already has exactly this text; nothing was written.");
+    }
+    let to = plan.source_file.as_ref().map_or(String::new(), |_| format!(" to {path}"));
+    let path = plan.source_file.as_ref().map_or(path.to_owned(), |origin| origin.place.shown());
+    let link = match &plan.target {
+        TargetState::Link(target) if plan.source_file.is_none() => format!(" as a symbolic link to {}", shown(target)),
+        _ => String::new(),
+    };
+    let verb = match kind(plan) {
+        "delete" => "deleted",
+        "copy" => "copied",
+        "move" => "moved",
+        "create" | "link" => "created",
+        _ => "updated",
+    };
+    let be = if dry_run { "would be " } else { "has been " };
+    // An undo restores the whole mode.
+    let bits = plan.mode.filter(|to| plan.source_file.is_none() && plan.current.mode().is_some_and(|now| now != *to));
+    let mode = match (plan.executable, bits) {
+        (Some(true), _) => " It is executable now.".to_owned(),
+        (Some(false), _) => " It is not executable any more.".to_owned(),
+        (None, Some(bits)) => format!(" Its mode is {bits:o} now."),
+        (None, None) => String::new(),
+    };
+    let mode = if dry_run { String::new() } else { mode };
+    let same = plan.changes.is_empty() && (plan.source_file.is_some() || plan.executable.is_some() || bits.is_some());
+    if plan.target != TargetState::File || same {
+        return format!("The file {path} {be}{verb}{to}{link}.{mode}");
+    }
+    if plan.before.is_binary() {
+        let bytes: usize = plan.changes.chunks(plan.before.raw()).map(<[u8]>::len).sum();
+        return format!("The file {path} {be}{verb}{to}: {bytes} bytes.{mode}");
+    }
+    let count = match replacements {
+        0 => String::new(),
+        1 => "1 replacement, ".to_owned(),
+        n => format!("{n} replacements, "),
+    };
+    let (added, removed) = (stat.added, stat.removed);
+    format!("The file {path} {be}{verb}{to}: {count}+{added} -{removed} lines.{mode}")
+}
+
+/// Returns the notes of an operation.
+fn op_notes(op: &OpOutcome, of: usize) -> Vec<String> {
+    let name = if of > 1 { format!("edits[{}]: ", op.op) } else { String::new() };
+    op.notes.iter().map(|note| format!("{name}{note}")).collect()
+}

@@ -1,0 +1,261 @@
+//! The base of an edit: the version that the session saw, and its lines.
+
+use crate::context::history_stores::key;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::pipeline::commit::log;
+use crate::session::in_doubt::resolve_in_doubt;
+use emendate_core::advice;
+use emendate_core::explain::{self, DiffHunk};
+use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
+use emendate_fs::{FileMeta, SafePath};
+use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
+use serde_json::Value;
+
+/// The version that an edit is based on.
+pub(crate) enum Base {
+    /// The file has not changed since the caller saw it, or did not have to be seen.
+    Fresh { lines_seen: LineSet, note: Option<String> },
+    /// The file changed; this is the version that the caller saw.
+    Stale { seen: Snapshot, lines_seen: LineSet },
+    /// The file changed, and the version that the caller saw was not kept.
+    Lost,
+}
+
+impl Base {
+    fn fresh(lines_seen: LineSet) -> Base {
+        Base::Fresh { lines_seen, note: None }
+    }
+
+    /// Creates the base for a version with other bytes than the current one.
+    fn of(seen: Snapshot, lines_seen: LineSet, now: &LoadedFile) -> Base {
+        if seen.text() != now.snapshot.text() {
+            return Base::Stale { seen, lines_seen };
+        }
+        // The text is unchanged; line ends and encoding are the file's own business.
+        let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
+        Base::Fresh { lines_seen, note: Some(note) }
+    }
+}
+
+/// Finds the version that the caller saw.
+///
+/// Errors: `read.required`, `stale.unknown_tag`.
+pub(crate) fn find_base(
+    context: &Context,
+    caller: &CallContext,
+    options: &CallOptions,
+    place: &SafePath,
+    now: &LoadedFile,
+) -> Result<Base> {
+    let sessions = context.sessions(place);
+    let record = match options.tag {
+        Some(Handle::Lines(_, tag)) => return base_of_lines(context, caller, options, place, tag, now),
+        Some(Handle::Tag(tag) | Handle::Headed(_, tag)) if tag == now.snapshot.id().tag() => {
+            match sessions.by_tag(key(place), tag)? {
+                Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
+                // A tag is derived from the content, so a caller that names the current one has seen that content.
+                _ => return Ok(Base::fresh(LineSet::all())),
+            }
+        }
+        Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => {
+            sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, &tag.to_string()))?
+        }
+        None => match sessions.latest(&caller.session, key(place))? {
+            Some(record) => record,
+            // Binary content can never be shown.
+            None if caller.unread == UnreadPolicy::Allow
+                || now.snapshot.is_binary()
+                || now.snapshot.text().trim().is_empty() =>
+            {
+                return Ok(Base::fresh(LineSet::all()));
+            }
+            None => return Err(unread(place)),
+        },
+    };
+    // The bytes were read anyway, so contents decide and no stamp is trusted: neither one taken in the same clock
+    // tick as a write, nor one that a write through a shared mapping leaves unchanged.
+    if record.content == now.snapshot.id() {
+        return Ok(Base::fresh(record.lines));
+    }
+    // A write that did not happen because its process ended is no knowledge of the session.
+    if record.origin == RecordOrigin::Write && resolve_in_doubt(context, place.root())? {
+        return find_base(context, caller, options, place, now);
+    }
+    let Some(bytes) = sessions.bytes(record.content)? else {
+        // If unread files may be edited, no shown line could be overwritten unseen.
+        return Ok(if caller.unread == UnreadPolicy::Allow && options.tag.is_none() {
+            Base::fresh(LineSet::all())
+        } else {
+            Base::Lost
+        });
+    };
+    let seen = context.decode(place, bytes, options.declared, "")?;
+    Ok(Base::of(seen, record.lines, now))
+}
+
+/// Finds the version that a header names: the latest one the session knows under that tag. Such a short tag
+/// eventually names several texts; if a known one has it, that is the one the session saw; otherwise it may be one
+/// that was not kept.
+///
+/// Errors: `stale.unknown_tag`.
+fn base_of_lines(
+    context: &Context,
+    caller: &CallContext,
+    options: &CallOptions,
+    place: &SafePath,
+    tag: ShortTag,
+    now: &LoadedFile,
+) -> Result<Base> {
+    let sessions = context.sessions(place);
+    let fits = now.snapshot.short_tag() == Some(tag);
+    let mut unkept = false;
+    for record in sessions.versions(&caller.session, key(place))? {
+        if record.content == now.snapshot.id() {
+            if fits {
+                return Ok(Base::fresh(record.lines));
+            }
+            continue;
+        }
+        let bytes = sessions.bytes(record.content)?;
+        unkept |= bytes.is_none();
+        // A version that cannot be decoded any more is not the one searched for.
+        let seen = bytes.and_then(|bytes| context.decode(place, bytes, options.declared, "").ok());
+        if let Some(seen) = seen.filter(|seen| ShortTag::of(seen.text()) == tag) {
+            return Ok(Base::of(seen, record.lines, now));
+        }
+    }
+    // A tag is derived from the content, so a caller that names the current one has seen that content.
+    match (fits, unkept) {
+        (true, _) => Ok(Base::fresh(LineSet::all())),
+        (false, true) => Ok(Base::Lost),
+        (false, false) => Err(unknown_tag(place, &tag.to_string())),
+    }
+}
+
+/// Records a version as known to the session; a failing store must not fail an edit that is already on disk.
+pub(crate) fn remember(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    record: &Record,
+    body: &VersionBody<'_>,
+) -> Option<String> {
+    let result = context.sessions(place).record(&caller.session, key(place), record, body);
+    result.err().map(|error| {
+            format!(
+                "The session store could not remember this, so an edit that needs the file to have been read is refused: {} {}",
+                error.message(),
+                error.next_step()
+            )
+        })
+}
+
+/// Marks lines that an error has just shown as known, so that the next call needs no read. Returns a note if that
+/// failed.
+pub(crate) fn mark_shown(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    now: &LoadedFile,
+    lines: LineSet,
+) -> Option<String> {
+    let record = Record {
+        content: now.snapshot.id(),
+        meta: now.stamp,
+        racy: now.racy,
+        lines,
+        origin: RecordOrigin::Shown,
+        offset: None,
+        limit: None,
+    };
+    remember(context, caller, place, &record, &log::stored_body(place, &now.snapshot))
+}
+
+pub(crate) fn unread(place: &SafePath) -> Error {
+    Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
+        .evidence(place.shown())
+        .next(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."])
+}
+
+fn unknown_tag(place: &SafePath, tag: &str) -> Error {
+    Error::new(
+        Code::StaleUnknownTag,
+        format!("The tag {tag} names no known version of this file: it changed, or the tag is from elsewhere."),
+    )
+    .evidence(place.shown())
+    .next(advice![
+        "Call ",
+        raw_path::read(place, Value::Null),
+        ", then send this call again with the new tag or without one."
+    ])
+}
+
+/// Carries known lines over a change: unchanged lines remain known, under their new numbers.
+pub(crate) fn carry_lines(lines: &LineSet, base: &Snapshot, changes: &ChangeSet) -> LineSet {
+    if changes.is_empty() || lines.is_all() && changes.splices().is_empty() {
+        return lines.clone();
+    }
+    carried_over(lines, base, &explain::hunks(base, changes, 0))
+}
+
+fn carried_over(lines: &LineSet, base: &Snapshot, hunks: &[DiffHunk]) -> LineSet {
+    let total = base.lines().count(base.text()) as u64;
+    let mut out = LineSet::none();
+    let mut keep = |from: u64, to: u64, moved: isize| {
+        let moved = moved as i64;
+        let known = if lines.is_all() { vec![(from, to)] } else { overlaps(lines, from, to) };
+        for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
+            out.add(from.saturating_add_signed(moved), to.saturating_add_signed(moved));
+        }
+    };
+    let (mut next, mut moved) = (1u64, 0isize);
+    for hunk in hunks {
+        let old_start = hunk.old_start + usize::from(hunk.old_lines == 0);
+        keep(next, (old_start as u64).saturating_sub(1), moved);
+        next = (old_start + hunk.old_lines) as u64;
+        moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
+    }
+    keep(next, total, moved);
+    out
+}
+
+fn overlaps(lines: &LineSet, from: u64, to: u64) -> Vec<(u64, u64)> {
+    let hit = lines.ranges().iter().map(|&(a, b)| (a.max(from), b.min(to)));
+    hit.filter(|(a, b)| a <= b).collect()
+}
+
+/// Returns the lines that a caller knows after its own change: those it knew, carried over, and those it wrote.
+pub(crate) fn after_writing(lines: &LineSet, base: &Snapshot, changes: &ChangeSet) -> LineSet {
+    if lines.is_all() {
+        return LineSet::all();
+    }
+    if changes.is_empty() {
+        return lines.clone();
+    }
+    let hunks = explain::hunks(base, changes, 0);
+    let mut out = carried_over(lines, base, &hunks);
+    for hunk in hunks {
+        if hunk.new_lines > 0 {
+            out.add(hunk.new_start as u64, (hunk.new_start + hunk.new_lines - 1) as u64);
+        }
+    }
+    out
+}
+
+/// Creates a set of lines from ranges.
+pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> LineSet {
+    let mut out = LineSet::none();
+    for &(from, to) in ranges {
+        out.add(from as u64, to as u64);
+    }
+    out
+}
+
+/// Creates the record of a version that the caller wrote.
+pub(crate) fn written_record(content: emendate_core::ContentId, stamp: FileMeta, lines: LineSet) -> Record {
+    // The stamp is as recent as possible: it proves nothing until the contents have been compared once more.
+    Record { content, meta: stamp, racy: true, lines, origin: RecordOrigin::Write, offset: None, limit: None }
+}

@@ -1,0 +1,159 @@
+//! Additions to the error of an edit that found no place: the text is in another file that was read; and a short answer
+//! that tells what to read, if a call fails in the same way a second time.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::model::call_context::CallContext;
+use crate::model::raw_path;
+use emendate_core::{Advice, Phrase, advice};
+use emendate_core::{Code, Error, Locator, Op, Snapshot};
+use emendate_fs::{SafePath, shown};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Other files that are searched, and bytes of the largest one.
+const SEARCHED_FILES_MAX: usize = 100;
+const SEARCHED_FILE_BYTES_MAX: u64 = 4 << 20;
+/// Failed edits of a call that are searched for elsewhere, and places that are reported.
+const EXPLAINED_EDITS_MAX: usize = 5;
+const REPORTED_PLACES_MAX: usize = 3;
+/// Letters and digits of a text that identify it in another file.
+const IDENTIFYING_CHARS_MIN: usize = 8;
+/// Failures that are remembered for the next call.
+const REMEMBERED_FAILURES_MAX: usize = 512;
+
+/// The message of the last failure of each session on each path.
+#[derive(Default)]
+pub(crate) struct Failures(Mutex<HashMap<(String, PathBuf), String>>);
+
+impl Failures {
+    /// True when the same failure was the last one here; remembers it otherwise.
+    pub(crate) fn is_repeat(&self, caller: &CallContext, place: &SafePath, words: &str) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.len() >= REMEMBERED_FAILURES_MAX {
+            last.clear();
+        }
+        let key = (caller.session.clone(), place.absolute().to_owned());
+        last.insert(key, words.to_owned()).is_some_and(|before| before == words)
+    }
+}
+
+/// Adds further information to the error of an edit.
+pub(crate) fn with_advice(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    ops: &[Op],
+    error: Error,
+) -> Error {
+    if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
+        return error;
+    }
+    let error = elsewhere(context, caller, place, ops, error);
+    if context.failures().is_repeat(caller, place, &error.to_string()) { shortened(place, &error) } else { error }
+}
+
+fn elsewhere(context: &Context, caller: &CallContext, place: &SafePath, ops: &[Op], error: Error) -> Error {
+    let wanted = missing(ops, &error);
+    if wanted.is_empty() {
+        return error;
+    }
+    // This is only advice: if it is not available, the error remains as it is.
+    let known = context.sessions(place).paths(&caller.session).unwrap_or_default();
+    let others = known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| *path != place.absolute());
+    let mut found: Vec<Value> = Vec::new();
+    for path in others.take(SEARCHED_FILES_MAX) {
+        let Some(text) = read_other_file(context, path) else { continue };
+        let hit = wanted.iter().find_map(|old| Some((old, text.text().find(&**old)?)));
+        if let Some((_, at)) = hit {
+            found.push(json!({ "path": shown(path), "line": text.lines().line_of(text.text(), at) }));
+        }
+        if found.len() == REPORTED_PLACES_MAX {
+            break;
+        }
+    }
+    if found.is_empty() {
+        return error;
+    }
+    let list: Vec<String> =
+        found.iter().map(|it| format!("{}, line {}", it["path"].as_str().unwrap_or_default(), it["line"])).collect();
+    error
+        .evidence(format!("The text is in another file that was read: {}.", list.join("; ")))
+        .fact("other_files", found)
+}
+
+/// Reads another file, if that is allowed and it is small enough.
+pub(crate) fn read_other_file(context: &Context, path: &Path) -> Option<Snapshot> {
+    let place = context.store().resolve_path(path).ok()?;
+    context.check_access(&place, Access::Read).ok()?;
+    let version = context.store().read(&place, SEARCHED_FILE_BYTES_MAX, Vec::new()).ok()??;
+    context.decode(&place, version.bytes, None, "").ok()
+}
+
+/// Returns the texts that were not found and are long enough to be recognized elsewhere.
+fn missing(ops: &[Op], error: &Error) -> Vec<String> {
+    if let [only] = ops {
+        return if error.code() == Code::MatchNotFound { sought_text(only).into_iter().collect() } else { Vec::new() };
+    }
+    let failed = error.data().get("errors").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![error.to_json()]);
+    let lost = failed.iter().filter(|it| it["code"] == Code::MatchNotFound.as_str());
+    lost.filter_map(|it| it["op"].as_u64().and_then(|op| usize::try_from(op).ok()))
+        .filter_map(|op| ops.get(op))
+        .filter_map(sought_text)
+        .take(EXPLAINED_EDITS_MAX)
+        .collect()
+}
+
+/// Returns the text that an operation seeks, if it is long enough to be recognized elsewhere.
+fn sought_text(op: &Op) -> Option<String> {
+    let old = match &op.at {
+        Locator::Find(find) => find.old.clone(),
+        Locator::Hunk(hunk) => hunk.old_text(),
+        _ => return None,
+    };
+    let letters = old.chars().filter(|ch| ch.is_alphanumeric()).take(IDENTIFYING_CHARS_MIN).count();
+    (letters == IDENTIFYING_CHARS_MIN).then_some(old)
+}
+
+fn shortened(place: &SafePath, error: &Error) -> Error {
+    let mut short = Error::new(error.code(), error.message())
+        .evidence("The same call failed in the same way before, and the file has not changed.");
+    let nearest = error.data().get("nearest").and_then(|it| Some((number_at(it, "from")?, number_at(it, "to")?)));
+    let next = match nearest {
+        Some((from, to)) => {
+            let lines = json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from });
+            read_and_copy(place, &lines, Phrase::Field("old_string")).or(read_and_copy(
+                place,
+                &lines,
+                "the text".into(),
+            ))
+        }
+        None if error.code() == Code::MatchNotFound => {
+            advice![
+                "Call ",
+                raw_path::read(place, Value::Null),
+                " and look for the place; do not send this call again."
+            ]
+        }
+        None => error.advice(),
+    };
+    for (key, value) in error.data() {
+        short = short.fact(key, value.clone());
+    }
+    short.fact("repeated", true).next(next)
+}
+
+/// Returns the advice to read some lines and to copy them.
+fn read_and_copy(place: &SafePath, lines: &Value, copied: Phrase) -> Advice {
+    let call = raw_path::read(place, lines.clone());
+    advice!["Call ", call, " and copy ", copied, " from the reply; do not send this call again."]
+}
+
+/// Returns a field that is a number.
+fn number_at(value: &Value, key: &str) -> Option<u64> {
+    value.get(key).and_then(Value::as_u64)
+}

@@ -1,0 +1,179 @@
+//! Resolution of names in a text to files.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::session::decorated_names::read_decorated_name;
+use crate::session::windows_paths::read_windows_names;
+use emendate_core::formats::hashline;
+use emendate_core::{Code, Error, FileAction, FileRequest, Request, Result};
+use emendate_fs::{SafePath, shown};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+/// Makes every path of a request absolute, relative to `directory`.
+pub(crate) fn name_files(
+    context: &Context,
+    caller: &CallContext,
+    directory: &Path,
+    request: &mut Request,
+) -> Result<()> {
+    // Files created by an earlier part of the request exist for the later ones.
+    let mut made: Vec<PathBuf> = Vec::new();
+    for file in &mut request.files {
+        read_doubled_slashes(file, &mut request.notes);
+        read_windows_names(context, directory, file, &mut request.notes);
+        read_decorated_name(context, directory, file, &mut request.notes)?;
+        stays_inside(directory, &file.path)?;
+        let (path, note) = resolve_name(context, caller, directory, file, &made)?;
+        file.path = path;
+        request.notes.extend(note);
+        if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
+            stays_inside(directory, to)?;
+            *to = text(&directory.join(&*to));
+            made.push(PathBuf::from(&*to));
+        }
+        if creates(&file.action) {
+            made.push(PathBuf::from(&file.path));
+        }
+    }
+    Ok(())
+}
+
+/// Uses the file that the call names, if nothing exists under the name in the text.
+pub(crate) fn prefer_named_file(context: &Context, directory: &Path, named: &str, request: &mut Request) {
+    let [file] = &mut *request.files else { return };
+    let meant = matches!(file.action, FileAction::Edit { .. })
+        && !creates(&file.action)
+        && exists_in(context, directory, named);
+    if meant && !std::iter::once(&file.path).chain(&file.alternatives).any(|name| exists_in(context, directory, name)) {
+        request.notes.push(format!(
+            "{} is not there; the file of the call, {}, was taken.",
+            shown(&file.path),
+            shown(named)
+        ));
+        named.clone_into(&mut file.path);
+    }
+}
+
+/// True if a path exists.
+fn exists_in(context: &Context, directory: &Path, name: &str) -> bool {
+    exists(context, directory, name)
+}
+
+/// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back
+/// to that file, else absolute.
+pub(crate) fn name_in_header(context: &Context, caller: &CallContext, place: &SafePath) -> String {
+    let start = start_directory(context, caller, None).ok();
+    let short = start.and_then(|start| place.absolute().strip_prefix(start).ok()?.to_str());
+    short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), str::to_owned)
+}
+
+/// Returns the directory that relative names are resolved against; by default the caller's.
+pub(crate) fn start_directory(context: &Context, caller: &CallContext, named: Option<&str>) -> Result<PathBuf> {
+    let first = || context.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
+    let root = caller.names_from.clone().unwrap_or_else(first);
+    match named.map(Path::new) {
+        None => Ok(root),
+        Some(directory) if directory.is_absolute() => Ok(directory.to_owned()),
+        Some(directory) => Err(Error::new(Code::PathInvalid, "directory must be an absolute path.")
+            .evidence(shown(directory))
+            .next(format!("Use {}.", shown(root.join(directory))))),
+    }
+}
+
+/// Returns the absolute path of a file of the request: the first of its names that exists. A file to be edited may
+/// also be named by the end of its path, if this session knows exactly one such file; that is noted.
+fn resolve_name(
+    context: &Context,
+    caller: &CallContext,
+    directory: &Path,
+    file: &FileRequest,
+    made: &[PathBuf],
+) -> Result<(String, Option<String>)> {
+    let exact = directory.join(&file.path);
+    if creates(&file.action) {
+        return Ok((text(&exact), None));
+    }
+    let others = file.alternatives.iter().map(|name| directory.join(name));
+    for path in std::iter::once(exact.clone()).chain(others) {
+        if made.contains(&path)
+            || context.store().resolve_no_follow(&path).is_ok_and(|place| path_exists(context, &place))
+        {
+            return Ok((text(&path), None));
+        }
+    }
+    let place = context.store().resolve_path(&exact)?;
+    if !matches!(file.action, FileAction::Edit { .. }) {
+        return Ok((text(&exact), None));
+    }
+    let known = context.sessions(&place).paths(&caller.session)?;
+    let mut same = known
+        .iter()
+        .map(|path| Path::new(OsStr::from_bytes(path)))
+        .filter(|path| path.starts_with(directory) && path.ends_with(&file.path));
+    match (same.next(), same.next()) {
+        (Some(only), None) => {
+            let note =
+                format!("{} was taken for {}, the only file read whose path ends so.", shown(&file.path), shown(only));
+            Ok((text(only), Some(note)))
+        }
+        // Missing or ambiguous: the usual error for a missing file.
+        _ => Ok((text(&exact), None)),
+    }
+}
+
+/// True when anything has this name below a directory.
+pub(crate) fn exists(context: &Context, directory: &Path, name: &str) -> bool {
+    context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| path_exists(context, &at))
+}
+
+/// True when any entry has this name.
+pub(crate) fn path_exists(context: &Context, place: &SafePath) -> bool {
+    // A directory or a device exists as well: it is refused under this name, and not searched for elsewhere.
+    !matches!((context.store().metadata(place), context.store().read_link(place)), (Ok(None), Ok(None)))
+}
+
+/// Reads `a//b` and `a/./b` as `a/b`, so that one file has one name.
+fn read_doubled_slashes(file: &mut FileRequest, notes: &mut Vec<String>) {
+    if !["//", "/./"].iter().any(|part| file.path.contains(part)) || file.path.contains("://") {
+        return;
+    }
+    let parts: Vec<&str> = file.path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let start = if file.path.starts_with('/') { "/" } else { "" };
+    let path = format!("{start}{}", parts.join("/"));
+    notes.push(format!("{} was read as {}.", shown(&file.path), shown(&path)));
+    file.path = path;
+}
+
+/// Refuses relative names that lead out of their base directory, even if the root extends further: in this way a
+/// foreign patch could reach unrelated files.
+fn stays_inside(directory: &Path, name: &str) -> Result<()> {
+    let mut depth = 0usize;
+    for part in Path::new(name).components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::ParentDir if depth == 0 => {
+                return Err(Error::new(
+                    Code::PathOutside,
+                    format!("The name {name} leaves the directory of the edits."),
+                )
+                .evidence(shown(directory))
+                .next("Name files below it; or give the directory that holds them all as directory."));
+            }
+            Component::ParentDir => depth -= 1,
+            Component::RootDir | Component::Prefix(_) => return Ok(()),
+            Component::CurDir => {}
+        }
+    }
+    Ok(())
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// True when the file need not exist.
+pub(crate) fn creates(ask: &FileAction) -> bool {
+    ask.creates()
+}

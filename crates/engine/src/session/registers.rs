@@ -1,0 +1,99 @@
+//! Named registers of sessions: stored with the session, for any process. Text from a file that may contain secrets
+//! stays in this process.
+
+use crate::context::{Context, policy};
+use crate::model::call_context::CallContext;
+use crate::pipeline::plan::target::ActionTarget;
+use emendate_core::line_edits::{Registers, use_registers};
+use emendate_core::{FileAction, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+/// Sessions whose secret registers are kept, and bytes of one session's registers.
+const SECRET_SESSIONS_MAX: usize = 64;
+const SESSION_REGISTER_BYTES_MAX: usize = 8 << 20;
+
+/// Texts by register name.
+type RegisterMap = BTreeMap<String, String>;
+
+/// The named registers of all sessions that must not be stored.
+#[derive(Default)]
+pub(crate) struct RegisterStore(Mutex<HashMap<String, RegisterMap>>);
+
+/// The registers of one call.
+pub(crate) struct CallRegisters {
+    /// Their contents at the beginning; `None` if the call does not use registers.
+    initial: Option<RegisterMap>,
+    /// A file of the call may contain secrets.
+    secret: bool,
+}
+
+impl CallRegisters {
+    /// The registers that the call may paste.
+    pub(crate) fn registers(&self) -> Registers {
+        Registers::with(self.initial.clone().unwrap_or_default())
+    }
+}
+
+/// Loads the registers for a call about these files.
+///
+/// Errors: those of the session store.
+pub(crate) fn load_registers(
+    context: &Context,
+    caller: &CallContext,
+    targets: &[ActionTarget],
+) -> Result<CallRegisters> {
+    if !targets.iter().any(target_uses_registers) {
+        return Ok(CallRegisters { initial: None, secret: false });
+    }
+    let stored = context.history(0).registers(&caller.session)?;
+    // Unreadable registers count as empty.
+    let mut found: RegisterMap = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    found.extend(secrets(context, caller));
+    Ok(CallRegisters { initial: Some(found), secret: targets.iter().any(|target| policy::is_secret(&target.place)) })
+}
+
+/// Stores the registers after a successful call; beyond the limit nothing is kept.
+///
+/// Errors: those of the session store.
+pub(crate) fn store_registers(
+    context: &Context,
+    caller: &CallContext,
+    drawer: &CallRegisters,
+    registers: Registers,
+) -> Result<()> {
+    let Some(found) = &drawer.initial else { return Ok(()) };
+    let named = registers.into_named();
+    let bytes: usize = named.values().map(String::len).sum();
+    let named = if bytes > SESSION_REGISTER_BYTES_MAX { RegisterMap::new() } else { named };
+    if named == *found {
+        return Ok(());
+    }
+    let before = secrets(context, caller);
+    let (secret, open): (RegisterMap, RegisterMap) = named.into_iter().partition(|(name, text)| {
+        if found.get(name) == Some(text) { before.contains_key(name) } else { drawer.secret }
+    });
+    let mut drawers = context.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
+    if drawers.len() >= SECRET_SESSIONS_MAX && !drawers.contains_key(&caller.session) {
+        drawers.clear();
+    }
+    drawers.insert(caller.session.clone(), secret);
+    drop(drawers);
+    let stored = if open.is_empty() { Vec::new() } else { serde_json::to_vec(&open).unwrap_or_default() };
+    context.history(0).keep_registers(&caller.session, &stored)
+}
+
+fn secrets(context: &Context, caller: &CallContext) -> RegisterMap {
+    let drawers = context.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
+    drawers.get(&caller.session).cloned().unwrap_or_default()
+}
+
+/// True for a target whose edits use registers.
+fn target_uses_registers(target: &ActionTarget) -> bool {
+    match &target.ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
+            use_registers(ops)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,171 @@
+//! Suggestions for missing files: the same stem with another extension, another case, a similar spelling.
+
+use crate::context::Context;
+use crate::context::history_stores::key;
+use crate::model::call_context::CallContext;
+use crate::model::raw_path;
+use crate::session::names::path_exists;
+use emendate_core::{Code, Error, Phrase, advice};
+use emendate_fs::{SafePath, shown};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// Creates the error for a missing file, with a suggestion.
+pub(crate) fn file_not_found(context: &Context, place: &SafePath, caller: &CallContext) -> Error {
+    let mut message = "File does not exist.".to_owned();
+    let known = context.sessions(place).latest(&caller.session, key(place));
+    let deleted = known.is_ok_and(|known| known.is_some());
+    if deleted {
+        message.push_str(" It was deleted or moved since you read it.");
+    }
+    let home = context.store().roots().get(place.root()).map(|root| &*root.canonical);
+    if let Some(cwd) = caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
+        let _ = write!(message, " Current working directory: {}.", shown(cwd));
+    }
+    // A file that existed under this very name is not misspelled.
+    let meant = if deleted { known_by_name(context, place, caller) } else { alike(context, place, caller) };
+    if let Some(meant) = &meant {
+        let _ = write!(message, " Did you mean {}?", shown(meant));
+    }
+    let error = Error::new(Code::FileMissing, message).evidence(place.shown());
+    match meant {
+        Some(meant) => {
+            let read = Phrase::Call("read", raw_path::call(&meant, Value::Null));
+            let error = match raw_path::base64_if_needed(&meant) {
+                Some(bytes) => error.fact("path_b64", bytes),
+                None => error,
+            };
+            error
+                .next(advice!["If that file is meant, call ", read, " and see; else check the path."])
+                .fact("did_you_mean", shown(&meant))
+        }
+        None if deleted => error.next(
+            advice!["If it is to be there again, use ", Phrase::Tool("write"), " with its whole text."]
+                .or("If it is to be there again, send its whole text as a new file."),
+        ),
+        None => error.next(
+            advice!["Check the path; to create the file, use ", Phrase::Tool("write"), "."]
+                .or("Check the path; to create the file, send its whole text as a new file."),
+        ),
+    }
+}
+
+/// Returns the sibling of a missing file with a similar name, or a file that this session was shown elsewhere.
+fn alike(context: &Context, place: &SafePath, caller: &CallContext) -> Option<PathBuf> {
+    let mut names = context.store().siblings(place).unwrap_or_default();
+    // Only files are suggested.
+    if let Some(folder) = best_candidate(place.absolute(), &names)
+        .filter(|it| it.file_name().is_some_and(|name| !is_file_beside(context, place, &name.to_owned())))
+    {
+        names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file_beside(context, place, name));
+    }
+    best_candidate(place.absolute(), &names).or_else(|| known_by_name(context, place, caller))
+}
+
+/// True for a name of a file beside the path.
+fn is_file_beside(context: &Context, place: &SafePath, name: &OsString) -> bool {
+    let beside = context.store().resolve_path(&place.absolute().with_file_name(name));
+    beside.and_then(|beside| context.store().metadata(&beside)).is_ok_and(|stamp| stamp.is_some())
+}
+
+/// Returns the only file with the same name that this session was shown, if it still exists.
+fn known_by_name(context: &Context, place: &SafePath, caller: &CallContext) -> Option<PathBuf> {
+    let known = context.sessions(place).paths(&caller.session).unwrap_or_default();
+    let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
+    let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
+    let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
+    context.store().resolve_path(&only).is_ok_and(|place| path_exists(context, &place)).then_some(only)
+}
+
+/// Returns the best candidate among the names next to `path`.
+pub(crate) fn best_candidate(path: &Path, names: &[OsString]) -> Option<PathBuf> {
+    let wanted = path.file_name()?.to_str()?;
+    let lower = plain(wanted);
+    // A name that is not UTF-8 is compared by its displayed form.
+    let best = names
+        .iter()
+        .filter_map(|name| Some((name_distance(wanted, &lower, &name.to_string_lossy())?, name.clone())))
+        .min()?;
+    Some(path.with_file_name(best.1))
+}
+
+/// Returns how unlike a name is; `None` for the name itself.
+fn name_distance(wanted: &str, lower: &str, name: &str) -> Option<usize> {
+    if name == wanted {
+        return None;
+    }
+    let other = plain(name);
+    if other == lower {
+        return Some(0);
+    }
+    likeness(NameParts::of(lower), NameParts::of(&other))
+}
+
+/// Normalizes a name to lower case, without decomposed accents.
+fn plain(name: &str) -> String {
+    name.to_lowercase().chars().filter(|ch| !('\u{300}'..='\u{36f}').contains(ch)).collect()
+}
+
+/// A name in lower case, split at its extension.
+#[derive(Clone, Copy)]
+struct NameParts<'a> {
+    stem: &'a str,
+    extension: &'a str,
+}
+
+impl<'a> NameParts<'a> {
+    fn of(name: &'a str) -> NameParts<'a> {
+        match name.rsplit_once('.') {
+            Some((stem, extension)) if !stem.is_empty() => NameParts { stem, extension },
+            _ => NameParts { stem: name, extension: "" },
+        }
+    }
+}
+
+/// Returns the distance of a name from the wanted one; `None` if it is not a plausible misspelling. Equal extensions
+/// are not sufficient, and names that differ in a number are different names.
+fn likeness(wanted: NameParts<'_>, other: NameParts<'_>) -> Option<usize> {
+    if wanted.stem == other.stem {
+        return Some(1);
+    }
+    let most = match wanted.stem.chars().count() {
+        0..=3 => 0,
+        4..=7 => 1,
+        8..=15 => 2,
+        _ => 3,
+    };
+    // Long names are not worth the quadratic comparison.
+    if wanted.extension != other.extension
+        || wanted.stem.len().max(other.stem.len()) > 255
+        || digits_of(wanted.stem) != digits_of(other.stem)
+    {
+        return None;
+    }
+    Some(strsim::osa_distance(wanted.stem, other.stem)).filter(|&far| far <= most).map(|far| far + 1)
+}
+
+/// Returns the digits of a name.
+fn digits_of(stem: &str) -> String {
+    stem.chars().filter(char::is_ascii_digit).collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::best_candidate;
+    use std::path::Path;
+
+    #[test]
+    fn similar_names_are_suggested() {
+        let names: Vec<_> = ["file.ts", "README.md", "main.rs", "mainframe.rs"].iter().map(Into::into).collect();
+        let meant = |path: &str| best_candidate(Path::new(path), &names).map(|it| it.display().to_string());
+        assert_eq!(meant("/a/file.js").as_deref(), Some("/a/file.ts"));
+        assert_eq!(meant("/a/README.MD").as_deref(), Some("/a/README.md"));
+        assert_eq!(meant("/a/mian.rs").as_deref(), Some("/a/main.rs"));
+        for unlike in ["/a/other.py", "/a/a.rs", "/a/man.rs", "/a/main2.rs", "/a/main.ts.orig"] {
+            assert_eq!(meant(unlike), None, "{unlike}");
+        }
+    }
+}

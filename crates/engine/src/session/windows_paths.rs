@@ -1,0 +1,92 @@
+//! Windows paths, as models write them that saw such a machine: `src\\main.rs`. On Linux a backslash is an ordinary
+//! character, so a path is converted only if nothing exists under the name as written.
+
+use crate::api::arguments::PATH_FIELDS;
+use crate::context::Context;
+use crate::model::raw_path;
+use crate::session::names::{creates, path_exists};
+use emendate_core::{FileAction, FileRequest};
+use emendate_fs::shown;
+use serde_json::Value;
+use std::path::Path;
+
+/// Converts the names of one file of a text. The name of a new file has to begin with an existing directory, or to
+/// have the usual form of a path.
+pub(crate) fn read_windows_names(context: &Context, directory: &Path, file: &mut FileRequest, notes: &mut Vec<String>) {
+    let new = creates(&file.action);
+    // Another header of the same file has slashes, so its backslashes are ordinary characters.
+    if !(new && file.alternatives.iter().any(|name| name.contains('/'))) {
+        read_windows_name(context, directory, &mut file.path, new, notes);
+    }
+    if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
+        read_windows_name(context, directory, to, true, notes);
+    }
+}
+
+/// Converts the path fields of a call. Their paths are absolute, so only the part after the last slash is examined.
+pub(crate) fn read_windows_fields(context: &Context, input: &mut Value, notes: &mut Vec<String>) {
+    let Value::Object(fields) = input else { return };
+    // The bytes of the name are next to it: its backslashes are those of a name that cannot be displayed.
+    if fields.get(raw_path::RAW_PATH_FIELD).is_some_and(|bytes| !bytes.is_null()) {
+        return;
+    }
+    for field in PATH_FIELDS {
+        match fields.get_mut(*field) {
+            Some(Value::String(path)) => read_windows_path(context, path, notes),
+            Some(Value::Array(paths)) => {
+                for path in paths {
+                    if let Value::String(path) = path {
+                        read_windows_path(context, path, notes);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn read_windows_path(context: &Context, path: &mut String, notes: &mut Vec<String>) {
+    // After this check for a backslash, a call with usual paths costs nothing.
+    if !path.contains('\\') {
+        return;
+    }
+    let Some((directory, name)) = path.rsplit_once('/') else { return };
+    let (directory, mut name) = (format!("{directory}/"), name.to_owned());
+    if read_windows_name(context, Path::new(&directory), &mut name, true, notes) {
+        *path = directory + &name;
+    }
+}
+
+/// Replaces backslashes in `name`, which is relative to `directory`, if that is intended; notes it and returns
+/// true.
+fn read_windows_name(
+    context: &Context,
+    directory: &Path,
+    name: &mut String,
+    new: bool,
+    notes: &mut Vec<String>,
+) -> bool {
+    if !name.contains('\\') || name.contains('/') || name.starts_with('\\') {
+        return false;
+    }
+    let exists =
+        |name: &str| context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| path_exists(context, &at));
+    let slashed = name.replace('\\', "/");
+    let first = slashed.split('/').next().unwrap_or_default();
+    if exists(name) || (new && !exists(&slashed) && !exists(first) && !is_usual(&slashed)) {
+        return false;
+    }
+    notes.push(format!("{} was read as {}: backslashes were taken for slashes.", shown(&*name), shown(&slashed)));
+    *name = slashed;
+    true
+}
+
+/// True for a path of ordinary names whose last component has an extension.
+fn is_usual(path: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    path.split('/').all(|part| {
+        !part.is_empty()
+            && !part.contains(':')
+            && part.chars().all(|ch| ch.is_alphanumeric() || "._- +()[]@".contains(ch))
+    }) && last.rsplit_once('.').is_some_and(|(_, end)| (1..=12).contains(&end.len()))
+}

@@ -1,0 +1,193 @@
+//! The tool `apply`: edits as text in any of the text formats, for any number of files, all or nothing.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::options::{CallOptions, OPTION_FIELDS};
+use crate::model::reply::Answer;
+use crate::pipeline::commit::{RenderedReceipts, render_receipts_with};
+use crate::pipeline::plan::patching::{PatchFields, Selection};
+use crate::pipeline::plan::{edit, three_way};
+use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::session::names::{self, name_files, prefer_named_file, start_directory};
+use crate::tools::edit_files::edit_files;
+use emendate_core::formats::anchors::WordAnchors;
+use emendate_core::formats::detect::{self, ParsedText};
+use emendate_core::formats::stream::ParseOptions;
+use emendate_core::formats::{self, Format, FormatInput};
+use emendate_core::{Request, Result};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// All fields of `apply` but those for people and scripts.
+pub(crate) const APPLY_FIELDS: &[&str] = &[
+    "input",
+    "format",
+    "directory",
+    "file",
+    "strip",
+    "reverse",
+    "overwrite",
+    "tag",
+    "encoding",
+    "on_stale",
+    "match",
+    "dry_run",
+    "partial",
+    "allow_invalid",
+    "irreversible",
+    "repeat",
+    "marks",
+];
+
+/// The input of `apply`, apart from the option fields.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct ApplyInput {
+    /// The edits, as text.
+    pub(crate) input: String,
+    /// The format of the text (default: recognised).
+    #[serde(default)]
+    pub(crate) format: Option<String>,
+    /// The directory that relative file names start from (default: the first root).
+    #[serde(default)]
+    pub(crate) directory: Option<String>,
+    /// The file that the text is about, if it names none.
+    #[serde(default)]
+    pub(crate) file: Option<String>,
+    /// Leading folders to take off every name, as -p of git apply (default: a/ and b/ are recognised).
+    #[serde(default)]
+    pub(crate) strip: Option<usize>,
+    /// Apply every change in reverse.
+    #[serde(default)]
+    pub(crate) reverse: bool,
+    /// Files that are created or moved may replace what is there (default: they may not).
+    #[serde(default)]
+    overwrite: bool,
+}
+
+/// A parsed text of edits.
+pub(crate) struct ParsedEdits {
+    pub(crate) format: &'static dyn Format,
+    /// Its paths are absolute.
+    pub(crate) request: Request,
+    pub(crate) options: CallOptions,
+    /// The directory that relative names were resolved against.
+    pub(crate) directory: PathBuf,
+}
+
+/// The tool `apply`.
+pub(crate) fn apply_text(context: &Context, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
+    if let Some(edits) = by_words(context, caller, &input) {
+        return edit_files(context, caller, tool, &[&WordAnchors], edits);
+    }
+    let (args, options, selection) = parse_input(context, caller, tool, input)?;
+    let ParsedEdits { format, request, options, directory } = parse_edits(context, caller, args, options, &selection)?;
+    // Names in the answer are relative to the same directory as in the text.
+    let caller = CallContext { names_from: Some(directory), ..caller.clone() };
+    answer_all(context, &caller, request, &options, format)
+}
+
+/// Detects a call with edits by anchors, which are JSON: Dirac's (seed 004).
+fn by_words(context: &Context, caller: &CallContext, input: &Value) -> Option<Value> {
+    let text = input.get("input")?.as_str()?.trim_start();
+    if !text.starts_with('{') || input.get("format").is_some() {
+        return None;
+    }
+    let Value::Object(mut call) = serde_json::from_str(text).ok()? else { return None };
+    if !call.get("edits")?.as_array()?.iter().all(|edit| edit.get("anchor").is_some()) {
+        return None;
+    }
+    let path = call.get("path").or(input.get("file")).and_then(Value::as_str)?;
+    let directory = start_directory(context, caller, input.get("directory").and_then(Value::as_str)).ok()?;
+    let path = directory.join(path).to_str()?.to_owned();
+    call.insert("path".to_owned(), path.into());
+    for name in OPTION_FIELDS {
+        call.extend(input.get(*name).map(|value| ((*name).to_owned(), value.clone())));
+    }
+    Some(Value::Object(call))
+}
+
+/// Parses the input of a call with edits as text.
+pub(crate) fn parse_input(
+    context: &Context,
+    caller: &CallContext,
+    tool: &'static str,
+    mut input: Value,
+) -> Result<(ApplyInput, CallOptions, Selection)> {
+    let mut options = CallOptions::take(&mut input, caller, context.config(), tool)?;
+    let selection = PatchFields::take(&mut input, &mut options)?;
+    three_way::check_allowed(caller, options.patch)?;
+    let args: ApplyInput = formats::from_json(FormatInput::Json(input))?;
+    options.overwrite = args.overwrite;
+    Ok((args, options, selection))
+}
+
+/// Parses a text of edits and resolves the names of its files.
+///
+/// Errors: those of the format; names that leave the directory; patterns that leave no file.
+pub(crate) fn parse_edits(
+    context: &Context,
+    caller: &CallContext,
+    args: ApplyInput,
+    mut options: CallOptions,
+    selection: &Selection,
+) -> Result<ParsedEdits> {
+    let named = args.format.as_deref().map(formats::requested_text_format).transpose()?;
+    let file = args.file.clone();
+    let manner = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
+    if let Some(format) = named {
+        caller.note_format(format.spec().name);
+    }
+    // If lines are shown in a text format, texts are in that format unless they are clearly in another one.
+    let usual =
+        caller.line_format.and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
+    let named = named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format)));
+    let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &manner)?;
+    options.cause.format = format.spec().name;
+    caller.note_format(options.cause.format);
+    let start = start_directory(context, caller, args.directory.as_deref())?;
+    let directory = directory.map_or(start.clone(), |said| start.join(said));
+    selection.name_bytes(&mut request, |name| names::exists(context, &directory, name))?;
+    if let Some(file) = &file {
+        prefer_named_file(context, &directory, file, &mut request);
+    }
+    name_files(context, caller, &directory, &mut request)?;
+    selection.select(&directory, &mut request)?;
+    Ok(ParsedEdits { format, request, options, directory })
+}
+
+fn answer_all(
+    context: &Context,
+    caller: &CallContext,
+    request: Request,
+    options: &CallOptions,
+    format: &dyn Format,
+) -> Result<Answer> {
+    let notes = request.notes.clone();
+    let receipts = edit::apply(context, caller, request, options)?;
+    let mut answer = Answer::default();
+    let rows = receipts.iter().any(|receipt| receipt.plan().header.is_some());
+    if !rows {
+        answer.text.push_str(&render_notes(&notes));
+    }
+    let operation = receipts.iter().find_map(Receipt::operation);
+    let rendered = render_receipts_with(context, receipts, if rows { &notes } else { &[] });
+    let RenderedReceipts { text, files, all, rejected } = rendered;
+    answer.text.push_str(&text);
+    let mut data = Map::new();
+    data.insert("format".to_owned(), format.spec().name.into());
+    data.insert("dryRun".to_owned(), options.dry_run.into());
+    data.insert("notes".to_owned(), notes.into());
+    RenderedReceipts::add_files(&mut data, files, all);
+    if let Some(operation) = operation {
+        data.insert("operation".to_owned(), operation.to_string().into());
+    }
+    if !rejected.is_empty() {
+        data.insert("rejected".to_owned(), rejected.into());
+    }
+    answer.data = data;
+    Ok(answer)
+}

@@ -1,0 +1,126 @@
+//! The tool `convert`: applies edits in one format to the current files, and prints the changes in another.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::model::options::CallOptions;
+use crate::model::reply::Answer;
+use crate::model::reply_limits::ReplyLimits;
+use crate::pipeline::plan::patching::check_blanks;
+use crate::pipeline::plan::{request_tree, target};
+use crate::session::registers::load_registers;
+use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
+use emendate_core::print::{FileDelta, PrintFormat};
+use emendate_core::{Code, Error, FileMode, Result, Snapshot};
+use emendate_fs::SafePath;
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// The input of `convert`, used for its schema only.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the fields are read as those of apply, once `to` is taken out")]
+#[schemars(rename = "Args")]
+pub(crate) struct ConvertInput {
+    /// The format to write: `unified`, `apply_patch`, `search_replace`, `whole_file`, `hashline` or `anchors`.
+    to: String,
+    #[serde(flatten)]
+    edits: apply::ApplyInput,
+}
+
+/// One file, before and after.
+struct ConvertedFile {
+    path: String,
+    from: Option<String>,
+    before: Option<Snapshot>,
+    after: Option<Snapshot>,
+    modes: (Option<FileMode>, Option<FileMode>),
+}
+
+/// Runs the tool `convert`. Nothing is written.
+pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+    let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
+    let target = PrintFormat::requested(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
+    let (args, options, selection) = parse_input(context, caller, tool, input)?;
+    let ParsedEdits { format, request, options, directory } = parse_edits(context, caller, args, options, &selection)?;
+    let mut notes = request.notes.clone();
+    let targets = target::targets(context, request)?;
+    let registers = load_registers(context, caller, &targets)?.registers();
+    // Both texts are printed, so both are needed.
+    let options = CallOptions { whole: true, ..options };
+    let (mut plans, _) = request_tree::plan(context, caller, &targets, registers, &options)?;
+    check_blanks(&mut plans, options.patch.whitespace)?;
+    let mut files = Vec::with_capacity(plans.len());
+    for plan in plans.iter().filter(|plan| !plan.is_move_source && plan.writes()) {
+        files.push(turned(plan, &directory)?);
+        notes.extend(plan.notes.iter().chain(plan.ops.iter().flat_map(|op| &op.notes)).cloned());
+    }
+    let deltas: Vec<FileDelta<'_>> = files.iter().map(ConvertedFile::delta).collect();
+    let text = target.print(&deltas)?;
+    whole(&text, context.reply_limits(caller))?;
+    let mut data = Map::new();
+    data.insert("format".to_owned(), format.spec().name.into());
+    data.insert("to".to_owned(), target.name.into());
+    data.insert("notes".to_owned(), notes.into());
+    data.insert("converted".to_owned(), text.clone().into());
+    Ok(Answer { text, data })
+}
+
+/// Refuses text that does not fit into a reply, because a part of a change is another change.
+///
+/// Errors: `read.too_large`.
+fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
+    let chars = text.chars().count();
+    // The data repeats the text, and JSON escapes may make it longer.
+    let bytes = text.len() + text.bytes().filter(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\')).count();
+    if chars <= limits.text && bytes <= limits.data / 2 {
+        return Ok(());
+    }
+    let what = format!("The converted text has {chars} characters; a reply has at most {}.", limits.text);
+    Err(Error::new(Code::ReadTooLarge, what)
+        .next("Convert fewer files in one call, or run `emend convert` in a terminal, which writes up to 16 MiB."))
+}
+
+fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
+    let is_link = matches!(plan.current, CurrentState::Link(_)) || matches!(plan.target, TargetState::Link(_));
+    if is_link || plan.before.is_binary() {
+        return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")
+            .evidence(plan.place.shown())
+            .next("Leave that file out, or apply the edits as they are."));
+    }
+    let moved = plan.source_file.as_ref().filter(|origin| !origin.copied);
+    let gone = plan.target == TargetState::Nothing;
+    let was = match &plan.current {
+        CurrentState::File(now) if plan.executable.is_some() => Some(mode(now.stamp.mode & 0o111 != 0)),
+        _ => None,
+    };
+    Ok(ConvertedFile {
+        path: relative_name(directory, &plan.place),
+        from: moved.map(|origin| relative_name(directory, &origin.place)),
+        before: (matches!(plan.current, CurrentState::File(_)) || moved.is_some()).then(|| plan.before.clone()),
+        after: if gone { None } else { Some(plan.after()?) },
+        modes: (was, plan.executable.map(mode)),
+    })
+}
+
+/// Returns a path relative to the directory.
+fn relative_name(directory: &Path, place: &SafePath) -> String {
+    let path = place.absolute();
+    path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+fn mode(executable: bool) -> FileMode {
+    if executable { FileMode::Executable } else { FileMode::Regular }
+}
+
+impl ConvertedFile {
+    fn delta(&self) -> FileDelta<'_> {
+        FileDelta {
+            path: &self.path,
+            from: self.from.as_deref(),
+            before: self.before.as_ref(),
+            after: self.after.as_ref(),
+            modes: self.modes,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Calls that change files: the options are extracted, a format parses the rest, the request is applied.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::{RenderedReceipts, answer_for_file, render_receipts};
+use crate::pipeline::plan::edit;
+use crate::pipeline::report::receipt::{Receipt, render_notes};
+use emendate_core::formats::replace::same_texts;
+use emendate_core::formats::{Format, FormatInput, multi_edit};
+use emendate_core::{Code, Error, Result};
+use serde_json::{Map, Value};
+use std::os::unix::ffi::OsStringExt as _;
+
+/// Runs a changing tool: extracts the options, lets the format parse the rest, and applies the request.
+pub(crate) fn edit_files(
+    context: &Context,
+    caller: &CallContext,
+    tool: &'static str,
+    formats: &[&'static dyn Format],
+    mut input: Value,
+) -> Result<Answer> {
+    let mut options = CallOptions::take(&mut input, caller, context.config(), tool)?;
+    let raw = raw_path::take(&mut input)?;
+    let format = select_format(formats, &input)?;
+    options.cause.format = format.spec().name;
+    caller.note_format(options.cause.format);
+    let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+    let input = FormatInput::Json(input);
+    let mut request = match (&caller.texts, format.spec().name) {
+        (Some(names), "multi_edit") => multi_edit::parse_as(names, input)?,
+        (Some(names), "replace") => format.parse(input).map_err(|error| match error.code() {
+            Code::EditNoChange => same_texts(names),
+            _ => error,
+        })?,
+        _ => format.parse(input)?,
+    };
+    if let Some(names) = &caller.texts {
+        request.name_fields(names);
+    }
+    if let Some(file) = request.files.first_mut() {
+        file.raw = raw.map(|path| path.into_os_string().into_vec());
+    }
+    let notes = render_notes(&request.notes);
+    let receipts = edit::apply(context, caller, request, &options)?;
+    if receipts.len() > 1 {
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+        let mut data = Map::new();
+        RenderedReceipts::add_files(&mut data, files, all);
+        data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
+        return Ok(Answer { text: notes + &text, data });
+    }
+    let mut answer = answer_for_file(context, receipts, replace_all);
+    answer.text.insert_str(0, &notes);
+    Ok(answer)
+}
+
+/// Selects the format whose own field the input has; without any, the first one, which then reports the missing field.
+///
+/// Errors: `call.invalid` for the fields of two formats.
+fn select_format(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn Format> {
+    let meant = formats.iter().copied().filter(|format| input.get(format.spec().key).is_some());
+    let meant: Vec<&'static dyn Format> = meant.collect();
+    match (&*meant, formats) {
+        ([only], _) | ([], [only, ..]) => Ok(*only),
+        ([], []) => Err(Error::new(Code::InternalBug, "The tool has no format.")),
+        (several, _) => {
+            let keys: Vec<&str> = several.iter().map(|format| format.spec().key).collect();
+            Err(Error::new(Code::CallInvalid, format!("Give one of {}, not several of them.", keys.join(", ")))
+                .next("Put several replacements into edits, one entry each."))
+        }
+    }
+}

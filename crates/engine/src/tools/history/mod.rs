@@ -1,0 +1,393 @@
+//! The tool `history`: a list of operations; one operation as a diff; the difference between two moments.
+
+pub(crate) mod operation_list;
+pub(crate) mod page;
+
+use crate::context::Context;
+use crate::context::history_stores::key;
+use crate::context::policy::Access;
+use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallPhase;
+use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
+use crate::session::in_doubt::resolve_in_doubt;
+use crate::tools::history::operation_list::{
+    file_data, from_its_source, newest_first, one_line, operation_status, row, summary, visible_files,
+};
+use crate::tools::history::page::{HistoryQuery, newest_operations};
+use crate::tools::undo::{OperationRef, data, select};
+use chrono::DateTime;
+use emendate_core::explain::{self, DiffHunk, DiffStat};
+use emendate_core::formats::{self, FormatInput};
+use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
+use emendate_fs::SafePath;
+use emendate_history::{
+    FileChange, FileState, GcStats, HistoryGap, KnownContent, LogEntry, OperationFilter, Retention,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// The name for the newest operation.
+const NEWEST_NAME: &str = "last";
+/// Operations that a list shows by default.
+const LISTED_DEFAULT: usize = 20;
+/// Operations that a list shows, and that may lie between two moments.
+const LISTED_MAX: usize = 1000;
+/// Characters of a list that are reserved for its last line.
+const LAST_LINE_CHARS: usize = 400;
+
+/// Creates the error for an empty history.
+fn nothing_done() -> Error {
+    Error::new(Code::OperationMissing, "No operation that fits is in the history.")
+        .next("Omit file_path and session to see all operations.")
+}
+
+/// The input of `history`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Args")]
+pub(crate) struct HistoryInput {
+    /// Show this operation as a diff, instead of a list; `last` for the newest that fits.
+    id: Option<String>,
+    /// With id: show what changed from then to when this operation had been done.
+    to: Option<String>,
+    /// Only what touched this file.
+    file_path: Option<String>,
+    /// With id and one file: only these hunks, by their numbers in its diff.
+    hunks: Option<Vec<usize>>,
+    /// Only operations of this session.
+    session: Option<String>,
+    /// How many to list, the newest first (default 20, at most 1000); with id: how many files (default 100).
+    limit: Option<usize>,
+    /// Only operations since this moment (RFC 3339).
+    since: Option<String>,
+    /// List on from here: what the reply before gave as `next`.
+    from: Option<String>,
+}
+
+/// The files of an operation that a reply shows.
+#[derive(Clone, Copy, Debug)]
+struct FilePart {
+    /// The number of files before the first one.
+    from: usize,
+    /// The number of files.
+    limit: usize,
+}
+
+impl FilePart {
+    /// Errors: `call.invalid` for a `from` that no reply gave.
+    fn of(args: &HistoryInput) -> Result<FilePart> {
+        let from = args.from.as_deref().map_or(Ok(0), str::parse).map_err(|_| {
+            Error::new(Code::CallInvalid, "With an id, `from` is the number that the reply before gave as `next`.")
+                .next("Leave from out for the first files.")
+        })?;
+        Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
+    }
+}
+
+/// Runs the tool `history`.
+pub(crate) fn history_tool(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+    let raw = raw_path::take(&mut input)?;
+    let args: HistoryInput = formats::from_json(FormatInput::Json(input))?;
+    let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
+    let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+    for root in 0..context.roots().len() {
+        // On a read-only store, in-doubt operations are listed as pending.
+        let _ = resolve_in_doubt(context, root);
+    }
+    if args.hunks.is_some() && (args.id.is_none() || args.to.is_some()) {
+        return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")
+            .next("Give id, file_path and hunks."));
+    }
+    match (&args.id, &args.to) {
+        (None, None) => listed(context, &args, place.as_ref(), context.reply_limits(caller)),
+        (Some(id), None) if id == NEWEST_NAME => {
+            let Some(last) = fitting(context, &args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
+            render_operation(context, caller, last.0, &last.1, place.as_ref(), &args)
+        }
+        (Some(id), None) => {
+            let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+            render_operation(context, caller, root, &logged, place.as_ref(), &args)
+        }
+        (Some(from), Some(to)) => compared(context, caller, from, to, place.as_ref(), FilePart::of(&args)?),
+        (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
+            .next("Give id and to, or id alone for one operation.")),
+    }
+}
+
+/// Returns the operations that match, each with its root, the newest first.
+fn fitting(
+    context: &Context,
+    args: &HistoryInput,
+    place: Option<&SafePath>,
+    limit: usize,
+) -> Result<Vec<(usize, LogEntry)>> {
+    let filter = OperationFilter { session: args.session.as_deref(), path: place.map(key), below: None, limit };
+    let roots = 0..context.roots().len();
+    let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
+    Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
+}
+
+fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+    let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
+    let most = wanted.min(LISTED_MAX);
+    let since = args.since.as_deref().map(micros_of).transpose()?;
+    let mut reached = false;
+    let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
+    let page =
+        HistoryQuery { from: args.from.as_deref(), session: args.session.as_deref(), path: place.map(key), most };
+    let next = newest_operations(context, page, |root, logged| {
+        if since.is_some_and(|since| logged.at < since) {
+            reached = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        let status = operation_status(context, root, logged)?;
+        let (line, row) = (one_line(logged, status), row(logged, status));
+        bytes += row.to_string().len() + 1;
+        let full = text.len() + line.len() + LAST_LINE_CHARS > limits.text || bytes + LAST_LINE_CHARS > limits.data;
+        if full && !rows.is_empty() {
+            return Ok(ControlFlow::Break(()));
+        }
+        text.push_str(&line);
+        rows.push(row);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if rows.is_empty() {
+        text.push_str("No operation that fits is in the history.\n");
+    }
+    let mut data = Map::new();
+    // No remark on a list that was limited on purpose.
+    if let Some(next) = next.filter(|_| !reached) {
+        if rows.len() < wanted {
+            let _ = writeln!(
+                text,
+                "{} operations are listed, and there are more: continue with from \"{next}\".",
+                rows.len()
+            );
+        }
+        data.insert("next".to_owned(), next.into());
+    }
+    let gaps = history_gaps(context)?;
+    for gap in &gaps {
+        let _ = writeln!(text, "The history was damaged: {gap}.");
+    }
+    if !gaps.is_empty() {
+        data.insert(
+            "missing".to_owned(),
+            gaps.iter().map(|gap| json!({ "after": gap.after, "until": gap.until })).collect(),
+        );
+    }
+    data.insert("operations".to_owned(), rows.into());
+    Ok(Answer { text, data })
+}
+
+/// Returns the lost parts of all histories.
+///
+/// Errors: those of the session store.
+pub(crate) fn history_gaps(context: &Context) -> Result<Vec<HistoryGap>> {
+    let of_each = (0..context.roots().len()).map(|root| context.history(root).gaps());
+    Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+fn render_operation(
+    context: &Context,
+    caller: &CallContext,
+    root: usize,
+    logged: &LogEntry,
+    place: Option<&SafePath>,
+    args: &HistoryInput,
+) -> Result<Answer> {
+    let part = FilePart::of(args)?;
+    let chosen = args.hunks.as_deref().map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
+    let status = operation_status(context, root, logged)?;
+    let files: Vec<FileChange> =
+        visible_files(logged).filter(|file| is_wanted(place, file)).map(|file| from_its_source(file, logged)).collect();
+    if chosen.is_some() && files.len() > 1 {
+        return Err(several_files(logged.id, files.len()));
+    }
+    let mut answer = differences(context, caller, root, &files, part, chosen.as_ref(), one_line(logged, status))?;
+    answer.data.insert("summary".to_owned(), answer.text.lines().next().into());
+    answer.data.insert("shown".to_owned(), row(logged, status.without_reason()));
+    Ok(answer)
+}
+
+/// Renders a part of some changed files, below a head line.
+fn differences(
+    context: &Context,
+    caller: &CallContext,
+    root: usize,
+    all: &[FileChange],
+    part: FilePart,
+    chosen: Option<&HunkNumbers>,
+    mut text: String,
+) -> Result<Answer> {
+    let limits = context.reply_limits(caller);
+    let wanted = all.get(part.from..).unwrap_or_default();
+    let wanted = wanted.get(..part.limit).unwrap_or(wanted);
+    let (most, room) = (limits.text.saturating_sub(LAST_LINE_CHARS), limits.file_budget(wanted.len()));
+    caller.begin(CallPhase::Reading, wanted.len());
+    let mut files = Vec::with_capacity(wanted.len());
+    for file in wanted {
+        caller.advance()?;
+        files.push(difference(context, root, file, &mut text, most, room, chosen)?);
+    }
+    let next = part.from.saturating_add(files.len());
+    let left = all.len().saturating_sub(next);
+    let mut data = data(files, all.len(), false);
+    if left > 0 {
+        let _ =
+            writeln!(text, "{left} more files are not shown here, of {}: continue with from \"{next}\".", all.len());
+        data.insert("next".to_owned(), next.to_string().into());
+    }
+    Ok(Answer { text, data })
+}
+
+fn compared(
+    context: &Context,
+    caller: &CallContext,
+    from: &str,
+    to: &str,
+    place: Option<&SafePath>,
+    part: FilePart,
+) -> Result<Answer> {
+    let (from, to) = (OperationRef::read(from)?, OperationRef::read(to)?);
+    let (root, first) = select::operation(context, from.name)?;
+    let (other, last) = select::operation(context, to.name)?;
+    if root != other || first.id > last.id {
+        return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.")
+            .next("Give the older one as id, the newer one as to; both of one root."));
+    }
+    let lowest = if from.before { first.id.number } else { first.id.number + 1 };
+    let below = if to.before { last.id.number } else { last.id.number + 1 };
+    let filter = OperationFilter { session: None, path: place.map(key), below: Some(below), limit: LISTED_MAX };
+    let between = context.history(root).operations(&filter)?;
+    // The oldest and the newest side of each path.
+    let mut paths: BTreeMap<Vec<u8>, FileChange> = BTreeMap::new();
+    for logged in between.iter().take_while(|logged| logged.id.number >= lowest) {
+        for file in logged.operation.files.iter().filter(|file| place.is_none_or(|place| key(place) == file.path)) {
+            paths
+                .entry(file.path.clone())
+                .and_modify(|known| known.before = file.before)
+                .or_insert_with(|| FileChange { moved_from: None, ..file.clone() });
+        }
+    }
+    let changed: Vec<FileChange> = paths.into_values().filter(|file| file.before != file.after).collect();
+    let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
+    differences(context, caller, root, &changed, part, None, none.to_owned())
+}
+
+/// Renders one file of an operation: its diff for the text, and its data.
+fn difference(
+    context: &Context,
+    root: usize,
+    file: &FileChange,
+    text: &mut String,
+    most: usize,
+    room: FileBudget,
+    chosen: Option<&HunkNumbers>,
+) -> Result<Value> {
+    let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
+    context.check_access(&place, Access::Read)?;
+    let mut hunks = file_hunks(context, root, &place, file, room.patch)?;
+    let several = hunks.as_ref().is_some_and(|hunks| hunks.len() > 1);
+    if let (Some(hunks), Some(chosen)) = (&mut hunks, chosen) {
+        chosen.check(hunks.len(), &place)?;
+        hunks.retain(|hunk| chosen.numbers.contains(&hunk.number));
+    }
+    let path = place.shown();
+    let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));
+    let summary = summary(file, &path);
+    let _ = writeln!(text, "{summary}");
+    match &hunks {
+        Some(hunks) if !hunks.is_empty() => {
+            let room = most.saturating_sub(text.len());
+            let render = if several { explain::unified_with_numbers } else { explain::unified };
+            text.push_str(&render(&path, hunks, room).text);
+        }
+        Some(_) => {}
+        None => text.push_str("(its content was not kept, or is no text)\n"),
+    }
+    let mut out = file_data(file, &path);
+    out.insert("summary".to_owned(), summary.into());
+    let held = hunks.as_deref().unwrap_or_default();
+    let mut patch = explain::structured(held);
+    if several {
+        add_numbers(&mut patch, held);
+    }
+    out.insert("structuredPatch".to_owned(), patch);
+    let (shown, all) = explain::held_lines(held);
+    note_part(&mut out, "structuredPatch", "lines", shown, all);
+    out.insert("linesAdded".to_owned(), stat.added.into());
+    out.insert("linesRemoved".to_owned(), stat.removed.into());
+    out.insert("known".to_owned(), hunks.is_some().into());
+    Ok(out.into())
+}
+
+/// Returns the differences; `None` if a side is not available or not text.
+fn file_hunks(
+    context: &Context,
+    root: usize,
+    place: &SafePath,
+    file: &FileChange,
+    room: usize,
+) -> Result<Option<Vec<DiffHunk>>> {
+    let history = context.history(root);
+    let now = context.load_binary(place).ok().flatten();
+    let hand: Vec<KnownContent<'_>> =
+        now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
+    let bytes = |side: Option<FileState>| match side {
+        Some(side) => history.content(side.content, &hand),
+        None => Ok(Some(Vec::new())),
+    };
+    let (Some(before), Some(after)) = (bytes(file.before)?, bytes(file.after)?) else { return Ok(None) };
+    let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
+    let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
+    Ok(Some(explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, room)))
+}
+
+/// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot
+/// be restored.
+///
+/// Errors: those of the session store.
+pub(crate) fn collect_garbage(context: &Context, leave: Retention) -> Result<GcStats> {
+    let mut all = GcStats::default();
+    for root in 0..context.roots().len() {
+        let freed = context.history(root).collect_garbage(leave)?;
+        all.operations += freed.operations;
+        all.contents += freed.contents;
+        all.bytes += freed.bytes;
+    }
+    Ok(all)
+}
+
+/// Returns a moment in RFC 3339 as microseconds since the epoch.
+///
+/// Errors: `call.invalid` for another text.
+fn micros_of(text: &str) -> Result<i64> {
+    DateTime::parse_from_rfc3339(text).map(|at| at.timestamp_micros()).map_err(|error| {
+        Error::new(Code::CallInvalid, format!("`since` is no moment in RFC 3339: {error}."))
+            .next("Send a moment such as 2026-11-23T10:00:00Z, or leave since out.")
+    })
+}
+
+/// Adds the number of each hunk to a structured patch, which has no hunks without lines.
+fn add_numbers(patch: &mut Value, hunks: &[DiffHunk]) {
+    let shown = hunks.iter().filter(|hunk| !hunk.lines.is_empty());
+    for (row, hunk) in patch.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut).zip(shown) {
+        row.insert("hunk".to_owned(), hunk.number.into());
+    }
+}
+
+/// True for a file that was asked for.
+fn is_wanted(place: Option<&SafePath>, file: &FileChange) -> bool {
+    place.is_none_or(|place| key(place) == file.path)
+}

@@ -1,0 +1,188 @@
+//! The history as documents for programs and people: pages of operations, and the content of a file before and after
+//! each. Documents shown in this way do not count as read by any session.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::session::in_doubt::resolve_in_doubt;
+use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
+use crate::tools::undo::{OperationRef, select};
+use emendate_core::{Code, Error, Result};
+use emendate_history::{KnownContent, LogEntry, OperationFilter};
+use std::ffi::OsStr;
+use std::ops::{ControlFlow, Range};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// An operation in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// Its name: a number and four hexadecimal digits.
+    pub id: String,
+    /// The tool, and the file or the number of files.
+    pub title: String,
+    /// Time, session, tool, files, lines added and removed, and its state.
+    pub line: String,
+}
+
+/// A page of the list, the newest operations first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryPage {
+    /// The operations.
+    pub entries: Vec<HistoryEntry>,
+    /// The name of the next page, if there is one.
+    pub next: Option<String>,
+}
+
+/// A query for a page of operations.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct HistoryQuery<'a> {
+    /// The name that the previous page returned.
+    pub(crate) from: Option<&'a str>,
+    /// The session of the operations; `None` for all.
+    pub(crate) session: Option<&'a str>,
+    /// The file that they changed; `None` for all.
+    pub(crate) path: Option<&'a [u8]>,
+    /// The maximum number of operations.
+    pub(crate) most: usize,
+}
+
+/// A side of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationSide {
+    /// Before it.
+    Before,
+    /// After it.
+    After,
+}
+
+/// Returns operations of all roots, the newest first, at most `most`; `from` is the `next` of the previous page.
+///
+/// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
+pub(crate) fn entries(context: &Context, from: Option<&str>, most: usize) -> Result<HistoryPage> {
+    for root in 0..context.roots().len() {
+        if from.is_none() {
+            // If the store cannot be written, pending operations are reported as pending.
+            let _ = resolve_in_doubt(context, root);
+        }
+    }
+    let mut entries = Vec::new();
+    let next = newest_operations(context, HistoryQuery { from, most, ..HistoryQuery::default() }, |root, logged| {
+        let reversal = reversal_of(context, root, logged)?;
+        entries.push(entry(logged, OperationStatus::of(reversal)));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(HistoryPage { entries, next })
+}
+
+/// Passes operations of all roots to `take`, the newest first, until it breaks; the operation at which it breaks is
+/// not consumed. Returns the name of the next page, if there is one.
+///
+/// Errors: `call.invalid` for a page that does not exist; those of the session store and of `take`.
+pub(crate) fn newest_operations(
+    context: &Context,
+    page: HistoryQuery<'_>,
+    mut take: impl FnMut(usize, &LogEntry) -> Result<ControlFlow<()>>,
+) -> Result<Option<String>> {
+    let HistoryQuery { from, session, path, most } = page;
+    let roots = context.roots().len();
+    let mut below = from.map_or_else(|| Some(vec![None; roots]), |from| cursor(from, roots)).ok_or_else(|| {
+        Error::new(Code::CallInvalid, "There is no such page of the history.").next("Begin with the first one.")
+    })?;
+    let mut heads = Vec::with_capacity(roots);
+    for (root, below) in below.iter().enumerate() {
+        let filter = OperationFilter { session, path, below: *below, limit: most.saturating_add(1) };
+        heads.push(context.history(root).operations(&filter)?.into_iter().peekable());
+    }
+    for _ in 0..most {
+        let newest = (0..roots).filter_map(|root| Some((heads[root].peek()?.at, root))).max();
+        let Some((_, root)) = newest else { return Ok(None) };
+        let Some(logged) = heads[root].peek() else { return Ok(None) };
+        if take(root, logged)?.is_break() {
+            break;
+        }
+        below[root] = Some(logged.id.number);
+        heads[root].next();
+    }
+    let more = heads.iter_mut().any(|head| head.peek().is_some());
+    let numbers = below.iter().map(|it| it.map_or_else(String::new, |number| number.to_string()));
+    Ok(more.then(|| numbers.collect::<Vec<String>>().join(",")))
+}
+
+/// Returns the content of a file before or after an operation: its bytes, or the target of a link. `lines` is the
+/// first line and the number of lines of a part; `None` means everything.
+///
+/// Errors: `operation.not_found` if there is no such operation, it did not change the file, the file did not exist
+/// then, or its content was not kept; `read.too_large`; those of the policy.
+pub(crate) fn stored_content(
+    context: &Context,
+    id: &str,
+    path: &Path,
+    moment: OperationSide,
+    lines: Option<(usize, usize)>,
+) -> Result<Vec<u8>> {
+    let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+    let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
+    let touched = touched.ok_or_else(|| no_such_side(path, "was not touched by that operation"))?;
+    let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&touched.path)))?;
+    context.check_access(&place, Access::Read)?;
+    let side = match moment {
+        OperationSide::Before => touched.before,
+        OperationSide::After => touched.after,
+    };
+    let side = side.ok_or_else(|| no_such_side(path, "was not there at that moment"))?;
+    let now = context.load_binary(&place).ok().flatten();
+    let hand: Vec<_> =
+        now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
+    let bytes = context.history(root).content(side.content, &hand)?;
+    let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
+    let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
+    let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
+    let most = context.config().reply.data;
+    if part.len() > most {
+        let what = format!("{} had {whole} bytes then; one reply has at most {most}.", place.shown());
+        return Err(Error::new(Code::ReadTooLarge, what).next(
+                "Ask for some of its lines, with ?offset=1&limit=1000 after the address, or restore it and read parts of it.",
+            ));
+    }
+    Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })
+}
+
+/// Refuses a file or side that the operation lacks.
+fn no_such_side(path: &Path, what: &str) -> Error {
+    Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path)))
+        .next("Read the operation itself for the files it has.")
+}
+
+/// Returns the byte range of some lines, given the first one and their number.
+fn lines_of(bytes: &[u8], offset: usize, limit: usize) -> Range<usize> {
+    let mut ends = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
+    let start = match offset {
+        0 | 1 => 0,
+        offset => ends.nth(offset - 2).unwrap_or(bytes.len()),
+    };
+    let end = if limit == 0 { start } else { ends.nth(limit - 1).unwrap_or(bytes.len()) };
+    start..end
+}
+
+fn cursor(text: &str, roots: usize) -> Option<Vec<Option<u64>>> {
+    let below: Vec<Option<u64>> = text
+        .split(',')
+        .map(|part| if part.is_empty() { Some(None) } else { part.parse().ok().map(Some) })
+        .collect::<Option<_>>()?;
+    (below.len() == roots).then_some(below)
+}
+
+fn entry(logged: &LogEntry, status: OperationStatus) -> HistoryEntry {
+    let line = operation_list::one_line(logged, status);
+    let line = line.lines().next().unwrap_or_default().to_owned();
+    let files = operation_list::visible_files(logged).count();
+    let what = match operation_list::visible_files(logged).next() {
+        Some(only) if files == 1 => operation_list::shown(&only.path),
+        _ => format!("{files} files"),
+    };
+    HistoryEntry {
+        id: logged.id.to_string(),
+        title: format!("{} {what}", operation_list::tool_name(&logged.operation)),
+        line,
+    }
+}

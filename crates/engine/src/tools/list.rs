@@ -1,0 +1,148 @@
+//! The tool `list`: the files below a directory, without ignored ones.
+
+use crate::context::{Context, walk};
+use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallPhase;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::tools::read;
+use crate::tools::search::{WalkFilter, WalkStats};
+use emendate_core::{Code, Error, Result, formats, work};
+use emendate_fs::{SafePath, shown};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Entries shown by default, and the largest number that a call can ask for.
+const ENTRIES_DEFAULT: usize = 500;
+const ENTRIES_MAX: usize = 10_000;
+
+/// The input of `list`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct ListInput {
+    /// The absolute path of the directory.
+    path: String,
+    /// Levels of directories to show; what is deeper is counted (default: all).
+    #[serde(default)]
+    depth: Option<usize>,
+    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    #[serde(default)]
+    glob: Vec<String>,
+    /// Also files and directories whose names begin with a dot.
+    #[serde(default)]
+    hidden: bool,
+    /// Also what .gitignore and .ignore files leave out.
+    #[serde(default)]
+    no_ignore: bool,
+    /// Entries to show (default 500).
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// A file, or a directory that is not shown in detail.
+struct ListEntry {
+    /// Its path relative to the listed directory; a directory ends with `/`.
+    name: String,
+    /// Number of files in it.
+    files: usize,
+}
+
+/// Runs the tool `list`.
+pub(crate) fn list(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+    let raw = raw_path::take_beside(&mut input, "path")?;
+    let args: ListInput = formats::from_json(formats::FormatInput::Json(input))?;
+    let place = context.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+    if context.store().list(&place)?.is_none() {
+        return Err(Error::new(Code::FileMissing, "The directory does not exist.")
+            .evidence(place.shown())
+            .next("List the directory above it to see the names that are there."));
+    }
+    files_below(context, caller, &place, &args)
+}
+
+/// Lists a directory like the tool without further fields; `None` for anything else.
+pub(crate) fn list_directory(context: &Context, caller: &CallContext, place: &SafePath) -> Option<Result<Answer>> {
+    let args =
+        ListInput { path: String::new(), depth: None, glob: Vec::new(), hidden: false, no_ignore: false, limit: None };
+    context.store().list(place).ok()??;
+    Some(files_below(context, caller, place, &args))
+}
+
+fn files_below(context: &Context, caller: &CallContext, place: &SafePath, args: &ListInput) -> Result<Answer> {
+    let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
+    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
+    let limit = args.limit.unwrap_or(ENTRIES_DEFAULT).clamp(1, ENTRIES_MAX);
+    let depth = args.depth.unwrap_or(usize::MAX).max(1);
+    let (mut entries, mut files): (Vec<ListEntry>, usize) = (Vec::new(), 0);
+    caller.begin(CallPhase::Reading, 0);
+    let walked = walk::walk(context, place, &scope, &mut |file| {
+        files += 1;
+        let below = file.absolute().strip_prefix(place.absolute()).unwrap_or(file.absolute());
+        let name = folded(below, depth);
+        let full = entries.len() > limit;
+        match entries.last_mut() {
+            Some(last) if last.name == name => last.files += 1,
+            _ if full => {}
+            _ => entries.push(ListEntry { name, files: 1 }),
+        }
+        work::spend(1)?;
+        caller.advance()?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    caller.check_cancelled()?;
+    let cut = entries.len() > limit;
+    entries.truncate(limit);
+    Ok(answer(&place.shown(), &entries, files, cut, &walked))
+}
+
+/// Returns a path relative to the listed directory, or its ancestor at the requested depth.
+fn folded(below: &Path, depth: usize) -> String {
+    if below.components().count() <= depth {
+        return shown(below);
+    }
+    let top: std::path::PathBuf = below.components().take(depth).collect();
+    format!("{}/", shown(&top))
+}
+
+fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &WalkStats) -> Answer {
+    let mut text = format!("{files} file{} below {place}\n", plural(files));
+    for ListEntry { name, files } in entries {
+        text.push_str(name);
+        if name.ends_with('/') {
+            let _ = write!(text, " ({files} file{})", plural(*files));
+        }
+        text.push('\n');
+    }
+    let mut notes = Vec::new();
+    if cut || walked.cut {
+        notes.push("Not all is shown: name a directory below it, a depth or a glob, or raise limit.".to_owned());
+    }
+    if walked.denied > 0 {
+        notes.push(format!("{} file{} may not be read.", walked.denied, plural(walked.denied)));
+    }
+    if walked.closed + walked.unreached > 0 {
+        let count = walked.closed + walked.unreached;
+        notes.push(format!("{count} entr{} could not be listed.", if count == 1 { "y" } else { "ies" }));
+    }
+    if files == 0 && notes.is_empty() {
+        notes.push("Hidden and ignored files need hidden and no_ignore.".to_owned());
+    }
+    for note in &notes {
+        read::push_reminder(&mut text, note);
+    }
+    let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
+    let data =
+        json!({ "directory": place, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
+    let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
+    Answer { text, data }
+}
+
+/// Returns the ending of a plural.
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

@@ -1,0 +1,15 @@
+//! The tools: each parses its own input, runs the stages that it needs, and renders its answer.
+
+pub(crate) mod apply;
+pub(crate) mod check;
+pub(crate) mod convert;
+pub(crate) mod edit_files;
+pub(crate) mod history;
+pub(crate) mod list;
+pub(crate) mod preview;
+pub(crate) mod read;
+pub(crate) mod replace;
+pub(crate) mod search;
+pub(crate) mod symbols;
+pub(crate) mod text_editor;
+pub(crate) mod undo;

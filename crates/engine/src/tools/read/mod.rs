@@ -1,0 +1,456 @@
+//! Reading: lines in a line format, the tag of the version, and the record of what was shown.
+
+pub(crate) mod cells;
+pub(crate) mod media;
+
+use crate::context::policy::Access;
+use crate::context::syntax::grammars;
+use crate::context::{Context, LoadedFile, encoding};
+use crate::model::call_context::CallContext;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::log;
+use crate::pipeline::plan::anchor_edits::anchor_map;
+use crate::pipeline::plan::large::read::open_lines;
+use crate::pipeline::plan::large::{LoadedSource, SHOWN_AS_WHOLE, check_whole_allowed, load_sized};
+use crate::pipeline::plan::notebook;
+use crate::pipeline::report::receipt::clip;
+use crate::session::base;
+use crate::session::names::name_in_header;
+use crate::session::suggest::file_not_found;
+use crate::tools::list::list_directory;
+use emendate_core::anchor_map::{AnchorMap, AnchorWord};
+use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
+use emendate_core::{Code, ContentId, EncodingEvidence, Error, Result, Snapshot, formats};
+use emendate_fs::{FileMeta, SafePath, shown};
+use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
+use emendate_media::MediaKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Lines shown by default.
+pub const READ_LINES_DEFAULT: usize = 2000;
+/// Characters of a line that are shown.
+pub(crate) const LINE_CHARS_MAX: usize = 2000;
+/// Characters of a reply (seed 001, `maxResultSizeChars`).
+pub const READ_REPLY_CHARS_MAX: usize = 100_000;
+
+/// Characters of one reminder.
+const REMINDER_CHARS_MAX: usize = 2_000;
+
+/// The input of `read`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct ReadInput {
+    /// The absolute path of the file to read.
+    file_path: String,
+    /// The line to start at, 1 for the first.
+    #[serde(default)]
+    offset: Option<usize>,
+    /// How many lines to show (default 2000).
+    #[serde(default)]
+    limit: Option<usize>,
+    /// How lines are marked: `numbered` (default), `plain`, `hashline`, `hashline_put`, `anchors` or `anchors_tab`.
+    #[serde(default)]
+    format: Option<String>,
+    /// The file's encoding, if it is neither UTF-8 nor marked.
+    #[serde(default)]
+    encoding: Option<String>,
+    /// Only this symbol, as outline lists it, e.g. `Parser.next`, instead of offset and limit.
+    #[serde(default)]
+    symbol: Option<String>,
+    /// Of a notebook, only these cells: `3`, `3-7`, `3-` (0 for the first), or an id.
+    #[serde(default)]
+    cells: Option<String>,
+    /// Of a PDF, only these pages: `3`, `1-3`, `5-`.
+    #[serde(default)]
+    pub(crate) pages: Option<String>,
+    /// Of a PDF, the file itself in base64, instead of its text or beside the pages asked for.
+    #[serde(default)]
+    pub(crate) base64: Option<bool>,
+    /// Make an image smaller, to at most this number of pixels on its longer side.
+    #[serde(default)]
+    pub(crate) max_side: Option<u32>,
+}
+
+/// A rendered page of a file.
+struct TextPage {
+    text: String,
+    lines: LineSet,
+    /// Lines that were cut, with the number of omitted characters.
+    cut: Vec<(usize, usize)>,
+    from: usize,
+    shown: usize,
+    total: usize,
+}
+
+/// Runs the tool `read`.
+pub(crate) fn read(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+    let raw = raw_path::take(&mut input)?;
+    let mut args: ReadInput = formats::from_json(formats::FormatInput::Json(input))?;
+    let marks = args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
+    let declared = args.encoding.as_deref().map(encoding::encoding_from_call).transpose()?;
+    let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
+    let place = context.resolve_path(path, Access::Read)?;
+    let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
+    let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none();
+    let in_parts = plain && !marks.anchors && (by_lines || !notebook::is_named(&place));
+    let sized = match load_sized(context, &place) {
+        Err(error) if error.code() == Code::PathNotRegular && plain && !by_lines => {
+            return list_directory(context, caller, &place).unwrap_or(Err(error));
+        }
+        sized => sized?,
+    };
+    let version = match sized {
+        LoadedSource::Whole(version) => version,
+        LoadedSource::Big(source) => {
+            let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(READ_LINES_DEFAULT));
+            let size = source.meta().size;
+            let opened = if in_parts {
+                open_lines(context, &place, source, lines.0, lines.1, marks.header.is_some())?
+            } else {
+                None
+            };
+            if let Some(opened) = opened {
+                return show(context, caller, &place, opened, &args, marks, None);
+            }
+            check_whole_allowed(context, &place, size, SHOWN_AS_WHOLE)?;
+            context.version(&place)?
+        }
+    };
+    let Some(version) = version else { return Err(file_not_found(context, &place, caller)) };
+    // A call that names an encoding is about text.
+    if let Some(kind) = MediaKind::of(&version.bytes).filter(|_| declared.is_none()) {
+        let answer = with_stamp(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
+        let record = record(ContentId::of(&version.bytes), version.meta, version.racy, LineSet::all(), &args);
+        let unkept = base::remember(context, caller, &place, &record, &VersionBody::None);
+        return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
+    }
+    let opened = context.load_decoded(&place, version, declared, "")?;
+    let not_a_notebook = match read_cells(context, caller, &place, &opened, &args)? {
+        NotebookView::Shown(answer) => return Ok(answer),
+        NotebookView::Unreadable(why) => Some(why),
+        NotebookView::NotAsked => None,
+    };
+    if let Some(symbol) = &args.symbol {
+        if args.offset.is_some() || args.limit.is_some() {
+            return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
+                .next("Leave offset and limit out; the symbol says which lines."));
+        }
+        let (offset, limit) = grammars(context, caller).lines_of(&place, opened.snapshot.text(), symbol)?;
+        (args.offset, args.limit) = (Some(offset), Some(limit));
+    }
+    show(context, caller, &place, opened, &args, marks, not_a_notebook)
+}
+
+/// Shows the requested lines of a file, or of a sparse snapshot that has them.
+fn show(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    opened: LoadedFile,
+    args: &ReadInput,
+    marks: &'static LineFormat,
+    not_a_notebook: Option<String>,
+) -> Result<Answer> {
+    let words = marks.anchors.then(|| anchor_map(context, place, &opened.snapshot)).transpose()?;
+    let words = words.as_ref().map_or(&[][..], AnchorMap::words);
+    let most = context.reply_limits(caller).read;
+    let mut page = page(&opened.snapshot, args, marks, words, most)?;
+    let LoadedFile { snapshot, stamp, racy } = opened;
+    let record = record(snapshot.id(), stamp, racy, page.lines.clone(), args);
+    let body = log::stored_body(place, &snapshot);
+    let unkept = base::remember(context, caller, place, &record, &body);
+    let header = marks
+        .header
+        .and_then(|header| Some(header.line(&name_in_header(context, caller, place), snapshot.short_tag()?)));
+    if let Some(header) = &header {
+        page.text.insert_str(0, &format!("{header}\n"));
+    }
+    let more = not_a_notebook.into_iter().chain(link(place)).chain(unkept);
+    let mut answer = with_stamp(answer(&snapshot, &mut page, args, more), stamp, false);
+    answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
+    let answer = with_names(answer, place);
+    context.recycle(snapshot);
+    Ok(answer)
+}
+
+/// Shows a notebook by its cells, unless the call is about lines.
+fn read_cells(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    opened: &LoadedFile,
+    args: &ReadInput,
+) -> Result<NotebookView> {
+    let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
+    if by_lines && args.cells.is_some() {
+        return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.")
+            .next("Leave offset, limit, symbol and format out to see cells."));
+    }
+    if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
+        return Ok(NotebookView::NotAsked);
+    }
+    match notebook::page(opened, args.cells.as_deref(), context.reply_limits(caller).read) {
+        Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
+            Ok(NotebookView::Unreadable(error.message().to_owned()))
+        }
+        Err(error) => Err(error.evidence(place.shown())),
+        Ok(page) => {
+            let record = record(opened.snapshot.id(), opened.stamp, opened.racy, page.lines, args);
+            let body = log::stored_body(place, &opened.snapshot);
+            let unkept = base::remember(context, caller, place, &record, &body);
+            let answer = with_stamp(page.answer, opened.stamp, false);
+            Ok(NotebookView::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
+        }
+    }
+}
+
+/// Returns the note about a file that was named by a link.
+fn link(place: &SafePath) -> Option<String> {
+    place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()))
+}
+
+/// Appends notes to an answer.
+fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> Answer {
+    for note in notes {
+        push_reminder(&mut answer.text, &note);
+    }
+    answer
+}
+
+/// Adds the time of the file's last change, in milliseconds, and whether it is text (seed 003).
+fn with_stamp(mut answer: Answer, stamp: FileMeta, is_binary: bool) -> Answer {
+    answer.data.insert("mtime".to_owned(), (stamp.mtime_ns / 1_000_000).into());
+    answer.data.insert("isBinary".to_owned(), is_binary.into());
+    answer
+}
+
+/// Adds the names of the file.
+fn with_names(mut answer: Answer, place: &SafePath) -> Answer {
+    if let Some(bytes) = raw_path::base64_path(place.absolute()) {
+        if !answer.text.ends_with('\n') {
+            answer.text.push('\n');
+        }
+        answer.text.push_str(&raw_path::hint(&bytes));
+        answer.text.push('\n');
+    }
+    if let Some(bytes) = raw_path::base64_if_needed(place.absolute()) {
+        answer.data.insert(raw_path::RAW_PATH_FIELD.to_owned(), bytes.into());
+    }
+    answer.data.insert("filePath".to_owned(), place.shown().into());
+    answer
+}
+
+/// A notebook shown by cells.
+enum NotebookView {
+    Shown(Answer),
+    /// It is named like one, but is shown as text for this reason.
+    Unreadable(String),
+    NotAsked,
+}
+
+/// Creates a session's record of a read.
+fn record(content: ContentId, stamp: FileMeta, racy: bool, lines: LineSet, args: &ReadInput) -> Record {
+    let (offset, limit) = (args.offset.map(|it| it as u64), args.limit.map(|it| it as u64));
+    Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset, limit }
+}
+
+/// Returns the line format of that name.
+pub(crate) fn line_format_named(name: &str) -> Result<&'static LineFormat> {
+    LineFormat::by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = LINE_FORMATS.iter().map(|marks| marks.name).collect();
+        Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
+            .next(format!("Use one of: {}.", names.join(", ")))
+    })
+}
+
+/// Renders the requested lines.
+///
+/// Errors: `read.range` past the end, `read.too_large` with ranges that fit.
+fn page(
+    snapshot: &Snapshot,
+    args: &ReadInput,
+    marks: &LineFormat,
+    words: &[AnchorWord],
+    most: usize,
+) -> Result<TextPage> {
+    let text = snapshot.text();
+    let total = snapshot.lines().count(text);
+    let from = args.offset.unwrap_or(1).max(1);
+    let limit = args.limit.unwrap_or(READ_LINES_DEFAULT);
+    if limit == 0 {
+        return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
+            .next("Leave limit out, or give a number of lines."));
+    }
+    if from > total.max(1) {
+        return Err(Error::new(Code::ReadRange, format!("The file has {total} lines, so there is no line {from}."))
+            .next(if total == 0 {
+                "The file is empty; read it without offset.".to_owned()
+            } else {
+                format!("Read it with an offset from 1 to {total}.")
+            })
+            .fact("total_lines", total));
+    }
+    let span = snapshot.lines().span_of(text, from, from.saturating_add(limit - 1));
+    let mut page = TextPage {
+        text: String::with_capacity(span.len() + span.len() / 4),
+        lines: LineSet::none(),
+        cut: Vec::new(),
+        from,
+        shown: 0,
+        total,
+    };
+    let mut chars = 0;
+    for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let before = page.text.len();
+        match shown_line(&mut page.text, marks, LineMark::for_line(number, words), line) {
+            None => page.lines.add(number as u64, number as u64),
+            Some(left) => page.cut.push((number, left)),
+        }
+        // Only the new rows are counted, so that the whole remains one pass.
+        chars += page.text[before..].chars().count();
+        page.shown += 1;
+        if chars > most {
+            let lines = (from, limit.min(total - from + 1));
+            return Err(too_large(snapshot, lines.0, lines.1, total, most));
+        }
+    }
+    if from == 1 && page.shown == total && page.cut.is_empty() {
+        page.lines = LineSet::all();
+    }
+    Ok(page)
+}
+
+/// Appends a line in a line format. Returns the number of omitted characters if it is too long to be shown completely.
+pub(crate) fn shown_line(out: &mut String, marks: &LineFormat, mark: LineMark, line: &str) -> Option<usize> {
+    let cut = clip_line(line);
+    push_line(out, marks, mark, cut.0, cut.1);
+    cut.1
+}
+
+/// Returns the shown part of a line, and the number of omitted characters if it is too long to be shown completely.
+pub(crate) fn clip_line(line: &str) -> (&str, Option<usize>) {
+    cut_at(line).map_or((line, None), |(at, left)| (&line[..at], Some(left)))
+}
+
+/// Appends a line that was cut in this way.
+pub(crate) fn push_line(out: &mut String, marks: &LineFormat, mark: LineMark, line: &str, left: Option<usize>) {
+    match left {
+        None => (marks.push_line)(out, mark, line),
+        Some(left) => {
+            (marks.push_line)(out, mark, &format!("{line} ⟪{left} more characters of this line are not shown⟫"));
+        }
+    }
+}
+
+/// Returns the offset at which a line is cut and the number of omitted characters; `None` for lines that are shown
+/// completely.
+fn cut_at(line: &str) -> Option<(usize, usize)> {
+    if line.len() <= LINE_CHARS_MAX {
+        return None;
+    }
+    let (at, _) = line.char_indices().nth(LINE_CHARS_MAX)?;
+    Some((at, line[at..].chars().count()))
+}
+
+fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize, most: usize) -> Error {
+    let text = snapshot.text();
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    let (mut start, mut size) = (from, 0);
+    let part = &text[snapshot.lines().span_of(text, from, from + lines - 1).range()];
+    for (number, line) in (from..).zip(part.split_inclusive('\n')) {
+        // Number, TAB and line end; a cut line has a mark.
+        let cost = line.chars().count().min(LINE_CHARS_MAX + 70) + 8;
+        if size + cost > most && number > start {
+            ranges.push((start, number - start));
+            (start, size) = (number, 0);
+            if ranges.len() == 20 {
+                break;
+            }
+        }
+        size += cost;
+    }
+    if ranges.len() < 20 {
+        ranges.push((start, from + lines - start));
+    }
+    let calls: Vec<String> = ranges.iter().map(|(offset, limit)| format!("offset {offset}, limit {limit}")).collect();
+    let list: Vec<Value> = ranges.iter().map(|(offset, limit)| json!({ "offset": offset, "limit": limit })).collect();
+    Error::new(
+        Code::ReadTooLarge,
+        format!(
+            "The reply would be larger than {most} characters; the file has {total} lines in {} bytes.",
+            snapshot.size()
+        ),
+    )
+    .evidence(format!("Parts that fit: {}", calls.join("; ")))
+    .next(format!("Read one part, e.g. with {}.", calls.first().map_or("a smaller limit", String::as_str)))
+    .fact("total_lines", total)
+    .fact("ranges", list)
+}
+
+fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl Iterator<Item = String>) -> Answer {
+    let codec = snapshot.codec();
+    let mut notes = Vec::new();
+    if snapshot.text().is_empty() {
+        notes.push("Warning: the file exists but the contents are empty.".to_owned());
+    } else if snapshot.text().trim().is_empty() {
+        notes.push("Warning: the file exists but holds nothing but white space.".to_owned());
+    }
+    let last = page.from + page.shown.saturating_sub(1);
+    if last < page.total && args.limit.is_none() {
+        notes.push(format!(
+            "Lines {} to {last} of {} are shown. Read on with offset {}.",
+            page.from,
+            page.total,
+            last + 1
+        ));
+    }
+    if !page.cut.is_empty() {
+        let lines: Vec<String> = page.cut.iter().take(10).map(|(line, _)| line.to_string()).collect();
+        notes.push(format!("Lines longer than {LINE_CHARS_MAX} characters were cut: {}.", lines.join(", ")));
+    }
+    if codec.settled == EncodingEvidence::Guessed {
+        let name = codec.charset.name();
+        notes.push(format!("The file is not UTF-8; it is shown as {name}, which is a guess. To write non-ASCII text into it, name its encoding."));
+    }
+    if snapshot.text().contains('\u{FFFD}') && std::str::from_utf8(snapshot.raw()).is_err() {
+        notes.push(
+            "Bytes that are no characters of the encoding are shown as U+FFFD; they stay as they are unless edited."
+                .to_owned(),
+        );
+    }
+    notes.extend(more);
+    let mut text = std::mem::take(&mut page.text);
+    for note in &notes {
+        push_reminder(&mut text, note);
+    }
+    let ends = snapshot.line_ends();
+    let cut = page.cut.iter().map(|(line, left)| json!({ "line": line, "charactersLeftOut": left }));
+    let data = json!({
+        "tag": snapshot.id().tag().to_string(),
+        "offset": page.from,
+        "lines": page.shown,
+        "totalLines": page.total,
+        "size": snapshot.size(),
+        "partial": page.shown < page.total || !page.cut.is_empty(),
+        "encoding": codec.charset.name(),
+        "byteOrderMark": codec.mark > 0,
+        "lineEnds": if ends.mixed() { "mixed" } else { ends.majority().name() },
+        "cutLines": cut.collect::<Vec<Value>>(),
+        "notes": notes,
+    });
+    let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
+    Answer { text, data }
+}
+
+/// Appends a reminder in the form that models know from the Read tool of the seeds.
+pub(crate) fn push_reminder(text: &mut String, what: &str) {
+    text.push_str("<system-reminder>");
+    text.push_str(&clip(what, REMINDER_CHARS_MAX));
+    text.push_str("</system-reminder>\n");
+}

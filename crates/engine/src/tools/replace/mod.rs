@@ -1,0 +1,292 @@
+//! The tool `replace_in_files`: one replacement in every file below a directory that contains the text, as one
+//! operation for all files or none.
+
+pub(crate) mod gather;
+pub(crate) mod query;
+pub(crate) mod render;
+
+use crate::api::limits::check_together;
+use crate::context::config_error::check_config_readable;
+use crate::context::history_stores::key;
+use crate::context::policy::Access;
+use crate::context::syntax::warn_of_syntax;
+use crate::context::{Context, LoadedFile, walk};
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_handle::{CallHandle, CallPhase};
+use crate::model::file_plan::FilePlan;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::log::CallOrigin;
+use crate::pipeline::commit::{self, plan_and_commit};
+use crate::pipeline::plan::notebook;
+use crate::pipeline::report::diagnose;
+use crate::tools::replace::gather::{FileFinding, scan_files};
+use crate::tools::replace::query::ReplaceQuery;
+use crate::tools::search::{WalkFilter, WalkStats};
+use emendate_core::{Code, Error, ResolvedEdit, Result, formats};
+use emendate_fs::{PATH_MAX_BYTES, SafePath};
+use emendate_history::{LineSet, Record};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Files that one call may change.
+pub(crate) const REPLACED_FILES_MAX: usize = 10_000;
+/// Advice where too much would change.
+const NARROWER: &str = "Narrow path or glob, and send several calls. Nothing was written.";
+/// Files whose failures are reported.
+const REPORTED_FAILURES_MAX: usize = 20;
+
+/// The input of `replace_in_files`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct ReplaceInput {
+    /// The absolute path of the folder or file.
+    path: String,
+    /// The text to replace everywhere, exactly as in the files.
+    #[serde(default)]
+    old_string: Option<String>,
+    /// Instead of `old_string`, with regex: a regular expression, in the syntax of search.
+    #[serde(default)]
+    pattern: Option<String>,
+    /// The text to put there; empty deletes, plain text along with lines that would be left blank. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
+    new_string: String,
+    /// pattern is a regular expression.
+    #[serde(default)]
+    regex: bool,
+    /// With regex: capital and small letters count as the same.
+    #[serde(default)]
+    ignore_case: bool,
+    /// With regex: the pattern may reach over line ends, and `.` matches them.
+    #[serde(default)]
+    multiline: bool,
+    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    #[serde(default, alias = "globs")]
+    glob: Vec<String>,
+    /// Also files and folders whose names begin with a dot.
+    #[serde(default)]
+    hidden: bool,
+    /// Also what .gitignore and .ignore files leave out.
+    #[serde(default)]
+    no_ignore: bool,
+    /// How many replacements there must be in all files together; nothing is written if there are more or fewer.
+    #[serde(default)]
+    expected: Option<usize>,
+    /// How many files must change.
+    #[serde(default)]
+    expected_files: Option<usize>,
+    /// Show what would change; write nothing.
+    #[serde(default)]
+    dry_run: bool,
+    /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended (default: refused).
+    #[serde(default)]
+    allow_invalid: bool,
+    /// Write what cannot be undone afterwards (default: refused).
+    #[serde(default)]
+    irreversible: bool,
+    /// Replace once more although this very call was done already (default: refused).
+    #[serde(default)]
+    repeat: bool,
+}
+
+/// The matches below the directory.
+#[derive(Default)]
+pub(crate) struct ReplaceMatches {
+    pub(crate) plans: Vec<FilePlan>,
+    /// Replacements in each file.
+    pub(crate) places: Vec<usize>,
+    pub(crate) searched: usize,
+    pub(crate) left: SkippedFiles,
+}
+
+impl ReplaceMatches {
+    fn total(&self) -> usize {
+        self.places.iter().sum()
+    }
+}
+
+/// Skipped files.
+#[derive(Clone, Default)]
+pub(crate) struct SkippedFiles {
+    /// They contain the text and may not be edited.
+    pub(crate) guarded: Vec<String>,
+    /// They contain the text and are notebooks.
+    pub(crate) notebooks: Vec<String>,
+    /// They may not be read.
+    pub(crate) denied: usize,
+    pub(crate) binary: usize,
+    pub(crate) unread: usize,
+    /// Directories that could not be read.
+    pub(crate) closed: usize,
+}
+
+/// Runs the tool `replace_in_files`.
+pub(crate) fn replace_in_files(
+    context: &Context,
+    caller: &CallContext,
+    tool: &'static str,
+    input: Value,
+) -> Result<Answer> {
+    check_config_readable(context)?;
+    let mut cause = CallOrigin::new(tool, &input);
+    let args: ReplaceInput = formats::from_json(formats::FormatInput::Json(input))?;
+    cause.allows_invalid = args.allow_invalid;
+    cause.irreversible = args.irreversible;
+    cause.repeat = args.repeat;
+    let what = ReplaceQuery::new(&args)?;
+    let dry_run = args.dry_run || caller.dry_run;
+    let watch = caller.handle.clone().unwrap_or_default();
+    let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());
+    let plan = || {
+        let mut found = found_in_files(context, caller, &args, &what, &watch)?;
+        check_counts(caller, &args, &found, dry_run)?;
+        warn_of_syntax(context, &mut found.plans);
+        (places, searched, left) = (found.places, found.searched, found.left);
+        Ok(found.plans)
+    };
+    let mut receipts = plan_and_commit(context, caller, cause, dry_run, plan)?;
+    diagnose::diagnose(context, &mut receipts);
+    let answer = render::answer(&receipts, &places, searched, &left, dry_run);
+    for receipt in receipts {
+        commit::finish(context, receipt.into_plan());
+    }
+    Ok(answer)
+}
+
+/// Scans every file, and plans the changes.
+///
+/// Errors: `match.not_found` if no file has the text; `call.too_large`; every file that has the text and cannot
+/// take the new one; `call.cancelled`.
+fn found_in_files(
+    context: &Context,
+    caller: &CallContext,
+    args: &ReplaceInput,
+    what: &ReplaceQuery,
+    watch: &CallHandle,
+) -> Result<ReplaceMatches> {
+    let (places, walked) = candidate_files(context, args, watch)?;
+    watch.begin(CallPhase::Reading, places.len());
+    let looked = scan_files(context, &places, what, watch)?;
+    let mut found = ReplaceMatches { searched: places.len(), ..ReplaceMatches::default() };
+    (found.left.denied, found.left.closed) = (walked.denied, walked.closed);
+    found.left.unread = walked.unreached;
+    let (mut failed, mut bytes, mut names) = (Vec::new(), 0, HashSet::new());
+    let mut changing = Vec::new();
+    for (place, looked) in places.into_iter().zip(looked) {
+        match looked {
+            FileFinding::Without => {}
+            FileFinding::Binary => found.left.binary += 1,
+            FileFinding::Unread => found.left.unread += 1,
+            FileFinding::Guarded => found.left.guarded.push(place.shown()),
+            FileFinding::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
+            FileFinding::With(now, resolved, count) => {
+                let now = *now;
+                bytes += now.snapshot.raw().len().max(resolved.changes.len_after(&now.snapshot));
+                if notebook::is_named(&place) {
+                    found.left.notebooks.push(place.shown());
+                } else if now.stamp.links < 2 || names.insert((now.stamp.dev, now.stamp.ino)) {
+                    // Two names of one file count once.
+                    found.places.push(count);
+                    changing.push((place, now, resolved));
+                }
+            }
+        }
+        if changing.len() > REPLACED_FILES_MAX {
+            return Err(too_many());
+        }
+        check_together(changing.len(), bytes).map_err(|error| error.next(NARROWER))?;
+    }
+    let of = changing.len() + failed.len();
+    failed.truncate(REPORTED_FAILURES_MAX);
+    match Error::combine(failed, of) {
+        Some(error) => Err(error),
+        None if changing.is_empty() => Err(render::not_found(&args.path, &found)),
+        None => {
+            found.plans = plans_of(context, caller, changing)?;
+            Ok(found)
+        }
+    }
+}
+
+/// Returns the files to scan.
+fn candidate_files(context: &Context, args: &ReplaceInput, watch: &CallHandle) -> Result<(Vec<SafePath>, WalkStats)> {
+    let place = context.store().resolve_path(Path::new(&args.path))?;
+    if context.store().list(&place)?.is_none() {
+        return Ok((vec![context.resolve_path(&args.path, Access::Write)?], WalkStats::default()));
+    }
+    let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
+    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: Some(watch.clone()) };
+    let mut places = Vec::new();
+    watch.begin(CallPhase::Listing, 0);
+    let walked = walk::walk(context, &place, &scope, &mut |place| {
+        watch.advance(1);
+        places.push(place.clone());
+        Ok(ControlFlow::Continue(()))
+    })?;
+    watch.check()?;
+    if walked.cut {
+        return Err(Error::new(Code::CallTooLarge, format!("There are too many files below {}.", args.path))
+            .next("Name subdirectories, one in each call."));
+    }
+    if let Some((_, number)) = &walked.long {
+        let what = format!("{number} paths below {} have more than {PATH_MAX_BYTES} bytes.", args.path);
+        return Err(Error::new(Code::CallTooLarge, what)
+            .next("Leave them out with a glob such as \"!name/**\", or name another directory. Nothing was written."));
+    }
+    Ok((places, walked))
+}
+
+/// Creates the plans. Replaced text was not shown, so it is not known afterwards either, unless the session had
+/// read it.
+fn plans_of(
+    context: &Context,
+    caller: &CallContext,
+    changing: Vec<(SafePath, LoadedFile, ResolvedEdit)>,
+) -> Result<Vec<FilePlan>> {
+    // All files are below one directory, so they have one history.
+    let Some((first, ..)) = changing.first() else { return Ok(Vec::new()) };
+    let paths: Vec<&[u8]> = changing.iter().map(|(place, ..)| key(place)).collect();
+    let known = context.sessions(first).latest_of(&caller.session, &paths)?;
+    Ok(changing
+        .into_iter()
+        .zip(known)
+        .map(|((place, now, resolved), known)| unseen_plan(place, now, resolved, known))
+        .collect())
+}
+
+/// Plans the change of a file, with what the session knew of it.
+fn unseen_plan(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, known: Option<Record>) -> FilePlan {
+    let known = known.filter(|record| record.content == now.snapshot.id());
+    let unseen = known.is_none();
+    let lines = known.map_or_else(LineSet::all, |record| {
+        crate::session::base::after_writing(&record.lines, &now.snapshot, &resolved.changes)
+    });
+    FilePlan { unseen, ..FilePlan::edit(place, now, resolved, lines) }
+}
+
+fn too_many() -> Error {
+    Error::new(Code::CallTooLarge, format!("More than {REPLACED_FILES_MAX} files would change.")).next(NARROWER)
+}
+
+/// Checks the expected counts before anything is written. A model was shown none of the files, so it has to state the
+/// counts.
+///
+/// Errors: `match.count`; `read.required` if a model states no count.
+fn check_counts(caller: &CallContext, args: &ReplaceInput, found: &ReplaceMatches, dry_run: bool) -> Result<()> {
+    let (places, files) = (found.total(), found.plans.len());
+    if differs(args.expected, places) || differs(args.expected_files, files) {
+        return Err(render::wrong_count(args, found));
+    }
+    if !dry_run && caller.unread == UnreadPolicy::Deny && args.expected.is_none() {
+        return Err(render::count_required(found));
+    }
+    Ok(())
+}
+
+/// True for a number that is not the expected one.
+fn differs(expected: Option<usize>, count: usize) -> bool {
+    expected.is_some_and(|expected| expected != count)
+}

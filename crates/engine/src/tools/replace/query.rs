@@ -1,0 +1,241 @@
+//! The query and the replacement, and the change of one file.
+
+use crate::tools::replace::ReplaceInput;
+use crate::tools::search::{BoundedRegex, GroupSlots, PatternOptions};
+use emendate_core::formats::replace::Replacement;
+use emendate_core::normalize_text;
+use emendate_core::work::{self, STEP_BYTES};
+use emendate_core::{
+    Code, Error, Matching, Op, OpOrder, ResolveSettings, ResolvedEdit, Result, Snapshot, Span, TextEdit, check_amount,
+    resolve, resolve_texts,
+};
+use grep_matcher::Match;
+use memchr::memmem::Finder;
+
+const EXACT_SETTINGS: ResolveSettings = ResolveSettings {
+    matching: Matching::Exact,
+    stale: false,
+    partial: false,
+    emptied_lines: false,
+    omissions: false,
+    context: None,
+};
+
+/// A query and its replacement.
+pub(super) enum ReplaceQuery {
+    Text { finder: Box<Finder<'static>>, op: Op },
+    Pattern { regex: Box<BoundedRegex>, template: Vec<TemplatePart> },
+}
+
+/// A part of the replacement template.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TemplatePart {
+    Text(String),
+    Group(usize),
+}
+
+impl TemplatePart {
+    fn filled<'t>(&'t self, found: Match, groups: &GroupSlots, text: &'t str) -> &'t str {
+        match self {
+            TemplatePart::Text(part) => part,
+            TemplatePart::Group(0) => text.get(found.start()..found.end()).unwrap_or_default(),
+            TemplatePart::Group(nth) => groups.group(*nth).and_then(|it| text.get(it)).unwrap_or_default(),
+        }
+    }
+}
+
+impl ReplaceQuery {
+    /// Errors: `call.invalid`, `edit.no_change`.
+    pub(super) fn new(args: &ReplaceInput) -> Result<ReplaceQuery> {
+        match (&args.old_string, &args.pattern) {
+            (Some(old), None) if !args.regex && !args.ignore_case && !args.multiline => {
+                if old.is_empty() {
+                    return Err(invalid("old_string is empty.", "Give the text to replace."));
+                }
+                let edit = Replacement {
+                    old_string: old.clone(),
+                    new_string: args.new_string.clone(),
+                    replace_all: Some(true),
+                    ..Replacement::default()
+                };
+                let finder = Finder::new(&normalize_text(old)).into_owned();
+                Ok(ReplaceQuery::Text { finder: Box::new(finder), op: edit.to_op()? })
+            }
+            (Some(_), None) => {
+                let next = "For a regular expression give pattern instead, with regex: true; leave the flags out for plain text.";
+                Err(invalid("old_string is plain text; regex, ignore_case and multiline are for pattern.", next))
+            }
+            (None, Some(pattern)) if args.regex => {
+                let look = PatternOptions { literal: false, ignore_case: args.ignore_case, multiline: args.multiline };
+                let regex = BoundedRegex::new(pattern, look, "give old_string in place of pattern, without regex,")?;
+                let template = template(&normalize_text(&args.new_string), &regex)?;
+                Ok(ReplaceQuery::Pattern { regex: Box::new(regex), template })
+            }
+            (None, Some(_)) => Err(invalid(
+                "pattern needs regex: true.",
+                "Set regex to true if it is a regular expression; give plain text as old_string.",
+            )),
+            (Some(_), Some(_)) => Err(invalid("old_string and pattern are both given.", "Give one of them.")),
+            (None, None) => Err(invalid(
+                "The text to replace is missing.",
+                "Give old_string for plain text, or pattern with regex: true.",
+            )),
+        }
+    }
+
+    /// Returns the change of a file, and the number of its replacements; `None` if there are none.
+    ///
+    /// Errors: text that cannot be written in the file's encoding; a match inside a character; `edit.too_much_work`.
+    pub(super) fn change(&self, file: &Snapshot) -> Result<Option<(ResolvedEdit, usize)>> {
+        work::spend_bytes(file.text().len())?;
+        match self {
+            ReplaceQuery::Text { finder, op } => {
+                if finder.find(file.text().as_bytes()).is_none() {
+                    return Ok(None);
+                }
+                let mut resolved = resolve(file, std::slice::from_ref(op), OpOrder::Together, EXACT_SETTINGS)?;
+                let places = resolved.ops.iter().map(|op| op.places).sum();
+                // The outcomes would be reported for one file; for ten thousand they only take memory.
+                resolved.ops.clear();
+                Ok(Some((resolved, places)))
+            }
+            ReplaceQuery::Pattern { regex, template } => {
+                let edits = replacements(regex, template, file.text())?;
+                let resolved = if edits.is_empty() { None } else { Some(resolve_texts(file, &edits)?) };
+                Ok(resolved.map(|resolved| (resolved, edits.len())))
+            }
+        }
+    }
+}
+
+fn invalid(what: &str, next: &str) -> Error {
+    Error::new(Code::CallInvalid, what).next(next)
+}
+
+/// Returns the replacement of each match that changes something. The limits are checked before each one is built.
+///
+/// Errors: a match inside a character; `edit.too_much_work`, `call.too_much_work`.
+fn replacements(regex: &BoundedRegex, template: &[TemplatePart], text: &str) -> Result<Vec<TextEdit>> {
+    let named = template.iter().filter_map(|part| match part {
+        TemplatePart::Group(0) | TemplatePart::Text(_) => None,
+        TemplatePart::Group(nth) => Some(*nth),
+    });
+    let mut found = Replacements { text, template, groups: GroupSlots::new(named), edits: Vec::new(), fresh: 0 };
+    let (mut at, mut last_end) = (0, None);
+    while let Some(one) = regex.find_at(text.as_bytes(), at) {
+        // The search for one match may have taken milliseconds.
+        work::check()?;
+        at = if one.is_empty() { behind_char(text, one.end()) } else { one.end() };
+        if one.is_empty() && last_end == Some(one.end()) {
+            continue;
+        }
+        last_end = Some(one.end());
+        found.add(regex, one)?;
+    }
+    work::check()?;
+    Ok(found.edits)
+}
+
+/// Returns the offset behind the character at an offset; at the end of the text, the one beyond it.
+fn behind_char(text: &str, at: usize) -> usize {
+    text.get(at..).and_then(|rest| rest.chars().next()).map_or(at + 1, |ch| at + ch.len_utf8())
+}
+
+/// The replacements in one text, collected during the search.
+struct Replacements<'t> {
+    text: &'t str,
+    template: &'t [TemplatePart],
+    /// The groups that the template names.
+    groups: GroupSlots,
+    edits: Vec<TextEdit>,
+    /// Bytes of their new texts.
+    fresh: usize,
+}
+
+impl Replacements<'_> {
+    fn add(&mut self, regex: &BoundedRegex, found: Match) -> Result<()> {
+        let Some(old) = self.text.get(found.start()..found.end()) else {
+            return Err(invalid("A match begins or ends inside a character.", "Correct the pattern: leave (?-u) out."));
+        };
+        if !self.groups.is_empty() && !regex.groups(self.text.as_bytes(), found, &mut self.groups)? {
+            work::check()?;
+            return Err(Error::new(Code::InternalBug, "The groups of a match were not found; nothing was written."));
+        }
+        let parts = || self.template.iter().map(|part| part.filled(found, &self.groups, self.text));
+        let length = parts().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        work::spend(1 + length / STEP_BYTES + self.template.len())?;
+        check_amount(self.edits.len() + 1, self.fresh.saturating_add(length))?;
+        let new: String = parts().collect();
+        // The empty text after a final line end is not a line for `^` or `$`, and an empty file has no lines.
+        let behind = found.start() == self.text.len() && (self.text.is_empty() || self.text.ends_with('\n'));
+        if old != new && !behind {
+            self.fresh += length;
+            self.edits.push(TextEdit { span: Span::new(found.start(), found.end()), text: new });
+        }
+        Ok(())
+    }
+}
+
+/// Parses the replacement template: `$1`, `${1}`, `${name}`, `$$`. Digits end a number, so `$1_x` is group 1 and `_x`.
+///
+/// Errors: `call.invalid` for a group that the pattern does not have, because it would silently be empty.
+fn template(new: &str, regex: &BoundedRegex) -> Result<Vec<TemplatePart>> {
+    let groups = regex.group_count();
+    let (mut out, mut text, mut rest) = (Vec::new(), String::new(), new);
+    while let Some((before, behind)) = rest.split_once('$') {
+        text.push_str(before);
+        let digits = behind.len() - behind.trim_start_matches(|ch: char| ch.is_ascii_digit()).len();
+        let (name, after) = match behind.strip_prefix('{').and_then(|it| it.split_once('}')) {
+            _ if behind.starts_with('$') => {
+                text.push('$');
+                rest = &behind[1..];
+                continue;
+            }
+            Some(named) => named,
+            None if digits > 0 => behind.split_at(digits),
+            None => {
+                text.push('$');
+                rest = behind;
+                continue;
+            }
+        };
+        let group = name.parse().ok().or_else(|| regex.group_named(name)).filter(|&nth| nth < groups);
+        let Some(group) = group else { return no_such_group(groups, name) };
+        out.extend((!text.is_empty()).then(|| TemplatePart::Text(std::mem::take(&mut text))));
+        out.push(TemplatePart::Group(group));
+        rest = after;
+    }
+    text.push_str(rest);
+    out.extend((!text.is_empty()).then_some(TemplatePart::Text(text)));
+    Ok(out)
+}
+
+/// Refuses a group that the pattern lacks.
+fn no_such_group(groups: usize, name: &str) -> Result<Vec<TemplatePart>> {
+    let what = format!("new_string names a group `{name}`, and pattern has {} of them.", groups - 1);
+    Err(invalid(&what, "Correct the number or name ($0 is the whole match); write $$ for a dollar sign."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TemplatePart;
+    use super::template;
+    use crate::tools::search::BoundedRegex;
+    use crate::tools::search::PatternOptions;
+
+    #[test]
+    fn groups_are_named_and_numbered() {
+        let regex = BoundedRegex::new("(a)(?P<word>b)", PatternOptions::default(), "").unwrap();
+        let parts = |new: &str| template(new, &regex).map_err(|error| error.to_string());
+        let text = |text: &str| TemplatePart::Text(text.to_owned());
+        assert_eq!(parts("x").unwrap(), [text("x")]);
+        assert_eq!(
+            parts("$1_x${word}$$2$").unwrap(),
+            [TemplatePart::Group(1), text("_x"), TemplatePart::Group(2), text("$2$")]
+        );
+        assert_eq!(parts("$0${2}").unwrap(), [TemplatePart::Group(0), TemplatePart::Group(2)]);
+        assert_eq!(parts("$word {").unwrap(), [text("$word {")]);
+        assert!(parts("$3").unwrap_err().contains("has 2 of them"));
+        assert!(parts("${else}").unwrap_err().contains("`else`"));
+    }
+}

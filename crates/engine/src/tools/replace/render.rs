@@ -1,0 +1,217 @@
+//! Replies about a replacement in many files.
+
+use crate::model::file_plan::FilePlan;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
+use emendate_core::explain::{self, DiffHunk};
+use emendate_core::{Code, Error};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// Files that the text of a reply lists.
+const LISTED_FILES_MAX: usize = 50;
+/// Lines listed of one file.
+const LISTED_LINES_MAX: usize = 8;
+/// Characters of diffs that a dry run shows.
+const DRY_RUN_DIFF_CHARS_MAX: usize = 6_000;
+/// Names of skipped files that are listed.
+const SKIPPED_NAMES_MAX: usize = 5;
+
+/// `1 file`, `2 files`
+fn count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn were(files: usize) -> String {
+    format!("{} {}", count(files, "file"), if files == 1 { "was" } else { "were" })
+}
+
+/// Lists files, one per line, limited to the first ones.
+fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p FilePlan>, places: &[usize]) -> String {
+    let all = plans.len();
+    let mut out = String::new();
+    for (plan, places) in plans.zip(places).take(LISTED_FILES_MAX) {
+        let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+        let mut lines: Vec<String> = hunks.iter().take(LISTED_LINES_MAX).map(hunk_lines).collect();
+        if hunks.len() > LISTED_LINES_MAX {
+            lines.push("…".to_owned());
+        }
+        let line = if hunks.iter().map(|hunk| hunk.old_lines).sum::<usize>() < 2 { "line" } else { "lines" };
+        let _ = writeln!(out, "{}: {} ({line} {})", plan.place.shown(), count(*places, "place"), lines.join(", "));
+    }
+    if all > LISTED_FILES_MAX {
+        let _ = writeln!(out, "… and {} more", count(all - LISTED_FILES_MAX, "file"));
+    }
+    out
+}
+
+/// Returns the old lines of a hunk as text.
+fn hunk_lines(hunk: &DiffHunk) -> String {
+    match hunk.old_lines {
+        0 | 1 => hunk.old_start.max(1).to_string(),
+        lines => format!("{}-{}", hunk.old_start, hunk.old_start + lines - 1),
+    }
+}
+
+/// Formats notes about skipped files.
+fn left(left: &SkippedFiles) -> Vec<String> {
+    let counted: Vec<String> = [
+        (left.denied, "file", "that may not be read"),
+        (left.binary, "file", if left.binary == 1 { "that is no text" } else { "that are no text" }),
+        (left.unread, "file", "that could not be read"),
+        (left.closed, "folder", "that could not be listed"),
+    ]
+    .into_iter()
+    .filter(|(files, ..)| *files > 0)
+    .map(|(files, what, why)| format!("{} {why}", count(files, what)))
+    .collect();
+    let counted = (!counted.is_empty()).then(|| format!("Not searched: {}.", counted.join(", ")));
+    [
+        skipped_note(&left.guarded, "because they may not be edited"),
+        skipped_note(&left.notebooks, "because notebooks are edited by cells"),
+        counted,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Names the files that are skipped for a reason.
+fn skipped_note(names: &[String], why: &str) -> Option<String> {
+    let more = if names.len() > SKIPPED_NAMES_MAX {
+        format!(", and {} more", names.len() - SKIPPED_NAMES_MAX)
+    } else {
+        String::new()
+    };
+    let shown = names.iter().take(SKIPPED_NAMES_MAX).map(String::as_str).collect::<Vec<&str>>().join(", ");
+    (!names.is_empty()).then(|| format!("Left as they are, though they have the text, {why}: {shown}{more}."))
+}
+
+pub(super) fn answer(
+    receipts: &[Receipt],
+    places: &[usize],
+    searched: usize,
+    skipped: &SkippedFiles,
+    dry_run: bool,
+) -> Answer {
+    let total: usize = places.iter().sum();
+    let verb = if dry_run { "Would replace" } else { "Replaced" };
+    let headline = format!("{verb} {} in {}.", count(total, "place"), count(receipts.len(), "file"));
+    let mut notes = left(skipped);
+    for receipt in receipts {
+        let of_file = receipt.plan().notes.iter();
+        notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan().place.shown())).take(SKIPPED_NAMES_MAX));
+    }
+    notes.truncate(LISTED_FILES_MAX);
+    let mut text = format!("{headline}\n{}", render_notes(&notes));
+    text += &listed(receipts.iter().map(Receipt::plan), places);
+    if dry_run {
+        text += &diffs(receipts);
+    }
+    text += &diagnosed(receipts);
+    let mut data = Map::new();
+    data.insert("headline".to_owned(), headline.into());
+    data.insert("replacements".to_owned(), total.into());
+    data.insert(
+        "files".to_owned(),
+        receipts.iter().zip(places).map(|(receipt, places)| file_data(receipt, *places)).collect(),
+    );
+    data.insert("filesSearched".to_owned(), searched.into());
+    data.insert("guarded".to_owned(), skipped.guarded.clone().into());
+    data.insert("dryRun".to_owned(), dry_run.into());
+    data.insert("notes".to_owned(), notes.into());
+    if let Some(operation) = receipts.iter().find_map(Receipt::operation) {
+        data.insert("operation".to_owned(), Value::from(operation.to_string()));
+    }
+    Answer { text, data }
+}
+
+/// Returns a changed file as JSON.
+fn file_data(receipt: &Receipt, places: usize) -> Value {
+    let place = &receipt.plan().place;
+    let said = json!({ "filePath": place.shown(), "replacements": places });
+    let mut file = raw_path::file_json(place.absolute(), said);
+    if let Some(content) = receipt.content() {
+        file["tag"] = content.tag().to_string().into();
+    }
+    if let Some(diagnosis) = &receipt.diagnosis {
+        file["diagnostics"] = diagnosis.to_json();
+    }
+    file
+}
+
+/// Formats the diagnoses of language servers, if something is new or unknown.
+fn diagnosed(receipts: &[Receipt]) -> String {
+    let known = receipts.iter().filter_map(|receipt| Some((receipt.plan(), receipt.diagnosis.as_ref()?)));
+    let (mut out, mut quiet) = (String::new(), 0);
+    for (plan, diagnosis) in known {
+        if diagnosis.new_problems().is_empty() && diagnosis.unanswered().next().is_none() {
+            quiet += 1;
+        } else {
+            let _ = write!(out, "{}:\n{}", plan.place.shown(), diagnosis.text());
+        }
+    }
+    if quiet > 0 {
+        let _ = writeln!(out, "Diagnostics: no new problems in {}.", count(quiet, "file"));
+    }
+    out
+}
+
+/// Formats the changes of the first files as diffs.
+fn diffs(receipts: &[Receipt]) -> String {
+    let mut out = String::new();
+    for (nth, plan) in receipts.iter().map(Receipt::plan).enumerate() {
+        let hunks = explain::reply_hunks(&plan.before, &plan.changes, 1, 2 * DRY_RUN_DIFF_CHARS_MAX);
+        let one = explain::unified(&plan.place.shown(), &hunks, DRY_RUN_DIFF_CHARS_MAX).text;
+        if out.len() + one.len() > DRY_RUN_DIFF_CHARS_MAX && nth > 0 {
+            let _ = writeln!(out, "… {} not shown", count(receipts.len() - nth, "more diff"));
+            break;
+        }
+        out += &one;
+    }
+    out
+}
+
+/// Creates the error for a text that no file has.
+pub(super) fn not_found(path: &str, found: &ReplaceMatches) -> Error {
+    let mut error = Error::new(
+        Code::MatchNotFound,
+        format!("The text is in no file of {path} that may be edited; {} looked at.", were(found.searched)),
+    )
+    .fact("reason", "not_found")
+    .fact("filesSearched", found.searched);
+    for note in left(&found.left) {
+        error = error.evidence(note);
+    }
+    error.next("Check path, glob and the text with search; hidden and ignored files need hidden and no_ignore.")
+}
+
+fn with_counts(error: Error, found: &ReplaceMatches) -> Error {
+    let (places, files) = (found.total(), found.plans.len());
+    error
+        .evidence(format!("It is in {} of {}:", count(places, "place"), count(files, "file")))
+        .evidence(listed(found.plans.iter(), &found.places).trim_end())
+        .fact("replacements", places)
+        .fact("filesChanged", files)
+}
+
+/// Creates the error for another number than the call expects.
+pub(super) fn wrong_count(args: &ReplaceInput, found: &ReplaceMatches) -> Error {
+    let mut wanted = Vec::new();
+    wanted.extend(args.expected.map(|expected| count(expected, "replacement")));
+    wanted.extend(args.expected_files.map(|expected| count(expected, "file")));
+    let what = format!("The call expects {}; nothing was written.", wanted.join(" in "));
+    with_counts(Error::new(Code::MatchCount, what), found)
+        .next("Narrow path, glob or the text, or correct the expected counts.")
+}
+
+/// Creates the error for a model's call without an expected number.
+pub(super) fn count_required(found: &ReplaceMatches) -> Error {
+    let what = "These files have not been shown, so say how many replacements you expect; nothing was written.";
+    with_counts(Error::new(Code::ReadRequired, what), found).next(format!(
+        "If all of these are meant, send this call again with \"expected\": {}; \"dry_run\": true shows the diffs.",
+        found.total()
+    ))
+}

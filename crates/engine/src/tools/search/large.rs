@@ -1,0 +1,52 @@
+//! Search in a large file, line by line while it is read.
+
+use crate::pipeline::plan::large::{FilePass, RACE_RETRIES_MAX, SEARCH_NEEDS_WHOLE, check_whole_allowed};
+use crate::tools::search::{SearchRun, failed};
+use emendate_core::{Code, Error, Result, work};
+use emendate_fs::{FileSource, SafePath};
+
+impl SearchRun<'_> {
+    /// Searches a large file; `None` if it has to be loaded whole.
+    ///
+    /// Errors: `file.too_large` if it has to be, and cannot be.
+    pub(super) fn search_large(&mut self, place: &SafePath, source: FileSource) -> Result<Option<()>> {
+        if self.multiline || self.marks.anchors {
+            return check_whole_allowed(self.context, place, source.meta().size, SEARCH_NEEDS_WHOLE).map(|()| None);
+        }
+        let mut source = source;
+        for attempt in 1.. {
+            let mut rows = self.rows_of(place);
+            let go_on = || self.caller.check_cancelled();
+            let mut passing = FilePass::new(&source, self.marks.header.is_some(), &go_on);
+            let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
+            work::check()?;
+            let opened = match passing.finish(found.map_err(|error| failed(&error))) {
+                Ok(Err(why)) => {
+                    return check_whole_allowed(self.context, place, source.meta().size, why).map(|()| None);
+                }
+                Ok(Ok(opened)) => Ok(opened),
+                Err(error) => Err(error),
+            };
+            let may = rows.hits.is_empty() || self.may_show(place);
+            // The final check: nothing is read afterwards.
+            let opened = match opened.and_then(|opened| source.check_unchanged().map(|()| opened)) {
+                Ok(opened) => Some(opened),
+                Err(error) if error.code() != Code::ConflictRaced => return Err(error),
+                Err(_) if attempt < RACE_RETRIES_MAX => {
+                    let Some(again) = self.context.store().source(place)? else { return Ok(None) };
+                    source = again;
+                    continue;
+                }
+                Err(_) => None,
+            };
+            self.searched(usize::try_from(source.meta().size).unwrap_or(usize::MAX), &rows);
+            match (rows.hits.is_empty(), may) {
+                (true, _) => {}
+                (false, true) => self.show(place, opened.as_ref(), &rows)?,
+                (false, false) => self.deny(),
+            }
+            return Ok(Some(()));
+        }
+        Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
+    }
+}

@@ -1,0 +1,409 @@
+//! Search with results in a line format, so that they can be edited at once. Lines shown by a search count as read from
+//! one version of their file, which is loaded whole first; a large file is streamed, and has no line format if it
+//! changed meanwhile.
+
+pub(crate) mod folded;
+pub(crate) mod large;
+pub(crate) mod multiline;
+pub(crate) mod pattern;
+pub(crate) mod regex;
+pub(crate) mod shown_lines;
+
+use crate::context::policy::Access;
+pub(crate) use crate::context::walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats, check_globs};
+use crate::context::{Context, LoadedFile, walk};
+use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallPhase;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::log;
+use crate::pipeline::plan::anchor_edits::anchor_map;
+use crate::pipeline::plan::large::{LoadedSource, load_sized};
+use crate::session::base;
+use crate::session::names::name_in_header;
+use crate::session::suggest::file_not_found;
+use crate::tools::read;
+pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
+pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
+use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
+use emendate_core::anchor_map::{AnchorMap, AnchorWord};
+use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
+use emendate_core::{Code, Error, Result, formats, work};
+use emendate_fs::{PATH_MAX_BYTES, SafePath};
+use emendate_history::{LineSet, Record, RecordOrigin};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Hits shown by default, and the largest number that a call can request.
+const HITS_DEFAULT: usize = 100;
+const HITS_MAX: usize = 2000;
+/// Context lines of a hit.
+const CONTEXT_LINES_MAX: usize = 50;
+/// Bytes of all files of one search. Regular expressions take time proportional to them, so this bounds the time too.
+const SEARCHED_BYTES_MAX: usize = 512 << 20;
+
+/// The input of `search`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct SearchInput {
+    /// A regular expression (ripgrep's syntax), or plain text with literal.
+    pattern: String,
+    /// The absolute path of the folder or file to search.
+    #[serde(alias = "file_path")]
+    path: String,
+    /// The pattern is plain text.
+    #[serde(default)]
+    literal: bool,
+    /// Ignore case.
+    #[serde(default)]
+    ignore_case: bool,
+    /// Let the pattern match across lines; `.` matches line ends, too.
+    #[serde(default)]
+    multiline: bool,
+    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    #[serde(default, deserialize_with = "one_or_many")]
+    glob: Vec<String>,
+    /// Also files and folders whose names begin with a dot.
+    #[serde(default)]
+    hidden: bool,
+    /// Also what .gitignore and .ignore files leave out.
+    #[serde(default)]
+    no_ignore: bool,
+    /// Lines to show before and after each hit (default 0).
+    #[serde(default)]
+    context: usize,
+    /// How many hits to show (default 100).
+    #[serde(default)]
+    limit: Option<usize>,
+    /// How lines are marked, as in read.
+    #[serde(default)]
+    format: Option<String>,
+}
+
+/// The query, and the results so far.
+struct SearchRun<'a> {
+    context: &'a Context,
+    caller: &'a CallContext,
+    marks: &'static LineFormat,
+    pattern: SearchPattern,
+    searcher: Searcher,
+    multiline: bool,
+    /// Lines shown above and below each hit.
+    context_lines: usize,
+    limit: usize,
+    /// Bytes for the text of the reply.
+    most: usize,
+    text: String,
+    files: Vec<Value>,
+    hits: usize,
+    searched: usize,
+    bytes: usize,
+    /// The reason for ending early.
+    cut: Option<&'static str>,
+    binary: usize,
+    unread: usize,
+    /// Files that were too large to be searched.
+    large: usize,
+    /// Files with hits that are secrets under another name.
+    denied: usize,
+    /// The reason why shown lines do not count as read, if any.
+    unkept: Option<String>,
+}
+
+/// Runs the tool `search`.
+pub(crate) fn search(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+    let raw = raw_path::take_beside(&mut input, "path")?;
+    let args: SearchInput = formats::from_json(formats::FormatInput::Json(input))?;
+    let marks =
+        args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), read::line_format_named)?;
+    let place = context.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+    let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
+    let mut search = SearchRun {
+        context,
+        caller,
+        marks,
+        pattern: SearchPattern::new(&args.pattern, look)?,
+        searcher: SearcherBuilder::new()
+            .line_number(true)
+            .before_context(args.context.min(CONTEXT_LINES_MAX))
+            .after_context(args.context.min(CONTEXT_LINES_MAX))
+            .binary_detection(BinaryDetection::none())
+            .bom_sniffing(false)
+            .build(),
+        multiline: args.multiline,
+        context_lines: args.context.min(CONTEXT_LINES_MAX),
+        limit: args.limit.unwrap_or(HITS_DEFAULT).clamp(1, HITS_MAX),
+        // The rest is for notes.
+        most: context.reply_limits(caller).text * 3 / 4,
+        text: String::new(),
+        files: Vec::new(),
+        hits: 0,
+        searched: 0,
+        bytes: 0,
+        cut: None,
+        binary: 0,
+        unread: 0,
+        large: 0,
+        denied: 0,
+        unkept: None,
+    };
+    let walked = if context.store().list(&place)?.is_some() {
+        let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
+        let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
+        caller.begin(CallPhase::Reading, 0);
+        let walked = walk::walk(context, &place, &scope, &mut |place| search.file(place))?;
+        caller.check_cancelled()?;
+        walked
+    } else {
+        let place = context.resolve_path(place.requested(), Access::Read)?;
+        if search.look_into(&place, None)?.is_none() {
+            return Err(file_not_found(context, &place, caller));
+        }
+        WalkStats::default()
+    };
+    Ok(search.answer(&place.shown(), &walked))
+}
+
+/// Deserializes a list, or a single entry.
+fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a glob, or a list of globs")]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match OneOrMany::deserialize(from)? {
+        OneOrMany::One(glob) => vec![glob],
+        OneOrMany::Many(globs) => globs,
+    })
+}
+
+const TOO_LARGE_NOTE: &str = "of more than 536870912 bytes (search it by its own path)";
+const _: () = assert!(SEARCHED_BYTES_MAX == 536_870_912);
+/// Characters shown of a path that is too long.
+const LONG_PATH_CHARS: usize = 200;
+const CHANGES_MEANWHILE: &str = "it changes while it is searched: read these lines before you edit them";
+
+fn failed(error: &std::io::Error) -> Error {
+    Error::new(Code::InternalBug, format!("The search failed: {error}."))
+}
+
+impl SearchRun<'_> {
+    /// Searches a file found by the walk; files that cannot be read as text are counted.
+    fn file(&mut self, place: &SafePath) -> Result<ControlFlow<()>> {
+        match self.look_into(place, Some(SEARCHED_BYTES_MAX as u64)) {
+            Ok(_) => {}
+            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.binary += 1,
+            Err(error) if matches!(error.code(), Code::CallCancelled | Code::CallTooMuchWork | Code::InternalBug) => {
+                return Err(error);
+            }
+            Err(_) => self.unread += 1,
+        }
+        self.caller.advance()?;
+        Ok(if self.cut.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    /// Searches a file; `None` if it does not exist. A file of more than `most` bytes is skipped.
+    fn look_into(&mut self, place: &SafePath, most: Option<u64>) -> Result<Option<()>> {
+        let version = match load_sized(self.context, place)? {
+            LoadedSource::Whole(version) => version,
+            LoadedSource::Big(source) if most.is_some_and(|most| source.meta().size > most) => {
+                self.large += 1;
+                return Ok(Some(()));
+            }
+            LoadedSource::Big(source) => match self.search_large(place, source)? {
+                Some(()) => return Ok(Some(())),
+                None => self.context.version(place)?,
+            },
+        };
+        let Some(version) = version else { return Ok(None) };
+        let opened = self.context.load_decoded(place, version, None, "")?;
+        let mut rows = self.rows_of(place);
+        let text = opened.snapshot.text();
+        work::spend_bytes(text.len())?;
+        if self.multiline {
+            multiline::search(&self.pattern, text, self.context_lines, &mut rows)?;
+        } else {
+            self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+        }
+        // A pattern finds nothing more once the work of the call has ended.
+        work::check()?;
+        self.searched(text.len(), &rows);
+        match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
+            (true, _) => {}
+            (false, true) => self.show(place, Some(&opened), &rows)?,
+            (false, false) => self.deny(),
+        }
+        self.context.recycle(opened.snapshot);
+        Ok(Some(()))
+    }
+
+    /// Creates the rows for a file, with the room left in the reply.
+    fn rows_of(&self, place: &SafePath) -> ShownLines {
+        let room = self.most.saturating_sub(self.text.len() + place.shown().len() + ROW_OVERHEAD_BYTES);
+        ShownLines::new(self.limit - self.hits, room)
+    }
+
+    /// Counts a file that was searched.
+    fn searched(&mut self, bytes: usize, rows: &ShownLines) {
+        self.searched += 1;
+        self.bytes += bytes;
+        if rows.full {
+            self.cut = Some("the reply would be too long");
+        } else if rows.more {
+            self.cut = Some("there are more hits");
+        } else if self.bytes > SEARCHED_BYTES_MAX {
+            self.cut = Some("there was too much to search");
+        }
+    }
+
+    /// Checks for a secret under another name, only if lines of it would be shown.
+    fn may_show(&self, place: &SafePath) -> bool {
+        self.context.check_access(place, Access::Read).is_ok()
+    }
+
+    fn deny(&mut self) {
+        self.denied += 1;
+        self.cut = None;
+    }
+
+    /// Appends the rows of a file, and records them as read from that version; without a version they have no line
+    /// format.
+    fn show(&mut self, place: &SafePath, opened: Option<&LoadedFile>, rows: &ShownLines) -> Result<()> {
+        self.hits += rows.hits.len();
+        let mut block = String::new();
+        if !self.text.is_empty() {
+            block.push('\n');
+        }
+        let header = self.marks.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
+        let header = header.map(|(header, tag)| header.line(&name_in_header(self.context, self.caller, place), tag));
+        let _ = writeln!(
+            block,
+            "{}",
+            header.clone().unwrap_or_else(|| match opened {
+                Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
+                None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
+            })
+        );
+        let words = opened.filter(|_| self.marks.anchors);
+        let words = words.map(|it| anchor_map(self.context, place, &it.snapshot)).transpose()?;
+        let words = words.as_ref().map_or(&[][..], AnchorMap::words);
+        let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
+        let (lines, ranges) = render(&mut block, marks, words, rows);
+        self.text.push_str(&block);
+        let mut file = Map::new();
+        file.insert("filePath".to_owned(), place.shown().into());
+        file.extend(
+            raw_path::base64_if_needed(place.absolute())
+                .map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())),
+        );
+        if let Some(LoadedFile { snapshot, stamp, racy }) = opened {
+            let (content, stamp, racy) = (snapshot.id(), *stamp, *racy);
+            let record =
+                Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset: None, limit: None };
+            let unkept = base::remember(self.context, self.caller, place, &record, &log::stored_body(place, snapshot));
+            self.unkept = self.unkept.take().or(unkept);
+            file.insert("tag".to_owned(), content.tag().to_string().into());
+        }
+        file.extend(header.map(|header| ("header".to_owned(), header.into())));
+        file.insert("hits".to_owned(), rows.hits.clone().into());
+        file.insert("lines".to_owned(), ranges.into_iter().map(|(from, to)| json!([from, to])).collect());
+        self.files.push(Value::Object(file));
+        Ok(())
+    }
+
+    fn answer(self, beneath: &str, walked: &WalkStats) -> Answer {
+        let mut notes = Vec::new();
+        let cut = self.cut.or(walked.cut.then_some("there are too many files"));
+        if let Some(why) = cut {
+            notes.push(format!(
+                "The search ended early: {why}. {} in {}. Narrow the pattern, path or glob, or raise limit.",
+                counted(self.hits, "hit"),
+                counted(self.files.len(), "file")
+            ));
+        }
+        let left: Vec<String> = [
+            (walked.denied + self.denied, "that may not be read"),
+            (self.binary, if self.binary == 1 { "that is no text" } else { "that are no text" }),
+            (self.unread + walked.unreached, "that could not be read"),
+            (self.large, TOO_LARGE_NOTE),
+        ]
+        .into_iter()
+        .filter(|(files, _)| *files > 0)
+        .map(|(files, why)| format!("{} {why}", counted(files, "file")))
+        .chain((walked.closed > 0).then(|| format!("{} that could not be listed", counted(walked.closed, "folder"))))
+        .chain(walked.long.as_ref().map(|(first, number)| {
+            let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
+            let first: String = first.chars().take(LONG_PATH_CHARS).collect();
+            format!("{} of more than {PATH_MAX_BYTES} bytes, the first in {first}…", counted(*number, "path"))
+        }))
+        .collect();
+        if !left.is_empty() {
+            notes.push(format!("Not searched: {}.", left.join(", ")));
+        }
+        notes.extend(self.unkept);
+        let mut text = self.text;
+        if text.is_empty() {
+            let _ = writeln!(text, "No hits in {} below {beneath}.", counted(self.searched, "file"));
+            if self.searched == 0 && !walked.cut {
+                notes.push(
+                    "No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore."
+                        .to_owned(),
+                );
+            }
+        }
+        for note in &notes {
+            read::push_reminder(&mut text, note);
+        }
+        let data = json!({
+            "files": self.files,
+            "hits": self.hits,
+            "filesSearched": self.searched,
+            "truncated": cut.is_some(),
+            "notes": notes,
+        });
+        let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
+        Answer { text, data }
+    }
+}
+
+/// Returns a number with its noun.
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// Writes the rows of a file; returns the lines shown completely, and the ranges of all rows.
+fn render(
+    out: &mut String,
+    marks: &LineFormat,
+    words: &[AnchorWord],
+    rows: &ShownLines,
+) -> (LineSet, Vec<(usize, usize)>) {
+    let mut lines = LineSet::none();
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for ShownLine { line, text, left } in &rows.shown {
+        match ranges.last_mut() {
+            Some((_, to)) if *to + 1 == *line => *to = *line,
+            last => {
+                if last.is_some() {
+                    out.push_str("--\n");
+                }
+                ranges.push((*line, *line));
+            }
+        }
+        read::push_line(out, marks, LineMark::for_line(*line, words), text, *left);
+        if left.is_none() {
+            lines.add(*line as u64, *line as u64);
+        }
+    }
+    (lines, ranges)
+}

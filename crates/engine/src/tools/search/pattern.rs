@@ -1,0 +1,109 @@
+//! Search patterns: plain text with a worst-case linear search, and regular expressions of bounded size.
+
+use crate::tools::search::folded::FoldedFinder;
+use crate::tools::search::regex::BoundedRegex;
+use emendate_core::Result;
+use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
+use memchr::memmem::Finder;
+
+/// Bytes of a regular expression, and of plain text searched regardless of case.
+pub(crate) const PATTERN_BYTES_MAX: usize = 64 << 10;
+/// Bytes of plain text from which it is searched regardless of case without a regular expression.
+const FOLDED_BYTES_MIN: usize = 256;
+/// Characters that mean something in a regular expression.
+const REGEX_CHARS: &[char] = &['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
+
+/// The interpretation of a pattern.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PatternOptions {
+    pub(crate) literal: bool,
+    pub(crate) ignore_case: bool,
+    pub(crate) multiline: bool,
+}
+
+/// The text or expression to search for.
+pub(crate) enum SearchPattern {
+    Text {
+        finder: Box<Finder<'static>>,
+        lines: bool,
+    },
+    /// Long plain text, regardless of case: the library's search would look at every start for each byte.
+    Folded {
+        finder: FoldedFinder,
+        lines: bool,
+    },
+    Regex(Box<BoundedRegex>),
+}
+
+impl SearchPattern {
+    /// Errors: as [`BoundedRegex::new`].
+    pub(crate) fn new(pattern: &str, look: PatternOptions) -> Result<SearchPattern> {
+        let in_a_line = !pattern.contains(['\n', '\r']);
+        if look.literal && !look.ignore_case && !pattern.is_empty() && (in_a_line || look.multiline) {
+            let finder = Box::new(Finder::new(pattern).into_owned());
+            return Ok(SearchPattern::Text { finder, lines: !look.multiline });
+        }
+        let plain = look.literal || !pattern.contains(REGEX_CHARS);
+        let long = pattern.len() > FOLDED_BYTES_MIN && pattern.len() <= PATTERN_BYTES_MAX;
+        if plain && look.ignore_case && long && (in_a_line || look.multiline) {
+            return Ok(SearchPattern::Folded { finder: FoldedFinder::new(pattern), lines: !look.multiline });
+        }
+        Ok(SearchPattern::Regex(Box::new(BoundedRegex::new(pattern, look, "set literal")?)))
+    }
+}
+
+impl Matcher for SearchPattern {
+    type Captures = NoCaptures;
+    type Error = NoError;
+
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, NoError> {
+        match self {
+            SearchPattern::Text { finder, .. } => {
+                let found = text.get(at..).and_then(|rest| finder.find(rest));
+                Ok(found.map(|found| Match::new(at + found, at + found + finder.needle().len())))
+            }
+            SearchPattern::Folded { finder, .. } => {
+                Ok(finder.find(text, at).map(|found| Match::new(found.start, found.end)))
+            }
+            SearchPattern::Regex(regex) => Ok(regex.find_at(text, at)),
+        }
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, NoError> {
+        Ok(NoCaptures::new())
+    }
+
+    fn line_terminator(&self) -> Option<LineTerminator> {
+        match self {
+            SearchPattern::Text { lines, .. } | SearchPattern::Folded { lines, .. } => {
+                lines.then(|| LineTerminator::byte(b'\n'))
+            }
+            SearchPattern::Regex(regex) => regex.line_terminator(),
+        }
+    }
+
+    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<grep_matcher::LineMatchKind>, NoError> {
+        match self {
+            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => {
+                Ok(self.find_at(text, 0)?.map(|at| grep_matcher::LineMatchKind::Confirmed(at.end())))
+            }
+            SearchPattern::Regex(regex) => Ok(regex.find_candidate_line(text)),
+        }
+    }
+
+    fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, NoError> {
+        match self {
+            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => {
+                Ok(self.find_at(text, at)?.map(|found| found.end()))
+            }
+            SearchPattern::Regex(regex) => Ok(regex.shortest_match_at(text, at)),
+        }
+    }
+
+    fn non_matching_bytes(&self) -> Option<&grep_matcher::ByteSet> {
+        match self {
+            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => None,
+            SearchPattern::Regex(regex) => regex.non_matching_bytes(),
+        }
+    }
+}

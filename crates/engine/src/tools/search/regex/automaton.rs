@@ -1,0 +1,208 @@
+//! A search with an automaton that is built while it runs, and counts its steps.
+
+use crate::tools::search::regex::DFA_BYTES_MAX;
+use emendate_core::work;
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, Config, DFA};
+use regex_automata::nfa::thompson::NFA;
+use regex_automata::{Anchored, Input, MatchKind};
+use std::ops::Range;
+
+/// Bytes scanned by the automaton that count as one step of work.
+const BYTES_PER_STEP: usize = 2;
+/// Bytes between two looks at the meter.
+const BATCH_BYTES: usize = 4096;
+/// States of the expression per step of work, for each transition that has to be computed.
+const STATES_PER_STEP: usize = 2;
+/// Steps in addition for a transition that has to be computed.
+const TRANSITION_STEPS: usize = 20;
+/// Steps for computing transitions after which the automaton is given up.
+const BUILD_STEPS_MAX: usize = 40_000_000;
+
+/// The result of a search.
+pub(super) enum LazyMatch {
+    Found(Range<usize>),
+    Nothing,
+    /// The automaton cannot decide, or building it takes too long.
+    GaveUp,
+}
+
+/// The automata that find the end of a match, and its start.
+#[derive(Clone)]
+pub(super) struct LazyAutomaton {
+    forward: DFA,
+    reverse: DFA,
+}
+
+/// The transitions computed so far.
+pub(super) struct AutomatonCache {
+    caches: Option<(Cache, Cache)>,
+    /// Steps taken for computing transitions.
+    build_steps: usize,
+}
+
+impl AutomatonCache {
+    pub(super) fn new(automaton: Option<&LazyAutomaton>) -> AutomatonCache {
+        let caches = automaton.map(|it| (it.forward.create_cache(), it.reverse.create_cache()));
+        AutomatonCache { caches, build_steps: 0 }
+    }
+}
+
+/// One pass over a part of a text.
+struct Pass<'a> {
+    dfa: &'a DFA,
+    cache: &'a mut Cache,
+    build_steps: &'a mut usize,
+}
+
+/// The reason for ending a pass early.
+struct EarlyEnd {
+    gave_up: bool,
+}
+
+impl LazyAutomaton {
+    /// `None` if an automaton cannot be built for the expression.
+    pub(super) fn new(forward: NFA, reverse: NFA) -> Option<LazyAutomaton> {
+        let build = |nfa: NFA, kind: MatchKind| {
+            let config = Config::new().match_kind(kind).unicode_word_boundary(true);
+            let config = config.cache_capacity(DFA_BYTES_MAX / 2).skip_cache_capacity_check(true);
+            DFA::builder().configure(config).build_from_nfa(nfa).ok()
+        };
+        Some(LazyAutomaton {
+            forward: build(forward, MatchKind::LeftmostFirst)?,
+            reverse: build(reverse, MatchKind::All)?,
+        })
+    }
+
+    /// Finds the first match in a part of a text. Finds nothing once the work of the call has to end.
+    pub(super) fn find(&self, cache: &mut AutomatonCache, text: &[u8], span: Range<usize>) -> LazyMatch {
+        let AutomatonCache { caches: Some((forward, reverse)), build_steps } = cache else { return LazyMatch::GaveUp };
+        if *build_steps > BUILD_STEPS_MAX {
+            return LazyMatch::GaveUp;
+        }
+        let input = Input::new(text).span(span.clone());
+        let mut pass = Pass { dfa: &self.forward, cache: forward, build_steps };
+        let end = match pass.forward(&input) {
+            Ok(Some(end)) => end,
+            Ok(None) => return LazyMatch::Nothing,
+            Err(ended) => return ended.result(),
+        };
+        let input = input.span(span.start..end).anchored(Anchored::Yes);
+        let mut pass = Pass { dfa: &self.reverse, cache: reverse, build_steps };
+        match pass.backward(&input) {
+            Ok(Some(start)) => LazyMatch::Found(start..end),
+            Ok(None) => LazyMatch::GaveUp,
+            Err(ended) => ended.result(),
+        }
+    }
+}
+
+impl EarlyEnd {
+    fn result(&self) -> LazyMatch {
+        if self.gave_up { LazyMatch::GaveUp } else { LazyMatch::Nothing }
+    }
+}
+
+impl Pass<'_> {
+    /// Returns the end of the first match. A state is known to be a match after one more byte.
+    fn forward(&mut self, input: &Input<'_>) -> Result<Option<usize>, EarlyEnd> {
+        let mut state = self.dfa.start_state_forward(self.cache, input).map_err(|_| EarlyEnd { gave_up: true })?;
+        let mut found = None;
+        let mut at = input.start();
+        while at < input.end() {
+            let stop = input.end().min(at + BATCH_BYTES);
+            let from = at;
+            while at < stop {
+                state = self.next(state, input.haystack()[at])?;
+                if state.is_tagged() {
+                    if state.is_match() {
+                        found = Some(at);
+                    } else if state.is_dead() {
+                        spend(at - from)?;
+                        return Ok(found);
+                    }
+                }
+                at += 1;
+            }
+            spend(at - from)?;
+        }
+        let last = self.end(state, input.haystack().get(input.end()))?;
+        Ok(if last.is_match() { Some(input.end()) } else { found })
+    }
+
+    /// Returns the start of the longest match that ends where the input ends.
+    fn backward(&mut self, input: &Input<'_>) -> Result<Option<usize>, EarlyEnd> {
+        let mut state = self.dfa.start_state_reverse(self.cache, input).map_err(|_| EarlyEnd { gave_up: true })?;
+        let mut found = None;
+        let mut at = input.end();
+        while at > input.start() {
+            let stop = input.start().max(at.saturating_sub(BATCH_BYTES));
+            let from = at;
+            while at > stop {
+                state = self.next(state, input.haystack()[at - 1])?;
+                if state.is_tagged() {
+                    if state.is_match() {
+                        found = Some(at);
+                    } else if state.is_dead() {
+                        spend(from - at)?;
+                        return Ok(found);
+                    }
+                }
+                at -= 1;
+            }
+            spend(from - at)?;
+        }
+        let before = input.start().checked_sub(1).map(|at| &input.haystack()[at]);
+        let last = self.end(state, before)?;
+        Ok(if last.is_match() { Some(input.start()) } else { found })
+    }
+
+    #[inline]
+    fn next(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
+        if state.is_tagged() {
+            return self.next_of_tagged(state, byte);
+        }
+        let next = self.dfa.next_state_untagged(self.cache, state, byte);
+        if next.is_unknown() || next.is_quit() { self.computed(state, byte) } else { Ok(next) }
+    }
+
+    /// Follows a transition of a state that is a match. Whether it was known shows only in the memory.
+    fn next_of_tagged(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
+        let memory = self.cache.memory_usage();
+        let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| EarlyEnd { gave_up: true })?;
+        if self.cache.memory_usage() != memory {
+            self.count_transition()?;
+        }
+        if next.is_quit() { Err(EarlyEnd { gave_up: true }) } else { Ok(next) }
+    }
+
+    /// Computes a transition for the first time.
+    #[cold]
+    fn computed(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
+        self.count_transition()?;
+        let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| EarlyEnd { gave_up: true })?;
+        if next.is_quit() { Err(EarlyEnd { gave_up: true }) } else { Ok(next) }
+    }
+
+    /// Counts a transition that is computed.
+    fn count_transition(&mut self) -> Result<(), EarlyEnd> {
+        let steps = TRANSITION_STEPS + self.dfa.get_nfa().states().len() / STATES_PER_STEP;
+        *self.build_steps += steps;
+        if *self.build_steps > BUILD_STEPS_MAX {
+            return Err(EarlyEnd { gave_up: true });
+        }
+        if work::spend_or_end(steps) { Err(EarlyEnd { gave_up: false }) } else { Ok(()) }
+    }
+
+    /// Takes the byte next to the input into account, or the end of the text.
+    fn end(&mut self, state: LazyStateID, byte: Option<&u8>) -> Result<LazyStateID, EarlyEnd> {
+        match byte {
+            Some(byte) => self.next(state, *byte),
+            None => self.dfa.next_eoi_state(self.cache, state).map_err(|_| EarlyEnd { gave_up: true }),
+        }
+    }
+}
+
+fn spend(bytes: usize) -> Result<(), EarlyEnd> {
+    if work::spend_or_end(bytes / BYTES_PER_STEP) { Err(EarlyEnd { gave_up: false }) } else { Ok(()) }
+}

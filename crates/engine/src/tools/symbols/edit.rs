@@ -1,0 +1,122 @@
+//! The tool `edit_symbol`.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::context::syntax::{SymbolRef, grammars};
+use crate::model::call_context::CallContext;
+use crate::model::file_plan::FilePlan;
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::{answer_for_file, plan_and_commit};
+use crate::pipeline::plan::edit::plan_against;
+use crate::session::suggest::file_not_found;
+use crate::tools::symbols::foreign_uses::used_elsewhere;
+use crate::tools::symbols::references::{References, references_elsewhere};
+use emendate_core::formats::{self, FormatInput};
+use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, Snapshot, normalize_text};
+use emendate_fs::SafePath;
+use emendate_syntax::SymbolAction;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::iter::once;
+use std::path::Path;
+
+/// The input of `edit_symbol`, options apart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct EditSymbolInput {
+    /// The absolute path of the file.
+    file_path: String,
+    /// The symbol, by the names that lead to it joined by dots, e.g. `Parser.next`; the last part is enough where it is unique.
+    symbol: String,
+    /// `replace`, `insert_before`, `insert_after`, `delete` or `rename`.
+    action: String,
+    /// The new text: the whole definition for replace, the new name for rename.
+    #[serde(default)]
+    text: Option<String>,
+    /// A line of the symbol, where several have that path.
+    #[serde(default)]
+    line: Option<usize>,
+}
+
+impl EditSymbolInput {
+    /// The symbol, as the grammars look it up.
+    pub(crate) fn named(&self) -> SymbolRef<'_> {
+        SymbolRef { path: &self.symbol, line: self.line }
+    }
+
+    /// The new text, in the form of a reading.
+    pub(crate) fn new_text(&self) -> String {
+        normalize_text(self.text.as_deref().unwrap_or_default())
+    }
+}
+
+/// Runs the tool `edit_symbol`.
+pub(crate) fn edit_symbol(
+    context: &Context,
+    caller: &CallContext,
+    tool: &'static str,
+    mut input: Value,
+) -> Result<Answer> {
+    let options = CallOptions::take(&mut input, caller, context.config(), tool)?;
+    let raw = raw_path::take(&mut input)?;
+    let args: EditSymbolInput = formats::from_json(FormatInput::Json(input))?;
+    let action = SymbolAction::named(&args.action).ok_or_else(|| {
+        let words: Vec<&str> = SymbolAction::ALL.iter().map(|(word, _)| *word).collect();
+        Error::new(Code::CallInvalid, format!("`{}` is not something to do to a symbol.", args.action))
+            .next(format!("Set action to one of: {}.", words.join(", ")))
+    })?;
+    if args.text.is_none() && action != SymbolAction::Delete {
+        return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
+            .next("Give text: the new definition, or for rename the new name."));
+    }
+    let place = context.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+    // Before the file is held: a server may take its time.
+    let known =
+        if action == SymbolAction::Rename { references_elsewhere(context, caller, &place, &args) } else { None };
+    let turns = context.lock_paths(once(place.absolute()));
+    let receipts = plan_and_commit(context, caller, options.cause, options.dry_run, || {
+        plan_symbol(context, caller, &place, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
+    })?;
+    drop(turns);
+    Ok(answer_for_file(context, receipts, false))
+}
+
+fn plan_symbol(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    args: &EditSymbolInput,
+    action: SymbolAction,
+    known: Option<&References>,
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let text = args.new_text();
+    let Some(now) = context.snapshot(place, options.declared, &text)? else {
+        return Err(file_not_found(context, place, caller));
+    };
+    let mut notes = Vec::new();
+    let mut ops = |base: &Snapshot| {
+        let splices = grammars(context, caller).splices(place, base.text(), args.named(), action, &text, |it| {
+            format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
+        })?;
+        notes = splices.notes;
+        let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
+        Ok(Cow::Owned(ops.collect()))
+    };
+    let mut plan = plan_against(context, caller, place.clone(), now, &mut ops, OpOrder::Together, options)?;
+    plan.notes.extend(notes);
+    if action == SymbolAction::Rename {
+        let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
+        let elsewhere = match known {
+            Some(known) => known.note(old.trim(), text.trim()),
+            None => used_elsewhere(context, caller, place, plan.before.text(), old.trim(), text.trim()),
+        };
+        plan.notes.extend(elsewhere);
+    }
+    Ok(plan)
+}

@@ -1,0 +1,165 @@
+//! Other files that use the name of a renamed symbol: an edit of a symbol changes one file, so the others are listed.
+
+use crate::context::policy::Access;
+use crate::context::syntax::language;
+use crate::context::{Context, walk};
+use crate::model::call_context::CallContext;
+use crate::tools::search::WalkFilter;
+use emendate_fs::SafePath;
+use emendate_syntax::Language;
+use memchr::memmem::Finder;
+use serde_json::json;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Files that are searched, and bytes of one of them and of all.
+const SEARCHED_FILES_MAX: usize = 5_000;
+const SEARCHED_FILE_BYTES_MAX: usize = 1 << 20;
+const SEARCHED_BYTES_MAX: usize = 64 << 20;
+/// Files that a note lists.
+pub(crate) const NAMED_FILES_MAX: usize = 10;
+/// Keywords of lines that import names from other files.
+const IMPORT_WORDS: [&str; 8] = ["import", "from", "use", "using", "require", "include", "export", "extern"];
+
+/// A file that uses a name of another one.
+pub(crate) struct ForeignUse {
+    pub(crate) path: PathBuf,
+    pub(crate) line: usize,
+}
+
+/// A search for a name.
+struct ForeignUseSearch<'a> {
+    name: &'a str,
+    finder: Finder<'a>,
+    /// The name of the defining file, without its extension.
+    module: String,
+    language: Language,
+    home: &'a SafePath,
+    uses: Vec<ForeignUse>,
+    count: usize,
+    files: usize,
+    bytes: usize,
+}
+
+/// Returns a note about files near `home` that import the renamed name; `None` if there are none, or they cannot be
+/// searched.
+pub(crate) fn used_elsewhere(
+    context: &Context,
+    caller: &CallContext,
+    home: &SafePath,
+    text: &str,
+    old: &str,
+    new: &str,
+) -> Option<String> {
+    let root = context.store().roots().get(home.root())?.canonical.clone();
+    let folder = context.store().resolve_path(&root).ok()?;
+    let globs = WalkFilter::globs(&root, &[]).ok()?;
+    let scope = WalkFilter { globs, hidden: false, all: false, watch: caller.handle.clone() };
+    let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
+    // Such files are known by their directory.
+    let by_folder = ["mod", "index", "__init__", "lib", "main"].contains(&&*module);
+    let module = if by_folder { parent_name(home).unwrap_or(module) } else { module };
+    let language = language(home, text)?;
+    let finder = Finder::new(old);
+    let mut look =
+        ForeignUseSearch { name: old, finder, module, language, home, uses: Vec::new(), count: 0, files: 0, bytes: 0 };
+    walk::walk(context, &folder, &scope, &mut |place| Ok(look_for(context, place, &mut look))).ok()?;
+    look.note(&root, new)
+}
+
+fn look_for(context: &Context, place: &SafePath, look: &mut ForeignUseSearch<'_>) -> ControlFlow<()> {
+    if place.absolute() == look.home.absolute() || Language::of(place.absolute(), "") != Some(look.language) {
+        return ControlFlow::Continue(());
+    }
+    look.files += 1;
+    let size = context.store().metadata(place).ok().flatten().map_or(0, |stamp| stamp.size);
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    if look.files > SEARCHED_FILES_MAX
+        || look.bytes.saturating_add(size.min(SEARCHED_FILE_BYTES_MAX)) > SEARCHED_BYTES_MAX
+    {
+        return ControlFlow::Break(());
+    }
+    if size > SEARCHED_FILE_BYTES_MAX || context.check_access(place, Access::Read).is_err() {
+        return ControlFlow::Continue(());
+    }
+    look.bytes += size;
+    if let Ok(Some(opened)) = context.snapshot(place, None, "") {
+        look.file(place.absolute(), opened.snapshot.text());
+    }
+    ControlFlow::Continue(())
+}
+
+/// Returns the name of the directory of a file.
+fn parent_name(home: &SafePath) -> Option<String> {
+    home.absolute().parent()?.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+impl ForeignUseSearch<'_> {
+    fn file(&mut self, path: &Path, text: &str) {
+        if self.finder.find(text.as_bytes()).is_none() {
+            return;
+        }
+        let first = text.lines().position(|line| has_word(line, self.name));
+        if let Some(line) = first.filter(|_| {
+            text.lines().any(|line| {
+                let words = || line.split(|ch: char| !is_word(ch));
+                words().any(|word| IMPORT_WORDS.contains(&word))
+                    && words().any(|word| word == self.module || word == self.name)
+            })
+        }) {
+            self.count += 1;
+            if self.uses.len() < NAMED_FILES_MAX {
+                self.uses.push(ForeignUse { path: path.to_owned(), line: line + 1 });
+            }
+        }
+    }
+
+    fn note(self, root: &Path, new: &str) -> Option<String> {
+        let heard = format!("Other files import `{}`", self.name);
+        advised(&heard, &self.uses, self.count, root, self.name, new)
+    }
+}
+
+/// A note of files that use a name, with the call that renames it there; `None` where there are none.
+pub(crate) fn advised(
+    heard: &str,
+    uses: &[ForeignUse],
+    count: usize,
+    root: &Path,
+    old: &str,
+    new: &str,
+) -> Option<String> {
+    let files: Vec<String> = uses.iter().map(|it| format!("{} (line {})", it.path.display(), it.line)).collect();
+    let more = count - uses.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let mut call = json!({
+        "path": root.to_string_lossy(),
+        "pattern": format!("\\b{old}\\b"),
+        "regex": true,
+        "new_string": new,
+        "dry_run": true,
+    });
+    let names = uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
+    // In other files the name may be that of something else.
+    if let Some(names) = names
+        .collect::<Option<Vec<String>>>()
+        .filter(|names| names.iter().all(|name| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#'])))
+    {
+        call["glob"] = names.into();
+    }
+    (!files.is_empty()).then(|| {
+            format!(
+                "Only this file was changed. {heard}: {}{more}. To rename it there, call replace_in_files with {call}, look at \
+                 what it would change, and send it without dry_run.",
+                files.join(", "),
+            )
+        })
+}
+
+fn is_word(ch: char) -> bool {
+    ch.is_alphanumeric() || ch == '_' || ch == '$'
+}
+
+fn has_word(line: &str, name: &str) -> bool {
+    line.split(|ch: char| !is_word(ch)).any(|word| word == name)
+}

@@ -1,0 +1,78 @@
+//! References to a renamed symbol in other files, as a configured language server knows them.
+
+use crate::context::config::{LanguageServerConfig, ServerTrigger};
+use crate::context::policy::Access;
+use crate::context::{Context, syntax};
+use crate::model::call_context::CallContext;
+use crate::pipeline::report::diagnose::{self, TEXT_BYTES_MAX, exact};
+use crate::tools::symbols::edit::EditSymbolInput;
+use crate::tools::symbols::foreign_uses::{ForeignUse, NAMED_FILES_MAX, advised};
+use emendate_core::{Charset, Snapshot, Span};
+use emendate_fs::SafePath;
+use emendate_lsp::{FileText, Reference};
+use emendate_syntax::SymbolAction;
+use std::path::PathBuf;
+
+/// The files beside one that refer to its symbol.
+pub(crate) struct References {
+    server: String,
+    root: PathBuf,
+    uses: Vec<ForeignUse>,
+    count: usize,
+}
+
+impl References {
+    /// A note of these files, with the call that renames the symbol there; `None` where there are none.
+    pub(crate) fn note(&self, old: &str, new: &str) -> Option<String> {
+        let heard = format!("Other files refer to `{old}`, says {}", self.server);
+        advised(&heard, &self.uses, self.count, &self.root, old, new)
+    }
+}
+
+/// The other files that refer to a symbol; `None` where no language server says so in its time.
+pub(crate) fn references_elsewhere(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    args: &EditSymbolInput,
+) -> Option<References> {
+    let servers: Vec<&LanguageServerConfig> =
+        context.config().servers.iter().filter(|server| server.when != ServerTrigger::Off).collect();
+    if servers.is_empty() {
+        return None;
+    }
+    let opened = context.snapshot(place, None, "").ok()??;
+    let snapshot = &opened.snapshot;
+    let text = exact(snapshot);
+    let new = args.new_text();
+    let grammars = syntax::grammars(context, caller);
+    let splices =
+        grammars.splices(place, snapshot.text(), args.named(), SymbolAction::Rename, &new, |_| String::new()).ok()?;
+    let at = offset(snapshot, splices.edits.first()?.0)?;
+    let root = context.store().roots().get(place.root())?.canonical.clone();
+    servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {
+        let language = server.language(place.relative(), place.absolute())?;
+        let project = diagnose::project(context, server, place);
+        let shown = FileText { path: place.absolute(), text: &text };
+        let all = context.servers().references(&server.spec, &project, shown, language, at, server.time).ok()?;
+        let (uses, count) = beside(context, place, all);
+        Some(References { server: server.spec.name.clone(), root: root.clone(), uses, count })
+    })
+}
+
+/// The first reference of each file beside this one that may be read, and the number of these files.
+fn beside(context: &Context, home: &SafePath, all: Vec<Reference>) -> (Vec<ForeignUse>, usize) {
+    let mut files: Vec<Reference> = all.into_iter().filter(|it| it.path != home.absolute()).collect();
+    files.dedup_by(|next, first| next.path == first.path);
+    files.retain(|it| context.resolve_path(&it.path, Access::Read).is_ok_and(|place| place.root() == home.root()));
+    let count = files.len();
+    (files.into_iter().take(NAMED_FILES_MAX).map(|it| ForeignUse { path: it.path, line: it.line }).collect(), count)
+}
+
+/// The byte of the text that a server is shown at which a span of the reading begins.
+fn offset(snapshot: &Snapshot, span: Span) -> Option<usize> {
+    match snapshot.codec().charset {
+        Charset::Utf8 => snapshot.raw_span(span).start().checked_sub(snapshot.codec().mark),
+        _ => Some(span.start()),
+    }
+}

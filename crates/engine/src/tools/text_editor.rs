@@ -1,0 +1,223 @@
+//! The tool `text_editor`: the commands of Anthropic's text editor tool, mapped to our tools, with replies in the
+//! wording that models know.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::model::call_context::CallContext;
+use crate::model::reply::Answer;
+use crate::tools::edit_files::edit_files;
+use crate::tools::{read, undo};
+use emendate_core::formats::FormatInput;
+use emendate_core::formats::text_editor::{self, EditorCommand, TextEditor, TextEditorInput};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::{EntryKind, PATH_MAX_BYTES, SafePath};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Names that a view of a directory lists.
+const LISTED_NAMES_MAX: usize = 1000;
+/// Characters of the reply besides the names.
+const REPLY_CHARS_RESERVED: usize = 500;
+
+/// Entries that a view of a directory cannot list.
+#[derive(Default)]
+struct UnlistedEntries {
+    /// Paths that are too long.
+    long: usize,
+    /// Directories that cannot be read.
+    closed: usize,
+}
+
+impl UnlistedEntries {
+    fn tell(&self, text: &mut String) {
+        let mut note = |count: usize, what: &str| {
+            if count > 0 {
+                let _ = writeln!(text, "Note: {count} {what}");
+            }
+        };
+        note(self.long, &format!("with a path of more than {PATH_MAX_BYTES} bytes cannot be named and are left out."));
+        note(self.closed, "of these directories cannot be listed: their contents are omitted.");
+    }
+}
+
+/// Runs the tool `text_editor`.
+pub(crate) fn text_editor(context: &Context, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
+    let args = text_editor::read(FormatInput::Json(input.clone()))?;
+    let answer = match args.command {
+        EditorCommand::View => view_path(context, caller, &args),
+        EditorCommand::UndoEdit => undo::undo(context, caller, tool, json!({ "file_path": args.path })),
+        EditorCommand::Create | EditorCommand::StrReplace | EditorCommand::Insert => {
+            edit_files(context, caller, tool, &[&TextEditor], input).map(|answer| told(answer, &args))
+        }
+    };
+    answer.map_err(|error| taught(error, &args))
+}
+
+fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) -> Result<Answer> {
+    let place = context.store().resolve_path(Path::new(&args.path))?;
+    if context.store().list(&place)?.is_some() {
+        if args.view_range.is_some() {
+            return Err(Error::new(Code::CallInvalid, "view_range is for files; this is a directory.")
+                .next("Leave view_range out."));
+        }
+        return list_names(context, caller, &place);
+    }
+    let mut input = json!({ "file_path": args.path });
+    if let Some([from, to]) = args.view_range {
+        let wrong = || {
+            let what = format!("view_range [{from}, {to}] is no range of lines.");
+            Error::new(Code::CallInvalid, what).next("Give first and last line, the first being 1; -1 for the end.")
+        };
+        let first = usize::try_from(from).ok().filter(|from| *from > 0).ok_or_else(wrong)?;
+        input["offset"] = first.into();
+        let limit = match to {
+            -1 => usize::MAX,
+            to => usize::try_from(to).ok().filter(|to| *to >= first).ok_or_else(wrong)? - first + 1,
+        };
+        input["limit"] = limit.into();
+    }
+    let mut answer = read::read(context, caller, input)?;
+    answer.text.insert_str(0, &format!("Here's the result of running `cat -n` on {}:\n", place.shown()));
+    Ok(answer)
+}
+
+/// Lists a directory two levels deep, without hidden entries.
+fn list_names(context: &Context, caller: &CallContext, place: &SafePath) -> Result<Answer> {
+    let (mut names, mut left_out) = (Vec::new(), UnlistedEntries::default());
+    add_names(context, place, 2, &mut names, &mut left_out)?;
+    let mut room = context.reply_limits(caller).text.saturating_sub(REPLY_CHARS_RESERVED);
+    let fits = names.iter().take(LISTED_NAMES_MAX).take_while(|name| {
+        let left = room.checked_sub(name.len() + 1);
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    let fits = fits.count();
+    let cut = names.len() > fits;
+    names.truncate(fits);
+    let shown = place.shown();
+    let mut text = format!(
+        "Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items and node_modules:\n{shown}\n"
+    );
+    text.extend(names.iter().flat_map(|name| [name, "\n"]));
+    if cut {
+        let _ = writeln!(text, "Note: There are more than the {fits} names shown; view a subdirectory.");
+    }
+    left_out.tell(&mut text);
+    let mut answer = Answer { text, ..Answer::default() };
+    if left_out.long + left_out.closed > 0 {
+        answer.data.insert("leftOut".to_owned(), (left_out.long + left_out.closed).into());
+    }
+    answer.data.insert("names".to_owned(), names.into());
+    answer.data.insert("truncated".to_owned(), cut.into());
+    Ok(answer)
+}
+
+fn add_names(
+    context: &Context,
+    folder: &SafePath,
+    levels: usize,
+    names: &mut Vec<String>,
+    left_out: &mut UnlistedEntries,
+) -> Result<()> {
+    for entry in context.store().list(folder)?.unwrap_or_default() {
+        if entry.name.as_encoded_bytes().starts_with(b".")
+            || entry.name == "node_modules"
+            || names.len() > LISTED_NAMES_MAX
+        {
+            continue;
+        }
+        let place = match context.store().resolve_no_follow(&folder.absolute().join(&entry.name)) {
+            Ok(place) => place,
+            // Entries that vanish meanwhile, or lead out of the roots, are not listed.
+            Err(error) => {
+                left_out.long += usize::from(error.code() == Code::PathInvalid);
+                continue;
+            }
+        };
+        if entry.kind != EntryKind::Directory {
+            if context.may_access_name(&place, Access::Read) {
+                names.push(place.shown());
+            }
+            continue;
+        }
+        names.push(format!("{}/", place.shown()));
+        if levels > 1 {
+            // A directory that cannot be entered still has a name.
+            left_out.closed += usize::from(add_names(context, &place, levels - 1, names, left_out).is_err());
+        }
+    }
+    Ok(())
+}
+
+/// Rewords an answer for this tool: the headline that models know, the snippet, then everything else.
+fn told(mut answer: Answer, args: &TextEditorInput) -> Answer {
+    let (headline, rest) = answer.text.split_once('\n').unwrap_or((&answer.text, ""));
+    if answer.data.get("dryRun") == Some(&Value::Bool(true)) || answer.data.get("writtenBy").is_none() {
+        return answer;
+    }
+    let path = &args.path;
+    let notes: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with("Note: ")).map(str::len).sum();
+    let (notes, snippet) = rest.split_at(notes);
+    let created = answer.data.get("type").is_some_and(|kind| kind == "create");
+    answer.text = match args.command {
+        EditorCommand::Create if created => format!("File created successfully at: {path}\n{notes}"),
+        EditorCommand::Create => format!("{headline}\n{notes}"),
+        EditorCommand::Insert => format!(
+            "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of the edited file:\n{snippet}{notes}\
+             Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file \
+             again if necessary.\n"
+        ),
+        _ => format!(
+            "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of {path}:\n{snippet}{notes}\
+             Review the changes and make sure they are as expected. Edit the file again if necessary.\n"
+        ),
+    };
+    answer
+}
+
+/// Rewords the advice of an error: this client has only this tool, with field names of its own.
+fn taught(error: Error, args: &TextEditorInput) -> Error {
+    let view = json!({ "command": "view", "path": args.path });
+    let next = match error.code() {
+        // Inserts have no version header: a stale file has to be viewed again.
+        Code::StaleChanged | Code::StaleUnknownTag if args.command == EditorCommand::Insert => {
+            let line = args.insert_line.unwrap_or_default();
+            let what = format!("Nothing was inserted: the file changed around line {line} since it was viewed.");
+            return Error::new(error.code(), what)
+                .next(format!("View it again with {view}, then insert after the line by its current number."));
+        }
+        Code::ReadRequired | Code::StaleUnknownTag | Code::StaleChanged | Code::ReadPartial => {
+            format!("View the file with {view}, then send this call again, as far as it still fits.")
+        }
+        Code::MatchAmbiguous => {
+            "Send the call again with more lines around the text in old_str, and the same lines in new_str, so that it \
+                                 occurs once."
+                .to_owned()
+        }
+        Code::MatchNotFound => {
+            format!("View {} and copy old_str from it, without line numbers.", nearest(&error, view))
+        }
+        Code::EditNoChange if args.command == EditorCommand::StrReplace => {
+            "Send a new_str that differs from old_str, or nothing if the file is as wanted.".to_owned()
+        }
+        Code::FileMissing => error.next_step().replace("use write", "use the command create"),
+        Code::OperationMissing => "Make the change with str_replace or insert.".to_owned(),
+        _ => return error,
+    };
+    error.next(next)
+}
+
+/// Formats the call that views the place most similar to the text if there is one, else the whole file.
+fn nearest(error: &Error, mut view: Value) -> String {
+    if let (Some(from), Some(to)) = (nearest_field(error, "from"), nearest_field(error, "to")) {
+        view["view_range"] = json!([from.saturating_sub(3).max(1), to + 3]);
+        return format!("the lines with {view}");
+    }
+    format!("the file again with {view}")
+}
+
+/// Returns a number of the nearest text.
+fn nearest_field(error: &Error, key: &str) -> Option<u64> {
+    error.data().get("nearest")?.get(key)?.as_u64()
+}

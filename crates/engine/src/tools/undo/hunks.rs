@@ -1,0 +1,329 @@
+//! Undo, redo and restore of single hunks: a part of the change of one file in one operation is reversed or applied
+//! again, carried over to the current version. It is logged as an edit, because the rest of the operation stays.
+
+use crate::context::history_stores::key;
+use crate::context::policy::Access;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::CallContext;
+use crate::model::file_plan::{CurrentState, FilePlan, without_ops};
+use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, listing, several_files};
+use crate::model::options::CallOptions;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::log::CallOrigin;
+use crate::pipeline::commit::{plan_and_commit, render_receipts};
+use crate::pipeline::report::receipt::Receipt;
+use crate::session::in_doubt::wait_for_in_doubt;
+use crate::tools::history::operation_list::from_its_source;
+use crate::tools::undo::UndoInput;
+use crate::tools::undo::restore::{RestoreInput, may_replace};
+use crate::tools::undo::reversal::{current_state, difference, lines_then, logged_place, not_kept, with_same_codec};
+use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, session_filter, still_running};
+use emendate_core::explain;
+use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice};
+use emendate_fs::SafePath;
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, Role};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::iter::once;
+use std::path::Path;
+
+/// Hunks that are compared with the current file one by one, where it has some of them.
+const COMPARED_HUNKS_MAX: usize = 32;
+
+/// The direction in which hunks are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HunkAction {
+    /// They become as they were before the operation.
+    Reverse,
+    /// They become as the operation left them.
+    Apply,
+}
+
+/// Some hunks of a file in an operation.
+struct HunkSelection<'a> {
+    /// Index of the root whose history has the operation.
+    root: usize,
+    logged: LogEntry,
+    /// The change of the file, compared with its source if it was moved.
+    file: FileChange,
+    place: SafePath,
+    hunks: HunkNumbers,
+    action: HunkAction,
+    /// The options of a call for which a model must have read the file.
+    read_by: Option<&'a CallOptions>,
+}
+
+/// Undoes or redoes hunks of one file of an operation.
+pub(super) fn undo_hunks(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    args: &UndoInput,
+    path: Option<&Path>,
+) -> Result<Answer> {
+    for root in 0..context.roots().len() {
+        wait_for_in_doubt(context, root)?;
+    }
+    let (root, logged) = match &args.id {
+        Some(id) => select::operation(context, OperationRef::read(id)?.name)?,
+        None => choose_one(context, caller, args, path)?,
+    };
+    if session_filter(caller, args).is_some_and(|session| session != logged.operation.session) {
+        return Err(foreign(&logged));
+    }
+    // A redo of an undo reverses the undo; a redo of an edit applies the edit again.
+    let is_undo = matches!(logged.operation.role, Role::Undo(_));
+    let action = if args.redo && !is_undo { HunkAction::Apply } else { HunkAction::Reverse };
+    let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
+    let (file, place) = changed_text(context, &logged, path)?;
+    let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
+    change_hunks(context, caller, cause, &selection, args.dry_run || caller.dry_run)
+}
+
+/// Restores hunks of a file as an operation left them, or as they were before it.
+pub(super) fn restore_hunks(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    options: &CallOptions,
+    args: &RestoreInput,
+    place: &SafePath,
+) -> Result<Answer> {
+    let named = OperationRef::read(&args.id)?;
+    let (root, logged) = select::operation(context, named.name)?;
+    let action = if named.before { HunkAction::Reverse } else { HunkAction::Apply };
+    let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
+    let (file, place) = changed_text(context, &logged, Some(place.absolute()))?;
+    let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: Some(options) };
+    change_hunks(context, caller, cause, &selection, args.dry_run || caller.dry_run)
+}
+
+/// Finds the file of an operation, and checks that it was a regular file before and after.
+///
+/// Errors: `lock.timeout` for an operation that is not finished; `operation.not_found`, `call.invalid`.
+fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Result<(FileChange, SafePath)> {
+    if logged.owner.is_some() {
+        return Err(still_running(logged));
+    }
+    let place = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
+    let files = &logged.operation.files;
+    let file = match (&place, &**files) {
+        (Some(place), _) => files.iter().find(|file| file.path == key(place)),
+        (None, [only]) => Some(only),
+        (None, _) => return Err(several_files(logged.id, files.len())),
+    };
+    let Some(file) = file else {
+        let what = format!("Operation {} did not change this file.", logged.id);
+        return Err(Error::new(Code::OperationMissing, what)
+            .evidence(place.map_or_else(String::new, |place| place.shown()))
+            .next(
+                advice!["Call ", listing(logged.id), " to see its files."]
+                    .or("Name a file that the operation changed."),
+            ));
+    };
+    let file = from_its_source(file, logged);
+    let is_regular = |side: Option<FileState>| side.is_some_and(|side| side.kind == FileKind::Regular);
+    if !is_regular(file.before) || !is_regular(file.after) {
+        return Err(not_in_parts(logged, "It created, deleted, moved or linked the file, which has no parts."));
+    }
+    let place = logged_place(context, &file.path)?;
+    Ok((file, place))
+}
+
+fn change_hunks(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    selection: &HunkSelection<'_>,
+    dry_run: bool,
+) -> Result<Answer> {
+    let turns = context.lock_paths(once(selection.place.absolute()));
+    let remark = selection.remark();
+    let cause = CallOrigin { remark: &remark, ..cause };
+    let receipts = plan_and_commit(context, caller, cause, dry_run, || {
+        let now = current_state(context, &selection.place)?;
+        if let Some(options) = selection.read_by {
+            may_replace(context, caller, options, &selection.place, &now)?;
+        }
+        let CurrentState::File(now) = now else {
+            let what = "the file is gone, or something else is there now.";
+            return Err(selection.conflict(what, "Restore the file first."));
+        };
+        Ok(vec![plan_hunks(context, caller, selection, now)?])
+    })?;
+    drop(turns);
+    let operation = receipts.iter().find_map(Receipt::operation);
+    let rendered = render_receipts(context, receipts);
+    let summary = selection.headline(dry_run);
+    let mut data = super::data(rendered.files, rendered.all, dry_run);
+    data.insert("summary".to_owned(), summary.trim_end().into());
+    data.insert("hunksOf".to_owned(), selection.logged.id.to_string().into());
+    data.insert("hunks".to_owned(), selection.hunks.numbers.iter().copied().map(Value::from).collect());
+    data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
+    Ok(Answer { text: summary + &rendered.text, data })
+}
+
+/// Plans the new version of the file: the chosen hunks on one side, everything that changed since on the other.
+fn plan_hunks(
+    context: &Context,
+    caller: &CallContext,
+    selection: &HunkSelection<'_>,
+    now: LoadedFile,
+) -> Result<FilePlan> {
+    let sides = selection.sides(context, &now)?;
+    let missing = selection.missing(&sides, &now)?;
+    if missing.is_empty() {
+        return Err(Error::new(Code::EditNoChange, "These lines are already as they would be.")
+            .evidence(selection.place.shown())
+            .next("Nothing is left to do."));
+    }
+    let (seen, mine) = (sides.seen(selection.action), sides.change_of(&missing, selection.action));
+    let theirs = ChangeSet::diff(seen, &now.snapshot);
+    let Ok(rebased) = mine.rebase(seen, &theirs, TieBreak::TheirsFirst) else {
+        return Err(selection.changed_since(seen, &now));
+    };
+    let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
+    let merged = !theirs.is_empty();
+    let lines = lines_then(context, caller, &selection.place, &now.snapshot, &changes);
+    let plan = FilePlan::edit(selection.place.clone(), now, without_ops(changes), lines);
+    Ok(FilePlan { merged, ..plan })
+}
+
+/// Both versions of a file in an operation, in the encoding that the file has now.
+pub(super) struct HunkSides {
+    before: Snapshot,
+    after: Snapshot,
+    changes: ChangeSet,
+    /// The number of hunks.
+    hunks: usize,
+}
+
+impl HunkSides {
+    pub(super) fn new(before: Snapshot, after: Snapshot) -> HunkSides {
+        let changes = ChangeSet::diff(&before, &after);
+        let hunks = explain::by_hunks(&before, &changes, HUNK_CONTEXT_LINES, &BTreeSet::new()).hunks;
+        HunkSides { before, after, changes, hunks }
+    }
+
+    /// The version that a change in this direction starts from.
+    pub(super) fn seen(&self, action: HunkAction) -> &Snapshot {
+        match action {
+            HunkAction::Reverse => &self.after,
+            HunkAction::Apply => &self.before,
+        }
+    }
+
+    /// Returns the change of the version above that these hunks mean.
+    fn change_of(&self, numbers: &BTreeSet<usize>, action: HunkAction) -> ChangeSet {
+        let parts = explain::by_hunks(&self.before, &self.changes, HUNK_CONTEXT_LINES, numbers);
+        match action {
+            HunkAction::Apply => parts.chosen,
+            HunkAction::Reverse => {
+                ChangeSet::diff(&self.after, &with_same_codec(&self.after, parts.rest.apply(&self.before)))
+            }
+        }
+    }
+
+    fn presence(&self, numbers: &BTreeSet<usize>, action: HunkAction, now: &Snapshot) -> Presence {
+        self.change_of(numbers, action).presence(self.seen(action), now)
+    }
+
+    /// Returns the reversal of all hunks but those that the current version certainly has no more.
+    pub(super) fn reversal_for(&self, now: &Snapshot) -> ChangeSet {
+        let mut numbers: BTreeSet<usize> = (1..=self.hunks).collect();
+        match self.presence(&numbers, HunkAction::Reverse, now) {
+            Presence::Missing => {}
+            Presence::Made => numbers.clear(),
+            Presence::Unclear if self.hunks > COMPARED_HUNKS_MAX => {}
+            Presence::Unclear => numbers
+                .retain(|number| self.presence(&BTreeSet::from([*number]), HunkAction::Reverse, now) != Presence::Made),
+        }
+        self.change_of(&numbers, HunkAction::Reverse)
+    }
+}
+
+impl HunkSelection<'_> {
+    fn sides(&self, context: &Context, now: &LoadedFile) -> Result<HunkSides> {
+        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
+        let history = context.history(self.root);
+        let content = |side: Option<FileState>| -> Result<Snapshot> {
+            let bytes = side.map(|side| history.content(side.content, &hand)).transpose()?.flatten();
+            let bytes = bytes.ok_or_else(|| not_kept(&self.place, &self.logged))?;
+            Ok(with_same_codec(&now.snapshot, bytes))
+        };
+        let (before, after) = (content(self.file.before)?, content(self.file.after)?);
+        if [&before, &after, &now.snapshot].iter().any(|it| it.is_binary()) {
+            return Err(not_in_parts(&self.logged, "The file is not text, so it has no hunks."));
+        }
+        let sides = HunkSides::new(before, after);
+        self.hunks.check(sides.hunks, &self.place)?;
+        Ok(sides)
+    }
+
+    /// Returns the hunks that the current file is not yet as wanted in. Where it may have been changed to that already,
+    /// each hunk is compared by itself.
+    ///
+    /// Errors: `operation.conflict` for a hunk of which the file may have a part.
+    fn missing(&self, sides: &HunkSides, now: &LoadedFile) -> Result<BTreeSet<usize>> {
+        let seen = sides.seen(self.action);
+        let all = &self.hunks.numbers;
+        match sides.presence(all, self.action, &now.snapshot) {
+            Presence::Missing => return Ok(all.clone()),
+            Presence::Made => return Ok(BTreeSet::new()),
+            Presence::Unclear if all.len() > COMPARED_HUNKS_MAX => {
+                let what = "some of these lines changed since then, and they are too many to be compared one by one.";
+                return Err(self.conflict(what, "Name fewer hunks in one call."));
+            }
+            Presence::Unclear => {}
+        }
+        let mut missing = BTreeSet::new();
+        for number in all {
+            match sides.presence(&BTreeSet::from([*number]), self.action, &now.snapshot) {
+                Presence::Missing => missing.extend([*number]),
+                Presence::Made => {}
+                Presence::Unclear => return Err(self.changed_since(seen, now)),
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Returns the note for the history.
+    fn remark(&self) -> String {
+        let verb = if self.action == HunkAction::Reverse { "undid" } else { "redid" };
+        format!("{verb} {}", self.hunks)
+    }
+
+    fn headline(&self, dry_run: bool) -> String {
+        let verb = match (self.action, dry_run) {
+            (HunkAction::Reverse, false) => "Undone",
+            (HunkAction::Reverse, true) => "Would be undone",
+            (HunkAction::Apply, false) => "Applied again",
+            (HunkAction::Apply, true) => "Would be applied again",
+        };
+        format!("{verb}: {} in {}.\n", self.hunks, self.place.shown())
+    }
+
+    /// Refuses lines that changed since.
+    fn changed_since(&self, seen: &Snapshot, now: &LoadedFile) -> Error {
+        self.conflict("the same lines changed since then.", "Make the change with an edit.").evidence(difference(
+            &self.place,
+            seen,
+            &now.snapshot,
+        ))
+    }
+
+    fn conflict(&self, what: &str, next: &str) -> Error {
+        let verb = if self.action == HunkAction::Reverse { "undone" } else { "applied again" };
+        let id = self.logged.id;
+        Error::new(Code::OperationConflict, format!("The hunks of operation {id} cannot be {verb}: {what}"))
+            .evidence(self.place.shown())
+            .next(next)
+            .fact("operation", id.to_string())
+    }
+}
+
+/// Creates the error for a change that has no hunks.
+fn not_in_parts(logged: &LogEntry, why: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("No hunk of operation {} can be chosen. {why}", logged.id))
+        .next("Undo the whole operation, or restore the file as it was before or after it.")
+}

@@ -1,0 +1,292 @@
+//! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
+//! earlier version. Both are operations themselves, so both can be undone.
+
+pub(crate) mod hunks;
+pub(crate) mod overlay;
+pub(crate) mod restore;
+pub(crate) mod reversal;
+pub(crate) mod select;
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::log::CallOrigin;
+use crate::pipeline::commit::{RenderedReceipts, plan_and_commit, render_receipts};
+use crate::pipeline::report::receipt::Receipt;
+use crate::session::in_doubt::{resolve_in_doubt, wait_for_in_doubt};
+use crate::tools::history::operation_list::tool_name;
+use crate::tools::undo::hunks::undo_hunks;
+use crate::tools::undo::select::{UndoSelection, still_running};
+use emendate_core::formats::{self, FormatInput};
+use emendate_core::{Code, Error, Result};
+use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role, wait_briefly};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) use crate::tools::undo::restore::RestoreInput as RestoreArgs;
+pub(crate) use crate::tools::undo::select::OperationRef;
+
+/// Operations that one call may undo.
+const UNDONE_OPERATIONS_MAX: usize = 100;
+
+/// Retries of the selection after another process undid one of the selected operations.
+const RACE_RETRIES_MAX: usize = 64;
+
+/// Age up to which an undo or a redo of another process is waited for.
+const RUNNING_UNDO_AGE_MAX: Duration = Duration::from_secs(2);
+
+/// The rendered files of an answer, and the name of the new operation.
+type UndoSummary = (RenderedReceipts, Option<OperationId>);
+
+/// The input of `undo`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Args")]
+pub(crate) struct UndoInput {
+    /// The operation, as replies (data.operation) and history name it (default: the last one).
+    pub(crate) id: Option<String>,
+    /// Number of operations to undo, all or none, the newest first; this is one operation itself.
+    last: Option<usize>,
+    /// The last operation that touched this file; all its files are taken back. With hunks: the file that has them.
+    pub(crate) file_path: Option<String>,
+    /// Only these hunks of one file, by their numbers in history with that id. The rest of the operation stays.
+    pub(crate) hunks: Option<Vec<usize>>,
+    /// Take the last undo back instead.
+    pub(crate) redo: bool,
+    /// Other sessions' operations, too.
+    pub(crate) any_session: bool,
+    /// Show what would be done, write nothing.
+    dry_run: bool,
+    /// Undo even where that cannot be redone afterwards (default: refused).
+    irreversible: bool,
+}
+
+/// Runs the tool `undo`.
+pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+    let cause = CallOrigin::new(tool, &input);
+    let raw = raw_path::take(&mut input)?;
+    let args: UndoInput = formats::from_json(FormatInput::Json(input))?;
+    let cause = CallOrigin { irreversible: args.irreversible, ..cause };
+    let dry_run = args.dry_run || caller.dry_run;
+    if args.hunks.is_some() {
+        check_hunk_call(&args)?;
+        let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
+        return undo_hunks(context, caller, cause, &args, path);
+    }
+    let times = args.last.unwrap_or(1);
+    if times == 0 || times > UNDONE_OPERATIONS_MAX {
+        return Err(Error::new(
+            Code::CallInvalid,
+            format!("`last` is {times}; one call takes back 1 to {UNDONE_OPERATIONS_MAX} operations."),
+        )
+        .next(format!("Give last: 1 to {UNDONE_OPERATIONS_MAX}.")));
+    }
+    if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
+        return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
+                .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one; for a part of one file, id, file_path and hunks.")));
+    }
+    let (all, taken) = choose_and_take_back(context, caller, cause, &args, raw.as_deref(), times)?;
+    let (RenderedReceipts { text, files, all: files_total, .. }, operation) = taken;
+    let summary: String = all.iter().map(|logged| headline(logged, dry_run)).collect();
+    let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, files_total, dry_run) };
+    let ids: Vec<Value> = all.iter().map(|logged| logged.id.to_string().into()).collect();
+    let data = &mut answer.data;
+    data.insert("summary".to_owned(), summary.trim_end().into());
+    data.insert("undone".to_owned(), ids.into());
+    data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
+    Ok(answer)
+}
+
+/// Selects operations and undoes them. If another process undoes one of them meanwhile, the selection is repeated,
+/// so that two simultaneous calls have the effect of one after the other.
+fn choose_and_take_back(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    args: &UndoInput,
+    raw: Option<&Path>,
+    times: usize,
+) -> Result<(Vec<LogEntry>, UndoSummary)> {
+    let dry_run = args.dry_run || caller.dry_run;
+    for attempt in 1.. {
+        for root in 0..context.roots().len() {
+            wait_for_in_doubt(context, root)?;
+        }
+        let (root, all) = choose(context, caller, args, raw, times)?;
+        let mut overtaken = false;
+        match take_back(context, caller, cause, root, &all, &mut overtaken, dry_run) {
+            Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
+            Err(error) => return Err(error),
+            Ok(taken) => return Ok((all, taken)),
+        }
+    }
+    Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
+}
+
+/// Selects the operations. If another process is undoing one, its result is awaited: only then the next operation
+/// is known, and the order of the log is the order of the calls.
+///
+/// Errors: `lock.timeout`, and those of the selection.
+fn choose(
+    context: &Context,
+    caller: &CallContext,
+    args: &UndoInput,
+    raw: Option<&Path>,
+    times: usize,
+) -> Result<(usize, Vec<LogEntry>)> {
+    loop {
+        match select::select(context, caller, args, raw, times)? {
+            UndoSelection::Known(root, all) => return Ok((root, all)),
+            UndoSelection::UnderWay(root, logged) if logged.age() < RUNNING_UNDO_AGE_MAX => {
+                wait_briefly();
+                resolve_in_doubt(context, root)?;
+            }
+            UndoSelection::UnderWay(_, logged) => return Err(still_running(&logged)),
+        }
+    }
+}
+
+/// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
+/// aborted since it was selected.
+fn take_back(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    root: usize,
+    all: &[LogEntry],
+    overtaken: &mut bool,
+    dry_run: bool,
+) -> Result<UndoSummary> {
+    let Some((newest, older)) = all.split_first() else { return Ok((render_receipts(context, Vec::new()), None)) };
+    let role = match newest.operation.role {
+        Role::Undo(_) => Role::Redo(newest.id),
+        Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
+    };
+    let turns = context.lock_paths(overlay::paths(all));
+    let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
+    let cause = CallOrigin { role, also: &also, ..cause };
+    let mut check = || is_still_done(context, root, all).inspect_err(|_| *overtaken = true);
+    let done = plan_and_commit(context, caller, cause, dry_run, || {
+        check()?;
+        let plans = reversal::plans(context, caller, root, all);
+        // Conflicting files may be the result of another process undoing the same operation.
+        if plans.is_err() {
+            check()?;
+        }
+        plans
+    });
+    let receipts = match done {
+        Err(error) if error.code() == Code::EditNoChange && !dry_run => {
+            return Err(mark_taken_back(context, caller, cause, root, error).inspect_err(|_| *overtaken = true)?);
+        }
+        done => done?,
+    };
+    if !dry_run {
+        remove_made(context, all);
+    }
+    drop(turns);
+    let operation = receipts.iter().find_map(Receipt::operation);
+    Ok((render_receipts(context, receipts), operation))
+}
+
+/// Logs the undo of operations whose files are already in the state before them, so that the next undo continues
+/// with an earlier operation. Returns the error of this call.
+///
+/// Errors: `conflict.raced` if one of them was undone by others meanwhile.
+fn mark_taken_back(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    root: usize,
+    nothing: Error,
+) -> Result<Error> {
+    let operation = Operation {
+        session: caller.session.clone(),
+        tool: cause.tool.to_owned(),
+        format: String::new(),
+        digest: cause.digest,
+        note: "the files were already as they were before".to_owned(),
+        role: cause.role,
+        also_undoes: cause.also.to_vec(),
+        outcome: OperationOutcome::Done,
+        keeps_content: true,
+        files: Vec::new(),
+        created_dirs: Vec::new(),
+    };
+    let history = context.history(root);
+    match history.log(&operation, &[], &[]) {
+        Ok(entered) => {
+            // If that fails, it is resolved by its files, of which there are none.
+            let _ = history.mark_committed(&[entered.id]);
+            let verb = if matches!(cause.role, Role::Redo(_)) { "redone" } else { "undone" };
+            let next = format!("It counts as {verb} now: repeat the call for the operation before it.");
+            Ok(nothing.next(next).fact("operation", entered.id.to_string()))
+        }
+        Err(error) if error.code() == Code::ConflictRaced => Err(error),
+        // A read-only store does not affect the answer.
+        Err(_) => Ok(nothing),
+    }
+}
+
+/// Checks that none of the operations was undone since they were selected.
+///
+/// Errors: `conflict.raced`, and those of the session store.
+fn is_still_done(context: &Context, root: usize, all: &[LogEntry]) -> Result<()> {
+    for logged in all {
+        let name = OperationName { number: logged.id.number, check: Some(logged.id.check) };
+        let now = context.history(root).operation(name)?;
+        if now.is_none_or(|now| now.undone_by.is_some()) {
+            let what = format!("Operation {} was undone by another process at the same moment.", logged.id);
+            return Err(
+                Error::new(Code::ConflictRaced, what).next("Call history to see the operations, then repeat the call.")
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Removes directories that the undone operations created, if they are empty.
+fn remove_made(context: &Context, all: &[LogEntry]) {
+    for folder in all.iter().flat_map(|logged| logged.operation.created_dirs.iter().rev()) {
+        // A directory that remains is not a failure of the undo.
+        let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(folder)));
+        let _ = place.and_then(|place| context.store().remove_dir(&place));
+    }
+}
+
+/// Errors: `call.invalid` for hunks of several operations.
+fn check_hunk_call(args: &UndoInput) -> Result<()> {
+    if args.last.is_none() {
+        return Ok(());
+    }
+    Err(Error::new(Code::CallInvalid, "Hunks are those of one operation, so `last` cannot be combined with them.")
+        .next("Give id, file_path and hunks."))
+}
+
+/// Formats the headline of an undo.
+fn headline(logged: &LogEntry, dry_run: bool) -> String {
+    let verb = match (matches!(logged.operation.role, Role::Undo(_)), dry_run) {
+        (false, false) => "Undone",
+        (false, true) => "Would be undone",
+        (true, false) => "Redone by reversing",
+        (true, true) => "Would be redone by reversing",
+    };
+    let (tool, session) = (tool_name(&logged.operation), &logged.operation.session);
+    let colon = if matches!(logged.operation.role, Role::Undo(_)) { "" } else { ":" };
+    format!("{verb}{colon} operation {} ({tool}, session {session}).\n", logged.id)
+}
+
+/// Creates the data of an answer with these files, of `all`.
+pub(crate) fn data(files: Vec<Value>, all: usize, dry_run: bool) -> Map<String, Value> {
+    let mut data = Map::new();
+    data.insert("dryRun".to_owned(), dry_run.into());
+    data.insert("notes".to_owned(), Value::Array(Vec::new()));
+    RenderedReceipts::add_files(&mut data, files, all);
+    data
+}

@@ -1,0 +1,212 @@
+//! Restore of one file as of an operation, after or before it.
+
+use crate::context::Context;
+use crate::context::history_stores::key;
+use crate::context::policy::Access;
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::model::options::CallOptions;
+use crate::model::raw_path;
+use crate::model::reply::Answer;
+use crate::pipeline::commit::log::CallOrigin;
+use crate::pipeline::commit::{RenderedReceipts, plan_and_commit, render_receipts};
+use crate::pipeline::plan::stale;
+use crate::pipeline::report::receipt::Receipt;
+use crate::session::base::{Base, find_base};
+use crate::session::in_doubt::resolve_in_doubt;
+use crate::tools::undo::hunks::restore_hunks;
+use crate::tools::undo::reversal::{current_state, is_same_content, not_kept, putting};
+use crate::tools::undo::{OperationRef, data, select};
+use emendate_core::formats::{self, FormatInput};
+use emendate_core::{Code, Error, Phrase, Result, advice};
+use emendate_fs::{FileAttributes, SafePath};
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationFilter};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::iter::once;
+use std::path::Path;
+
+/// Operations on a file that are searched for its attributes at the time of its removal.
+const LATER_OPERATIONS_MAX: usize = 1000;
+
+/// The input of `restore`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct RestoreInput {
+    /// The absolute path of the file.
+    pub(super) file_path: String,
+    /// As it was when this operation had been done; with `^` behind the name, as it was before.
+    pub(super) id: String,
+    /// Only these hunks of that operation, by their numbers in history with its id.
+    #[serde(default)]
+    pub(super) hunks: Option<Vec<usize>>,
+    /// Show what would be done, write nothing.
+    #[serde(default)]
+    pub(super) dry_run: bool,
+    /// Restore even where that cannot be undone afterwards (default: refused).
+    #[serde(default)]
+    irreversible: bool,
+}
+
+/// Runs the tool `restore`.
+pub(crate) fn restore(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+    let cause = CallOrigin::new(tool, &input);
+    let options = CallOptions::take(&mut Value::Null, caller, context.config(), tool)?;
+    let raw = raw_path::take(&mut input)?;
+    let args: RestoreInput = formats::from_json(FormatInput::Json(input))?;
+    let cause = CallOrigin { irreversible: args.irreversible, ..cause };
+    let place = context.resolve_no_follow(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+    let named = OperationRef::read(&args.id)?;
+    for root in 0..context.roots().len() {
+        resolve_in_doubt(context, root)?;
+    }
+    if args.hunks.is_some() {
+        return restore_hunks(context, caller, cause, &options, &args, &place);
+    }
+    let (root, logged) = select::operation(context, named.name)?;
+    let (side, told_by) = side_at(context, root, &place, &logged, named.before)?;
+    let dry_run = args.dry_run || caller.dry_run;
+    let turns = context.lock_paths(once(place.absolute()));
+    let receipts = plan_and_commit(context, caller, cause, dry_run, || {
+        let now = current_state(context, &place)?;
+        may_replace(context, caller, &options, &place, &now)?;
+        let plan = plan_restore(context, caller, &place, root, &told_by, now, side)?;
+        if plan.writes() {
+            return Ok(vec![plan]);
+        }
+        Err(Error::new(Code::EditNoChange, "The file is already as it was then.")
+            .evidence(place.shown())
+            .next("Nothing is left to do."))
+    })?;
+    drop(turns);
+    let operation = receipts.iter().find_map(Receipt::operation);
+    let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+    let mut answer = Answer { text, data: data(files, all, dry_run) };
+    answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
+    Ok(answer)
+}
+
+fn plan_restore(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    root: usize,
+    told_by: &LogEntry,
+    now: CurrentState,
+    side: Option<FileState>,
+) -> Result<FilePlan> {
+    let Some(side) = side else {
+        if matches!(now, CurrentState::Nothing) {
+            return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
+                .evidence(place.shown())
+                .next("Nothing is left to do."));
+        }
+        return Ok(FilePlan::replace_entry(place.clone(), now, TargetState::Nothing));
+    };
+    let bytes = match &now {
+        CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
+        CurrentState::File(now) => {
+            let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
+            context.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
+        }
+        _ => context.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
+    };
+    if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
+        return Ok(FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::Nothing));
+    }
+    // Existing set-id bits of the file remain; none are added.
+    let held = now.mode().map_or(0, |mode| mode & 0o7000);
+    let attributes = match now {
+        CurrentState::Nothing => attributes_then(context, root, place, side)?,
+        CurrentState::File(_) | CurrentState::Link(_) => None,
+    };
+    let plan = putting(context, caller, place.clone(), now, bytes, side, attributes);
+    Ok(FilePlan { mode: (side.kind == FileKind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
+}
+
+/// Returns owner and attributes of a deleted file at the time of its removal.
+fn attributes_then(
+    context: &Context,
+    root: usize,
+    place: &SafePath,
+    side: FileState,
+) -> Result<Option<FileAttributes>> {
+    let filter = OperationFilter { path: Some(key(place)), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
+    let files = context.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
+    let mut same = files.filter(|file| file.path == key(place) && file.before == Some(side));
+    Ok(same.find_map(|file| file.attributes))
+}
+
+/// Checks that a model has seen the content it replaces.
+pub(super) fn may_replace(
+    context: &Context,
+    caller: &CallContext,
+    options: &CallOptions,
+    place: &SafePath,
+    now: &CurrentState,
+) -> Result<()> {
+    match now {
+        CurrentState::File(now) if caller.unread == UnreadPolicy::Deny => {
+            match find_base(context, caller, options, place, now)? {
+                Base::Fresh { .. } => Ok(()),
+                Base::Stale { .. } | Base::Lost => Err(stale::version_unavailable(context, caller, place, now)),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the entry at a path right after an operation, or right before it, and the operation that shows it.
+pub(crate) fn side_at(
+    context: &Context,
+    root: usize,
+    place: &SafePath,
+    logged: &LogEntry,
+    before: bool,
+) -> Result<(Option<FileState>, LogEntry)> {
+    // Others may have changed it between the preceding operation and this one.
+    if before && let Some(file) = change_of(place, logged) {
+        return Ok((file.before, logged.clone()));
+    }
+    let history = context.history(root);
+    let number = logged.id.number;
+    let upto = Some(if before { number } else { number.saturating_add(1) });
+    let older =
+        history.operations(&OperationFilter { path: Some(key(place)), below: upto, limit: 1, session: None })?;
+    if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((change_of(place, &it)?.after, it))) {
+        return Ok((side, told_by));
+    }
+    // No earlier operation touched it, so its state is the one that the first later operation found.
+    let mut below = None;
+    let mut first = None;
+    loop {
+        let page = history.operations(&OperationFilter { path: Some(key(place)), below, limit: 50, session: None })?;
+        let full = page.len() == 50;
+        let later = page.into_iter().take_while(|it| upto.is_none_or(|upto| it.id.number >= upto));
+        let Some(last) = later.filter_map(|it| Some((change_of(place, &it)?.before, it))).last() else { break };
+        below = Some(last.1.id.number);
+        first = Some(last);
+        if !full {
+            break;
+        }
+    }
+    first.ok_or_else(|| {
+        Error::new(Code::OperationMissing, "No operation of the history touched this file.")
+            .evidence(place.shown())
+            .next(
+                advice![
+                    "Call ",
+                    Phrase::Call("history", raw_path::call(place.absolute(), Value::Null)),
+                    " to see what is known of it."
+                ]
+                .or("Nothing of it can be put back."),
+            )
+    })
+}
+
+/// Returns the change of the path in an operation.
+fn change_of(place: &SafePath, logged: &LogEntry) -> Option<FileChange> {
+    logged.operation.files.iter().find(|file| file.path == key(place)).cloned()
+}

@@ -1,0 +1,302 @@
+//! Selection of the operations to undo.
+
+use crate::context::Context;
+use crate::context::history_stores::key;
+use crate::context::policy::Access;
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::tools::history::history_gaps;
+use crate::tools::history::operation_list::{LastUndo, OperationStatus, newest_first, one_line, reversal_of};
+use crate::tools::undo::{UndoInput, choose};
+use emendate_core::{Code, Error, Result};
+use emendate_core::{Phrase, advice};
+use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationName, Role};
+use std::path::Path;
+
+/// Operations loaded at a time.
+const OPERATIONS_PER_PAGE: usize = 50;
+
+/// A call's reference to an operation; `17^` is the moment before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OperationRef {
+    pub(crate) name: OperationName,
+    pub(crate) before: bool,
+}
+
+impl OperationRef {
+    /// Parses a reference.
+    ///
+    /// Errors: `call.invalid`.
+    pub(crate) fn read(text: &str) -> Result<OperationRef> {
+        let (name, before) = text.strip_suffix('^').map_or((text, false), |name| (name, true));
+        let name = name.parse().map_err(|()| {
+            Error::new(Code::CallInvalid, format!("`{text}` does not name an operation."))
+                .next("Names look like 17-3fa9 or 17; history lists them, also those of one file. Without one, undo takes the last operation, or the last one on the file that it is given.")
+        })?;
+        Ok(OperationRef { name, before })
+    }
+}
+
+/// A candidate for a call that names no operation.
+struct UndoCandidate {
+    logged: LogEntry,
+    /// Operations after it are missing from the history, so it may not be the last one.
+    across: Option<HistoryGap>,
+}
+
+/// The operations that a call of `undo` refers to.
+pub(super) enum UndoSelection {
+    /// These operations of that root, the newest first.
+    Known(usize, Vec<LogEntry>),
+    /// Not known yet: this operation of that root is undoing others at this moment.
+    UnderWay(usize, Box<LogEntry>),
+}
+
+/// The candidates of one root for a call that names no operation.
+enum UndoCandidates {
+    Known(Vec<UndoCandidate>),
+    UnderWay(Box<LogEntry>),
+}
+
+/// The gaps of a history between its newest operation and older ones.
+struct HistoryGaps(Vec<HistoryGap>);
+
+impl HistoryGaps {
+    /// Advances to an older operation. A gap counts as acknowledged once an operation before it was undone by one after
+    /// it, because that operation must have been named.
+    fn meet(&mut self, logged: &LogEntry) {
+        let number = logged.id.number;
+        let crosses =
+            |gap: &HistoryGap| number > gap.after && logged.operation.undoes().any(|id| id.number <= gap.after);
+        self.0.retain(|gap| !crosses(gap));
+    }
+
+    /// Returns the gap between the newest operation and this one.
+    fn before(&self, logged: &LogEntry) -> Option<HistoryGap> {
+        self.0.iter().find(|gap| logged.id.number <= gap.after).copied()
+    }
+}
+
+/// Returns the operation of that name, with its root.
+///
+/// Errors: `operation.not_found`, and `call.invalid` for a number that occurs in several roots.
+pub(crate) fn operation(context: &Context, name: OperationName) -> Result<(usize, LogEntry)> {
+    let mut found = Vec::new();
+    for root in 0..context.roots().len() {
+        found.extend(context.history(root).operation(name)?.map(|logged| (root, logged)));
+    }
+    if found.len() > 1 {
+        let names: Vec<String> = found.iter().map(|(_, logged)| logged.id.to_string()).collect();
+        return Err(Error::new(Code::CallInvalid, "Several roots have an operation of that number.")
+            .next(format!("Give the whole name: {}.", names.join(" or "))));
+    }
+    found.pop().ok_or_else(|| {
+        Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number)).next(
+            advice!["Call ", Phrase::Tool("history"), " for those there are. Old ones are dropped in time."]
+                .or("Use the name that the reply to the change gave. Old ones are dropped in time."),
+        )
+    })
+}
+
+/// Selects the operations for `undo`.
+pub(super) fn select(
+    context: &Context,
+    caller: &CallContext,
+    args: &UndoInput,
+    raw: Option<&Path>,
+    times: usize,
+) -> Result<UndoSelection> {
+    let session = session_filter(caller, args);
+    match &args.id {
+        Some(id) => by_id(context, session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
+        None => select_last(context, session, raw.or(args.file_path.as_deref().map(Path::new)), args.redo, times),
+    }
+}
+
+/// Returns the last operation that a call without an id refers to.
+///
+/// Errors: `lock.timeout` while another process undoes something, and those of the selection.
+pub(super) fn choose_one(
+    context: &Context,
+    caller: &CallContext,
+    args: &UndoInput,
+    path: Option<&Path>,
+) -> Result<(usize, LogEntry)> {
+    match choose(context, caller, args, path, 1)? {
+        (root, mut all) if !all.is_empty() => Ok((root, all.swap_remove(0))),
+        _ => Err(Error::new(Code::InternalBug, "The selection of the last operation is empty.")),
+    }
+}
+
+fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
+    let (root, logged) = operation(context, OperationRef::read(id)?.name)?;
+    if logged.owner.is_some() {
+        return Err(still_running(&logged));
+    }
+    if let Some(last) = reversal_of(context, root, &logged)? {
+        return Err(already_reversed(&logged, last));
+    }
+    if session.is_some_and(|session| session != logged.operation.session) {
+        return Err(foreign(&logged));
+    }
+    Ok((root, logged))
+}
+
+fn select_last(
+    context: &Context,
+    session: Option<&str>,
+    path: Option<&Path>,
+    redo: bool,
+    times: usize,
+) -> Result<UndoSelection> {
+    let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+    let mut found = Vec::new();
+    for root in 0..context.roots().len() {
+        match last_of(context, root, session, place.as_ref().map(key), redo, times)? {
+            UndoCandidates::Known(candidates) => found.push(candidates),
+            UndoCandidates::UnderWay(logged) => return Ok(UndoSelection::UnderWay(root, logged)),
+        }
+    }
+    let all = newest_first(found, |it: &UndoCandidate| it.logged.at, times);
+    let verb = if redo { "redo" } else { "undo" };
+    if let Some((nth, gap)) = all.iter().enumerate().find_map(|(nth, (_, it))| Some((nth, it.across?))) {
+        let first = all.get(nth).map(|(_, it)| &it.logged);
+        return Err(uncertain(gap, first, nth, times, if redo { "redone" } else { "undone" }));
+    }
+    let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
+    let Some(&(root, _)) = all.first() else {
+        let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
+        let lost =
+            history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
+        let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}.{lost}"));
+        let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+        let others = session.map_or("", |_| "; any_session: true takes other sessions' operations, too");
+        return Err(error.next(
+            advice!["Call ", Phrase::Tool("history"), format!(" to see what was done{others}.")]
+                .or("Make the change with an edit."),
+        ));
+    };
+    if all.len() < times {
+        let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
+        let what = format!("There {there} to {verb}, not {times}; nothing was done.");
+        return Err(Error::new(Code::OperationMissing, what).next(
+            advice![
+                format!("Repeat the call with last: {}, or call ", all.len()),
+                Phrase::Tool("history"),
+                " to see what was done."
+            ]
+            .or("Undo one operation with each call."),
+        ));
+    }
+    let same = all.iter().take_while(|(other, _)| *other == root).count();
+    if same < times {
+        let what = format!("The last {times} operations belong to several roots; nothing was done.");
+        return Err(Error::new(Code::CallInvalid, what)
+            .next(format!("The last {same} of them belong to one root: repeat the call with last: {same}.")));
+    }
+    Ok(UndoSelection::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
+}
+
+/// Returns the newest operations of a root that can be undone or redone: none if another operation followed. An
+/// undo or redo in progress may still be aborted, and its operation would then be the one to select.
+fn last_of(
+    context: &Context,
+    root: usize,
+    session: Option<&str>,
+    path: Option<&[u8]>,
+    redo: bool,
+    times: usize,
+) -> Result<UndoCandidates> {
+    let (mut below, mut found, mut newest) = (None, Vec::new(), None);
+    let mut gaps = HistoryGaps(context.history(root).gaps()?);
+    loop {
+        let page =
+            context.history(root).operations(&OperationFilter { session, path, below, limit: OPERATIONS_PER_PAGE })?;
+        for logged in &page {
+            let newest = *newest.get_or_insert(logged.id.number);
+            let takes_back = logged.operation.role != Role::Edit;
+            if takes_back && logged.is_in_flight() {
+                return Ok(UndoCandidates::UnderWay(Box::new(logged.clone())));
+            }
+            // It was undone since the previous page was read.
+            if logged.undone_by.is_some_and(|by| by.number > newest) {
+                return last_of(context, root, session, path, redo, times);
+            }
+            gaps.meet(logged);
+            match logged.operation.role {
+                // An undo before it is irrelevant to a redo, whether it was undone itself or not.
+                Role::Edit if redo => return Ok(UndoCandidates::Known(found)),
+                _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
+                Role::Undo(_) if redo => found.push(candidate_of(logged, &gaps)),
+                Role::Edit | Role::Redo(_) if !redo => found.push(candidate_of(logged, &gaps)),
+                _ => {}
+            }
+            if found.len() == times {
+                return Ok(UndoCandidates::Known(found));
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
+            _ => return Ok(UndoCandidates::Known(found)),
+        }
+    }
+}
+
+/// Returns an operation with the gaps behind it.
+fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
+    UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
+}
+
+/// Returns the session whose operations a call may undo; `None` for all. A model undoes operations of its own session,
+/// unless it says otherwise.
+pub(super) fn session_filter<'a>(caller: &'a CallContext, args: &UndoInput) -> Option<&'a str> {
+    (caller.unread == UnreadPolicy::Deny && !args.any_session).then_some(&*caller.session)
+}
+
+/// Creates the error for an operation of another session.
+pub(super) fn foreign(logged: &LogEntry) -> Error {
+    Error::new(
+        Code::CallInvalid,
+        format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
+    )
+    .next("If it is really meant, repeat the call with any_session: true.")
+}
+
+/// Creates the error for an operation that was undone already; its redo can be undone instead.
+fn already_reversed(logged: &LogEntry, last: LastUndo) -> Error {
+    let undo = matches!(logged.operation.role, Role::Undo(_));
+    let verb = if undo == last.redone { "undone" } else { "redone" };
+    let by = last.by;
+    let (what, next) = if last.redone {
+        (format!("Operation {} was {verb} by {by}.", logged.id), format!("To take it back again, undo operation {by}."))
+    } else {
+        (
+            format!("Operation {} was {verb} already, by {by}.", logged.id),
+            format!("To take that back, undo operation {by}."),
+        )
+    };
+    Error::new(Code::EditNoChange, what).next(next)
+}
+
+/// Creates the error for an operation that would have to finish first.
+pub(super) fn still_running(logged: &LogEntry) -> Error {
+    let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));
+    Error::new(Code::LockTimeout, format!("Operation {} is being done right now{by}.", logged.id))
+        .next("Repeat the call when that process has answered.")
+}
+
+/// Creates the error for operations missing after the `nth` of the selected ones, which is `logged`.
+fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usize, verb: &str) -> Error {
+    let id = logged.map_or(String::new(), |logged| logged.id.to_string());
+    let what = format!("It is not certain which operation is to be {verb}: the history was damaged, and {gap}.");
+    let error = Error::new(Code::OperationUncertain, what);
+    let error = logged
+        .into_iter()
+        .fold(error, |error, logged| error.evidence(one_line(logged, OperationStatus::default()).trim_end()));
+    let named = advice![
+        "Call ",
+        Phrase::Tool("history"),
+        format!(" and compare it with the files. If operation {id} is meant, repeat the call with id: \"{id}\".")
+    ];
+    let fewer = format!("Repeat the call with last: {nth}; the operations before those need their ids.");
+    if nth > 0 && times > 1 { error.next(fewer) } else { error.next(named) }
+}
