@@ -1,4 +1,4 @@
-//! What a session was shown, and what it may leave out because of that.
+//! The version a call refers to, the names in it, and the advice that follows from what its session saw.
 
 pub(crate) mod base;
 pub(crate) mod decorated_names;

@@ -22,13 +22,11 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::session::base::{self, Base, find_base, mark_shown};
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
-use emendate_core::advice;
-use emendate_core::explain::DiffHunk;
 use emendate_core::line_edits::{self, APPLIED_ANYWHERE_NOTE, CarryConflict, Registers, ReplacedLines};
 use emendate_core::refusals::lines_already_changed;
 use emendate_core::{
     ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, ShortTag, Snapshot,
-    TieBreak, explain, resolve,
+    TieBreak, advice, explain, explain::DiffHunk, resolve,
 };
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};

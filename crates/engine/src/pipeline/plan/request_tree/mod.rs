@@ -22,13 +22,11 @@ use crate::session::base::{Base, find_base};
 use crate::session::failure_advice::with_advice;
 use crate::session::names::{name_in_header, path_exists};
 use crate::session::suggest::file_not_found;
-use emendate_core::anchor_map;
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::notebook as core_notebook;
-use emendate_core::refusals::check_removed_text;
-use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, check_amount,
+    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, anchor_map,
+    check_amount, refusals::check_removed_text, whole_text::whole_change,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
