@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emendate_core::Result;
 use rustix::io::Errno;
@@ -19,11 +19,11 @@ mod transaction;
 use transaction::MemoryTransaction;
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever
-/// "racily clean": time is a counter.
-#[derive(Debug)]
+/// "racily clean": time is a counter. Clones share the files.
+#[derive(Clone, Debug)]
 pub struct MemoryStore {
     infos: Vec<RootInfo>,
-    state: Mutex<MemoryState>,
+    state: Arc<Mutex<MemoryState>>,
 }
 
 #[derive(Debug, Default)]
@@ -164,7 +164,7 @@ impl MemoryStore {
     /// Creates an empty store with one root, an absolute path that need not exist.
     pub fn new(root: &Path) -> MemoryStore {
         let info = RootInfo { given: root.to_owned(), canonical: root.components().collect() };
-        MemoryStore { infos: vec![info], state: Mutex::default() }
+        MemoryStore { infos: vec![info], state: Arc::default() }
     }
 
     /// Writes a file like another program that overwrites it in place: an existing one keeps its inode and mode. `path`
@@ -184,6 +184,17 @@ impl MemoryStore {
             NodeContent::File(bytes) => Some(bytes.clone()),
             NodeContent::Link(_) => None,
         }
+    }
+
+    /// Returns every file with its content, by absolute path; links are left out.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let root = &self.infos[0].canonical;
+        let state = self.state();
+        let files = state.nodes.iter().filter_map(|(path, node)| match &node.body {
+            NodeContent::File(bytes) => Some((root.join(path), bytes.clone())),
+            NodeContent::Link(_) => None,
+        });
+        files.collect()
     }
 
     /// Removes a file or link if it exists, but no directory; `path` as in [`MemoryStore::put`].

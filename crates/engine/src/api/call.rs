@@ -70,11 +70,7 @@ pub(crate) fn call_caught(
     };
     let named = names.and_then(TextNames::of).map(|texts| CallContext { texts: Some(texts), ..caller.clone() });
     let caller = named.as_ref().unwrap_or(caller);
-    let run = std::panic::AssertUnwindSafe(|| metered(context, caller, || tool.answer(context, caller, input)));
-    let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
-        Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
-            .next("Please report the call that led here. Read the file to see its state."))
-    });
+    let result = caught(context, caller, name, || tool.answer(context, caller, input));
     // Before the limits apply: advice cannot be rendered once it is shortened.
     let result = match names {
         Some(names) => result.map_err(|error| error.rendered_for(names)),
@@ -83,6 +79,20 @@ pub(crate) fn call_caught(
     let limits = context.reply_limits(caller);
     let limits = if tool.shows_lines() { limits.for_reads() } else { limits };
     Reply::new(result, tool.seed, limits, tool.rest)
+}
+
+/// Runs a typed call under its meter. Never panics: an internal fault is reported as `internal.bug`.
+pub(crate) fn caught<T>(
+    context: &Context,
+    caller: &CallContext,
+    name: &str,
+    run: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let run = std::panic::AssertUnwindSafe(|| metered(context, caller, run));
+    std::panic::catch_unwind(run).unwrap_or_else(|_| {
+        Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
+            .next("Please report the call that led here. Read the file to see its state."))
+    })
 }
 
 /// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Reads, edits and writes files below its roots, for any number of concurrent callers.
 pub struct Engine {
-    context: Context,
+    pub(in crate::api) context: Context,
 }
 
 impl Engine {

@@ -10,3 +10,4 @@ pub(crate) mod outputs;
 pub(crate) mod profile;
 pub(crate) mod tool_schema;
 pub(crate) mod tool_table;
+pub(crate) mod workspace;

@@ -85,6 +85,25 @@ pub(crate) struct CallOptions {
 }
 
 impl CallOptions {
+    /// Creates the options of a call that sets none.
+    pub(crate) fn new(caller: &CallContext, config: &Config, cause: CallOrigin<'static>) -> CallOptions {
+        CallOptions {
+            tag: None,
+            declared: None,
+            on_stale: caller.on_stale.unwrap_or(config.on_stale),
+            on_stale_asked: caller.on_stale.is_some(),
+            matching: config.matching,
+            dry_run: caller.dry_run,
+            partial: false,
+            header: None,
+            worded: None,
+            overwrite: false,
+            whole: false,
+            patch: PatchOptions::default(),
+            cause,
+        }
+    }
+
     /// Removes the option fields from the input of a call of `tool`; the rest is the edit.
     ///
     /// Errors: `call.invalid` for invalid values.
@@ -101,21 +120,18 @@ impl CallOptions {
         cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
         cause.repeat = fields.repeat.unwrap_or(false);
         cause.irreversible = fields.irreversible.unwrap_or(false);
-        let asked = on_stale.or(caller.on_stale);
+        let plain = CallOptions::new(caller, config, cause);
         Ok(CallOptions {
             tag: fields.tag.as_deref().map(tag).transpose()?,
             declared: fields.encoding.as_deref().map(encoding::encoding_from_call).transpose()?,
-            on_stale: asked.unwrap_or(config.on_stale),
-            on_stale_asked: asked.is_some(),
+            on_stale: on_stale.unwrap_or(plain.on_stale),
+            on_stale_asked: on_stale.is_some() || plain.on_stale_asked,
             matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
             header: marks.and_then(|marks| marks.header),
             worded: marks.filter(|marks| marks.anchors),
-            overwrite: false,
-            whole: false,
-            patch: PatchOptions::default(),
-            cause,
+            ..plain
         })
     }
 }

@@ -6,10 +6,11 @@ use crate::model::options::{CallOptions, OPTION_FIELDS};
 use crate::model::reply::Answer;
 use crate::pipeline::commit::{RenderedReceipts, render_receipts_with};
 use crate::pipeline::plan::patching::{PatchFields, Selection};
-use crate::pipeline::plan::{edit, three_way};
+use crate::pipeline::plan::three_way;
+use crate::pipeline::report::outcome::CallReceipts;
 use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::session::names::{self, name_files, prefer_named_file, start_directory};
-use crate::tools::edit_files::edit_files;
+use crate::tools::edit_files::{apply_request, edit_files};
 use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::detect::{self, ParsedText};
 use emendate_core::formats::stream::ParseOptions;
@@ -65,7 +66,7 @@ pub(crate) struct ApplyInput {
     pub(crate) reverse: bool,
     /// Files that are created or moved may replace what is there (default: they may not).
     #[serde(default)]
-    overwrite: bool,
+    pub(crate) overwrite: bool,
 }
 
 /// A parsed text of edits.
@@ -84,10 +85,16 @@ pub(crate) fn apply_text(context: &Context, caller: &CallContext, tool: &'static
         return edit_files(context, caller, tool, &[&WordAnchors], edits);
     }
     let (args, options, selection) = parse_input(context, caller, tool, input)?;
-    let ParsedEdits { format, request, options, directory } = parse_edits(context, caller, args, options, &selection)?;
+    let edits = parse_edits(context, caller, args, options, &selection)?;
+    Ok(answer_all(context, apply_edits(context, caller, edits)?))
+}
+
+/// Applies parsed edits to all their files, or to none.
+pub(crate) fn apply_edits(context: &Context, caller: &CallContext, edits: ParsedEdits) -> Result<CallReceipts> {
+    let ParsedEdits { request, options, directory, .. } = edits;
     // Names in the answer are relative to the same directory as in the text.
     let caller = CallContext { names_from: Some(directory), ..caller.clone() };
-    answer_all(context, &caller, request, &options, format)
+    apply_request(context, &caller, request, &options)
 }
 
 /// Detects a call with edits by anchors, which are JSON: Dirac's (seed 004).
@@ -159,15 +166,9 @@ pub(crate) fn parse_edits(
     Ok(ParsedEdits { format, request, options, directory })
 }
 
-fn answer_all(
-    context: &Context,
-    caller: &CallContext,
-    request: Request,
-    options: &CallOptions,
-    format: &dyn Format,
-) -> Result<Answer> {
-    let notes = request.notes.clone();
-    let receipts = edit::apply(context, caller, request, options)?;
+/// Renders the answer of `apply`.
+fn answer_all(context: &Context, done: CallReceipts) -> Answer {
+    let CallReceipts { receipts, format, notes, dry_run } = done;
     let mut answer = Answer::default();
     let rows = receipts.iter().any(|receipt| receipt.plan().header.is_some());
     if !rows {
@@ -178,8 +179,8 @@ fn answer_all(
     let RenderedReceipts { text, files, all, rejected } = rendered;
     answer.text.push_str(&text);
     let mut data = Map::new();
-    data.insert("format".to_owned(), format.spec().name.into());
-    data.insert("dryRun".to_owned(), options.dry_run.into());
+    data.insert("format".to_owned(), format.into());
+    data.insert("dryRun".to_owned(), dry_run.into());
     data.insert("notes".to_owned(), notes.into());
     RenderedReceipts::add_files(&mut data, files, all);
     if let Some(operation) = operation {
@@ -189,5 +190,5 @@ fn answer_all(
         data.insert("rejected".to_owned(), rejected.into());
     }
     answer.data = data;
-    Ok(answer)
+    answer
 }

@@ -7,10 +7,11 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::pipeline::commit::{RenderedReceipts, answer_for_file, render_receipts};
 use crate::pipeline::plan::edit;
+use crate::pipeline::report::outcome::CallReceipts;
 use crate::pipeline::report::receipt::{Receipt, render_notes};
 use emendate_core::formats::replace::same_texts;
 use emendate_core::formats::{Format, FormatInput, multi_edit};
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, Request, Result};
 use serde_json::{Map, Value};
 use std::os::unix::ffi::OsStringExt as _;
 
@@ -43,8 +44,8 @@ pub(crate) fn edit_files(
     if let Some(file) = request.files.first_mut() {
         file.raw = raw.map(|path| path.into_os_string().into_vec());
     }
-    let notes = render_notes(&request.notes);
-    let receipts = edit::apply(context, caller, request, &options)?;
+    let CallReceipts { receipts, notes, .. } = apply_request(context, caller, request, &options)?;
+    let notes = render_notes(&notes);
     if receipts.len() > 1 {
         let operation = receipts.iter().find_map(Receipt::operation);
         let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
@@ -56,6 +57,18 @@ pub(crate) fn edit_files(
     let mut answer = answer_for_file(context, receipts, replace_all);
     answer.text.insert_str(0, &notes);
     Ok(answer)
+}
+
+/// Applies a request to all its files, or to none.
+pub(crate) fn apply_request(
+    context: &Context,
+    caller: &CallContext,
+    mut request: Request,
+    options: &CallOptions,
+) -> Result<CallReceipts> {
+    let notes = std::mem::take(&mut request.notes);
+    let receipts = edit::apply(context, caller, request, options)?;
+    Ok(CallReceipts { receipts, format: options.cause.format, notes, dry_run: options.dry_run })
 }
 
 /// Selects the format whose own field the input has; without any, the first one, which then reports the missing field.

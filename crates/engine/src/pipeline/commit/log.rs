@@ -51,10 +51,22 @@ pub(crate) struct CallOrigin<'a> {
 impl CallOrigin<'static> {
     /// Creates the origin for a call of `tool` with that input.
     pub(crate) fn new(tool: &'static str, input: &Value) -> CallOrigin<'static> {
+        CallOrigin::with_digest(tool, digest(input))
+    }
+
+    /// Creates the origin for a call of `tool` whose input has these parts, in this order.
+    pub(crate) fn of_parts(tool: &'static str, parts: &[&[u8]]) -> CallOrigin<'static> {
+        // The length of each part comes first, so that different parts have different bytes.
+        let lengths: Vec<[u8; 8]> = parts.iter().map(|part| (part.len() as u64).to_le_bytes()).collect();
+        let pieces = lengths.iter().zip(parts).flat_map(|(length, part)| [&length[..], *part]);
+        CallOrigin::with_digest(tool, ContentId::of_pieces(pieces).to_bytes())
+    }
+
+    fn with_digest(tool: &'static str, digest: [u8; 16]) -> CallOrigin<'static> {
         CallOrigin {
             tool,
             format: "",
-            digest: digest(input),
+            digest,
             role: Role::Edit,
             also: &[],
             allows_invalid: false,

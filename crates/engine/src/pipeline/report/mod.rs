@@ -1,4 +1,5 @@
 //! From a commit to the reply.
 
 pub(crate) mod diagnose;
+pub(crate) mod outcome;
 pub(crate) mod receipt;

@@ -251,6 +251,25 @@ impl Receipt {
         (format!("{headline}\n{}{failed}{snippet}", render_notes(notes)), Map::with_capacity(REPLY_FIELDS_CAPACITY))
     }
 
+    /// Every note and warning about the file, of its edits as well.
+    pub(crate) fn all_notes(&self) -> Vec<String> {
+        let plan = &self.plan;
+        let hunks = if plan.before.is_binary() {
+            Vec::new()
+        } else {
+            reply_hunks(&plan.before, &plan.changes, self.budget.patch)
+        };
+        self.notes(&hunks)
+    }
+
+    /// The content of the file after the call; `None` if there is no file, and in a dry run.
+    pub(crate) fn content_after(&self) -> Option<ContentId> {
+        if self.dry_run || self.plan.target != TargetState::File {
+            return None;
+        }
+        Some(self.content().unwrap_or_else(|| self.plan.before.id()))
+    }
+
     /// The edits that were left out, as text.
     pub(crate) fn rejected(&self) -> &str {
         &self.plan.rejected

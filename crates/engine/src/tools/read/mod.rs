@@ -1,6 +1,7 @@
 //! Reading: lines in a line format, the tag of the version, and the record of what was shown.
 
 pub(crate) mod cells;
+pub(crate) mod lines;
 pub(crate) mod media;
 
 use crate::context::policy::Access;

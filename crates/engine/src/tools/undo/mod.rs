@@ -41,8 +41,11 @@ const RACE_RETRIES_MAX: usize = 64;
 /// Age up to which an undo or a redo of another process is waited for.
 const RUNNING_UNDO_AGE_MAX: Duration = Duration::from_secs(2);
 
-/// The rendered files of an answer, and the name of the new operation.
-type UndoSummary = (RenderedReceipts, Option<OperationId>);
+/// Operations that were undone or redone, the newest first.
+pub(crate) struct UndoneOperations {
+    pub(crate) operations: Vec<LogEntry>,
+    pub(crate) receipts: Vec<Receipt>,
+}
 
 /// The input of `undo`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -52,7 +55,7 @@ pub(crate) struct UndoInput {
     /// The operation, as replies (data.operation) and history name it (default: the last one).
     pub(crate) id: Option<String>,
     /// Number of operations to undo, all or none, the newest first; this is one operation itself.
-    last: Option<usize>,
+    pub(crate) last: Option<usize>,
     /// The last operation that touched this file; all its files are taken back. With hunks: the file that has them.
     pub(crate) file_path: Option<String>,
     /// Only these hunks of one file, by their numbers in history with that id. The rest of the operation stays.
@@ -62,9 +65,9 @@ pub(crate) struct UndoInput {
     /// Other sessions' operations, too.
     pub(crate) any_session: bool,
     /// Show what would be done, write nothing.
-    dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Undo even where that cannot be redone afterwards (default: refused).
-    irreversible: bool,
+    pub(crate) irreversible: bool,
 }
 
 /// Runs the tool `undo`.
@@ -79,6 +82,27 @@ pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, 
         let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
         return undo_hunks(context, caller, cause, &args, path);
     }
+    let UndoneOperations { operations, receipts } = undo_operations(context, caller, cause, &args, raw.as_deref())?;
+    let operation = receipts.iter().find_map(Receipt::operation);
+    let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+    let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
+    let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, all, dry_run) };
+    let ids: Vec<Value> = operations.iter().map(|logged| logged.id.to_string().into()).collect();
+    let data = &mut answer.data;
+    data.insert("summary".to_owned(), summary.trim_end().into());
+    data.insert("undone".to_owned(), ids.into());
+    data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
+    Ok(answer)
+}
+
+/// Undoes, or redoes, the operations that a call without hunks names.
+pub(crate) fn undo_operations(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    args: &UndoInput,
+    raw: Option<&Path>,
+) -> Result<UndoneOperations> {
     let times = args.last.unwrap_or(1);
     if times == 0 || times > UNDONE_OPERATIONS_MAX {
         return Err(Error::new(
@@ -91,16 +115,7 @@ pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, 
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one; for a part of one file, id, file_path and hunks.")));
     }
-    let (all, taken) = choose_and_take_back(context, caller, cause, &args, raw.as_deref(), times)?;
-    let (RenderedReceipts { text, files, all: files_total, .. }, operation) = taken;
-    let summary: String = all.iter().map(|logged| headline(logged, dry_run)).collect();
-    let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, files_total, dry_run) };
-    let ids: Vec<Value> = all.iter().map(|logged| logged.id.to_string().into()).collect();
-    let data = &mut answer.data;
-    data.insert("summary".to_owned(), summary.trim_end().into());
-    data.insert("undone".to_owned(), ids.into());
-    data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
-    Ok(answer)
+    choose_and_take_back(context, caller, cause, args, raw, times)
 }
 
 /// Selects operations and undoes them. If another process undoes one of them meanwhile, the selection is repeated,
@@ -112,7 +127,7 @@ fn choose_and_take_back(
     args: &UndoInput,
     raw: Option<&Path>,
     times: usize,
-) -> Result<(Vec<LogEntry>, UndoSummary)> {
+) -> Result<UndoneOperations> {
     let dry_run = args.dry_run || caller.dry_run;
     for attempt in 1.. {
         for root in 0..context.roots().len() {
@@ -123,7 +138,7 @@ fn choose_and_take_back(
         match take_back(context, caller, cause, root, &all, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
             Err(error) => return Err(error),
-            Ok(taken) => return Ok((all, taken)),
+            Ok(receipts) => return Ok(UndoneOperations { operations: all, receipts }),
         }
     }
     Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
@@ -162,8 +177,8 @@ fn take_back(
     all: &[LogEntry],
     overtaken: &mut bool,
     dry_run: bool,
-) -> Result<UndoSummary> {
-    let Some((newest, older)) = all.split_first() else { return Ok((render_receipts(context, Vec::new()), None)) };
+) -> Result<Vec<Receipt>> {
+    let Some((newest, older)) = all.split_first() else { return Ok(Vec::new()) };
     let role = match newest.operation.role {
         Role::Undo(_) => Role::Redo(newest.id),
         Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
@@ -191,8 +206,7 @@ fn take_back(
         remove_made(context, all);
     }
     drop(turns);
-    let operation = receipts.iter().find_map(Receipt::operation);
-    Ok((render_receipts(context, receipts), operation))
+    Ok(receipts)
 }
 
 /// Logs the undo of operations whose files are already in the state before them, so that the next undo continues

@@ -1,0 +1,241 @@
+//! Edits, writes and patches through a session.
+
+use crate::api::workspace::options::EditOptions;
+use crate::api::workspace::session::Session;
+use crate::pipeline::plan::patching::Selection;
+use crate::pipeline::report::outcome::ChangeOutcome;
+use crate::tools::apply::{ApplyInput, apply_edits, parse_edits};
+use crate::tools::edit_files::apply_request;
+use emendate_core::formats::replace::Replacement;
+use emendate_core::{FileAction, NewFile, Op, OpOrder, Request, Result, TextNames};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// The names of the texts of a replacement in messages.
+const REPLACE_NAMES: TextNames = TextNames {
+    old: Cow::Borrowed("old"),
+    new: Cow::Borrowed("new"),
+    not_all: Cow::Borrowed("replace_all was not called"),
+    are_fields: true,
+    have_ids: false,
+};
+
+/// Edits of one file; see [`Session::edit`].
+///
+/// ```
+/// use emendate::Workspace;
+///
+/// let session = Workspace::in_memory([("a.rs", "let a = 1;\nlet b = a + a;\n")])?.session("agent-1");
+/// session.read("a.rs").run()?;
+/// let done = session.edit("a.rs").replace("let a = 1;", "let a = 2;").replace_all("a + a", "2 * a").run()?;
+/// assert_eq!(done.places(), 2);
+/// // Only these bytes changed.
+/// assert_eq!(done.files[0].spans[0].before, 8..9);
+///
+/// let error = session.edit("a.rs").replace("let c", "let d").run().unwrap_err();
+/// assert_eq!(error.code().as_str(), "match.not_found");
+/// assert!(!error.next_step().is_empty());
+/// # Ok::<(), emendate::core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct EditCall<'a> {
+    session: &'a Session,
+    path: PathBuf,
+    replacements: Vec<Replacement>,
+    options: EditOptions,
+}
+
+impl<'a> EditCall<'a> {
+    pub(super) fn new(session: &'a Session, path: &Path) -> EditCall<'a> {
+        EditCall { session, path: path.to_owned(), replacements: Vec::new(), options: EditOptions::new() }
+    }
+
+    /// Replaces `old`, which must occur exactly once, by `new`.
+    pub fn replace(self, old: impl Into<String>, new: impl Into<String>) -> EditCall<'a> {
+        self.replacement(Replacement { old_string: old.into(), new_string: new.into(), ..Replacement::default() })
+    }
+
+    /// Replaces every occurrence of `old` by `new`.
+    pub fn replace_all(self, old: impl Into<String>, new: impl Into<String>) -> EditCall<'a> {
+        let (old_string, new_string) = (old.into(), new.into());
+        self.replacement(Replacement { old_string, new_string, replace_all: Some(true), ..Replacement::default() })
+    }
+
+    /// Adds a replacement with all its options. Replacements apply to the same text, unless one needs the result of an
+    /// earlier one.
+    pub fn replacement(mut self, replacement: Replacement) -> EditCall<'a> {
+        self.replacements.push(replacement);
+        self
+    }
+
+    /// The options of the call.
+    pub fn options(self, options: EditOptions) -> EditCall<'a> {
+        EditCall { options, ..self }
+    }
+
+    /// Makes all edits, or none.
+    ///
+    /// Errors: `match.not_found`, `match.ambiguous`, `edit.*`, `read.required`, `stale.*`, `path.*`, `access.*`.
+    pub fn run(self) -> Result<ChangeOutcome> {
+        let EditCall { session, path, replacements, options } = self;
+        let (tool, format) = if replacements.len() == 1 { ("edit", "replace") } else { ("multi_edit", "multi_edit") };
+        let parts: Vec<&[u8]> = replacements
+            .iter()
+            .flat_map(|it| [it.old_string.as_bytes(), it.new_string.as_bytes()])
+            .chain([path.as_os_str().as_encoded_bytes()])
+            .collect();
+        let cause = options.origin(tool, format, &parts);
+        session.run(tool, |context, caller| {
+            let call = options.for_call(context, caller, cause)?;
+            let ops: Vec<Op> = replacements.iter().map(|it| it.to_op_of(&REPLACE_NAMES)).collect::<Result<_>>()?;
+            let order = if ops.len() == 1 { OpOrder::Together } else { OpOrder::AsNeeded };
+            let file = session.request(&path, FileAction::Edit { ops, order });
+            let request = Request { files: vec![file], notes: Vec::new() };
+            Ok(apply_request(context, caller, request, &call)?.into_outcome(context, options.diff))
+        })
+    }
+}
+
+/// A write of a whole file; see [`Session::write`].
+///
+/// ```
+/// use emendate::{FileOutcomeKind, Workspace};
+///
+/// let session = Workspace::in_memory([("old.txt", "")])?.session("agent-1");
+/// let done = session.write("new.txt", "one\n").run()?;
+/// assert_eq!(done.files[0].kind, FileOutcomeKind::Created);
+/// # Ok::<(), emendate::core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct WriteCall<'a> {
+    session: &'a Session,
+    path: PathBuf,
+    text: String,
+    create_new: bool,
+    options: EditOptions,
+}
+
+impl<'a> WriteCall<'a> {
+    pub(super) fn new(session: &'a Session, path: &Path, text: String) -> WriteCall<'a> {
+        WriteCall { session, path: path.to_owned(), text, create_new: false, options: EditOptions::new() }
+    }
+
+    /// Refuse if the file exists already.
+    pub fn create_new(self) -> WriteCall<'a> {
+        WriteCall { create_new: true, ..self }
+    }
+
+    /// The options of the call.
+    pub fn options(self, options: EditOptions) -> WriteCall<'a> {
+        WriteCall { options, ..self }
+    }
+
+    /// Writes the file.
+    ///
+    /// Errors: `read.required` for an existing file that the session has not read completely; `stale.*`, `path.*`,
+    /// `access.*`.
+    pub fn run(self) -> Result<ChangeOutcome> {
+        let WriteCall { session, path, text, create_new, options } = self;
+        let cause = options.origin("write", "write", &[text.as_bytes(), path.as_os_str().as_encoded_bytes()]);
+        session.run("write", |context, caller| {
+            let call = options.for_call(context, caller, cause)?;
+            let action = if create_new { FileAction::Create(NewFile::Text(text)) } else { FileAction::Write(text) };
+            let request = Request { files: vec![session.request(&path, action)], notes: Vec::new() };
+            Ok(apply_request(context, caller, request, &call)?.into_outcome(context, options.diff))
+        })
+    }
+}
+
+/// Edits as text; see [`Session::apply`].
+///
+/// ```
+/// use emendate::Workspace;
+///
+/// let workspace = Workspace::in_memory([("a.rs", "let a = 1;\n"), ("b.rs", "let b = 1;\n")])?;
+/// let session = workspace.session("agent-1");
+/// session.read("a.rs").run()?;
+/// let reply = "a.rs\n<<<<<<< SEARCH\nlet a = 1;\n=======\nlet a = 2;\n>>>>>>> REPLACE\n";
+/// let done = session.apply(reply).run()?;
+/// assert_eq!((done.format, done.files[0].added), ("search_replace", 1));
+/// # Ok::<(), emendate::core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct ApplyCall<'a> {
+    session: &'a Session,
+    input: ApplyInput,
+    options: EditOptions,
+}
+
+impl<'a> ApplyCall<'a> {
+    pub(super) fn new(session: &'a Session, text: String) -> ApplyCall<'a> {
+        let input = ApplyInput {
+            input: text,
+            format: None,
+            directory: None,
+            file: None,
+            strip: None,
+            reverse: false,
+            overwrite: false,
+        };
+        ApplyCall { session, input, options: EditOptions::new() }
+    }
+
+    /// The format of the text (default: detected).
+    pub fn format(mut self, name: impl Into<String>) -> ApplyCall<'a> {
+        self.input.format = Some(name.into());
+        self
+    }
+
+    /// The absolute directory that relative names in the text begin at (default: the first root).
+    pub fn directory(mut self, directory: impl Into<String>) -> ApplyCall<'a> {
+        self.input.directory = Some(directory.into());
+        self
+    }
+
+    /// The file that the text is about, if it names none.
+    pub fn file(mut self, file: impl Into<String>) -> ApplyCall<'a> {
+        self.input.file = Some(file.into());
+        self
+    }
+
+    /// The number of leading directories to remove from every name (default: detected).
+    pub fn strip(mut self, strip: usize) -> ApplyCall<'a> {
+        self.input.strip = Some(strip);
+        self
+    }
+
+    /// Apply every change in reverse.
+    pub fn reverse(mut self) -> ApplyCall<'a> {
+        self.input.reverse = true;
+        self
+    }
+
+    /// Created and moved files may replace existing ones.
+    pub fn overwrite(mut self) -> ApplyCall<'a> {
+        self.input.overwrite = true;
+        self
+    }
+
+    /// The options of the call.
+    pub fn options(self, options: EditOptions) -> ApplyCall<'a> {
+        ApplyCall { options, ..self }
+    }
+
+    /// Makes all edits, or none.
+    ///
+    /// Errors: `edit.unparsable` for a text in no format; and those of [`EditCall::run`].
+    pub fn run(self) -> Result<ChangeOutcome> {
+        let ApplyCall { session, input, options } = self;
+        let shape = format!("{:?}", ApplyInput { input: String::new(), ..input.clone() });
+        let cause = options.origin("apply", "", &[input.input.as_bytes(), shape.as_bytes()]);
+        session.run("apply", |context, caller| {
+            let mut call = options.for_call(context, caller, cause)?;
+            call.overwrite = input.overwrite;
+            let edits = parse_edits(context, caller, input, call, &Selection::default())?;
+            Ok(apply_edits(context, caller, edits)?.into_outcome(context, options.diff))
+        })
+    }
+}

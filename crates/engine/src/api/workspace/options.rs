@@ -1,0 +1,128 @@
+//! Options that every call which changes files has.
+
+use crate::context::Context;
+use crate::context::encoding::encoding_from_call;
+use crate::model::call_context::{CallContext, StalePolicy};
+use crate::model::options::CallOptions;
+use crate::pipeline::commit::log::CallOrigin;
+use emendate_core::{Handle, Matching, Result, Tag};
+
+/// Options of a call that changes files.
+///
+/// ```
+/// use emendate::{EditOptions, Workspace};
+/// use emendate::core::Matching;
+///
+/// let session = Workspace::in_memory([("a.txt", "one\n")])?.session("agent-1");
+/// session.read("a.txt").run()?;
+/// let options = EditOptions::new().matching(Matching::Exact).dry_run().diff();
+/// let planned = session.edit("a.txt").replace("one", "two").options(options).run()?;
+/// assert_eq!(planned.diff(), "--- /a.txt\n+++ /a.txt\n@@ -1 +1 @@\n-one\n+two\n");
+/// assert_eq!(session.read("a.txt").run()?.text, "one\n");
+/// # Ok::<(), emendate::core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct EditOptions {
+    tag: Option<Tag>,
+    encoding: Option<String>,
+    on_stale: Option<StalePolicy>,
+    matching: Option<Matching>,
+    pub(super) dry_run: bool,
+    partial: bool,
+    allow_invalid: bool,
+    pub(super) irreversible: bool,
+    repeat: bool,
+    pub(super) diff: bool,
+}
+
+impl EditOptions {
+    /// Creates options that are all unset.
+    pub fn new() -> EditOptions {
+        EditOptions::default()
+    }
+
+    /// The version that the edit is based on: a tag that a read or an edit returned (default: the last version that the
+    /// session saw).
+    pub fn tag(self, tag: Tag) -> EditOptions {
+        EditOptions { tag: Some(tag), ..self }
+    }
+
+    /// The encoding of the file, if it is neither UTF-8 nor marked.
+    pub fn encoding(self, label: impl Into<String>) -> EditOptions {
+        EditOptions { encoding: Some(label.into()), ..self }
+    }
+
+    /// Reaction to a file that changed since it was read (default: the session's).
+    pub fn on_stale(self, on_stale: StalePolicy) -> EditOptions {
+        EditOptions { on_stale: Some(on_stale), ..self }
+    }
+
+    /// How much matching may forgive (default: the configuration's).
+    pub fn matching(self, matching: Matching) -> EditOptions {
+        EditOptions { matching: Some(matching), ..self }
+    }
+
+    /// Plan everything, write nothing.
+    pub fn dry_run(self) -> EditOptions {
+        EditOptions { dry_run: true, ..self }
+    }
+
+    /// Apply the edits that can be applied, and report the others.
+    pub fn partial(self) -> EditOptions {
+        EditOptions { partial: true, ..self }
+    }
+
+    /// Allow the edit to make JSON, TOML or YAML invalid.
+    pub fn allow_invalid(self) -> EditOptions {
+        EditOptions { allow_invalid: true, ..self }
+    }
+
+    /// Write even what cannot be undone afterwards.
+    pub fn irreversible(self) -> EditOptions {
+        EditOptions { irreversible: true, ..self }
+    }
+
+    /// Apply the edit once more although its result is in place already.
+    pub fn repeat(self) -> EditOptions {
+        EditOptions { repeat: true, ..self }
+    }
+
+    /// Return the change of each file as a unified diff.
+    pub fn diff(self) -> EditOptions {
+        EditOptions { diff: true, ..self }
+    }
+
+    /// Returns the origin of a call with these options; `parts` identify its input.
+    pub(super) fn origin(&self, tool: &'static str, format: &'static str, parts: &[&[u8]]) -> CallOrigin<'static> {
+        CallOrigin {
+            format,
+            allows_invalid: self.allow_invalid,
+            irreversible: self.irreversible,
+            repeat: self.repeat,
+            ..CallOrigin::of_parts(tool, parts)
+        }
+    }
+
+    /// Returns the options of the call.
+    ///
+    /// Errors: `call.invalid` for an encoding that does not exist.
+    pub(super) fn for_call(
+        &self,
+        context: &Context,
+        caller: &CallContext,
+        cause: CallOrigin<'static>,
+    ) -> Result<CallOptions> {
+        let plain = CallOptions::new(caller, context.config(), cause);
+        Ok(CallOptions {
+            tag: self.tag.map(Handle::Tag),
+            declared: self.encoding.as_deref().map(encoding_from_call).transpose()?,
+            on_stale: self.on_stale.unwrap_or(plain.on_stale),
+            on_stale_asked: self.on_stale.is_some() || plain.on_stale_asked,
+            matching: self.matching.unwrap_or(plain.matching),
+            dry_run: self.dry_run || plain.dry_run,
+            partial: self.partial,
+            ..plain
+        })
+    }
+}

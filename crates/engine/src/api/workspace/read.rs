@@ -1,0 +1,53 @@
+//! Reading through a session.
+
+use crate::api::workspace::session::Session;
+use crate::tools::read::lines::{LinesQuery, ReadOutcome, read_lines};
+use emendate_core::Result;
+use std::ops::{Bound, RangeBounds};
+use std::path::{Path, PathBuf};
+
+/// A read of a file; see [`Session::read`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct ReadCall<'a> {
+    session: &'a Session,
+    path: PathBuf,
+    lines: Option<(usize, usize)>,
+    encoding: Option<String>,
+}
+
+impl<'a> ReadCall<'a> {
+    pub(super) fn new(session: &'a Session, path: &Path) -> ReadCall<'a> {
+        ReadCall { session, path: path.to_owned(), lines: None, encoding: None }
+    }
+
+    /// Only these lines; the first one is 1.
+    pub fn lines(self, lines: impl RangeBounds<usize>) -> ReadCall<'a> {
+        let start = match lines.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(start) => start.saturating_add(1),
+            Bound::Unbounded => 1,
+        };
+        let end = match lines.end_bound() {
+            Bound::Included(end) => end.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => usize::MAX,
+        };
+        ReadCall { lines: Some((start, end)), ..self }
+    }
+
+    /// The encoding of the file, if it is neither UTF-8 nor marked.
+    pub fn encoding(self, label: impl Into<String>) -> ReadCall<'a> {
+        ReadCall { encoding: Some(label.into()), ..self }
+    }
+
+    /// Reads the lines; they count as read by the session.
+    ///
+    /// Errors: `path.*`, `access.denied`, `content.binary`, `read.range`, `file.too_large`.
+    pub fn run(self) -> Result<ReadOutcome> {
+        let path = self.session.absolute(&self.path);
+        let lines = self.lines.map(|(start, end)| start..end);
+        let query = LinesQuery { path: &path, lines, encoding: self.encoding.as_deref() };
+        self.session.run("read", |context, caller| read_lines(context, caller, &query))
+    }
+}

@@ -1,0 +1,128 @@
+//! A session: the name under which reads count, and the rules of its calls.
+
+use crate::api::call::caught;
+use crate::api::engine::Engine;
+use crate::api::workspace::changes::{ApplyCall, EditCall, WriteCall};
+use crate::api::workspace::read::ReadCall;
+use crate::api::workspace::undo::UndoCall;
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::call_handle::CallHandle;
+use crate::model::reply::Reply;
+use emendate_core::{FileAction, FileRequest, Result};
+use emendate_fs::shown;
+use serde_json::Value;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A session of a [`Workspace`](crate::Workspace). Clones are the same session.
+#[derive(Clone)]
+pub struct Session {
+    engine: Arc<Engine>,
+    caller: CallContext,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("name", &self.caller.session).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(super) fn new(engine: Arc<Engine>, caller: CallContext) -> Session {
+        Session { engine, caller }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.caller.session
+    }
+
+    /// The rules of its calls.
+    pub fn caller(&self) -> &CallContext {
+        &self.caller
+    }
+
+    /// Whether files may be edited that this session has not read (default: [`UnreadPolicy::Deny`]).
+    #[must_use]
+    pub fn unread(mut self, unread: UnreadPolicy) -> Session {
+        self.caller.unread = unread;
+        self
+    }
+
+    /// Reaction to files that changed since they were read (default: the configuration's).
+    #[must_use]
+    pub fn on_stale(mut self, on_stale: StalePolicy) -> Session {
+        self.caller.on_stale = Some(on_stale);
+        self
+    }
+
+    /// A handle to stop the calls of this session, and to see their progress.
+    #[must_use]
+    pub fn handle(mut self, handle: CallHandle) -> Session {
+        self.caller.handle = Some(handle);
+        self
+    }
+
+    /// Reads a file, or some of its lines.
+    pub fn read(&self, path: impl AsRef<Path>) -> ReadCall<'_> {
+        ReadCall::new(self, path.as_ref())
+    }
+
+    /// Replaces texts in a file.
+    pub fn edit(&self, path: impl AsRef<Path>) -> EditCall<'_> {
+        EditCall::new(self, path.as_ref())
+    }
+
+    /// Writes the whole text of a file, and creates it if there is none.
+    pub fn write(&self, path: impl AsRef<Path>, text: impl Into<String>) -> WriteCall<'_> {
+        WriteCall::new(self, path.as_ref(), text.into())
+    }
+
+    /// Applies edits as a model wrote them, in any text format, to any number of files: all or nothing.
+    pub fn apply(&self, text: impl Into<String>) -> ApplyCall<'_> {
+        ApplyCall::new(self, text.into())
+    }
+
+    /// Undoes an operation: the last one of this session, unless the call says otherwise.
+    pub fn undo(&self) -> UndoCall<'_> {
+        UndoCall::new(self)
+    }
+
+    /// Calls a tool with JSON, as [`Engine::call`] does.
+    pub fn call(&self, tool: &str, input: Value) -> Reply {
+        self.engine.call(&self.caller, tool, input)
+    }
+
+    /// Runs a typed call.
+    pub(super) fn run<T>(&self, name: &str, run: impl FnOnce(&Context, &CallContext) -> Result<T>) -> Result<T> {
+        let context = &self.engine.context;
+        caught(context, &self.caller, name, || run(context, &self.caller))
+    }
+
+    /// Returns the absolute path of a file that a call names: relative ones begin at the first root.
+    pub(super) fn absolute(&self, path: &Path) -> PathBuf {
+        match self.caller.names_from.as_deref().or_else(|| self.engine.roots().first().copied()) {
+            Some(start) => start.join(path),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Returns the request for one file.
+    pub(super) fn request(&self, path: &Path, action: FileAction) -> FileRequest {
+        let path = self.absolute(path);
+        let raw = path.to_str().is_none().then(|| path.as_os_str().as_bytes().to_vec());
+        let name = path.to_str().map_or_else(|| shown(&path), str::to_owned);
+        FileRequest { raw, ..FileRequest::new(name, action) }
+    }
+
+    /// Returns the content of a file.
+    pub(super) fn bytes(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        self.run("read", |context, _| {
+            let place = context.resolve_path(self.absolute(path), Access::Read)?;
+            Ok(context.load_binary(&place)?.map(|file| file.snapshot.raw().to_vec()))
+        })
+    }
+}
