@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask test | tidy | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
+//! Repository chores: `cargo xtask test | tidy | figures | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] [NAME …] | portable |
 //! api [--bless] | dictionary`.
 #![allow(
@@ -15,6 +15,7 @@ mod conformance;
 mod decisions;
 mod dictionary;
 mod docs;
+mod figures;
 mod instructions;
 mod markdown;
 mod mutants;
@@ -32,6 +33,7 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
   test              the fast tier: unit tests, and the scenes through the library; about a minute after the build
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
+  figures           count how the code is named and written, and compare the counts with their limits
   docs              write the generated pages of docs/ from the tables and from runs of emend
   site              build the documentation site in target/book, and check its generated pages and links (installs mdBook)
   picture           write docs/tour.svg from a run of emend tour
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
     let result = match arguments.first().map(String::as_str) {
         Some("test") => test(),
         Some("tidy") => tidy(),
+        Some("figures") => figures::figures(),
         Some("docs") => docs(),
         Some("site") => site::site(),
         Some("torture") => torture::torture(&arguments[1..]),

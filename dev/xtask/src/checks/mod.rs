@@ -9,10 +9,13 @@ mod sizes;
 mod tables;
 mod words;
 
+pub(crate) use names::declared_type;
+pub(crate) use sizes::{is_test, without_tests};
 pub(crate) use tables::NOT_SHOWN;
 
 use crate::conformance;
 use crate::decisions;
+use crate::figures::{self, Figure};
 use crate::repo::Repo;
 
 /// A check.
@@ -30,6 +33,7 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "name", run: names::names },
     Check { name: "unique name", run: names::unique },
     Check { name: "english", run: english::comments },
+    Check { name: "figure", run: exceeded },
     Check { name: "word", run: words::words },
     Check { name: "machine", run: words::machines },
     Check { name: "architecture", run: arrows::architecture },
@@ -45,3 +49,8 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "book", run: pages::book },
     Check { name: "terms", run: pages::architecture },
 ];
+
+/// Returns the counts of names and phrases that exceed their limits.
+fn exceeded(repo: &Repo) -> Vec<String> {
+    figures::counted(repo).iter().filter(|figure| figure.exceeds_limit()).map(Figure::line).collect()
+}

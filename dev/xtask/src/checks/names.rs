@@ -45,7 +45,7 @@ pub(super) fn unique(repo: &Repo) -> Vec<String> {
 }
 
 /// Returns the name of the type that a line declares. Associated types do not count.
-fn declared_type(line: &str) -> Option<&str> {
+pub(crate) fn declared_type(line: &str) -> Option<&str> {
     let name = declared(line)?;
     let associated = line.starts_with(' ') && line.trim_start().starts_with("type ");
     (!associated && name.starts_with(char::is_uppercase)).then_some(name)

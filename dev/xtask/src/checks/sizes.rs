@@ -14,7 +14,7 @@ fn sources(repo: &Repo) -> impl Iterator<Item = &File> {
     repo.below("", ".rs").filter(source).filter(|file| !is_test(&file.path) && !file.text.contains(TABLE))
 }
 
-pub(super) fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/") || path.ends_with("/testing.rs")
 }
 
@@ -40,7 +40,7 @@ fn logic(lines: &[&str]) -> usize {
 }
 
 /// Returns the lines before the test module, which by convention is at the end of a file.
-pub(super) fn without_tests(text: &str) -> Vec<&str> {
+pub(crate) fn without_tests(text: &str) -> Vec<&str> {
     text.lines().take_while(|line| *line != "#[cfg(test)]").collect()
 }
 
