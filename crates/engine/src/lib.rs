@@ -26,7 +26,8 @@ mod tools;
 pub use api::arguments::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, aliases};
 pub use api::describe::{describe, format_specs};
 pub use api::engine::Engine;
-pub use api::events::{COUNTERS_FILE, ClientInfo};
+pub use context::event_sink::COUNTERS_FILE;
+pub use model::client_info::ClientInfo;
 pub use api::limits::{LIMITS, Limit};
 pub use api::outputs::{FieldKind, OUTPUTS, OutputField, OutputGroup};
 pub use api::profile::{PROFILES, Profile, ToolView, client_tool, profile};
@@ -54,14 +55,15 @@ pub use model::call_handle::{CallHandle, CallPhase, Progress};
 pub use model::hunk_numbers::HUNKS_PER_CALL_MAX;
 pub use model::raw_path::{RAW_PATH_FIELD as RAW_PATH, base64_path as raw_path};
 pub use model::reply::{Answer, Reply, SeedCodes};
-pub use model::reply_limits::{REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, ReplyLimits};
-pub use pipeline::checks::approval::{Approval, question};
-pub use pipeline::plan::large::{STREAM_FROM_BYTES, WHOLE_FILE_BYTES_MAX};
+pub use model::reply_limits::{READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, ReplyLimits};
+pub use model::approval::Approval;
+pub use pipeline::checks::approval::question;
+pub use model::file_limits::{STREAM_FROM_BYTES, WHOLE_FILE_BYTES_MAX};
 pub use pipeline::report::outcome::{ChangeOutcome, EditPlacement, FileChangeOutcome, FileOutcomeKind};
 pub use tools::history::page::{HistoryEntry, HistoryPage, OperationSide};
 pub use tools::preview::LinePreview;
 pub use tools::read::lines::ReadOutcome;
-pub use tools::read::{READ_LINES_DEFAULT, READ_REPLY_CHARS_MAX};
+pub use tools::read::READ_LINES_DEFAULT;
 
 /// Ends of the notes that report new text which is not written as it was sent.
 pub const REWRITTEN_TEXT_NOTES: [&str; 3] =

@@ -1,69 +1,18 @@
 //! Events about calls and their results, for the owner of the machine (`emend stats`, `[events]`).
 
 use crate::api::call::call_caught;
-use crate::context::config::Config;
-use crate::context::history_stores::StateLocation;
-use crate::context::{Context, policy};
+use crate::context::Context;
+use crate::context::policy;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use emendate_core::Vocabulary;
-use emendate_events::{CallTimer, Event, Sink};
+use emendate_events::{CallTimer, Event};
 use serde_json::{Map, Value};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-/// Name of the counters file in the state directory.
-pub const COUNTERS_FILE: &str = "counts";
 /// Paths of one event.
 const EVENT_PATHS_MAX: usize = 100;
-
-/// The origin of a call, for events.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientInfo {
-    /// The front end: `cli`, `call`, `serve`, `mcp` or `hook`.
-    pub transport: &'static str,
-    /// Its profile, if it has one.
-    pub profile: &'static str,
-    /// The calling program by its own name.
-    pub client: String,
-    /// The model, if it is known.
-    pub model: String,
-    /// The trace that its calls belong to, as W3C's `traceparent`, if it is known.
-    pub traceparent: String,
-}
-
-impl ClientInfo {
-    /// Creates the info for a front end and the model behind it.
-    pub fn new(transport: &'static str, model: Option<&str>) -> Arc<ClientInfo> {
-        Arc::new(ClientInfo { transport, model: model.unwrap_or_default().to_owned(), ..ClientInfo::default() })
-    }
-}
-
-/// Opens the target of events according to the configuration; also returns a notice about it.
-pub(crate) fn sink(config: &Config, state: &StateLocation) -> (Sink, Option<String>) {
-    let mut sink = Sink::default();
-    if matches!(state, StateLocation::Throwaway(_)) {
-        return (sink, None);
-    }
-    let directory = state.directory();
-    if let Some(directory) = directory.filter(|_| config.events.counts) {
-        sink = sink.counters(directory.join(COUNTERS_FILE));
-    }
-    let Some(file) = config.events.file.as_deref() else { return (sink, None) };
-    let path = match (file.strip_prefix("~/"), config.home(), directory) {
-        (Some(rest), Some(home), _) => home.join(rest),
-        _ if Path::new(file).is_absolute() => PathBuf::from(file),
-        (None, _, Some(directory)) => directory.join(file),
-        _ => {
-            return (
-                sink,
-                Some(format!("Events are not written: `{file}` needs a home or state directory, and there is none.")),
-            );
-        }
-    };
-    (sink.file(path, config.events.megabytes.saturating_mul(1 << 20), config.events.paths), None)
-}
 
 /// Calls a tool with advice in the names of a client, and records an event. Never panics: an internal fault is
 /// reported as `internal.bug`.

@@ -6,17 +6,24 @@ use crate::context::config::FILE_BYTES_MAX;
 use crate::context::syntax::PARSE_MEMORY_BYTES_MAX;
 use crate::model::attachment::IMAGE_BYTES_MAX;
 use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
-use crate::model::reply_limits::{REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
-use crate::pipeline::plan::large::{
-    CONTEXT_BYTES_MAX, LINE_BYTES_MAX, READ_BYTES_MAX, SPARSE_BYTES_MAX, WHOLE_FILE_BYTES_MAX,
-};
-use crate::pipeline::plan::notebook::OUTPUT_CHARS_MAX;
+use crate::model::reply_limits::REPLY_DATA_BYTES_MAX;
+use crate::model::reply_limits::REPLY_TEXT_CHARS_MAX;
+use crate::pipeline::plan::large::CONTEXT_BYTES_MAX;
+use crate::pipeline::plan::large::LINE_BYTES_MAX;
+use crate::pipeline::plan::large::READ_BYTES_MAX;
+use crate::pipeline::plan::large::SPARSE_BYTES_MAX;
+use crate::model::file_limits::WHOLE_FILE_BYTES_MAX;
+use crate::tools::read::cells::OUTPUT_CHARS_MAX;
 use crate::pipeline::report::diagnose::ASKED_FILES_MAX;
 use crate::tools::check::CHECKED_FILES_MAX;
 use crate::tools::read::media::PDF_PAGES_MAX;
-use crate::tools::read::{LINE_CHARS_MAX, READ_LINES_DEFAULT, READ_REPLY_CHARS_MAX};
+use crate::model::reply_limits::LINE_CHARS_MAX;
+use crate::tools::read::READ_LINES_DEFAULT;
+use crate::model::reply_limits::READ_REPLY_CHARS_MAX;
 use crate::tools::replace::REPLACED_FILES_MAX;
-use crate::tools::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
+use crate::tools::search::GLOB_BYTES_MAX;
+use crate::tools::search::PATTERN_BYTES_MAX;
+use crate::tools::search::WALKED_ENTRIES_MAX;
 use emendate_core::EDITS_PER_CALL_MAX;
 use emendate_core::notebook::CELLS_MAX;
 use emendate_core::refusals::{FILES_PER_CALL_MAX, check_count};
@@ -27,9 +34,6 @@ use emendate_history::CONTENT_BYTES_MAX;
 use emendate_media::PDF_BYTES_MAX;
 use emendate_schema::TEXT_BYTES_MAX;
 use emendate_syntax::ParseLimits;
-
-/// Bytes of the files that one call changes, before or after: they are in memory together.
-const TOGETHER_BYTES_MAX: usize = 512 << 20;
 
 /// Bytes of all contents that a history keeps by default.
 const HISTORY_BYTES_DEFAULT: u64 = 256 << 20;
@@ -342,19 +346,6 @@ pub static LIMITS: &[Limit] = &[
         next: "The rest can be edited, but does not count as read.",
     },
 ];
-
-/// The limit on the bytes of all files that a call changes.
-///
-/// Errors: `call.too_large`.
-pub(crate) fn check_together(files: usize, bytes: usize) -> Result<()> {
-    if bytes <= TOGETHER_BYTES_MAX {
-        return Ok(());
-    }
-    let what = format!(
-        "{files} files that the call changes have {bytes} bytes together, more than the {TOGETHER_BYTES_MAX} of one call."
-    );
-    Err(Error::new(Code::CallTooLarge, what).next("Change fewer files in one call. Nothing was written."))
-}
 
 /// Checks the number of files of a `check`.
 ///

@@ -2,20 +2,29 @@
 
 use crate::api::arguments::KnownFields;
 use crate::api::tool_schema::merge_schemas;
-use crate::context::{Context, syntax};
+use crate::context::Context;
 use crate::model::call_context::CallContext;
-use crate::model::options::OptionFields;
+use crate::context::options::OptionFields;
 use crate::model::raw_path::RawPath;
-use crate::model::reply::{Answer, SeedCodes};
+use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::plan::patching::PatchFields;
-use crate::tools::apply::{self, apply_text};
+use crate::tools::apply;
+use crate::tools::apply::apply_text;
 use crate::tools::edit_files::edit_files;
 use crate::tools::history::history_tool;
 use crate::tools::replace::replace_in_files;
-use crate::tools::symbols::edit::edit_symbol;
+use crate::tools::symbols::edit::{EditSymbolInput, edit_symbol};
 use crate::tools::symbols::outline;
-use crate::tools::undo::{self, restore};
-use crate::tools::{check, convert, history as history_tool, list, read, replace as replace_in, search};
+use crate::tools::undo;
+use crate::tools::undo::restore;
+use crate::tools::check;
+use crate::tools::convert;
+use crate::tools::history as history_tool;
+use crate::tools::list;
+use crate::tools::read;
+use crate::tools::replace as replace_in;
+use crate::tools::search;
 use emendate_core::Result;
 use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
 use serde_json::{Map, Value};
@@ -358,10 +367,10 @@ impl Tool {
             ToolInput::History => {
                 vec![schemars::schema_for!(history_tool::HistoryInput), schemars::schema_for!(RawPath)]
             }
-            ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs), schemars::schema_for!(RawPath)],
+            ToolInput::Outline => vec![schemars::schema_for!(outline::OutlineInput), schemars::schema_for!(RawPath)],
             ToolInput::Check => vec![schemars::schema_for!(crate::tools::check::CheckInput)],
             ToolInput::Symbol => {
-                let own = schemars::schema_for!(syntax::EditArgs);
+                let own = schemars::schema_for!(EditSymbolInput);
                 vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]
             }
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],

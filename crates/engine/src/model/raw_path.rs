@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// The field, in calls and in replies, with a path's bytes in base64.
 pub const RAW_PATH_FIELD: &str = "path_b64";
 
+/// Fields that name files and directories.
+pub(crate) const PATH_FIELDS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
+
 /// The field for schemas.
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used; `take` reads it")]

@@ -12,6 +12,11 @@ use std::io;
 pub const REPLY_DATA_BYTES_MAX: usize = 256 << 10;
 /// Characters of a reply's text, for models.
 pub const REPLY_TEXT_CHARS_MAX: usize = 25_000;
+/// Characters of a reply (seed 001, `maxResultSizeChars`).
+pub const READ_REPLY_CHARS_MAX: usize = 100_000;
+
+/// Characters of a line that are shown.
+pub(crate) const LINE_CHARS_MAX: usize = 2000;
 /// The smallest values that a configuration may set: below them a refusal would be incomprehensible.
 pub(crate) const CONFIGURED_DATA_BYTES_MIN: usize = 4 << 10;
 pub(crate) const CONFIGURED_TEXT_CHARS_MIN: usize = 1_000;
@@ -57,7 +62,7 @@ impl Default for ReplyLimits {
         ReplyLimits {
             text: REPLY_TEXT_CHARS_MAX,
             data: REPLY_DATA_BYTES_MAX,
-            read: crate::tools::read::READ_REPLY_CHARS_MAX,
+            read: READ_REPLY_CHARS_MAX,
             original: 0,
         }
     }
@@ -161,7 +166,7 @@ impl ReplyLimits {
         ReplyLimits {
             text: PERSON_TEXT_CHARS_MAX,
             data: PERSON_DATA_BYTES_MAX,
-            read: self.read.max(crate::tools::read::READ_REPLY_CHARS_MAX),
+            read: self.read.max(READ_REPLY_CHARS_MAX),
             ..self
         }
     }

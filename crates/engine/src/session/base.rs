@@ -1,11 +1,13 @@
 //! The base of an edit: the version that the session saw, and its lines.
 
 use crate::context::history_stores::key;
-use crate::context::{Context, LoadedFile};
-use crate::model::call_context::{CallContext, UnreadPolicy};
-use crate::model::options::CallOptions;
+use crate::context::Context;
+use crate::context::LoadedFile;
+use crate::context::policy;
+use crate::model::call_context::CallContext;
+use crate::model::call_context::UnreadPolicy;
+use crate::context::options::CallOptions;
 use crate::model::raw_path;
-use crate::pipeline::commit::log;
 use crate::session::in_doubt::resolve_in_doubt;
 use emendate_core::advice;
 use emendate_core::explain::{self, DiffHunk};
@@ -171,7 +173,7 @@ pub(crate) fn mark_shown(
         offset: None,
         limit: None,
     };
-    remember(context, caller, place, &record, &log::stored_body(place, &now.snapshot))
+    remember(context, caller, place, &record, &stored_body(place, &now.snapshot))
 }
 
 pub(crate) fn unread(place: &SafePath) -> Error {
@@ -258,4 +260,10 @@ pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> LineSet {
 pub(crate) fn written_record(content: emendate_core::ContentId, stamp: FileMeta, lines: LineSet) -> Record {
     // The stamp is as recent as possible: it proves nothing until the contents have been compared once more.
     Record { content, meta: stamp, racy: true, lines, origin: RecordOrigin::Write, offset: None, limit: None }
+}
+
+/// Returns how a version's bytes are stored for its session: not at all if they are secret, or if the snapshot is
+/// sparse.
+pub(crate) fn stored_body<'a>(place: &SafePath, version: &'a Snapshot) -> VersionBody<'a> {
+    if version.is_sparse() || policy::is_secret(place) { VersionBody::None } else { VersionBody::Bytes(version.raw()) }
 }

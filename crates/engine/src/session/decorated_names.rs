@@ -2,7 +2,8 @@
 //! name is read without its decoration only if nothing exists under the name as written.
 
 use crate::context::Context;
-use crate::session::names::{self, creates};
+use crate::session::names;
+use crate::session::names::creates;
 use emendate_core::{Code, Error, FileRequest, Result};
 use emendate_fs::shown;
 use std::path::Path;

@@ -23,24 +23,6 @@ const EXPLAINED_EDITS_MAX: usize = 5;
 const REPORTED_PLACES_MAX: usize = 3;
 /// Letters and digits of a text that identify it in another file.
 const IDENTIFYING_CHARS_MIN: usize = 8;
-/// Failures that are remembered for the next call.
-const REMEMBERED_FAILURES_MAX: usize = 512;
-
-/// The message of the last failure of each session on each path.
-#[derive(Default)]
-pub(crate) struct Failures(Mutex<HashMap<(String, PathBuf), String>>);
-
-impl Failures {
-    /// True when the same failure was the last one here; remembers it otherwise.
-    pub(crate) fn is_repeat(&self, caller: &CallContext, place: &SafePath, words: &str) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.len() >= REMEMBERED_FAILURES_MAX {
-            last.clear();
-        }
-        let key = (caller.session.clone(), place.absolute().to_owned());
-        last.insert(key, words.to_owned()).is_some_and(|before| before == words)
-    }
-}
 
 /// Adds further information to the error of an edit.
 pub(crate) fn with_advice(

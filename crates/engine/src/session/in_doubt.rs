@@ -2,7 +2,6 @@
 //! states that later operations found, show the outcome.
 
 use crate::context::Context;
-use crate::pipeline::plan::large::undo::current_side;
 use emendate_core::{Code, ContentId, Result};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, wait_briefly};
 use std::ffi::OsStr;
@@ -183,4 +182,19 @@ type PathContent = Option<(ContentId, FileKind)>;
 /// Returns a side without its mode.
 fn content(side: Option<FileState>) -> PathContent {
     side.map(|side| (side.content, side.kind))
+}
+
+/// Returns the state of an entry without keeping its content.
+pub(crate) fn current_side(context: &Context, place: &SafePath) -> Result<Option<FileState>> {
+    if let Some(target) = context.store().read_link(place)? {
+        let content = ContentId::of(target.as_bytes());
+        return Ok(Some(FileState { content, mode: 0o777, kind: FileKind::Link }));
+    }
+    let Some(source) = context.store().source(place)? else { return Ok(None) };
+    let mut hash = ContentHash::default();
+    source.for_each_chunk(CHUNK_BYTES, |chunk| {
+        hash.update(chunk);
+        Ok(())
+    })?;
+    Ok(Some(FileState { content: hash.id(), mode: source.meta().mode & 0o7777, kind: FileKind::Regular }))
 }

@@ -1,24 +1,17 @@
 //! Named registers of sessions: stored with the session, for any process. Text from a file that may contain secrets
 //! stays in this process.
 
-use crate::context::{Context, policy};
+use crate::context::Context;
+use crate::context::policy;
 use crate::model::call_context::CallContext;
-use crate::pipeline::plan::target::ActionTarget;
 use emendate_core::line_edits::{Registers, use_registers};
 use emendate_core::{FileAction, Result};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use emendate_fs::SafePath;
+use std::sync::PoisonError;
 
 /// Sessions whose secret registers are kept, and bytes of one session's registers.
 const SECRET_SESSIONS_MAX: usize = 64;
 const SESSION_REGISTER_BYTES_MAX: usize = 8 << 20;
-
-/// Texts by register name.
-type RegisterMap = BTreeMap<String, String>;
-
-/// The named registers of all sessions that must not be stored.
-#[derive(Default)]
-pub(crate) struct RegisterStore(Mutex<HashMap<String, RegisterMap>>);
 
 /// The registers of one call.
 pub(crate) struct CallRegisters {
@@ -41,16 +34,16 @@ impl CallRegisters {
 pub(crate) fn load_registers(
     context: &Context,
     caller: &CallContext,
-    targets: &[ActionTarget],
+    actions: &[(&SafePath, &FileAction)],
 ) -> Result<CallRegisters> {
-    if !targets.iter().any(target_uses_registers) {
+    if !actions.iter().any(|(_, action)| action_uses_registers(action)) {
         return Ok(CallRegisters { initial: None, secret: false });
     }
     let stored = context.history(0).registers(&caller.session)?;
     // Unreadable registers count as empty.
     let mut found: RegisterMap = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     found.extend(secrets(context, caller));
-    Ok(CallRegisters { initial: Some(found), secret: targets.iter().any(|target| policy::is_secret(&target.place)) })
+    Ok(CallRegisters { initial: Some(found), secret: actions.iter().any(|(place, _)| policy::is_secret(place)) })
 }
 
 /// Stores the registers after a successful call; beyond the limit nothing is kept.
@@ -88,9 +81,9 @@ fn secrets(context: &Context, caller: &CallContext) -> RegisterMap {
     drawers.get(&caller.session).cloned().unwrap_or_default()
 }
 
-/// True for a target whose edits use registers.
-fn target_uses_registers(target: &ActionTarget) -> bool {
-    match &target.ask {
+/// True for an action whose edits use registers.
+fn action_uses_registers(action: &FileAction) -> bool {
+    match action {
         FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
             use_registers(ops)
         }

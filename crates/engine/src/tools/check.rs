@@ -4,12 +4,17 @@ use crate::api::limits::check_checked;
 use crate::context::config::ServerTrigger;
 use crate::context::policy::Access;
 use crate::context::syntax::grammars;
-use crate::context::{Context, LoadedFile};
+use crate::context::Context;
+use crate::context::LoadedFile;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
-use crate::pipeline::report::diagnose::{
-    Diagnosis, DiagnosisTarget, ServerReport, ask_servers, exact, problem_list, reason,
-};
+use crate::pipeline::report::diagnose::Diagnosis;
+use crate::pipeline::report::diagnose::DiagnosisTarget;
+use crate::pipeline::report::diagnose::ServerReport;
+use crate::pipeline::report::diagnose::ask_servers;
+use crate::pipeline::report::diagnose::exact;
+use crate::pipeline::report::diagnose::problem_list;
+use crate::pipeline::report::diagnose::reason;
 use crate::session::suggest::file_not_found;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};

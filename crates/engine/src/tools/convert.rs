@@ -2,14 +2,20 @@
 
 use crate::context::Context;
 use crate::model::call_context::CallContext;
-use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
-use crate::model::options::CallOptions;
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
+use crate::context::options::CallOptions;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::ReplyLimits;
 use crate::pipeline::plan::patching::check_blanks;
-use crate::pipeline::plan::{request_tree, target};
+use crate::pipeline::plan::request_tree;
+use crate::pipeline::plan::target;
 use crate::session::registers::load_registers;
-use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
+use crate::tools::apply;
+use crate::tools::apply::ParsedEdits;
+use crate::tools::apply::parse_edits;
+use crate::tools::apply::parse_input;
 use emendate_core::print::{FileDelta, PrintFormat};
 use emendate_core::{Code, Error, FileMode, Result, Snapshot};
 use emendate_fs::SafePath;

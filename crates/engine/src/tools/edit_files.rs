@@ -2,13 +2,16 @@
 
 use crate::context::Context;
 use crate::model::call_context::CallContext;
-use crate::model::options::CallOptions;
+use crate::context::options::CallOptions;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::pipeline::commit::{RenderedReceipts, answer_for_file, render_receipts};
+use crate::pipeline::commit::RenderedReceipts;
+use crate::pipeline::commit::answer_for_file;
+use crate::pipeline::commit::render_receipts;
 use crate::pipeline::plan::edit;
 use crate::pipeline::report::outcome::CallReceipts;
-use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::pipeline::report::receipt::Receipt;
+use crate::pipeline::report::receipt::render_notes;
 use emendate_core::formats::replace::same_texts;
 use emendate_core::formats::{Format, FormatInput, multi_edit};
 use emendate_core::{Code, Error, Request, Result};

@@ -1,6 +1,6 @@
 //! The fields of a tool, and checks whether values fit them.
 
-use crate::api::arguments::PATH_FIELDS;
+use crate::model::raw_path::PATH_FIELDS;
 use serde_json::{Map, Value};
 
 /// The schema of a tool, cached for all calls.

@@ -7,7 +7,12 @@ pub(crate) mod reader;
 pub(crate) mod values;
 
 pub(crate) use crate::api::arguments::aliases::tool_named;
-pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, of as aliases};
+pub use crate::api::arguments::aliases::ALIASES;
+pub use crate::api::arguments::aliases::Alias;
+pub use crate::api::arguments::aliases::Aliases;
+pub use crate::api::arguments::aliases::TOOL_ALIASES;
+pub use crate::api::arguments::aliases::ToolAlias;
+pub use crate::api::arguments::aliases::of as aliases;
 
 use crate::api::arguments::aliases::folded;
 pub(crate) use crate::api::arguments::fields::KnownFields;
@@ -18,8 +23,6 @@ use emendate_core::{Code, Error, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// Fields that name files and directories.
-pub(crate) const PATH_FIELDS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
 /// Objects that some clients wrap around the arguments.
 const WRAPPER_FIELDS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
 /// Fields that make a call one about a notebook cell.

@@ -1,7 +1,10 @@
 //! The formatters of files.
 
-use crate::context::config::file::{CommandEntry, FormatterEntry as Row};
-use crate::context::config::rule::{PathRule, RuleSource, invalid};
+use crate::context::config::file::CommandEntry;
+use crate::context::config::file::FormatterEntry as Row;
+use crate::context::config::rule::PathRule;
+use crate::context::config::rule::RuleSource;
+use crate::context::config::rule::invalid;
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;

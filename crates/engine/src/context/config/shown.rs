@@ -1,6 +1,7 @@
 //! The settings in force, for `emend config show`.
 
-use crate::context::config::{Config, claude};
+use crate::context::config::Config;
+use crate::context::config::claude;
 use crate::model::call_context::OptionValue;
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! The guard over names in memory; properties of a disk (links, identity) are tested in `tests/guarded.rs`.
 
 use crate::context::config::Config;
-use crate::context::policy::{Access, Guard};
+use crate::context::policy::Access;
+use crate::context::policy::Guard;
 use emendate_fs::{MemoryStore, Store};
 use std::path::Path;
 

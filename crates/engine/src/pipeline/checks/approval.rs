@@ -4,9 +4,14 @@
 
 use crate::context::Context;
 use crate::context::config::PolicyMode;
-use crate::context::policy::{BlockingRule, check_creation, documentation};
-use crate::model::call_context::{CallContext, ChangeDisplay};
-use crate::model::file_plan::{FilePlan, TargetState};
+use crate::context::policy::BlockingRule;
+use crate::context::policy::check_creation;
+use crate::context::policy::documentation;
+use crate::model::approval::Approval;
+use crate::model::call_context::CallContext;
+use crate::model::call_context::ChangeDisplay;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{Code, ContentId, Error, Result, explain};
@@ -25,17 +30,6 @@ impl BlockingRule {
     pub(crate) fn told(&self, place: &SafePath) -> String {
         format!("{} matches the rule `{}` of {}.", place.shown(), self.rule, self.origin)
     }
-}
-
-/// A person's answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approval {
-    /// The seal of the question.
-    pub seal: String,
-    /// Yes or no.
-    pub agreed: bool,
-    /// The texts to write instead of the proposed ones, by path.
-    pub texts: Vec<(PathBuf, String)>,
 }
 
 impl Approval {

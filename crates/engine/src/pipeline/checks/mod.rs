@@ -4,4 +4,5 @@ pub(crate) mod approval;
 pub(crate) mod formatter;
 pub(crate) mod hooks;
 pub(crate) mod repeat;
+pub(crate) mod syntax_warning;
 pub(crate) mod validate;

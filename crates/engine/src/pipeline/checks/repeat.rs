@@ -3,51 +3,20 @@
 
 use crate::context::Context;
 use crate::context::history_stores::key;
-use crate::model::call_context::{CallContext, UnreadPolicy};
-use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
-use crate::pipeline::commit::log::CallOrigin;
+use crate::context::last_changes::LastChange;
+use crate::model::call_context::CallContext;
+use crate::model::call_context::UnreadPolicy;
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
+use crate::model::call_origin::CallOrigin;
 use emendate_core::{Code, ContentId, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
 use emendate_history::{OperationFilter, OperationId, Role};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
-/// Changes that this process remembers.
-const REMEMBERED_CHANGES_MAX: usize = 512;
 /// Operations of the session that are searched for its last change of a file.
 const EXAMINED_OPERATIONS_MAX: usize = 8;
 /// Letters and digits from which an existing text is not a coincidence.
 const DISTINCTIVE_ALNUM_MIN: usize = 4;
-
-/// The last change of a file by a session.
-#[derive(Clone, Copy)]
-struct LastChange {
-    /// The edit and the hash of its call's input; `None` if it was not an edit, or nothing is known.
-    edit: Option<(OperationId, [u8; 16])>,
-    /// The content after it.
-    after: Option<ContentId>,
-}
-
-/// A session and a path.
-type SessionFile = (String, Vec<u8>);
-
-/// The last changes by session and path, as far as this process made or looked them up.
-#[derive(Default)]
-pub(crate) struct LastChanges(Mutex<HashMap<SessionFile, LastChange>>);
-
-impl LastChanges {
-    fn get(&self, session: &str, path: &[u8]) -> Option<LastChange> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&(session.to_owned(), path.to_vec())).copied()
-    }
-
-    fn put(&self, session: &str, path: &[u8], change: LastChange) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= REMEMBERED_CHANGES_MAX {
-            known.clear();
-        }
-        known.insert((session.to_owned(), path.to_vec()), change);
-    }
-}
 
 /// Refuses a call whose result is already in place, unless it declares the repetition intended: for everyone the
 /// exact repetition of the caller's last change, for a model also an insertion next to the same text.

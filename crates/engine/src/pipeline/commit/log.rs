@@ -3,11 +3,18 @@
 
 use crate::context::config::PolicyMode;
 use crate::context::history_stores::key;
-use crate::context::{Context, policy};
-use crate::model::call_context::{CallContext, UnreadPolicy};
-use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::context::Context;
+use crate::context::unstored::UnstoredVersion;
+use crate::model::call_origin::CallOrigin;
+use crate::context::policy;
+use crate::model::call_context::CallContext;
+use crate::model::call_context::UnreadPolicy;
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
 use crate::pipeline::checks::repeat::remember_change;
-use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
+use crate::session::in_doubt::confirm_own_operations;
+use crate::session::in_doubt::resolve_selected;
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::{FileMeta, SafePath};
@@ -27,91 +34,6 @@ const STORED_WHOLE_BYTES_MAX: u64 = 256 << 10;
 
 /// Contents that are stored in one transaction: other writers of the history wait for that long.
 const STORE_BATCH_CONTENTS: usize = 128;
-
-/// The origin of an operation: the call and its purpose.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CallOrigin<'a> {
-    pub(crate) tool: &'static str,
-    /// Name of the format of its input; empty if it has none.
-    pub(crate) format: &'static str,
-    pub(crate) digest: [u8; 16],
-    pub(crate) role: Role,
-    /// Older operations that it undoes as well.
-    pub(crate) also: &'a [OperationId],
-    /// The call allows a file to become invalid.
-    pub(crate) allows_invalid: bool,
-    /// The call is intended even if it cannot be undone.
-    pub(crate) irreversible: bool,
-    /// The call is intended even if its result is already there.
-    pub(crate) repeat: bool,
-    /// The note of the operation, if its tool and its role do not say what it does; may be empty.
-    pub(crate) remark: &'a str,
-}
-
-impl CallOrigin<'static> {
-    /// Creates the origin for a call of `tool` with that input.
-    pub(crate) fn new(tool: &'static str, input: &Value) -> CallOrigin<'static> {
-        CallOrigin::with_digest(tool, digest(input))
-    }
-
-    /// Creates the origin for a call of `tool` whose input has these parts, in this order.
-    pub(crate) fn of_parts(tool: &'static str, parts: &[&[u8]]) -> CallOrigin<'static> {
-        // The length of each part comes first, so that different parts have different bytes.
-        let lengths: Vec<[u8; 8]> = parts.iter().map(|part| (part.len() as u64).to_le_bytes()).collect();
-        let pieces = lengths.iter().zip(parts).flat_map(|(length, part)| [&length[..], *part]);
-        CallOrigin::with_digest(tool, ContentId::of_pieces(pieces).to_bytes())
-    }
-
-    fn with_digest(tool: &'static str, digest: [u8; 16]) -> CallOrigin<'static> {
-        CallOrigin {
-            tool,
-            format: "",
-            digest,
-            role: Role::Edit,
-            also: &[],
-            allows_invalid: false,
-            irreversible: false,
-            repeat: false,
-            remark: "",
-        }
-    }
-}
-
-impl CallOrigin<'_> {
-    /// False for operations that restore an earlier state byte by byte, or a part of it.
-    pub(crate) fn is_an_edit(self) -> bool {
-        self.role == Role::Edit && !matches!(self.tool, "restore" | "undo")
-    }
-}
-
-/// Hashes a call's input without copying its texts, which may be large.
-pub(crate) fn digest(input: &Value) -> [u8; 16] {
-    fn collect<'a>(value: &'a Value, out: &mut Vec<Cow<'a, [u8]>>) {
-        // A type mark before each value, so that different inputs have different bytes.
-        match value {
-            Value::String(text) => out.extend([Cow::Borrowed(&b"\xFFs"[..]), Cow::Borrowed(text.as_bytes())]),
-            Value::Array(list) => {
-                out.push(Cow::Borrowed(b"\xFF["));
-                for value in list {
-                    collect(value, out);
-                }
-                out.push(Cow::Borrowed(b"\xFF]"));
-            }
-            Value::Object(fields) => {
-                out.push(Cow::Borrowed(b"\xFF{"));
-                for (name, value) in fields {
-                    out.extend([Cow::Borrowed(&b"\xFFn"[..]), Cow::Borrowed(name.as_bytes())]);
-                    collect(value, out);
-                }
-                out.push(Cow::Borrowed(b"\xFF}"));
-            }
-            plain => out.push(Cow::Owned(format!("\u{FFFF}{plain}").into_bytes())),
-        }
-    }
-    let mut pieces = Vec::new();
-    collect(input, &mut pieces);
-    ContentId::of_pieces(pieces.iter().map(|piece| &**piece)).to_bytes()
-}
 
 /// The change of a plan as recorded in the log.
 struct LoggedChange<'a> {
@@ -198,20 +120,6 @@ fn file(content: ContentId, stamp: &FileMeta) -> FileState {
 /// The state of a symbolic link; its permission bits are meaningless.
 fn link(target: &OsStr) -> FileState {
     FileState { content: ContentId::of(target.as_bytes()), mode: 0o777, kind: FileKind::Link }
-}
-
-/// Returns how a version's bytes are stored for its session: not at all if they are secret, or if the snapshot is
-/// sparse.
-pub(crate) fn stored_body<'a>(place: &SafePath, version: &'a Snapshot) -> VersionBody<'a> {
-    if version.is_sparse() || policy::is_secret(place) { VersionBody::None } else { VersionBody::Bytes(version.raw()) }
-}
-
-/// A version that so far exists only in the working file.
-pub(crate) struct UnstoredVersion {
-    /// Index of the root whose history will store it.
-    root: usize,
-    place: SafePath,
-    content: ContentId,
 }
 
 /// A request recorded in the log before it is carried out.

@@ -4,25 +4,40 @@ pub(crate) mod disk_space;
 pub(crate) mod log;
 
 use crate::context::Context;
-use crate::model::call_context::{CallContext, ChangeDisplay};
+use crate::pipeline::plan::file_plan::recycle;
+use crate::model::call_context::CallContext;
+use crate::model::call_context::ChangeDisplay;
 use crate::model::call_handle::CallPhase;
-use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
 use crate::model::reply::Answer;
-use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, note_part};
-use crate::pipeline::checks::approval::{approve_plans, note_pending_approvals};
+use crate::model::reply_limits::FileBudget;
+use crate::model::reply_limits::LISTED_FILES_MAX;
+use crate::model::reply_limits::note_part;
+use crate::pipeline::checks::approval::approve_plans;
+use crate::pipeline::checks::approval::note_pending_approvals;
 use crate::pipeline::checks::formatter;
-use crate::pipeline::checks::hooks::{after_edit, before_edit};
+use crate::pipeline::checks::hooks::after_edit;
+use crate::pipeline::checks::hooks::before_edit;
 use crate::pipeline::checks::repeat::check_not_repeated;
-use crate::pipeline::checks::validate::{self, tell_of_a_persons_text};
-use crate::pipeline::commit::disk_space::{largest_consumers, with_space_consumers};
-use crate::pipeline::commit::log::{
-    CallOrigin, PendingRequest, check_undoable, log_aborted, log_committed, log_intent,
-};
-use crate::pipeline::plan::anchor_edits::{self, anchor_map_after};
+use crate::pipeline::checks::validate;
+use crate::pipeline::checks::validate::tell_of_a_persons_text;
+use crate::pipeline::commit::disk_space::largest_consumers;
+use crate::pipeline::commit::disk_space::with_space_consumers;
+use crate::model::call_origin::CallOrigin;
+use crate::pipeline::commit::log::PendingRequest;
+use crate::pipeline::commit::log::check_undoable;
+use crate::pipeline::commit::log::log_aborted;
+use crate::pipeline::commit::log::log_committed;
+use crate::pipeline::commit::log::log_intent;
+use crate::pipeline::plan::anchor_edits;
+use crate::pipeline::plan::anchor_edits::anchor_map_after;
 use crate::pipeline::plan::large;
-use crate::pipeline::plan::line_edits::render_warnings;
+use crate::pipeline::report::rows::render_warnings;
 use crate::pipeline::report::diagnose;
-use crate::pipeline::report::receipt::{Preview, Receipt};
+use crate::pipeline::report::receipt::Preview;
+use crate::pipeline::report::receipt::Receipt;
 use crate::session::base;
 use crate::session::names::name_in_header;
 use emendate_core::HeaderStyle;
@@ -79,7 +94,7 @@ pub(crate) fn plan_and_commit(
             Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
                 work::restart();
                 for plan in plans {
-                    finish(context, plan);
+                    recycle(context, plan);
                 }
             }
             Err(error) if error.code() == Code::IoNoSpace => return Err(with_room(context, error, &plans)),
@@ -138,7 +153,7 @@ pub(crate) fn answer_for_file(context: &Context, mut receipts: Vec<Receipt>, rep
     let answer =
         receipts.first_mut().map(|receipt| receipt.answer(replace_all, context.config().shows)).unwrap_or_default();
     for receipt in receipts {
-        finish(context, receipt.into_plan());
+        recycle(context, receipt.into_plan());
     }
     answer
 }
@@ -173,7 +188,7 @@ pub(crate) fn render_receipts_with(
             text.push_str(&one.text);
             files.push(Value::Object(one.data));
         }
-        finish(context, receipt.into_plan());
+        recycle(context, receipt.into_plan());
     }
     if all > files.len() {
         text.push_str(&omitted_files(all, files.len(), operation));
@@ -288,14 +303,6 @@ fn words_after(context: &Context, plan: &FilePlan) -> Option<AnchorMap> {
     plan.anchor_format.filter(|_| plan.target == TargetState::File && !plan.before.is_binary())?;
     // A reply without anchors costs a read; the file is already written, so this is not a failure of the edit.
     plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok()
-}
-
-/// Recycles the buffers of a finished plan.
-pub(crate) fn finish(context: &Context, plan: FilePlan) {
-    drop(plan.before);
-    if let CurrentState::File(now) = plan.current {
-        context.recycle(now.snapshot);
-    }
 }
 
 /// Receipts as parts of an answer.

@@ -1,22 +1,36 @@
 //! Editing: from a request to a receipt. Steps 3 to 7 in ARCHITECTURE.md.
 
-use crate::context::syntax::warn_of_syntax;
-use crate::context::{Context, LoadedFile, encoding};
-use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
-use crate::model::file_plan::{FilePlan, without_ops};
-use crate::model::options::CallOptions;
+use crate::pipeline::checks::syntax_warning::warn_of_syntax;
+use crate::context::Context;
+use crate::context::LoadedFile;
+use crate::context::encoding;
+use crate::model::call_context::CallContext;
+use crate::model::call_context::StalePolicy;
+use crate::model::call_context::UnreadPolicy;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::without_ops;
+use crate::context::options::CallOptions;
 use crate::pipeline::commit::plan_and_commit;
 use crate::pipeline::plan::elided::plan_elided;
 use crate::pipeline::plan::large::edit::plan_big;
-use crate::pipeline::plan::large::{LoadedSource, fits_whole, load_sized};
-use crate::pipeline::plan::new_file::{end_lines_of_new_files, fenced_content};
-use crate::pipeline::plan::notebook::{self, refuse_text_edit};
+use crate::pipeline::plan::large::LoadedSource;
+use crate::pipeline::plan::large::fits_whole;
+use crate::pipeline::plan::large::load_sized;
+use crate::pipeline::plan::new_file::end_lines_of_new_files;
+use crate::pipeline::plan::new_file::fenced_content;
+use crate::pipeline::plan::notebook;
+use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::pipeline::plan::patching::check_blanks;
-use crate::pipeline::plan::target::{self, name_rejects};
-use crate::pipeline::plan::{request_tree, stale};
+use crate::pipeline::plan::target;
+use crate::pipeline::plan::target::name_rejects;
+use crate::pipeline::plan::request_tree;
+use crate::pipeline::plan::stale;
 use crate::pipeline::report::receipt::Receipt;
-use crate::session::base::{self, Base, find_base};
-use crate::session::registers::{load_registers, store_registers};
+use crate::session::base;
+use crate::session::base::Base;
+use crate::session::base::find_base;
+use crate::session::registers::load_registers;
+use crate::session::registers::store_registers;
 use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::Registers;
 use emendate_core::whole_text::{FENCE_NOTE, WholeText, begins_with_fence, new_file_change, whole_change};
@@ -59,7 +73,8 @@ pub(crate) fn apply(
     let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
     let _turns = context.lock_paths(places);
     let mut registers = Registers::default();
-    let drawer = load_registers(context, caller, &targets)?;
+    let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
+    let drawer = load_registers(context, caller, &actions)?;
     let whole = Cell::new(options.whole);
     let mut plan = || {
         let options = &CallOptions { whole: whole.get(), ..*options };

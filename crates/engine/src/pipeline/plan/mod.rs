@@ -4,6 +4,7 @@ pub(crate) mod anchor_edits;
 pub(crate) mod blocks;
 pub(crate) mod edit;
 pub(crate) mod elided;
+pub(crate) mod file_plan;
 pub(crate) mod large;
 pub(crate) mod line_edits;
 pub(crate) mod new_file;

@@ -1,9 +1,10 @@
 //! Options of `apply` beside the patch, as the command lines of `git apply` and `patch` do: fields for people and
 //! scripts. Profiles for models leave them out.
 
-use crate::model::file_plan::{FilePlan, TargetState};
-use crate::model::options::CallOptions;
-use crate::tools::search::check_globs;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
+use crate::context::options::{CallOptions, PatchOptions, Whitespace};
+use crate::context::walk::check_globs;
 use data_encoding::BASE64;
 use emendate_core::formats::{FormatInput, from_json};
 use emendate_core::{
@@ -38,29 +39,6 @@ pub(crate) struct PatchFields {
     three_way: bool,
     /// Apply the hunks that can be applied and write the others to FILE.rej beside each file.
     reject: bool,
-}
-
-/// How blanks in new text are treated that git calls errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Whitespace {
-    /// They are written as they are.
-    #[default]
-    Ignore,
-    /// They are reported.
-    Warn,
-    /// They are left out, and that is reported.
-    Fix,
-    /// They refuse the call.
-    Refuse,
-}
-
-/// The options of a patch that hold for each of its files.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PatchOptions {
-    pub(crate) context: Option<usize>,
-    pub(crate) whitespace: Whitespace,
-    pub(crate) three_way: bool,
-    pub(crate) reject: bool,
 }
 
 /// The files of a text that a call changes.
@@ -283,7 +261,7 @@ mod tests {
     use super::pattern;
     use crate::context::config::Config;
     use crate::model::call_context::CallContext;
-    use crate::model::options::CallOptions;
+    use crate::context::options::{CallOptions, PatchOptions, Whitespace};
     use crate::tools::search::GLOB_BYTES_MAX;
     use emendate_core::Code;
     use serde_json::Value;

@@ -4,8 +4,8 @@
 use crate::context::Context;
 use crate::context::syntax::language;
 use crate::context::syntax::parsers::Comparison;
-use crate::model::file_plan::FilePlan;
-use crate::model::options::CallOptions;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::context::options::CallOptions;
 use crate::pipeline::plan::edit::settings;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::line_edits::{self, RepairedHunk, ReplacedLines};

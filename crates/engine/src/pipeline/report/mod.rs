@@ -3,3 +3,4 @@
 pub(crate) mod diagnose;
 pub(crate) mod outcome;
 pub(crate) mod receipt;
+pub(crate) mod rows;

@@ -1,8 +1,10 @@
 //! The outcome of a change as types, for programs. Replies and outcomes are made from the same receipts.
 
 use crate::context::Context;
-use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
-use crate::pipeline::commit::finish;
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
+use crate::pipeline::plan::file_plan::recycle;
 use crate::pipeline::report::diagnose;
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::explain::{self, DiffStat};
@@ -215,7 +217,7 @@ impl CallReceipts {
         let listed = self.receipts.iter().filter(|receipt| !receipt.is_move_source());
         let files = listed.map(|receipt| FileChangeOutcome::of(receipt, wants_diff)).collect();
         for receipt in self.receipts {
-            finish(context, receipt.into_plan());
+            recycle(context, receipt.into_plan());
         }
         ChangeOutcome { operation, format: self.format, files, notes: self.notes, rejected, dry_run: self.dry_run }
     }

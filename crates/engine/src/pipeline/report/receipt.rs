@@ -4,12 +4,15 @@ pub(crate) mod edits;
 
 use crate::context::policy;
 use crate::model::call_context::ChangeDisplay;
-use crate::model::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::TargetState;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::model::reply_limits::{FileBudget, note_part};
+use crate::model::reply_limits::FileBudget;
+use crate::model::reply_limits::note_part;
 use crate::pipeline::plan::anchor_edits;
-use crate::pipeline::plan::line_edits::render_warnings;
+use crate::pipeline::report::rows::render_warnings;
 use crate::pipeline::plan::stale::reply_hunks;
 use crate::pipeline::report::diagnose::Diagnosis;
 use crate::pipeline::report::receipt::edits::texts_of_ops;

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::model::raw_path;
 use crate::model::reply_limits::LISTED_FILES_MAX;
-use crate::pipeline::plan::large::undo::current_side;
+use crate::session::in_doubt::current_side;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::{ContentId, Result};
 use emendate_history::{

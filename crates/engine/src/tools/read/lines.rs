@@ -1,11 +1,15 @@
 //! Lines of a file as text, for programs. What is returned counts as read by the session.
 
 use crate::context::policy::Access;
-use crate::context::{Context, LoadedFile, encoding};
+use crate::context::Context;
+use crate::context::LoadedFile;
+use crate::context::encoding;
 use crate::model::call_context::CallContext;
-use crate::pipeline::commit::log;
 use crate::pipeline::plan::large::read::open_lines;
-use crate::pipeline::plan::large::{LoadedSource, SHOWN_AS_WHOLE, check_whole_allowed, load_sized};
+use crate::pipeline::plan::large::LoadedSource;
+use crate::pipeline::plan::large::SHOWN_AS_WHOLE;
+use crate::pipeline::plan::large::check_whole_allowed;
+use crate::pipeline::plan::large::load_sized;
 use crate::session::base;
 use crate::session::suggest::file_not_found;
 use emendate_core::{Code, ContentId, Error, Result, Tag};
@@ -86,7 +90,7 @@ pub(crate) fn read_lines(context: &Context, caller: &CallContext, query: &LinesQ
         offset: query.lines.as_ref().map(|_| lines.start as u64),
         limit: query.lines.as_ref().map(|_| lines.len() as u64),
     };
-    let unkept = base::remember(context, caller, &place, &record, &log::stored_body(&place, &opened.snapshot));
+    let unkept = base::remember(context, caller, &place, &record, &base::stored_body(&place, &opened.snapshot));
     let link = place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
     Ok(ReadOutcome {
         path: place.absolute().to_owned(),

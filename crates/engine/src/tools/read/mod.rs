@@ -4,16 +4,22 @@ pub(crate) mod cells;
 pub(crate) mod lines;
 pub(crate) mod media;
 
+use crate::context::options::line_format_named;
 use crate::context::policy::Access;
 use crate::context::syntax::grammars;
-use crate::context::{Context, LoadedFile, encoding};
+use crate::context::Context;
+use crate::context::LoadedFile;
+use crate::context::encoding;
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::pipeline::commit::log;
+use crate::model::reply_limits::LINE_CHARS_MAX;
 use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::read::open_lines;
-use crate::pipeline::plan::large::{LoadedSource, SHOWN_AS_WHOLE, check_whole_allowed, load_sized};
+use crate::pipeline::plan::large::LoadedSource;
+use crate::pipeline::plan::large::SHOWN_AS_WHOLE;
+use crate::pipeline::plan::large::check_whole_allowed;
+use crate::pipeline::plan::large::load_sized;
 use crate::pipeline::plan::notebook;
 use crate::pipeline::report::receipt::clip;
 use crate::session::base;
@@ -33,10 +39,6 @@ use std::path::Path;
 
 /// Lines shown by default.
 pub const READ_LINES_DEFAULT: usize = 2000;
-/// Characters of a line that are shown.
-pub(crate) const LINE_CHARS_MAX: usize = 2000;
-/// Characters of a reply (seed 001, `maxResultSizeChars`).
-pub const READ_REPLY_CHARS_MAX: usize = 100_000;
 
 /// Characters of one reminder.
 const REMINDER_CHARS_MAX: usize = 2_000;
@@ -163,7 +165,7 @@ fn show(
     let mut page = page(&opened.snapshot, args, marks, words, most)?;
     let LoadedFile { snapshot, stamp, racy } = opened;
     let record = record(snapshot.id(), stamp, racy, page.lines.clone(), args);
-    let body = log::stored_body(place, &snapshot);
+    let body = base::stored_body(place, &snapshot);
     let unkept = base::remember(context, caller, place, &record, &body);
     let header = marks
         .header
@@ -195,14 +197,14 @@ fn read_cells(
     if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
         return Ok(NotebookView::NotAsked);
     }
-    match notebook::page(opened, args.cells.as_deref(), context.reply_limits(caller).read) {
+    match cells::page(opened, args.cells.as_deref(), context.reply_limits(caller).read) {
         Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
             Ok(NotebookView::Unreadable(error.message().to_owned()))
         }
         Err(error) => Err(error.evidence(place.shown())),
         Ok(page) => {
             let record = record(opened.snapshot.id(), opened.stamp, opened.racy, page.lines, args);
-            let body = log::stored_body(place, &opened.snapshot);
+            let body = base::stored_body(place, &opened.snapshot);
             let unkept = base::remember(context, caller, place, &record, &body);
             let answer = with_stamp(page.answer, opened.stamp, false);
             Ok(NotebookView::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
@@ -258,15 +260,6 @@ enum NotebookView {
 fn record(content: ContentId, stamp: FileMeta, racy: bool, lines: LineSet, args: &ReadInput) -> Record {
     let (offset, limit) = (args.offset.map(|it| it as u64), args.limit.map(|it| it as u64));
     Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset, limit }
-}
-
-/// Returns the line format of that name.
-pub(crate) fn line_format_named(name: &str) -> Result<&'static LineFormat> {
-    LineFormat::by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = LINE_FORMATS.iter().map(|marks| marks.name).collect();
-        Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
-            .next(format!("Use one of: {}.", names.join(", ")))
-    })
 }
 
 /// Renders the requested lines.

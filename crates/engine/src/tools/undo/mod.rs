@@ -2,6 +2,7 @@
 //! earlier version. Both are operations themselves, so both can be undone.
 
 pub(crate) mod hunks;
+pub(crate) mod large;
 pub(crate) mod overlay;
 pub(crate) mod restore;
 pub(crate) mod reversal;
@@ -11,13 +12,17 @@ use crate::context::Context;
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::pipeline::commit::log::CallOrigin;
-use crate::pipeline::commit::{RenderedReceipts, plan_and_commit, render_receipts};
+use crate::model::call_origin::CallOrigin;
+use crate::pipeline::commit::RenderedReceipts;
+use crate::pipeline::commit::plan_and_commit;
+use crate::pipeline::commit::render_receipts;
 use crate::pipeline::report::receipt::Receipt;
-use crate::session::in_doubt::{resolve_in_doubt, wait_for_in_doubt};
+use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::tool_name;
 use crate::tools::undo::hunks::undo_hunks;
-use crate::tools::undo::select::{UndoSelection, still_running};
+use crate::tools::undo::select::UndoSelection;
+use crate::tools::undo::select::still_running;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role, wait_briefly};

@@ -10,24 +10,23 @@ pub(crate) mod pass;
 pub(crate) mod read;
 pub(crate) mod sparse;
 pub(crate) mod tag;
-pub(crate) mod undo;
 
-pub(crate) use crate::pipeline::plan::large::pass::{FilePass, LINE_BYTES_MAX, SEARCH_NEEDS_WHOLE};
+pub(crate) use crate::pipeline::plan::large::pass::FilePass;
+pub(crate) use crate::pipeline::plan::large::pass::LINE_BYTES_MAX;
+pub(crate) use crate::pipeline::plan::large::pass::SEARCH_NEEDS_WHOLE;
 pub(crate) use crate::pipeline::plan::large::read::READ_BYTES_MAX;
-pub(crate) use crate::pipeline::plan::large::sparse::{CONTEXT_BYTES_MAX, SPARSE_BYTES_MAX};
+pub(crate) use crate::pipeline::plan::large::sparse::CONTEXT_BYTES_MAX;
+pub(crate) use crate::pipeline::plan::large::sparse::SPARSE_BYTES_MAX;
 pub(crate) use crate::pipeline::plan::large::tag::compute_short_tags;
 
-use crate::context::{Context, LoadedFile, encoding};
-use crate::model::file_plan::FilePlan;
-use crate::model::options::CallOptions;
+use crate::context::Context;
+use crate::context::LoadedFile;
+use crate::context::encoding;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::context::options::CallOptions;
 use crate::pipeline::plan::notebook;
 use emendate_core::{Charset, Code, Error, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot};
 use emendate_fs::{FileSource, FileVersion, SafePath};
-
-/// Bytes above which a file is not loaded whole unless necessary.
-pub const STREAM_FROM_BYTES: u64 = 4 << 20;
-/// Bytes of the largest file that is loaded whole.
-pub const WHOLE_FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// Bytes read and scanned together.
 const CHUNK_BYTES: usize = 256 << 10;

@@ -1,7 +1,7 @@
 //! The short tag of a large file after an edit, for the header of the reply. It is a hash of the whole text, so the
 //! file is scanned once more, from the first change on.
 
-use crate::model::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::CHUNK_BYTES;
 use emendate_core::{Result, ShortHash, ShortTag};
 use emendate_fs::{FileSource, SpliceChunk};

@@ -4,9 +4,9 @@ pub(crate) mod edit;
 
 use crate::context::Context;
 use crate::context::history_stores::key;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::CallContext;
+use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
-pub(crate) use crate::tools::read::cells::{OUTPUT_CHARS_MAX, page};
 use emendate_core::notebook::Notebook;
 use emendate_core::{Advice, Phrase};
 use emendate_core::{Code, Error, Locator, Op, Result, Snapshot, line_edits, notebook};

@@ -1,6 +1,6 @@
 //! The edits of a call in its reply: their texts, and the patches of their own.
 
-use crate::model::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::FilePlan;
 use emendate_core::explain;
 use emendate_core::{OpOutcome, Tier};
 use serde_json::{Value, json};

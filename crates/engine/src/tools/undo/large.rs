@@ -2,12 +2,20 @@
 
 use crate::context::Context;
 use crate::model::call_context::CallContext;
-use crate::model::file_plan::{FilePlan, without_ops};
-use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
-use crate::pipeline::plan::large::{
-    CHUNK_BYTES, ScanQuery, WholeFileReason, check_whole_allowed, opened, scan_beside, why,
-};
-use crate::tools::undo::reversal::{lines_then, logged_place};
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::file_plan::without_ops;
+use crate::pipeline::plan::large::sparse::ContextMargin;
+use crate::pipeline::plan::large::sparse::RelevantSpan;
+use crate::pipeline::plan::large::sparse::sparse_around;
+use crate::pipeline::plan::large::CHUNK_BYTES;
+use crate::pipeline::plan::large::ScanQuery;
+use crate::pipeline::plan::large::WholeFileReason;
+use crate::pipeline::plan::large::check_whole_allowed;
+use crate::pipeline::plan::large::opened;
+use crate::pipeline::plan::large::scan_beside;
+use crate::pipeline::plan::large::why;
+use crate::tools::undo::reversal::lines_then;
+use crate::tools::undo::reversal::logged_place;
 use emendate_core::{ChangeSet, Code, ContentHash, ContentId, Error, Result, ScanObstacle, ScanResult, Splice};
 use emendate_fs::{FileSource, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileKind, FileState, LogEntry, OwnedByteReplacement};
@@ -25,21 +33,6 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
     "has lines around the change that are too long, or too many changes, to be undone in parts",
     USE_EDIT_INSTEAD,
 );
-
-/// Returns the state of an entry without keeping its content.
-pub(crate) fn current_side(context: &Context, place: &SafePath) -> Result<Option<FileState>> {
-    if let Some(target) = context.store().read_link(place)? {
-        let content = ContentId::of(target.as_bytes());
-        return Ok(Some(FileState { content, mode: 0o777, kind: FileKind::Link }));
-    }
-    let Some(source) = context.store().source(place)? else { return Ok(None) };
-    let mut hash = ContentHash::default();
-    source.for_each_chunk(CHUNK_BYTES, |chunk| {
-        hash.update(chunk);
-        Ok(())
-    })?;
-    Ok(Some(FileState { content: hash.id(), mode: source.meta().mode & 0o7777, kind: FileKind::Regular }))
-}
 
 /// Plans the undo of an edit of one large file; `None` if it is to be done in the usual way.
 ///

@@ -2,11 +2,11 @@
 
 use crate::context::config::Config;
 use crate::context::encoding;
-use crate::model::call_context::{CallContext, OptionValue, StalePolicy};
-use crate::pipeline::commit::log::CallOrigin;
-use crate::pipeline::plan::patching::PatchOptions;
-use crate::tools::read;
-use emendate_core::line_format::LineFormat;
+use crate::model::call_context::CallContext;
+use crate::model::call_context::OptionValue;
+use crate::model::call_context::StalePolicy;
+use crate::model::call_origin::CallOrigin;
+use emendate_core::line_format::{LINE_FORMATS, LineFormat};
 use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, Result, ShortTag};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -116,7 +116,7 @@ impl CallOptions {
         let mut cause = CallOrigin::new(tool, input);
         let fields = OptionFields::take(input)?;
         let on_stale = fields.on_stale.as_deref().map(|word| StalePolicy::parse("on_stale", word)).transpose()?;
-        let marks = fields.marks.as_deref().map(read::line_format_named).transpose()?.or(caller.line_format);
+        let marks = fields.marks.as_deref().map(line_format_named).transpose()?.or(caller.line_format);
         cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
         cause.repeat = fields.repeat.unwrap_or(false);
         cause.irreversible = fields.irreversible.unwrap_or(false);
@@ -143,5 +143,37 @@ fn tag(text: &str) -> Result<Handle> {
     text.parse().map(Handle::Tag).ok().or(short).ok_or_else(|| {
         Error::new(Code::CallInvalid, format!("`{text}` is not a tag: a tag is eight hexadecimal digits."))
             .next("Use data.tag of a read or edit reply, or leave tag out.")
+    })
+}
+
+/// How blanks in new text are treated that git calls errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Whitespace {
+    /// They are written as they are.
+    #[default]
+    Ignore,
+    /// They are reported.
+    Warn,
+    /// They are left out, and that is reported.
+    Fix,
+    /// They refuse the call.
+    Refuse,
+}
+
+/// The options of a patch that hold for each of its files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PatchOptions {
+    pub(crate) context: Option<usize>,
+    pub(crate) whitespace: Whitespace,
+    pub(crate) three_way: bool,
+    pub(crate) reject: bool,
+}
+
+/// Returns the line format of that name.
+pub(crate) fn line_format_named(name: &str) -> Result<&'static LineFormat> {
+    LineFormat::by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = LINE_FORMATS.iter().map(|marks| marks.name).collect();
+        Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
+            .next(format!("Use one of: {}.", names.join(", ")))
     })
 }

@@ -1,8 +1,9 @@
 //! The plan for one file. Nothing is written yet.
 
+use crate::context::Context;
 use crate::context::LoadedFile;
 use crate::context::policy::BlockingRule;
-use crate::model::options::CallOptions;
+use crate::context::options::CallOptions;
 use crate::pipeline::plan::anchor_edits::named_twice;
 use crate::pipeline::plan::edit::settings;
 use crate::pipeline::plan::line_edits::already_changed;
@@ -355,4 +356,12 @@ pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options
     plan.failed.extend(resolved.failed);
     plan.notes.extend(resolved.notes);
     Ok(places)
+}
+
+/// Recycles the buffers of a finished plan.
+pub(crate) fn recycle(context: &Context, plan: FilePlan) {
+    drop(plan.before);
+    if let CurrentState::File(now) = plan.current {
+        context.recycle(now.snapshot);
+    }
 }

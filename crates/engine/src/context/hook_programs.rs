@@ -1,0 +1,137 @@
+//! Hook programs: how they are run, and those before a read. One that fails, hangs or exceeds its output limit has no
+//! effect except a note; if it is required, the call is refused.
+
+use crate::context::Context;
+use crate::context::config::{Hook, HookEvent};
+use crate::model::call_handle::{NEVER_STOPPED, cancelled};
+use crate::model::raw_path;
+use emendate_core::{Code, Error, Result};
+use emendate_fs::SafePath;
+use emendate_run::{CommandJob, CommandOutput, run_until};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Bytes of a hook's answer.
+const HOOK_ANSWER_BYTES_MAX: usize = 4 << 20;
+
+/// Characters of a hook's message to a model.
+pub(crate) const HOOK_MESSAGE_CHARS_MAX: usize = 2000;
+
+/// The exit status for a refusal, as in Claude Code: the reason is on standard error.
+const REFUSAL_EXIT_STATUS: i32 = 2;
+
+/// The answer of a hook; an empty one allows.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HookAnswer {
+    pub(crate) decision: Option<HookDecision>,
+    /// The reason, for the model and the person.
+    pub(crate) reason: Option<String>,
+    /// The whole text to write instead of the new one.
+    pub(crate) content: Option<String>,
+    /// For the model.
+    pub(crate) message: Option<String>,
+}
+
+/// The decision of a hook.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HookDecision {
+    Allow,
+    Deny,
+    Ask,
+}
+
+/// Runs the hooks before a file is shown. Only a refusal has an effect, since there is no reply to add messages to.
+///
+/// Errors: `access.denied`.
+pub(crate) fn before_read(context: &Context, place: &SafePath) -> Result<()> {
+    if context.config().hooks.is_empty() {
+        return Ok(());
+    }
+    for hook in hooks(context, HookEvent::BeforeRead, place) {
+        let event =
+            raw_path::file_json(place.absolute(), json!({ "event": "before_read", "file_path": place.shown() }));
+        let answer = consult(context, hook, place, &event, &NEVER_STOPPED, &mut Vec::new())?.unwrap_or_default();
+        if matches!(answer.decision, Some(HookDecision::Deny | HookDecision::Ask)) {
+            return Err(refused(hook, place, answer.reason.as_deref()));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the hooks for an event on a file.
+pub(crate) fn hooks<'e>(context: &'e Context, on: HookEvent, place: &SafePath) -> impl Iterator<Item = &'e Hook> + use<'e> {
+    let (relative, absolute) = (place.relative().to_owned(), place.absolute().to_owned());
+    context.config().hooks.iter().filter(move |hook| hook.on == on && hook.files.matches(&relative, &absolute))
+}
+
+/// Runs a hook and returns its answer; `None` if it failed, which is noted.
+///
+/// Errors: `access.denied` if a required one failed, or one refuses by its exit status; `call.cancelled`.
+pub(crate) fn consult(
+    context: &Context,
+    hook: &Hook,
+    place: &SafePath,
+    event: &Value,
+    stop: &AtomicBool,
+    notes: &mut Vec<String>,
+) -> Result<Option<HookAnswer>> {
+    let root = context.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
+    let input = event.to_string();
+    let job = CommandJob {
+        argv: &hook.words,
+        directory: root,
+        input: input.as_bytes(),
+        time: hook.time,
+        output_bytes_max: HOOK_ANSWER_BYTES_MAX,
+    };
+    let why = match run_until(job, stop) {
+        Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
+        Err(error) => error.message().to_owned(),
+        // The edit is made: there is nothing to refuse any more, but a message to pass on.
+        Ok(CommandOutput { status: Some(REFUSAL_EXIT_STATUS), stderr: complaint, .. })
+            if hook.on == HookEvent::AfterEdit =>
+        {
+            return Ok(Some(HookAnswer { message: Some(complaint), ..HookAnswer::default() }));
+        }
+        Ok(CommandOutput { status: Some(REFUSAL_EXIT_STATUS), stderr: complaint, .. }) => {
+            return Err(refused(hook, place, Some(&complaint)));
+        }
+        Ok(CommandOutput { status: Some(0), output, .. }) => {
+            if output.trim_ascii().is_empty() {
+                return Ok(Some(HookAnswer::default()));
+            }
+            match serde_json::from_slice(&output) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(error) => format!("its answer is not JSON of the right shape: {error}."),
+            }
+        }
+        Ok(CommandOutput { stderr: complaint, .. }) => {
+            format!("it ended with a failure: {}.", first_line(&complaint))
+        }
+    };
+    if hook.required && hook.on != HookEvent::AfterEdit {
+        return Err(refused(hook, place, Some(&format!("it is required, and {why}"))));
+    }
+    notes.push(format!("The hook {} did not work: {why}", hook.name()));
+    Ok(None)
+}
+
+/// Returns the first line of what a hook said.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or("it said nothing").trim_end_matches('.')
+}
+
+/// Creates the refusal by a hook.
+pub(crate) fn refused(hook: &Hook, place: &SafePath, reason: Option<&str>) -> Error {
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty()).unwrap_or("It gave no reason.");
+    let reason: String = reason.chars().take(HOOK_MESSAGE_CHARS_MAX).collect();
+    Error::new(Code::AccessDenied, format!("The hook {} refused this.", hook.name()))
+        .evidence(format!("{}: {reason}", place.shown()))
+        .next("Do what the reason says, or ask a person; nothing was changed.")
+        .fact("rule", hook.name())
+        .fact("origin", hook.files.origin.clone())
+}

@@ -1,0 +1,14 @@
+//! A person's answer to a question.
+
+use std::path::PathBuf;
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The seal of the question.
+    pub seal: String,
+    /// Yes or no.
+    pub agreed: bool,
+    /// The texts to write instead of the proposed ones, by path.
+    pub texts: Vec<(PathBuf, String)>,
+}

@@ -1,0 +1,86 @@
+//! The warning about a file that no longer parses.
+
+use crate::context::Context;
+use crate::context::syntax::language;
+use crate::context::syntax::parsers::{Comparison, ComparisonResult};
+use crate::pipeline::checks::validate::validates;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::pipeline::plan::repair::inside_a_block;
+use emendate_core::Snapshot;
+use emendate_syntax::ParseLimits;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Adds a warning to plans whose file parses now, or is new, and would not parse afterwards.
+pub(crate) fn warn_of_syntax(context: &Context, plans: &mut [FilePlan]) {
+    if !context.config().syntax_check {
+        return;
+    }
+    let most = plans.len().min(CHECKED_FILES_MAX);
+    if let [only] = &mut plans[..most] {
+        warn_of_one(context, only);
+        return;
+    }
+    let parts = Mutex::new(plans[..most].chunks_mut(FILES_PER_THREAD));
+    let work = || {
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(part) = part else { return };
+            for plan in part {
+                warn_of_one(context, plan);
+            }
+        }
+    };
+    // Determining the number of processors costs as much as many an edit.
+    let threads = if most <= FILES_PER_THREAD {
+        1
+    } else {
+        thread::available_parallelism().map_or(1, usize::from).min(CHECK_THREADS)
+    };
+    thread::scope(|scope| {
+        // Without further threads, this one does all the work.
+        for _ in 1..threads {
+            drop(thread::Builder::new().spawn_scoped(scope, work));
+        }
+        work();
+    });
+}
+
+fn warn_of_one(context: &Context, plan: &mut FilePlan) {
+    let edited = matches!((&plan.current, &plan.target), (CurrentState::File(_), TargetState::File));
+    let made = plan.creates() && plan.target == TargetState::File && plan.source_file.is_none();
+    let unfit = plan.before.is_binary() || plan.source.is_some() || validates(context, plan);
+    if !(edited || made) || plan.changes.is_empty() || unfit || plan.before.text().len() > ParseLimits::CHECK.bytes {
+        return;
+    }
+    // A text that cannot be decoded any more is reported elsewhere.
+    let new = made.then(|| plan.after().ok()).flatten();
+    let Some(language) = language(&plan.place, new.as_ref().map_or(plan.before.text(), Snapshot::text)) else {
+        return;
+    };
+    let Some(after) = new.or_else(|| plan.after().ok()) else { return };
+    let proof = Comparison::new(context.parsers(), language, plan.before.text(), ParseLimits::CHECK);
+    let Some(ComparisonResult::Breaks(error)) = proof.after(after.text()) else { return };
+    let line = after.lines().span_of(after.text(), error.line, error.line);
+    let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
+    let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
+    let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
+    let (name, line) = (language.name(), error.line);
+    if made {
+        plan.notes.push(format!("The new file does not parse as {name}, first at line {line}{to}{missing}: {shown}"));
+        return;
+    }
+    plan.notes.push(format!(
+        "The file parsed as {name} before this edit and no longer does, first at line {line}{to}{missing}: {shown}",
+    ));
+    let rest = inside_a_block(&proof, plan, &after);
+    plan.notes.extend(rest);
+}
+
+/// Files of one call that are checked: each may take some milliseconds.
+const CHECKED_FILES_MAX: usize = 50;
+
+/// Threads that check them, and files that one takes at a time.
+const CHECK_THREADS: usize = 4;
+
+const FILES_PER_THREAD: usize = 8;
