@@ -1,18 +1,12 @@
 //! A call from its name and JSON to the reply: finds the tool, parses the arguments, and catches panics.
 
-use crate::api::arguments;
-use crate::api::arguments::Arguments;
+use crate::api::arguments::{self, Arguments};
 use crate::api::events::call_as;
-use crate::api::tool_table::INPUT_BYTES_MAX;
-use crate::api::tool_table::TOOLS;
-use crate::api::tool_table::Tool;
-use crate::api::tool_table::tool;
+use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, Tool, tool};
 use crate::context::Context;
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
-use crate::model::reply::Answer;
-use crate::model::reply::Reply;
-use crate::model::reply::SeedCodes;
+use crate::model::reply::{Answer, Reply, SeedCodes};
 use crate::pipeline::report::receipt::render_notes;
 use crate::session::windows_paths::read_windows_fields;
 use crate::tools::read;

@@ -1,7 +1,6 @@
 //! Descriptions of tools and formats for programs.
 
-use crate::api::tool_table::TOOLS;
-use crate::api::tool_table::Tool;
+use crate::api::tool_table::{TOOLS, Tool};
 use emendate_core::formats::{self, FormatSpec};
 use serde_json::{Value, json};
 

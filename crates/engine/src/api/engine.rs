@@ -1,7 +1,6 @@
 //! The engine as front ends and embedding programs see it. All work is done by functions over its [`Context`].
 
-use crate::api::call;
-use crate::api::events;
+use crate::api::{call, events};
 use crate::context::Context;
 use crate::context::config::Config;
 use crate::context::history_stores::StateLocation;
@@ -11,11 +10,8 @@ use crate::model::reply::Reply;
 use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
 use crate::tools::history;
-use crate::tools::history::page;
-use crate::tools::history::page::HistoryPage;
-use crate::tools::history::page::OperationSide;
-use crate::tools::preview;
-use crate::tools::preview::LinePreview;
+use crate::tools::history::page::{self, HistoryPage, OperationSide};
+use crate::tools::preview::{self, LinePreview};
 use emendate_core::{Handle, Op, Result, Vocabulary};
 use emendate_fs::Store;
 use emendate_history::{GcStats, Retention};

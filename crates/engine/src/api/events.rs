@@ -1,8 +1,7 @@
 //! Events about calls and their results, for the owner of the machine (`emend stats`, `[events]`).
 
 use crate::api::call::call_caught;
-use crate::context::Context;
-use crate::context::policy;
+use crate::context::{Context, policy};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use crate::model::reply_limits::LISTED_FILES_MAX;

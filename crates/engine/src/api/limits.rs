@@ -5,30 +5,23 @@ use crate::api::tool_table::INPUT_BYTES_MAX;
 use crate::context::config::FILE_BYTES_MAX;
 use crate::context::syntax::PARSE_MEMORY_BYTES_MAX;
 use crate::model::attachment::IMAGE_BYTES_MAX;
-use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
-use crate::model::reply_limits::REPLY_DATA_BYTES_MAX;
-use crate::model::reply_limits::REPLY_TEXT_CHARS_MAX;
-use crate::pipeline::plan::large::CONTEXT_BYTES_MAX;
-use crate::pipeline::plan::large::LINE_BYTES_MAX;
-use crate::pipeline::plan::large::READ_BYTES_MAX;
-use crate::pipeline::plan::large::SPARSE_BYTES_MAX;
+use crate::model::call_size::TOGETHER_BYTES_MAX;
 use crate::model::file_limits::WHOLE_FILE_BYTES_MAX;
-use crate::tools::read::cells::OUTPUT_CHARS_MAX;
+use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
+use crate::model::reply_limits::{LINE_CHARS_MAX, READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
+use crate::pipeline::plan::large::{CONTEXT_BYTES_MAX, LINE_BYTES_MAX, READ_BYTES_MAX, SPARSE_BYTES_MAX};
 use crate::pipeline::report::diagnose::ASKED_FILES_MAX;
 use crate::tools::check::CHECKED_FILES_MAX;
-use crate::tools::read::media::PDF_PAGES_MAX;
-use crate::model::reply_limits::LINE_CHARS_MAX;
 use crate::tools::read::READ_LINES_DEFAULT;
-use crate::model::reply_limits::READ_REPLY_CHARS_MAX;
+use crate::tools::read::cells::OUTPUT_CHARS_MAX;
+use crate::tools::read::media::PDF_PAGES_MAX;
 use crate::tools::replace::REPLACED_FILES_MAX;
-use crate::tools::search::GLOB_BYTES_MAX;
-use crate::tools::search::PATTERN_BYTES_MAX;
-use crate::tools::search::WALKED_ENTRIES_MAX;
+use crate::tools::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
 use emendate_core::EDITS_PER_CALL_MAX;
 use emendate_core::notebook::CELLS_MAX;
-use emendate_core::refusals::{FILES_PER_CALL_MAX, check_count};
+use emendate_core::refusals::FILES_PER_CALL_MAX;
 use emendate_core::work::WORK_STEPS_MAX;
-use emendate_core::{CHANGED_PLACES_MAX, Code, Error, INSERTED_BYTES_MAX, OCCURRENCES_MAX, Result};
+use emendate_core::{CHANGED_PLACES_MAX, Code, INSERTED_BYTES_MAX, OCCURRENCES_MAX};
 use emendate_fs::{LINKS_MAX, NAME_MAX_BYTES, PATH_MAX_BYTES};
 use emendate_history::CONTENT_BYTES_MAX;
 use emendate_media::PDF_BYTES_MAX;
@@ -346,10 +339,3 @@ pub static LIMITS: &[Limit] = &[
         next: "The rest can be edited, but does not count as read.",
     },
 ];
-
-/// Checks the number of files of a `check`.
-///
-/// Errors: `call.too_large`.
-pub(crate) fn check_checked(files: usize) -> Result<()> {
-    check_count(files, CHECKED_FILES_MAX, "files to check")
-}

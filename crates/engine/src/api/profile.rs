@@ -8,20 +8,11 @@ pub(crate) mod prompts;
 
 use crate::api::arguments::tool_named;
 use crate::api::engine::Engine;
-use crate::api::profile::prompts::ANCHORED_READ_PROMPT;
-use crate::api::profile::prompts::ANCHORED_SEARCH_PROMPT;
-use crate::api::profile::prompts::CELL_MODE_DESCRIPTION;
-use crate::api::profile::prompts::CLAUDE_EDIT_PROMPT;
-use crate::api::profile::prompts::EDIT_WITH_CELLS_PROMPT;
-use crate::api::profile::prompts::GREP_PROMPT;
-use crate::api::profile::prompts::ORDER_DESCRIPTION;
-use crate::api::profile::prompts::SHORT_SEARCH_PROMPT;
-use crate::api::profile::prompts::SHORT_UNDO_PROMPT;
-use crate::api::profile::prompts::TAGGED_READ_PROMPT;
-use crate::api::profile::prompts::TAGGED_SEARCH_PROMPT;
-use crate::api::tool_table::TOOLS;
-use crate::api::tool_table::Tool;
-use crate::api::tool_table::tool;
+use crate::api::profile::prompts::{
+    ANCHORED_READ_PROMPT, ANCHORED_SEARCH_PROMPT, CELL_MODE_DESCRIPTION, CLAUDE_EDIT_PROMPT, EDIT_WITH_CELLS_PROMPT,
+    GREP_PROMPT, ORDER_DESCRIPTION, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT, TAGGED_READ_PROMPT, TAGGED_SEARCH_PROMPT,
+};
+use crate::api::tool_table::{TOOLS, Tool, tool};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use crate::tools::apply::APPLY_FIELDS;

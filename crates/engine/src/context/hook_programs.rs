@@ -63,7 +63,11 @@ pub(crate) fn before_read(context: &Context, place: &SafePath) -> Result<()> {
 }
 
 /// Returns the hooks for an event on a file.
-pub(crate) fn hooks<'e>(context: &'e Context, on: HookEvent, place: &SafePath) -> impl Iterator<Item = &'e Hook> + use<'e> {
+pub(crate) fn hooks<'e>(
+    context: &'e Context,
+    on: HookEvent,
+    place: &SafePath,
+) -> impl Iterator<Item = &'e Hook> + use<'e> {
     let (relative, absolute) = (place.relative().to_owned(), place.absolute().to_owned());
     context.config().hooks.iter().filter(move |hook| hook.on == on && hook.files.matches(&relative, &absolute))
 }

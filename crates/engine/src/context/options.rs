@@ -2,9 +2,7 @@
 
 use crate::context::config::Config;
 use crate::context::encoding;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::OptionValue;
-use crate::model::call_context::StalePolicy;
+use crate::model::call_context::{CallContext, OptionValue, StalePolicy};
 use crate::model::call_origin::CallOrigin;
 use emendate_core::line_format::{LINE_FORMATS, LineFormat};
 use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, Result, ShortTag};

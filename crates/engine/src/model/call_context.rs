@@ -1,10 +1,8 @@
 //! The context of a call: identity and rules that a front end passes with every call. There is no per-connection state.
 
-use crate::model::client_info::ClientInfo;
-use crate::model::call_handle::CallHandle;
-use crate::model::call_handle::CallPhase;
-use crate::model::call_handle::NEVER_STOPPED;
 use crate::model::approval::Approval;
+use crate::model::call_handle::{CallHandle, CallPhase, NEVER_STOPPED};
+use crate::model::client_info::ClientInfo;
 use emendate_core::TextNames;
 use emendate_core::line_format::LineFormat;
 use emendate_core::{Code, Error, Matching, Result};

@@ -59,12 +59,7 @@ pub struct ReplyLimits {
 
 impl Default for ReplyLimits {
     fn default() -> ReplyLimits {
-        ReplyLimits {
-            text: REPLY_TEXT_CHARS_MAX,
-            data: REPLY_DATA_BYTES_MAX,
-            read: READ_REPLY_CHARS_MAX,
-            original: 0,
-        }
+        ReplyLimits { text: REPLY_TEXT_CHARS_MAX, data: REPLY_DATA_BYTES_MAX, read: READ_REPLY_CHARS_MAX, original: 0 }
     }
 }
 

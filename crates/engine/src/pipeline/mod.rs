@@ -4,3 +4,4 @@ pub(crate) mod checks;
 pub(crate) mod commit;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod run;

@@ -1,12 +1,9 @@
 //! The base of an edit: the version that the session saw, and its lines.
 
 use crate::context::history_stores::key;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::policy;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
 use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile, policy};
+use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
 use crate::session::in_doubt::resolve_in_doubt;
 use emendate_core::advice;

@@ -2,8 +2,7 @@
 //! name is read without its decoration only if nothing exists under the name as written.
 
 use crate::context::Context;
-use crate::session::names;
-use crate::session::names::creates;
+use crate::session::names::{self, creates};
 use emendate_core::{Code, Error, FileRequest, Result};
 use emendate_fs::shown;
 use std::path::Path;

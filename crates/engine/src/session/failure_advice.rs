@@ -9,11 +9,9 @@ use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{Code, Error, Locator, Op, Snapshot};
 use emendate_fs::{SafePath, shown};
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
 /// Other files that are searched, and bytes of the largest one.
 const SEARCHED_FILES_MAX: usize = 100;

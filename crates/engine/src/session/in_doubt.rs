@@ -2,7 +2,8 @@
 //! states that later operations found, show the outcome.
 
 use crate::context::Context;
-use emendate_core::{Code, ContentId, Result};
+use emendate_core::{Code, ContentHash, ContentId, Result};
+use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, wait_briefly};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,6 +14,8 @@ use std::time::Duration;
 const LATER_OPERATIONS_MAX: usize = 1000;
 /// Earlier operations on a file that may have been committed after it.
 const EARLIER_OPERATIONS_MAX: usize = 50;
+/// Bytes read and hashed together.
+const HASHED_CHUNK_BYTES: usize = 256 << 10;
 /// Longest wait for operations of other processes before a call selects the last one.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -192,7 +195,7 @@ pub(crate) fn current_side(context: &Context, place: &SafePath) -> Result<Option
     }
     let Some(source) = context.store().source(place)? else { return Ok(None) };
     let mut hash = ContentHash::default();
-    source.for_each_chunk(CHUNK_BYTES, |chunk| {
+    source.for_each_chunk(HASHED_CHUNK_BYTES, |chunk| {
         hash.update(chunk);
         Ok(())
     })?;

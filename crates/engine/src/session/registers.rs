@@ -1,8 +1,8 @@
 //! Named registers of sessions: stored with the session, for any process. Text from a file that may contain secrets
 //! stays in this process.
 
-use crate::context::Context;
-use crate::context::policy;
+use crate::context::register_store::RegisterMap;
+use crate::context::{Context, policy};
 use crate::model::call_context::CallContext;
 use emendate_core::line_edits::{Registers, use_registers};
 use emendate_core::{FileAction, Result};

@@ -1,11 +1,9 @@
 //! Windows paths, as models write them that saw such a machine: `src\\main.rs`. On Linux a backslash is an ordinary
 //! character, so a path is converted only if nothing exists under the name as written.
 
-use crate::model::raw_path::PATH_FIELDS;
 use crate::context::Context;
-use crate::model::raw_path;
-use crate::session::names::creates;
-use crate::session::names::path_exists;
+use crate::model::raw_path::{self, PATH_FIELDS};
+use crate::session::names::{creates, path_exists};
 use emendate_core::{FileAction, FileRequest};
 use emendate_fs::shown;
 use serde_json::Value;

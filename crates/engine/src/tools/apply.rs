@@ -1,24 +1,16 @@
 //! The tool `apply`: edits as text in any of the text formats, for any number of files, all or nothing.
 
 use crate::context::Context;
+use crate::context::options::{CallOptions, OPTION_FIELDS};
 use crate::model::call_context::CallContext;
-use crate::context::options::CallOptions;
-use crate::context::options::OPTION_FIELDS;
 use crate::model::reply::Answer;
-use crate::pipeline::commit::RenderedReceipts;
-use crate::pipeline::commit::render_receipts_with;
-use crate::pipeline::plan::patching::PatchFields;
-use crate::pipeline::plan::patching::Selection;
+use crate::pipeline::plan::patching::{PatchFields, Selection};
 use crate::pipeline::plan::three_way;
 use crate::pipeline::report::outcome::CallReceipts;
-use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::receipt::render_notes;
-use crate::session::names;
-use crate::session::names::name_files;
-use crate::session::names::prefer_named_file;
-use crate::session::names::start_directory;
-use crate::tools::edit_files::apply_request;
-use crate::tools::edit_files::edit_files;
+use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::pipeline::report::rendered::{RenderedReceipts, render_receipts_with};
+use crate::session::names::{self, name_files, prefer_named_file, start_directory};
+use crate::tools::edit_files::{apply_request, edit_files};
 use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::detect::{self, ParsedText};
 use emendate_core::formats::stream::ParseOptions;

@@ -1,22 +1,17 @@
 //! The tool `check`: problems that the grammar and the language servers find in the current files.
 
-use crate::api::limits::check_checked;
 use crate::context::config::ServerTrigger;
 use crate::context::policy::Access;
 use crate::context::syntax::grammars;
-use crate::context::Context;
-use crate::context::LoadedFile;
+use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
-use crate::pipeline::report::diagnose::Diagnosis;
-use crate::pipeline::report::diagnose::DiagnosisTarget;
-use crate::pipeline::report::diagnose::ServerReport;
-use crate::pipeline::report::diagnose::ask_servers;
-use crate::pipeline::report::diagnose::exact;
-use crate::pipeline::report::diagnose::problem_list;
-use crate::pipeline::report::diagnose::reason;
+use crate::pipeline::report::diagnose::{
+    Diagnosis, DiagnosisTarget, ServerReport, ask_servers, exact, problem_list, reason,
+};
 use crate::session::suggest::file_not_found;
 use emendate_core::formats::{self, FormatInput};
+use emendate_core::refusals::check_count;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
 use schemars::JsonSchema;
@@ -52,7 +47,7 @@ pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Re
         let error = Error::new(Code::CallInvalid, "paths is empty.");
         return Err(error.next("Name the files to check in paths."));
     }
-    check_checked(args.paths.len())?;
+    check_count(args.paths.len(), CHECKED_FILES_MAX, "files to check")?;
     let mut files: Vec<(SafePath, LoadedFile)> = Vec::with_capacity(args.paths.len());
     for path in &args.paths {
         let place = context.resolve_path(Path::new(path), Access::Read)?;

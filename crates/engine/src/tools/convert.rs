@@ -1,21 +1,15 @@
 //! The tool `convert`: applies edits in one format to the current files, and prints the changes in another.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
 use crate::context::options::CallOptions;
+use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::ReplyLimits;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::patching::check_blanks;
-use crate::pipeline::plan::request_tree;
-use crate::pipeline::plan::target;
+use crate::pipeline::plan::{request_tree, target};
 use crate::session::registers::load_registers;
-use crate::tools::apply;
-use crate::tools::apply::ParsedEdits;
-use crate::tools::apply::parse_edits;
-use crate::tools::apply::parse_input;
+use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
 use emendate_core::print::{FileDelta, PrintFormat};
 use emendate_core::{Code, Error, FileMode, Result, Snapshot};
 use emendate_fs::SafePath;
@@ -51,7 +45,8 @@ pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static st
     let ParsedEdits { format, request, options, directory } = parse_edits(context, caller, args, options, &selection)?;
     let mut notes = request.notes.clone();
     let targets = target::targets(context, request)?;
-    let registers = load_registers(context, caller, &targets)?.registers();
+    let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
+    let registers = load_registers(context, caller, &actions)?.registers();
     // Both texts are printed, so both are needed.
     let options = CallOptions { whole: true, ..options };
     let (mut plans, _) = request_tree::plan(context, caller, &targets, registers, &options)?;

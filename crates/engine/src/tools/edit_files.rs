@@ -1,17 +1,14 @@
 //! Calls that change files: the options are extracted, a format parses the rest, the request is applied.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
 use crate::context::options::CallOptions;
+use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::pipeline::commit::RenderedReceipts;
-use crate::pipeline::commit::answer_for_file;
-use crate::pipeline::commit::render_receipts;
-use crate::pipeline::plan::edit;
 use crate::pipeline::report::outcome::CallReceipts;
-use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::receipt::render_notes;
+use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::pipeline::report::rendered::{RenderedReceipts, answer_for_file, render_receipts};
+use crate::pipeline::run;
 use emendate_core::formats::replace::same_texts;
 use emendate_core::formats::{Format, FormatInput, multi_edit};
 use emendate_core::{Code, Error, Request, Result};
@@ -70,7 +67,7 @@ pub(crate) fn apply_request(
     options: &CallOptions,
 ) -> Result<CallReceipts> {
     let notes = std::mem::take(&mut request.notes);
-    let receipts = edit::apply(context, caller, request, options)?;
+    let receipts = run::apply(context, caller, request, options)?;
     Ok(CallReceipts { receipts, format: options.cause.format, notes, dry_run: options.dry_run })
 }
 

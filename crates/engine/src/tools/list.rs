@@ -1,14 +1,12 @@
 //! The tool `list`: the files below a directory, without ignored ones.
 
-use crate::context::Context;
-use crate::context::walk;
+use crate::context::{Context, walk};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::tools::read;
-use crate::tools::search::WalkFilter;
-use crate::tools::search::WalkStats;
+use crate::tools::search::{WalkFilter, WalkStats};
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
 use schemars::JsonSchema;

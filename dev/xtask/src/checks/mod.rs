@@ -2,6 +2,7 @@
 
 mod arrows;
 mod english;
+mod layers;
 mod names;
 mod packages;
 mod pages;
@@ -39,6 +40,8 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "architecture", run: arrows::architecture },
     Check { name: "package", run: packages::manifests },
     Check { name: "arrow", run: arrows::arrows },
+    Check { name: "layer", run: layers::layers },
+    Check { name: "cycle", run: layers::cycles },
     Check { name: "format", run: tables::formats },
     Check { name: "error code", run: tables::codes },
     Check { name: "conformance", run: conformance::faults },

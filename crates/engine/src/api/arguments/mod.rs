@@ -6,13 +6,9 @@ pub(crate) mod fields;
 pub(crate) mod reader;
 pub(crate) mod values;
 
-pub(crate) use crate::api::arguments::aliases::tool_named;
-pub use crate::api::arguments::aliases::ALIASES;
-pub use crate::api::arguments::aliases::Alias;
-pub use crate::api::arguments::aliases::Aliases;
-pub use crate::api::arguments::aliases::TOOL_ALIASES;
-pub use crate::api::arguments::aliases::ToolAlias;
 pub use crate::api::arguments::aliases::of as aliases;
+pub(crate) use crate::api::arguments::aliases::tool_named;
+pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias};
 
 use crate::api::arguments::aliases::folded;
 pub(crate) use crate::api::arguments::fields::KnownFields;

@@ -1,15 +1,10 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
-use crate::api::arguments::aliases;
-use crate::api::arguments::aliases::Alias;
-use crate::api::arguments::aliases::Aliases;
-use crate::api::arguments::aliases::MEANINGFUL_FIELDS;
-use crate::api::arguments::aliases::MEANINGFUL_IF_FALSE;
-use crate::api::arguments::aliases::folded;
+use crate::api::arguments::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, folded};
 use crate::api::arguments::fields::KnownFields;
-use crate::model::raw_path::PATH_FIELDS;
 use crate::api::arguments::join;
 use crate::api::tool_table::Tool;
+use crate::model::raw_path::PATH_FIELDS;
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;

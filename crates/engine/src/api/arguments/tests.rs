@@ -1,9 +1,5 @@
-use crate::api::arguments::ALIASES;
-use crate::api::arguments::Arguments;
-use crate::api::arguments::TOOL_ALIASES;
-use crate::api::arguments::folded;
-use crate::api::tool_table::TOOLS;
-use crate::api::tool_table::tool;
+use crate::api::arguments::{ALIASES, Arguments, TOOL_ALIASES, folded};
+use crate::api::tool_table::{TOOLS, tool};
 use emendate_core::Result;
 use serde_json::{Value, json};
 use std::path::Path;

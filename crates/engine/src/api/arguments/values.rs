@@ -1,9 +1,8 @@
 //! Conversion of values to the types of their fields: texts that are numbers, lists or paths.
 
-use crate::model::raw_path::PATH_FIELDS;
 use crate::api::arguments::fields::has_type;
-use crate::api::arguments::reader::ArgumentReader;
-use crate::api::arguments::reader::FieldLevel;
+use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
+use crate::model::raw_path::PATH_FIELDS;
 use emendate_core::{Code, Error, Result};
 use serde_json::Value;
 use std::path::Path;

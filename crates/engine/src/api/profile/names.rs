@@ -1,11 +1,6 @@
 //! Names of tools and fields as published by a profile, for the advice of errors.
 
-use crate::api::profile::CELL_FIELDS;
-use crate::api::profile::NOTEBOOK_PATH;
-use crate::api::profile::NOTEBOOK_TOOL;
-use crate::api::profile::Profile;
-use crate::api::profile::ToolView;
-use crate::api::profile::all_profiles;
+use crate::api::profile::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all_profiles};
 use emendate_core::Vocabulary;
 use emendate_core::advice::json_call;
 use serde_json::{Map, Value, json};

@@ -1,10 +1,7 @@
 //! Profiles with the names and fields of other agents' tools, and the tools of Claude Code as its hooks see them.
 
-use crate::api::profile::prompts::ANCHORED_READ_PROMPT;
-use crate::api::profile::prompts::SHORT_UNDO_PROMPT;
-use crate::api::profile::Profile;
-use crate::api::profile::ToolView;
-use crate::api::profile::all;
+use crate::api::profile::prompts::{ANCHORED_READ_PROMPT, SHORT_UNDO_PROMPT};
+use crate::api::profile::{Profile, ToolView, all};
 use emendate_core::formats::text_editor;
 
 const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];

@@ -2,9 +2,8 @@
 
 use crate::context::Context;
 use crate::context::encoding::encoding_from_call;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::StalePolicy;
 use crate::context::options::CallOptions;
+use crate::model::call_context::{CallContext, StalePolicy};
 use crate::model::call_origin::CallOrigin;
 use emendate_core::{Handle, Matching, Result, Tag};
 

@@ -1,9 +1,7 @@
 //! Reading through a session.
 
 use crate::api::workspace::session::Session;
-use crate::tools::read::lines::LinesQuery;
-use crate::tools::read::lines::ReadOutcome;
-use crate::tools::read::lines::read_lines;
+use crate::tools::read::lines::{LinesQuery, ReadOutcome, read_lines};
 use emendate_core::Result;
 use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};

@@ -2,16 +2,12 @@
 
 use crate::api::call::caught;
 use crate::api::engine::Engine;
-use crate::api::workspace::changes::ApplyCall;
-use crate::api::workspace::changes::EditCall;
-use crate::api::workspace::changes::WriteCall;
+use crate::api::workspace::changes::{ApplyCall, EditCall, WriteCall};
 use crate::api::workspace::read::ReadCall;
 use crate::api::workspace::undo::UndoCall;
 use crate::context::Context;
 use crate::context::policy::Access;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::StalePolicy;
-use crate::model::call_context::UnreadPolicy;
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::call_handle::CallHandle;
 use crate::model::reply::Reply;
 use emendate_core::{FileAction, FileRequest, Result};

@@ -2,11 +2,8 @@
 
 use crate::api::workspace::session::Session;
 use crate::model::call_origin::CallOrigin;
-use crate::pipeline::report::outcome::CallReceipts;
-use crate::pipeline::report::outcome::ChangeOutcome;
-use crate::tools::undo::UndoInput;
-use crate::tools::undo::UndoneOperations;
-use crate::tools::undo::undo_operations;
+use crate::pipeline::report::outcome::{CallReceipts, ChangeOutcome};
+use crate::tools::undo::{UndoInput, UndoneOperations, undo_operations};
 use emendate_core::Result;
 use emendate_history::OperationId;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! Settings of the event file and the counters.
 
-use crate::context::config::Config;
-use crate::context::config::RuleSource;
-use crate::context::config::file;
+use crate::context::config::{Config, RuleSource, file};
 
 /// The settings of the event file and the counters.
 #[derive(Clone, Debug)]

@@ -2,9 +2,7 @@
 
 use crate::context::config::file::CommandEntry;
 use crate::context::config::file::FormatterEntry as Row;
-use crate::context::config::rule::PathRule;
-use crate::context::config::rule::RuleSource;
-use crate::context::config::rule::invalid;
+use crate::context::config::rule::{PathRule, RuleSource, invalid};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;

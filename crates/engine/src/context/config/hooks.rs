@@ -1,9 +1,7 @@
 //! The hooks before and after reading and editing.
 
 use crate::context::config::file::HookEntry as Row;
-use crate::context::config::rule::PathRule;
-use crate::context::config::rule::RuleSource;
-use crate::context::config::rule::invalid;
+use crate::context::config::rule::{PathRule, RuleSource, invalid};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;

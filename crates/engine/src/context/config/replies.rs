@@ -1,12 +1,8 @@
 //! Reply limits in a configuration file.
 
 use crate::context::config::rule::invalid;
-use crate::context::config::Config;
-use crate::context::config::RuleSource;
-use crate::context::config::file;
-use crate::model::reply_limits::CONFIGURED_DATA_BYTES_MIN;
-use crate::model::reply_limits::CONFIGURED_TEXT_CHARS_MIN;
-use crate::model::reply_limits::ReplyLimits;
+use crate::context::config::{Config, RuleSource, file};
+use crate::model::reply_limits::{CONFIGURED_DATA_BYTES_MIN, CONFIGURED_TEXT_CHARS_MIN, ReplyLimits};
 use emendate_core::Result;
 
 impl Config {

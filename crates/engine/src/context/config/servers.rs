@@ -1,9 +1,7 @@
 //! The language servers of files.
 
 use crate::context::config::file::LanguageServerEntry as Row;
-use crate::context::config::rule::PathRule;
-use crate::context::config::rule::RuleSource;
-use crate::context::config::rule::invalid;
+use crate::context::config::rule::{PathRule, RuleSource, invalid};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use emendate_lsp::{BUILTIN_SERVERS, ServerSpec, Severity, builtin_server};

@@ -1,7 +1,6 @@
 //! The settings in force, for `emend config show`.
 
-use crate::context::config::Config;
-use crate::context::config::claude;
+use crate::context::config::{Config, claude};
 use crate::model::call_context::OptionValue;
 use serde_json::{Value, json};
 

@@ -2,10 +2,7 @@
 //! of a guarded name is compared with the target of the path.
 
 use crate::context::policy::names::fold_path;
-use crate::context::policy::Access;
-use crate::context::policy::guarded;
-use crate::context::policy::spelled_out;
-use crate::context::policy::split;
+use crate::context::policy::{Access, guarded, spelled_out, split};
 use emendate_core::Result;
 use emendate_fs::{FileMeta, SafePath, Store};
 use std::collections::VecDeque;

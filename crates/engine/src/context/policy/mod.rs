@@ -6,9 +6,7 @@ pub(crate) mod aliases;
 pub(crate) mod names;
 
 pub(crate) use crate::context::config::Access;
-use crate::context::config::Config;
-use crate::context::config::PathRule;
-use crate::context::config::PolicyMode;
+use crate::context::config::{Config, PathRule, PolicyMode};
 use crate::context::policy::names::fold_path;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::{NameSet, SafePath, Store, shown};

@@ -1,8 +1,7 @@
 //! The guard over names in memory; properties of a disk (links, identity) are tested in `tests/guarded.rs`.
 
 use crate::context::config::Config;
-use crate::context::policy::Access;
-use crate::context::policy::Guard;
+use crate::context::policy::{Access, Guard};
 use emendate_fs::{MemoryStore, Store};
 use std::path::Path;
 

@@ -3,14 +3,11 @@
 
 pub(crate) mod parsers;
 
-pub(crate) use crate::context::syntax::parsers::PARSE_MEMORY_BYTES_MAX;
-pub(crate) use crate::context::syntax::parsers::Parsers;
-pub use crate::context::syntax::parsers::ParserIsolation;
-pub use crate::context::syntax::parsers::answer_questions;
+pub(crate) use crate::context::syntax::parsers::{PARSE_MEMORY_BYTES_MAX, Parsers};
+pub use crate::context::syntax::parsers::{ParserIsolation, answer_questions};
 
 use crate::context::Context;
-use crate::context::syntax::parsers::NoAnswerReason;
-use crate::context::syntax::parsers::target;
+use crate::context::syntax::parsers::{NoAnswerReason, target};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::cancelled;
 use crate::model::raw_path;
@@ -255,4 +252,3 @@ pub(crate) fn symbol_json(symbol: &Symbol) -> Value {
 pub(crate) fn grammars<'a>(context: &'a Context, caller: &'a CallContext) -> Grammars<'a> {
     Grammars { parsers: context.parsers(), stop: caller.stop_flag() }
 }
-

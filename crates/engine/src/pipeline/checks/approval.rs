@@ -4,20 +4,16 @@
 
 use crate::context::Context;
 use crate::context::config::PolicyMode;
-use crate::context::policy::BlockingRule;
-use crate::context::policy::check_creation;
-use crate::context::policy::documentation;
+use crate::context::policy::{BlockingRule, check_creation, documentation};
 use crate::model::approval::Approval;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::ChangeDisplay;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
+use crate::model::call_context::{CallContext, ChangeDisplay};
+use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{Code, ContentId, Error, Result, explain};
 use emendate_fs::SafePath;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes of a proposed text that a question includes for a person to change.
 const PROPOSED_TEXT_BYTES_MAX: usize = 256 << 10;

@@ -2,12 +2,9 @@
 //! edit, so it is part of its dry run, its approval and its undo; changes by the program beyond the edit are noted.
 
 use crate::context::Context;
-use crate::context::config::Formatter;
-use crate::context::config::FormatterTrigger;
+use crate::context::config::{Formatter, FormatterTrigger};
 use crate::model::call_context::CallContext;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use emendate_core::Result;
 use emendate_run::{CommandJob, FILE_PLACEHOLDER, run_on_copy, run_until};
 use std::path::Path;

@@ -2,17 +2,16 @@
 //! to the model; after an edit they may only send a message.
 
 use crate::context::Context;
-use crate::context::config::Hook;
-use crate::context::config::HookEvent;
+use crate::context::config::{Hook, HookEvent};
 use crate::context::hook_programs::{HOOK_MESSAGE_CHARS_MAX, HookDecision, consult, first_line, hooks, refused};
 use crate::context::policy::BlockingRule;
-use emendate_core::Result;
 use crate::model::call_context::CallContext;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::model::raw_path;
+use crate::model::call_handle::NEVER_STOPPED;
 use crate::model::call_origin::CallOrigin;
+use crate::model::raw_path;
+use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
+use emendate_core::Result;
 use serde_json::{Value, json};
 
 /// Bytes of a text that a hook receives; for longer ones it receives the path only.
@@ -108,4 +107,3 @@ fn said(hook: &Hook, message: Option<&str>) -> Option<String> {
     let more = if cut.len() < message.len() { " …" } else { "" };
     Some(format!("The hook {} says: {cut}{more}", hook.name()))
 }
-

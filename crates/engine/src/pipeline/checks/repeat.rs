@@ -4,12 +4,9 @@
 use crate::context::Context;
 use crate::context::history_stores::key;
 use crate::context::last_changes::LastChange;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
+use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_origin::CallOrigin;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use emendate_core::{Code, ContentId, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
 use emendate_history::{OperationFilter, OperationId, Role};
 

@@ -3,27 +3,20 @@
 
 use crate::context::config::PolicyMode;
 use crate::context::history_stores::key;
-use crate::context::Context;
 use crate::context::unstored::UnstoredVersion;
+use crate::context::{Context, policy};
+use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_origin::CallOrigin;
-use crate::context::policy;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
 use crate::pipeline::checks::repeat::remember_change;
-use crate::session::in_doubt::confirm_own_operations;
-use crate::session::in_doubt::resolve_selected;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{Code, ContentId, Error, Result, Snapshot};
-use emendate_fs::{FileMeta, SafePath};
+use emendate_core::{Code, ContentId, Error, Result};
+use emendate_fs::FileMeta;
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
-    OperationId, OperationOutcome, OwnedContent, Record, Role, SessionUpdate, VersionBody,
+    OperationId, OperationOutcome, OwnedContent, Record, SessionUpdate, VersionBody,
 };
-use serde_json::Value;
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;

@@ -2,20 +2,15 @@
 //! placed in the current file; only whether its lines were shown is checked.
 
 use crate::context::history_stores::key;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::policy;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::StalePolicy;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile, policy};
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
 use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::pipeline::plan::stale;
-use crate::session::base;
-use crate::session::base::mark_shown;
+use crate::session::base::{self, mark_shown};
 use crate::session::suggest::file_not_found;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};

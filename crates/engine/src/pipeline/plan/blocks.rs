@@ -1,7 +1,6 @@
 //! Line edits that name a block by its first line: the block is converted to lines.
 
-use crate::context::syntax::Grammars;
-use crate::context::syntax::unfit;
+use crate::context::syntax::{Grammars, unfit};
 use emendate_core::line_edits::{self, LineEdit, LineTarget};
 use emendate_core::line_format::excerpt;
 use emendate_core::{Code, Error, Locator, Op, Result, Snapshot};

@@ -1,47 +1,39 @@
 //! Editing: from a request to a receipt. Steps 3 to 7 in ARCHITECTURE.md.
 
-use crate::pipeline::checks::syntax_warning::warn_of_syntax;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::encoding;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::StalePolicy;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::without_ops;
 use crate::context::options::CallOptions;
-use crate::pipeline::commit::plan_and_commit;
+use crate::context::{Context, LoadedFile, encoding};
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::pipeline::plan::elided::plan_elided;
+use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
 use crate::pipeline::plan::large::edit::plan_big;
-use crate::pipeline::plan::large::LoadedSource;
-use crate::pipeline::plan::large::fits_whole;
-use crate::pipeline::plan::large::load_sized;
-use crate::pipeline::plan::new_file::end_lines_of_new_files;
+use crate::pipeline::plan::large::{LoadedSource, load_sized};
 use crate::pipeline::plan::new_file::fenced_content;
-use crate::pipeline::plan::notebook;
-use crate::pipeline::plan::notebook::refuse_text_edit;
-use crate::pipeline::plan::patching::check_blanks;
-use crate::pipeline::plan::target;
-use crate::pipeline::plan::target::name_rejects;
-use crate::pipeline::plan::request_tree;
+use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::stale;
-use crate::pipeline::report::receipt::Receipt;
-use crate::session::base;
-use crate::session::base::Base;
-use crate::session::base::find_base;
-use crate::session::registers::load_registers;
-use crate::session::registers::store_registers;
+use crate::session::base::{self, Base, find_base};
 use crate::session::suggest::file_not_found;
-use emendate_core::line_edits::Registers;
-use emendate_core::whole_text::{FENCE_NOTE, WholeText, begins_with_fence, new_file_change, whole_change};
-use emendate_core::{
-    ChangeSet, Charset, Locator, Matching, Op, OpOrder, Request, ResolveSettings, ResolvedEdit, Result, Snapshot,
-    TieBreak, normalize_text, not_blank, resolve,
-};
+use emendate_core::ChangeSet;
+use emendate_core::Charset;
+use emendate_core::Locator;
+use emendate_core::Matching;
+use emendate_core::Op;
+use emendate_core::OpOrder;
+use emendate_core::ResolveSettings;
+use emendate_core::ResolvedEdit;
+use emendate_core::Result;
+use emendate_core::Snapshot;
+use emendate_core::TieBreak;
+use emendate_core::normalize_text;
+use emendate_core::not_blank;
+use emendate_core::resolve;
+use emendate_core::whole_text::FENCE_NOTE;
+use emendate_core::whole_text::WholeText;
+use emendate_core::whole_text::begins_with_fence;
+use emendate_core::whole_text::new_file_change;
+use emendate_core::whole_text::whole_change;
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::borrow::Cow;
-use std::cell::Cell;
 
 /// A function that returns the operations for the version the caller saw.
 type OpsBuilder<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
@@ -57,49 +49,6 @@ pub(crate) struct OrderedOps<'a> {
 pub(crate) struct SeenVersion<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) lines: LineSet,
-}
-
-/// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
-pub(crate) fn apply(
-    context: &Context,
-    caller: &CallContext,
-    request: Request,
-    options: &CallOptions,
-) -> Result<Vec<Receipt>> {
-    let mut targets = target::targets(context, request)?;
-    if options.patch.reject {
-        name_rejects(context, &mut targets)?;
-    }
-    let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
-    let _turns = context.lock_paths(places);
-    let mut registers = Registers::default();
-    let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
-    let drawer = load_registers(context, caller, &actions)?;
-    let whole = Cell::new(options.whole);
-    let mut plan = || {
-        let options = &CallOptions { whole: whole.get(), ..*options };
-        let (mut plans, left) = request_tree::plan(context, caller, &targets, drawer.registers(), options)?;
-        end_lines_of_new_files(context, &mut plans)?;
-        check_blanks(&mut plans, options.patch.whitespace)?;
-        warn_of_syntax(context, &mut plans);
-        registers = left;
-        Ok(plans)
-    };
-    let mut receipts = match plan_and_commit(context, caller, options.cause, options.dry_run, &mut plan) {
-        Err(error) if fits_whole(context, &error) => {
-            whole.set(true);
-            plan_and_commit(context, caller, options.cause, options.dry_run, &mut plan)?
-        }
-        other => other?,
-    };
-    if !options.dry_run
-        && let Err(error) = store_registers(context, caller, &drawer, registers)
-        && let Some(receipt) = receipts.first_mut()
-    {
-        // The files are already changed, so this is not a failure of the call.
-        receipt.note(format!("What was cut under a name could not be kept for later calls: {}", error.message()));
-    }
-    Ok(receipts)
 }
 
 pub(crate) fn plan_edit(

@@ -1,12 +1,10 @@
 //! Lazy edits: new text with placeholders for unchanged code.
 
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::syntax;
-use crate::model::call_context::CallContext;
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile, syntax};
+use crate::model::call_context::CallContext;
 use crate::pipeline::plan::edit::plan_against;
+use crate::pipeline::plan::file_plan::FilePlan;
 use emendate_core::elided::{self, Extent};
 use emendate_core::{Error, Op, OpOrder, Result, Snapshot};
 use emendate_fs::SafePath;

@@ -1,9 +1,8 @@
 //! The plan for one file. Nothing is written yet.
 
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::policy::BlockingRule;
 use crate::context::options::CallOptions;
+use crate::context::policy::BlockingRule;
+use crate::context::{Context, LoadedFile};
 use crate::pipeline::plan::anchor_edits::named_twice;
 use crate::pipeline::plan::edit::settings;
 use crate::pipeline::plan::line_edits::already_changed;

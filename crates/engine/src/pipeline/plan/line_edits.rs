@@ -4,48 +4,32 @@
 pub(crate) mod by_anchor;
 
 use crate::context::history_stores::key;
-use crate::context::syntax::grammars;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::StalePolicy;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::context::options::CallOptions;
+use crate::context::syntax::grammars;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
-use crate::model::reply::Answer;
 use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::line_edits::plan_big_rows;
-use crate::pipeline::plan::large::LoadedSource;
-use crate::pipeline::plan::large::load_sized;
+use crate::pipeline::plan::large::{LoadedSource, load_sized};
 use crate::pipeline::plan::line_edits::by_anchor::anchors_to_numbers;
 use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::pipeline::plan::repair::repair_edits;
-use crate::pipeline::plan::anchor_edits;
-use crate::pipeline::plan::stale;
-use crate::session::base;
-use crate::session::base::Base;
-use crate::session::base::find_base;
-use crate::session::base::mark_shown;
+use crate::pipeline::plan::{anchor_edits, stale};
+use crate::session::base::{self, Base, find_base, mark_shown};
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
-use emendate_core::line_edits::{self, APPLIED_ANYWHERE_NOTE, CarryConflict, Registers, ReplacedLines};
+use emendate_core::line_edits::{self, APPLIED_ANYWHERE_NOTE, CarryConflict, Registers};
 use emendate_core::refusals::lines_already_changed;
 use emendate_core::{
-    ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, ShortTag, Snapshot,
-    TieBreak, advice, explain, explain::DiffHunk, resolve,
+    ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, TieBreak,
+    advice, resolve,
 };
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::fmt::Write as _;
-
-/// Bytes of the diff in a reply's data.
-const DIFF_BYTES_MAX: usize = 64 << 10;
-
-/// Replaced ranges that a reply quotes.
-const QUOTED_RANGES_MAX: usize = 4;
 
 /// A file to be edited by line number.
 struct LineEditContext<'a> {

@@ -1,11 +1,8 @@
 //! New files: declared line ends, and a superfluous fence around the whole text.
 
 use crate::context::policy::Access;
-use crate::context::Context;
-use crate::context::encoding;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::pipeline::plan::file_plan::replace_all_bytes;
+use crate::context::{Context, encoding};
+use crate::pipeline::plan::file_plan::{FilePlan, TargetState, replace_all_bytes};
 use emendate_core::{LineEnd, LineEnds, Result, Snapshot};
 use emendate_fs::{SafePath, Store};
 use ignore::gitignore::GitignoreBuilder;

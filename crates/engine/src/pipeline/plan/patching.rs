@@ -1,10 +1,9 @@
 //! Options of `apply` beside the patch, as the command lines of `git apply` and `patch` do: fields for people and
 //! scripts. Profiles for models leave them out.
 
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
 use crate::context::options::{CallOptions, PatchOptions, Whitespace};
 use crate::context::walk::check_globs;
+use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
 use emendate_core::formats::{FormatInput, from_json};
 use emendate_core::{
@@ -260,8 +259,8 @@ mod tests {
     use super::PatchFields;
     use super::pattern;
     use crate::context::config::Config;
-    use crate::model::call_context::CallContext;
     use crate::context::options::{CallOptions, PatchOptions, Whitespace};
+    use crate::model::call_context::CallContext;
     use crate::tools::search::GLOB_BYTES_MAX;
     use emendate_core::Code;
     use serde_json::Value;

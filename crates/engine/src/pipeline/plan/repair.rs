@@ -2,11 +2,11 @@
 //! proves it, otherwise reported.
 
 use crate::context::Context;
+use crate::context::options::CallOptions;
 use crate::context::syntax::language;
 use crate::context::syntax::parsers::Comparison;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::context::options::CallOptions;
 use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::file_plan::FilePlan;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::line_edits::{self, RepairedHunk, ReplacedLines};
 use emendate_core::{ChangeSet, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, resolve};

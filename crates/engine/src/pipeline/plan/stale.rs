@@ -1,15 +1,11 @@
 //! Files that changed since they were read: errors, and the requested alternatives to an error.
 
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::StalePolicy;
 use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, StalePolicy};
 use crate::model::raw_path;
-use crate::model::reply_limits::note_part;
-use crate::session::base;
-use crate::session::base::mark_shown;
-use crate::model::reply_limits::LINE_CHARS_MAX;
+use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
+use crate::session::base::{self, mark_shown};
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
 use emendate_core::explain::{self, DiffHunk};

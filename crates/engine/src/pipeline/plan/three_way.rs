@@ -1,15 +1,10 @@
 //! Patches merged with the version that they were made for: git's index lines name it, and a git repository holds it.
 
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
+use crate::context::options::{CallOptions, PatchOptions};
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::pipeline::plan::edit::{OrderedOps, SeenVersion, plan_stale};
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::context::options::CallOptions;
-use crate::pipeline::plan::edit::OrderedOps;
-use crate::pipeline::plan::edit::SeenVersion;
-use crate::pipeline::plan::edit::plan_stale;
-use crate::context::options::PatchOptions;
 use crate::pipeline::plan::stale;
 use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, LineEnd, Result, Snapshot, is_object};
 use emendate_fs::SafePath;
@@ -122,8 +117,8 @@ mod tests {
     use super::CallContext;
     use super::UnreadPolicy;
     use super::check_allowed;
-    use crate::model::client_info::ClientInfo;
     use crate::context::options::PatchOptions;
+    use crate::model::client_info::ClientInfo;
 
     #[test]
     fn only_trusted_callers_have_objects_of_git_read() {

@@ -2,11 +2,8 @@
 //! ones. The files are on disk and no lock is held; a failure here is not a failure of the edit.
 
 use crate::context::Context;
-use crate::context::config::LanguageServerConfig;
-use crate::context::config::ServerTrigger;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
+use crate::context::config::{LanguageServerConfig, ServerTrigger};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use crate::session::failure_advice::read_other_file;
 use emendate_core::{ChangeSet, Charset, Snapshot, Span};

@@ -3,4 +3,5 @@
 pub(crate) mod diagnose;
 pub(crate) mod outcome;
 pub(crate) mod receipt;
+pub(crate) mod rendered;
 pub(crate) mod rows;

@@ -1,10 +1,7 @@
 //! The outcome of a change as types, for programs. Replies and outcomes are made from the same receipts.
 
 use crate::context::Context;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::pipeline::plan::file_plan::recycle;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, recycle};
 use crate::pipeline::report::diagnose;
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::explain::{self, DiffStat};

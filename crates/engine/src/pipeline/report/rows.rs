@@ -2,11 +2,23 @@
 
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::Receipt;
-use emendate_core::explain::{self, DiffHunk};
-use emendate_core::line_edits::{self, ReplacedLines};
-use emendate_core::{HeaderStyle, ShortTag, Snapshot};
-use serde_json::{Map, Value, json};
+use emendate_core::HeaderStyle;
+use emendate_core::ShortTag;
+use emendate_core::Snapshot;
+use emendate_core::explain;
+use emendate_core::explain::DiffHunk;
+use emendate_core::line_edits;
+use emendate_core::line_edits::ReplacedLines;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
 use std::fmt::Write as _;
+
+/// Bytes of the diff in a reply's data.
+const DIFF_BYTES_MAX: usize = 64 << 10;
+
+/// Replaced ranges that a reply quotes.
+const QUOTED_RANGES_MAX: usize = 4;
 
 impl Receipt {
     /// Renders the answer in the line format of a header: the new header and the changed rows.

@@ -4,11 +4,8 @@
 use crate::context::Context;
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
-use crate::tools::history::operation_list;
-use crate::tools::history::operation_list::OperationStatus;
-use crate::tools::history::operation_list::reversal_of;
-use crate::tools::undo::OperationRef;
-use crate::tools::undo::select;
+use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
+use crate::tools::undo::{OperationRef, select};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{KnownContent, LogEntry, OperationFilter};
 use std::ffi::OsStr;

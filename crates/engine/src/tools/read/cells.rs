@@ -1,10 +1,7 @@
 //! Notebooks as shown by `read`: cells with source and outputs.
 
 use crate::context::LoadedFile;
-use crate::model::attachment::ATTACHMENTS;
-use crate::model::attachment::Attachment;
-use crate::model::attachment::IMAGE_BYTES_MAX;
-use crate::model::attachment::list_to_json;
+use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
 use crate::model::reply::Answer;
 use crate::tools::read::push_reminder;
 use data_encoding::BASE64;

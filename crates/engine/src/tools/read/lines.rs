@@ -1,15 +1,10 @@
 //! Lines of a file as text, for programs. What is returned counts as read by the session.
 
 use crate::context::policy::Access;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::encoding;
+use crate::context::{Context, LoadedFile, encoding};
 use crate::model::call_context::CallContext;
 use crate::pipeline::plan::large::read::open_lines;
-use crate::pipeline::plan::large::LoadedSource;
-use crate::pipeline::plan::large::SHOWN_AS_WHOLE;
-use crate::pipeline::plan::large::check_whole_allowed;
-use crate::pipeline::plan::large::load_sized;
+use crate::pipeline::plan::large::{LoadedSource, SHOWN_AS_WHOLE, check_whole_allowed, load_sized};
 use crate::session::base;
 use crate::session::suggest::file_not_found;
 use emendate_core::{Code, ContentId, Error, Result, Tag};

@@ -1,14 +1,10 @@
 //! Images and PDFs as shown by `read`.
 
-use crate::model::attachment::ATTACHMENTS;
-use crate::model::attachment::Attachment;
-use crate::model::attachment::IMAGE_BYTES_MAX;
-use crate::model::attachment::list_to_json;
+use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::READ_REPLY_CHARS_MAX;
-use crate::tools::read::ReadInput;
-use crate::tools::read::push_reminder;
+use crate::tools::read::{ReadInput, push_reminder};
 use emendate_core::{Advice, advice};
 use emendate_core::{Code, ContentId, Error, Result};
 use emendate_fs::SafePath;

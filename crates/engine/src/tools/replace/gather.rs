@@ -1,8 +1,7 @@
 //! Scan of many files by a few threads: the bottleneck is the file system, which more threads do not make faster.
 
 use crate::context::policy::Access;
-use crate::context::Context;
-use crate::context::LoadedFile;
+use crate::context::{Context, LoadedFile};
 use crate::model::call_handle::CallHandle;
 use crate::pipeline::plan::notebook;
 use crate::tools::replace::query::ReplaceQuery;

@@ -5,30 +5,23 @@ pub(crate) mod gather;
 pub(crate) mod query;
 pub(crate) mod render;
 
-use crate::model::call_size::check_together;
 use crate::context::config_error::check_config_readable;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
-use crate::pipeline::checks::syntax_warning::warn_of_syntax;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::walk;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
-use crate::model::call_handle::CallHandle;
-use crate::model::call_handle::CallPhase;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::model::reply::Answer;
+use crate::context::{Context, LoadedFile, walk};
+use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_handle::{CallHandle, CallPhase};
 use crate::model::call_origin::CallOrigin;
-use crate::pipeline::commit;
-use crate::pipeline::commit::plan_and_commit;
+use crate::model::call_size::check_together;
+use crate::model::reply::Answer;
+use crate::pipeline::checks::syntax_warning::warn_of_syntax;
+use crate::pipeline::plan::file_plan::{FilePlan, recycle};
 use crate::pipeline::plan::notebook;
 use crate::pipeline::report::diagnose;
-use crate::tools::replace::gather::FileFinding;
-use crate::tools::replace::gather::scan_files;
+use crate::pipeline::run::plan_and_commit;
+use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
-use crate::tools::search::WalkFilter;
-use crate::tools::search::WalkStats;
+use crate::tools::search::{WalkFilter, WalkStats};
 use emendate_core::{Code, Error, ResolvedEdit, Result, formats};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record};
@@ -158,7 +151,7 @@ pub(crate) fn replace_in_files(
     diagnose::diagnose(context, &mut receipts);
     let answer = render::answer(&receipts, &places, searched, &left, dry_run);
     for receipt in receipts {
-        commit::recycle(context, receipt.into_plan());
+        recycle(context, receipt.into_plan());
     }
     Ok(answer)
 }

@@ -1,9 +1,7 @@
 //! The query and the replacement, and the change of one file.
 
 use crate::tools::replace::ReplaceInput;
-use crate::tools::search::BoundedRegex;
-use crate::tools::search::GroupSlots;
-use crate::tools::search::PatternOptions;
+use crate::tools::search::{BoundedRegex, GroupSlots, PatternOptions};
 use emendate_core::formats::replace::Replacement;
 use emendate_core::normalize_text;
 use emendate_core::work::{self, STEP_BYTES};

@@ -1,13 +1,10 @@
 //! Replies about a replacement in many files.
 
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::receipt::render_notes;
-use crate::tools::replace::ReplaceInput;
-use crate::tools::replace::ReplaceMatches;
-use crate::tools::replace::SkippedFiles;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{Code, Error};
 use serde_json::{Map, Value, json};

@@ -1,11 +1,7 @@
 //! Search in a large file, line by line while it is read.
 
-use crate::pipeline::plan::large::FilePass;
-use crate::pipeline::plan::large::RACE_RETRIES_MAX;
-use crate::pipeline::plan::large::SEARCH_NEEDS_WHOLE;
-use crate::pipeline::plan::large::check_whole_allowed;
-use crate::tools::search::SearchRun;
-use crate::tools::search::failed;
+use crate::pipeline::plan::large::{FilePass, RACE_RETRIES_MAX, SEARCH_NEEDS_WHOLE, check_whole_allowed};
+use crate::tools::search::{SearchRun, failed};
 use emendate_core::{Code, Error, Result, work};
 use emendate_fs::{FileSource, SafePath};
 

@@ -9,34 +9,23 @@ pub(crate) mod pattern;
 pub(crate) mod regex;
 pub(crate) mod shown_lines;
 
+use crate::context::options::line_format_named;
 use crate::context::policy::Access;
-pub(crate) use crate::context::walk::GLOB_BYTES_MAX;
-pub(crate) use crate::context::walk::WALKED_ENTRIES_MAX;
-pub(crate) use crate::context::walk::WalkFilter;
-pub(crate) use crate::context::walk::WalkStats;
-pub(crate) use crate::context::walk::check_globs;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::walk;
+pub(crate) use crate::context::walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats};
+use crate::context::{Context, LoadedFile, walk};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::pipeline::plan::anchor_edits::anchor_map;
-use crate::pipeline::plan::large::LoadedSource;
-use crate::pipeline::plan::large::load_sized;
+use crate::pipeline::plan::large::{LoadedSource, load_sized};
 use crate::session::base;
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
-use crate::context::options::line_format_named;
-pub(crate) use crate::tools::search::pattern::PATTERN_BYTES_MAX;
-pub(crate) use crate::tools::search::pattern::PatternOptions;
-pub(crate) use crate::tools::search::pattern::SearchPattern;
-pub(crate) use crate::tools::search::regex::BoundedRegex;
-pub(crate) use crate::tools::search::regex::GroupSlots;
-use crate::tools::search::shown_lines::ROW_OVERHEAD_BYTES;
-use crate::tools::search::shown_lines::ShownLine;
-use crate::tools::search::shown_lines::ShownLines;
+use crate::tools::read;
+pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
+pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
+use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, Error, Result, formats, work};
@@ -131,8 +120,7 @@ struct SearchRun<'a> {
 pub(crate) fn search(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take_beside(&mut input, "path")?;
     let args: SearchInput = formats::from_json(formats::FormatInput::Json(input))?;
-    let marks =
-        args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
+    let marks = args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
     let place = context.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
     let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
     let mut search = SearchRun {

@@ -1,8 +1,7 @@
 //! Search for matches that may extend over several lines. The library's own search looks at the whole line again for
 //! each match on it.
 
-use crate::tools::search::SearchPattern;
-use crate::tools::search::ShownLines;
+use crate::tools::search::{SearchPattern, ShownLines};
 use emendate_core::work::{self, STEP_BYTES};
 use emendate_core::{Code, Error, Result};
 use grep_matcher::{Match, Matcher as _};

@@ -1,21 +1,19 @@
 //! The tool `edit_symbol`.
 
 use crate::context::Context;
-use crate::context::policy::Access;
-use crate::context::syntax::SymbolRef;
-use crate::context::syntax::grammars;
-use crate::model::call_context::CallContext;
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::context::options::CallOptions;
+use crate::context::policy::Access;
+use crate::context::syntax::{SymbolRef, grammars};
+use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::pipeline::commit::answer_for_file;
-use crate::pipeline::commit::plan_and_commit;
 use crate::pipeline::plan::edit::plan_against;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::report::rendered::answer_for_file;
+use crate::pipeline::run::plan_and_commit;
 use crate::session::suggest::file_not_found;
 use crate::tools::symbols::foreign_uses::used_elsewhere;
-use crate::tools::symbols::references::References;
-use crate::tools::symbols::references::references_elsewhere;
+use crate::tools::symbols::references::{References, references_elsewhere};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, Snapshot, normalize_text};
 use emendate_fs::SafePath;

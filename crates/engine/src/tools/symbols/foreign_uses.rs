@@ -2,8 +2,7 @@
 
 use crate::context::policy::Access;
 use crate::context::syntax::language;
-use crate::context::Context;
-use crate::context::walk;
+use crate::context::{Context, walk};
 use crate::model::call_context::CallContext;
 use crate::tools::search::WalkFilter;
 use emendate_fs::SafePath;

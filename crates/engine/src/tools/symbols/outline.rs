@@ -2,9 +2,7 @@
 
 use crate::context::Context;
 use crate::context::policy::Access;
-use crate::context::syntax::grammars;
-use crate::context::syntax::symbol_json;
-use crate::context::syntax::unfit;
+use crate::context::syntax::{grammars, symbol_json, unfit};
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Answer;

@@ -1,18 +1,12 @@
 //! References to a renamed symbol in other files, as a configured language server knows them.
 
-use crate::context::config::LanguageServerConfig;
-use crate::context::config::ServerTrigger;
+use crate::context::config::{LanguageServerConfig, ServerTrigger};
 use crate::context::policy::Access;
-use crate::context::Context;
-use crate::context::syntax;
+use crate::context::{Context, syntax};
 use crate::model::call_context::CallContext;
-use crate::pipeline::report::diagnose;
-use crate::pipeline::report::diagnose::TEXT_BYTES_MAX;
-use crate::pipeline::report::diagnose::exact;
+use crate::pipeline::report::diagnose::{self, TEXT_BYTES_MAX, exact};
 use crate::tools::symbols::edit::EditSymbolInput;
-use crate::tools::symbols::foreign_uses::ForeignUse;
-use crate::tools::symbols::foreign_uses::NAMED_FILES_MAX;
-use crate::tools::symbols::foreign_uses::advised;
+use crate::tools::symbols::foreign_uses::{ForeignUse, NAMED_FILES_MAX, advised};
 use emendate_core::{Charset, Snapshot, Span};
 use emendate_fs::SafePath;
 use emendate_lsp::{FileText, Reference};

@@ -1,18 +1,10 @@
 //! Overlay for undoing several operations as one change: each is reversed on the result of the ones before it; nothing
 //! is written.
 
-use crate::context::Context;
-use crate::context::LoadedFile;
+use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::SourceFile;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::tools::undo::reversal::check_undone;
-use crate::tools::undo::reversal::current_state;
-use crate::tools::undo::reversal::lines_then;
-use crate::tools::undo::reversal::putting;
-use crate::tools::undo::reversal::to_bytes;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState};
+use crate::tools::undo::reversal::{check_undone, current_state, lines_then, putting, to_bytes};
 use emendate_core::{Result, Snapshot};
 use emendate_fs::{FileAttributes, FileMeta, SafePath};
 use emendate_history::{FileKind, FileState};

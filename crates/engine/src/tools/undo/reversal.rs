@@ -1,25 +1,19 @@
 //! Plans that reverse an operation.
 
-use crate::model::call_size::check_together;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_handle::CallPhase;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::SourceFile;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::pipeline::plan::file_plan::replace_all_bytes;
-use crate::pipeline::plan::file_plan::without_ops;
+use crate::model::call_size::check_together;
 use crate::model::raw_path;
-use crate::tools::undo::large::plan_big_undo;
+use crate::pipeline::plan::file_plan::{
+    CurrentState, FilePlan, SourceFile, TargetState, replace_all_bytes, without_ops,
+};
 use crate::pipeline::plan::target::resolve_below_file;
 use crate::session::base;
-use crate::tools::undo::hunks::HunkAction;
-use crate::tools::undo::hunks::HunkSides;
+use crate::tools::undo::hunks::{HunkAction, HunkSides};
+use crate::tools::undo::large::plan_big_undo;
 use crate::tools::undo::overlay::Overlay;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, TieBreak, explain};
 use emendate_core::{Phrase, advice};

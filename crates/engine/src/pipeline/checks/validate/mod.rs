@@ -7,12 +7,8 @@ pub(crate) mod schemas;
 
 use crate::context::Context;
 use crate::context::config::Strictness;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::pipeline::checks::validate::schemas::SchemaSource;
-use crate::pipeline::checks::validate::schemas::compiled;
-use crate::pipeline::checks::validate::schemas::schemas_of;
+use crate::pipeline::checks::validate::schemas::{SchemaSource, compiled, schemas_of};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use emendate_core::{Error, Result, Snapshot, work};
 use emendate_fs::SafePath;
 use emendate_schema::{

@@ -2,35 +2,19 @@
 
 use crate::context::Context;
 use crate::context::history_stores::key;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::context::options::CallOptions;
+use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
 use crate::pipeline::plan::edit::OrderedOps;
-use crate::pipeline::plan::large::hunks;
-use crate::pipeline::plan::large::hunks::try_hunks;
-use crate::pipeline::plan::large::sparse::ContextMargin;
-use crate::pipeline::plan::large::sparse::RelevantSpan;
-use crate::pipeline::plan::large::sparse::sparse_around;
-use crate::pipeline::plan::large::sparse::sparse_with_lines;
-use crate::pipeline::plan::large::DECLARED_ENCODING;
-use crate::pipeline::plan::large::NEEDS_MERGE;
-use crate::pipeline::plan::large::ScanQuery;
-use crate::pipeline::plan::large::StreamOutcome;
-use crate::pipeline::plan::large::WholeFileReason;
-use crate::pipeline::plan::large::asks_for_parts;
-use crate::pipeline::plan::large::check_whole_allowed;
-use crate::pipeline::plan::large::is_declared_otherwise;
-use crate::pipeline::plan::large::opened;
-use crate::pipeline::plan::large::retry_streamed;
-use crate::pipeline::plan::large::scan;
-use crate::pipeline::plan::large::scan_beside;
-use crate::pipeline::plan::large::why;
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::large::hunks::{self, try_hunks};
+use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_lines};
+use crate::pipeline::plan::large::{
+    DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
+    is_declared_otherwise, opened, retry_streamed, scan, scan_beside, why,
+};
 use crate::pipeline::plan::stale;
-use crate::session::base;
-use crate::session::base::Base;
-use crate::session::base::find_base;
+use crate::session::base::{self, Base, find_base};
 use emendate_core::{
     Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op, OpOrder,
     ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,

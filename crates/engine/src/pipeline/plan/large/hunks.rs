@@ -2,19 +2,12 @@
 //! may place a hunk (anchors, numbers, likeness) needs the whole text.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
 use crate::context::options::CallOptions;
+use crate::model::call_context::CallContext;
 use crate::pipeline::plan::edit::OrderedOps;
-use crate::pipeline::plan::large::edit;
-use crate::pipeline::plan::large::edit::CONTEXT_BYTES;
-use crate::pipeline::plan::large::edit::LONG_LINE;
-use crate::pipeline::plan::large::edit::exactly;
-use crate::pipeline::plan::large::sparse::CONTEXT_LINES;
-use crate::pipeline::plan::large::sparse::ContextMargin;
-use crate::pipeline::plan::large::sparse::RelevantSpan;
-use crate::pipeline::plan::large::sparse::sparse_around;
-use crate::pipeline::plan::large::StreamOutcome;
-use crate::pipeline::plan::large::WholeFileReason;
+use crate::pipeline::plan::large::edit::{self, CONTEXT_BYTES, LONG_LINE, exactly};
+use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
+use crate::pipeline::plan::large::{StreamOutcome, WholeFileReason};
 use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, Result, ScanResult, resolve};
 use emendate_fs::{FileSource, SafePath};
 

@@ -1,29 +1,16 @@
 //! Edits by line number of a large file: counting line ends finds the named lines in one pass.
 
 use crate::context::Context;
+use crate::context::options::CallOptions;
 use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::context::options::CallOptions;
-use crate::pipeline::plan::large::sparse::CONTEXT_LINES;
-use crate::pipeline::plan::large::sparse::ContextMargin;
-use crate::pipeline::plan::large::sparse::RelevantSpan;
-use crate::pipeline::plan::large::sparse::sparse_around;
-use crate::pipeline::plan::large::DECLARED_ENCODING;
-use crate::pipeline::plan::large::NEEDS_MERGE;
-use crate::pipeline::plan::large::ScanQuery;
-use crate::pipeline::plan::large::StreamOutcome;
-use crate::pipeline::plan::large::WholeFileReason;
-use crate::pipeline::plan::large::asks_for_parts;
-use crate::pipeline::plan::large::check_whole_allowed;
-use crate::pipeline::plan::large::is_declared_otherwise;
-use crate::pipeline::plan::large::opened;
-use crate::pipeline::plan::large::retry_streamed;
-use crate::pipeline::plan::large::scan;
-use crate::pipeline::plan::large::why;
-use crate::pipeline::plan::line_edits::RegisterOps;
-use crate::pipeline::plan::line_edits::plan_rows_in;
-use crate::session::base::Base;
-use crate::session::base::find_base;
+use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
+use crate::pipeline::plan::large::{
+    DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
+    is_declared_otherwise, opened, retry_streamed, scan, why,
+};
+use crate::pipeline::plan::line_edits::{RegisterOps, plan_rows_in};
+use crate::session::base::{Base, find_base};
 use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
 use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult};
 use emendate_fs::{FileSource, SafePath};

@@ -11,25 +11,20 @@ pub(crate) mod read;
 pub(crate) mod sparse;
 pub(crate) mod tag;
 
-pub(crate) use crate::pipeline::plan::large::pass::FilePass;
-pub(crate) use crate::pipeline::plan::large::pass::LINE_BYTES_MAX;
-pub(crate) use crate::pipeline::plan::large::pass::SEARCH_NEEDS_WHOLE;
+pub(crate) use crate::pipeline::plan::large::pass::{FilePass, LINE_BYTES_MAX, SEARCH_NEEDS_WHOLE};
 pub(crate) use crate::pipeline::plan::large::read::READ_BYTES_MAX;
-pub(crate) use crate::pipeline::plan::large::sparse::CONTEXT_BYTES_MAX;
-pub(crate) use crate::pipeline::plan::large::sparse::SPARSE_BYTES_MAX;
+pub(crate) use crate::pipeline::plan::large::sparse::{CONTEXT_BYTES_MAX, SPARSE_BYTES_MAX};
 pub(crate) use crate::pipeline::plan::large::tag::compute_short_tags;
 
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::context::encoding;
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile, encoding};
+use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook;
 use emendate_core::{Charset, Code, Error, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot};
 use emendate_fs::{FileSource, FileVersion, SafePath};
 
 /// Bytes read and scanned together.
-const CHUNK_BYTES: usize = 256 << 10;
+pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 /// Retries for a file that changes while it is scanned.
 pub(crate) const RACE_RETRIES_MAX: usize = 3;
 
@@ -49,7 +44,8 @@ pub(crate) struct WholeFileReason {
 }
 
 impl WholeFileReason {
-    const fn new(what: &'static str, next: &'static str) -> WholeFileReason {
+    /// Creates the reason.
+    pub(crate) const fn new(what: &'static str, next: &'static str) -> WholeFileReason {
         WholeFileReason { what, next }
     }
 }
@@ -80,12 +76,12 @@ const TOO_MANY_OCCURRENCES: WholeFileReason = WholeFileReason::new(
 
 /// The targets of a scan.
 #[derive(Clone, Copy, Default)]
-struct ScanQuery<'s> {
-    needles: &'s [&'s str],
+pub(crate) struct ScanQuery<'s> {
+    pub(crate) needles: &'s [&'s str],
     /// Lines whose offsets are requested.
-    lines: &'s [usize],
+    pub(crate) lines: &'s [usize],
     /// Requests the short tag.
-    tag: bool,
+    pub(crate) tag: bool,
 }
 
 /// The outcome of planning an edit by streaming.
@@ -178,12 +174,12 @@ fn is_declared_otherwise(context: &Context, place: &SafePath, ops: &[Op], whole:
 }
 
 /// Scans a file; returns the obstacle if it is not suitable.
-fn scan(source: &FileSource, sought: ScanQuery<'_>) -> Result<Result<ScanResult, ScanObstacle>> {
+pub(crate) fn scan(source: &FileSource, sought: ScanQuery<'_>) -> Result<Result<ScanResult, ScanObstacle>> {
     scan_beside(source, sought, |_| ())
 }
 
 /// Scans a file and passes every chunk to a second consumer.
-fn scan_beside(
+pub(crate) fn scan_beside(
     source: &FileSource,
     sought: ScanQuery<'_>,
     mut beside: impl FnMut(&[u8]),
@@ -206,7 +202,7 @@ fn scan_beside(
 }
 
 /// Converts a scan obstacle to a reason.
-fn why(unfit: ScanObstacle) -> WholeFileReason {
+pub(crate) fn why(unfit: ScanObstacle) -> WholeFileReason {
     match unfit {
         ScanObstacle::Encoding(_) => NOT_UTF8,
         ScanObstacle::Binary => IS_BINARY,
@@ -215,6 +211,6 @@ fn why(unfit: ScanObstacle) -> WholeFileReason {
 }
 
 /// Wraps a sparse snapshot as a loaded file.
-fn opened(source: &FileSource, snapshot: Snapshot) -> LoadedFile {
+pub(crate) fn opened(source: &FileSource, snapshot: Snapshot) -> LoadedFile {
     LoadedFile { snapshot, stamp: *source.meta(), racy: true }
 }

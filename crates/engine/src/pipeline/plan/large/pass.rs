@@ -1,12 +1,8 @@
 //! Streaming of a large file to a consumer: its decoded text, chunk by chunk, and at the end its properties.
 
 use crate::context::LoadedFile;
-use crate::pipeline::plan::large::sparse::CONTEXT_BYTES_MAX;
-use crate::pipeline::plan::large::sparse::sparse_with_lines;
-use crate::pipeline::plan::large::CHUNK_BYTES;
-use crate::pipeline::plan::large::WholeFileReason;
-use crate::pipeline::plan::large::opened;
-use crate::pipeline::plan::large::why;
+use crate::pipeline::plan::large::sparse::{CONTEXT_BYTES_MAX, sparse_with_lines};
+use crate::pipeline::plan::large::{CHUNK_BYTES, WholeFileReason, opened, why};
 use emendate_core::{Code, Error, Result, Scan, ScanObstacle};
 use emendate_fs::FileSource;
 use std::io::{self, Read};

@@ -1,16 +1,10 @@
 //! Reading of some lines of a large file.
 
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::pipeline::plan::large::sparse::RelevantSpan;
-use crate::pipeline::plan::large::sparse::sparse_with_lines;
-use crate::pipeline::plan::large::RACE_RETRIES_MAX;
-use crate::pipeline::plan::large::ScanQuery;
-use crate::pipeline::plan::large::WholeFileReason;
-use crate::pipeline::plan::large::check_whole_allowed;
-use crate::pipeline::plan::large::opened;
-use crate::pipeline::plan::large::scan;
-use crate::pipeline::plan::large::why;
+use crate::context::{Context, LoadedFile};
+use crate::pipeline::plan::large::sparse::{RelevantSpan, sparse_with_lines};
+use crate::pipeline::plan::large::{
+    RACE_RETRIES_MAX, ScanQuery, WholeFileReason, check_whole_allowed, opened, scan, why,
+};
 use emendate_core::{Code, Result};
 use emendate_fs::{FileSource, SafePath};
 

@@ -16,12 +16,12 @@ const SCAN_STEP_BYTES: usize = 4 << 10;
 
 /// Relevant bytes of a file, and the line on which they begin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RelevantSpan {
-    pub(super) at: usize,
-    pub(super) end: usize,
-    pub(super) line: usize,
+pub(crate) struct RelevantSpan {
+    pub(crate) at: usize,
+    pub(crate) end: usize,
+    pub(crate) line: usize,
     /// Relevant lines before it, beyond the usual context.
-    pub(super) above: usize,
+    pub(crate) above: usize,
 }
 
 /// Whole lines of a file, to be read.
@@ -33,18 +33,18 @@ struct LineRegion {
 
 /// Minimum context on either side of a position.
 #[derive(Clone, Copy)]
-pub(super) struct ContextMargin {
-    pub(super) bytes: usize,
-    pub(super) lines: usize,
+pub(crate) struct ContextMargin {
+    pub(crate) bytes: usize,
+    pub(crate) lines: usize,
 }
 
 impl ContextMargin {
     /// The context for a report of a change.
-    pub(super) const FOR_REPORT: ContextMargin = ContextMargin { bytes: 0, lines: CONTEXT_LINES };
+    pub(crate) const FOR_REPORT: ContextMargin = ContextMargin { bytes: 0, lines: CONTEXT_LINES };
 }
 
 /// Creates a sparse snapshot of these positions, given in order, with context. `None` if it would be too large.
-pub(super) fn sparse_around(
+pub(crate) fn sparse_around(
     source: &FileSource,
     whole: FileSummary,
     spots: &[RelevantSpan],
@@ -59,7 +59,7 @@ pub(super) fn sparse_around(
 }
 
 /// Creates a sparse snapshot of these whole lines. `None` if it would be too large.
-pub(super) fn sparse_with_lines(
+pub(crate) fn sparse_with_lines(
     source: &FileSource,
     whole: FileSummary,
     lines: Option<RelevantSpan>,

@@ -2,15 +2,11 @@
 //! current file, whatever changed around those lines.
 
 use crate::context::Context;
-use crate::model::call_context::StalePolicy;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::anchor_edits;
-use crate::pipeline::plan::anchor_edits::anchor_map;
-use crate::pipeline::plan::anchor_edits::placement_refusal;
+use crate::model::call_context::{StalePolicy, UnreadPolicy};
+use crate::pipeline::plan::anchor_edits::{self, anchor_map, placement_refusal};
 use crate::pipeline::plan::line_edits::LineEditContext;
 use crate::pipeline::plan::stale;
-use crate::session::base;
-use crate::session::base::Base;
+use crate::session::base::{self, Base};
 use emendate_core::anchor_map::{AnchorMap, AnchorPage, AnchorRef, AnchorWord, PlacementError};
 use emendate_core::{ChangeSet, Code, Error, Op, Result, Snapshot, line_edits};
 use emendate_history::LineSet;

@@ -1,20 +1,14 @@
 //! Hops 4 and 5 for cell edits: only cells that were shown are replaced, and cells are found again in a changed
 //! notebook.
 
-use crate::context::Context;
-use crate::context::LoadedFile;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::StalePolicy;
-use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
 use crate::pipeline::plan::edit::settings;
+use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::stale;
-use crate::session::base;
-use crate::session::base::Base;
-use crate::session::base::find_base;
-use crate::session::base::mark_shown;
+use crate::session::base::{self, Base, find_base, mark_shown};
 use crate::session::suggest::file_not_found;
 use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
 use emendate_core::{Advice, advice};

@@ -4,8 +4,7 @@ pub(crate) mod edit;
 
 use crate::context::Context;
 use crate::context::history_stores::key;
-use crate::model::call_context::CallContext;
-use crate::model::call_context::UnreadPolicy;
+use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
 use emendate_core::notebook::Notebook;
 use emendate_core::{Advice, Phrase};

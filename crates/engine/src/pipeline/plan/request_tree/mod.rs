@@ -1,49 +1,32 @@
-//! The plan of a whole request: its steps in sequence, each on the result of the ones before it; nothing is
-//! written.
+//! The plan of a whole request: its steps in sequence, each on the result of the ones before it.
 
 pub(crate) mod relocate;
 
-use crate::model::call_size::check_together;
 use crate::context::history_stores::key;
-use crate::context::Context;
-use crate::context::LoadedFile;
+use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::pipeline::plan::file_plan::add_edits;
-use crate::pipeline::plan::file_plan::replace_all_bytes;
-use crate::pipeline::plan::file_plan::without_ops;
-use crate::context::options::CallOptions;
+use crate::model::call_size::check_together;
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
-use crate::pipeline::plan::edit::OrderedOps;
-use crate::pipeline::plan::edit::empty_file_text;
-use crate::pipeline::plan::edit::plan_edit;
-use crate::pipeline::plan::edit::plan_write;
+use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_edit, plan_write};
+use crate::pipeline::plan::file_plan::{
+    CurrentState, FilePlan, TargetState, add_edits, replace_all_bytes, without_ops,
+};
 use crate::pipeline::plan::line_edits::plan_rows;
 use crate::pipeline::plan::notebook::edit::plan_cells;
-use crate::pipeline::plan::refusals::file_exists;
-use crate::pipeline::plan::refusals::file_gone;
-use crate::pipeline::plan::refusals::other_link;
+use crate::pipeline::plan::refusals::{file_exists, file_gone, other_link};
 use crate::pipeline::plan::target::ActionTarget;
-use crate::pipeline::plan::three_way::Preimage;
-use crate::pipeline::plan::three_way::plan_three_way;
-use crate::pipeline::plan::three_way::preimage;
-use crate::pipeline::plan::notebook;
-use crate::pipeline::plan::reject;
-use crate::pipeline::plan::stale;
-use crate::session::base::Base;
-use crate::session::base::find_base;
+use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
+use crate::pipeline::plan::{notebook, reject, stale};
+use crate::session::base::{Base, find_base};
 use crate::session::failure_advice::with_advice;
-use crate::session::names::name_in_header;
-use crate::session::names::path_exists;
+use crate::session::names::{name_in_header, path_exists};
 use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::{self, Registers};
-use emendate_core::notebook as core_notebook;
 use emendate_core::{
     BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, anchor_map,
-    check_amount, refusals::check_removed_text, whole_text::whole_change,
+    check_amount, notebook as core_notebook, refusals::check_removed_text, whole_text::whole_change,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;

@@ -4,19 +4,12 @@ pub(crate) mod checkpoint;
 
 pub(super) use crate::pipeline::plan::request_tree::relocate::checkpoint::final_plans;
 
-use crate::pipeline::plan::file_plan::CurrentState;
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::SourceFile;
-use crate::pipeline::plan::file_plan::TargetState;
-use crate::pipeline::plan::file_plan::add_edits;
-use crate::pipeline::plan::file_plan::copy_of;
-use crate::pipeline::plan::refusals::file_gone;
-use crate::pipeline::plan::refusals::occupied;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState, add_edits, copy_of};
+use crate::pipeline::plan::refusals::{file_gone, occupied};
 use crate::pipeline::plan::request_tree::RequestTree;
 use crate::pipeline::plan::stale;
 use crate::pipeline::plan::target::ActionTarget;
-use crate::session::base::Base;
-use crate::session::base::find_base;
+use crate::session::base::{Base, find_base};
 use crate::session::names::path_exists;
 use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Result};
 use emendate_fs::{SafePath, shown};

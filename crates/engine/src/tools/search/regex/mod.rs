@@ -8,13 +8,9 @@
 pub(crate) mod automaton;
 pub(crate) mod pike_vm;
 
-use crate::tools::search::pattern::PATTERN_BYTES_MAX;
-use crate::tools::search::pattern::PatternOptions;
-use crate::tools::search::regex::automaton::AutomatonCache;
-use crate::tools::search::regex::automaton::LazyAutomaton;
-use crate::tools::search::regex::automaton::LazyMatch;
-use crate::tools::search::regex::pike_vm::PikeCache;
-use crate::tools::search::regex::pike_vm::PikeVm;
+use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions};
+use crate::tools::search::regex::automaton::{AutomatonCache, LazyAutomaton, LazyMatch};
+use crate::tools::search::regex::pike_vm::{PikeCache, PikeVm};
 use emendate_core::{Code, Error, Result, work};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};

@@ -1,9 +1,5 @@
 use crate::tools::search::PatternOptions;
-use crate::tools::search::regex::BoundedRegex;
-use crate::tools::search::regex::CountedRegex;
-use crate::tools::search::regex::GroupSlots;
-use crate::tools::search::regex::LIBRARY_WORK_MAX;
-use crate::tools::search::regex::library;
+use crate::tools::search::regex::{BoundedRegex, CountedRegex, GroupSlots, LIBRARY_WORK_MAX, library};
 use emendate_core::work::{self, Meter};
 use grep_matcher::{Captures as _, Match, Matcher as _};
 use proptest::prelude::*;

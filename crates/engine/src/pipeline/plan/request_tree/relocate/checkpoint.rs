@@ -1,8 +1,6 @@
 //! Atomic moves: a file that is moved away is placed, put back, or reported as deleted.
 
-use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::file_plan::SourceFile;
-use crate::pipeline::plan::file_plan::TargetState;
+use crate::pipeline::plan::file_plan::{FilePlan, SourceFile, TargetState};
 use crate::pipeline::plan::request_tree::RequestTree;
 use emendate_core::{FileMode, Op, Result};
 use emendate_fs::SafePath;

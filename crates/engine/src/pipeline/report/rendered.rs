@@ -1,0 +1,92 @@
+//! Receipts as answers.
+
+use crate::context::Context;
+use crate::model::reply::Answer;
+use crate::model::reply_limits::{LISTED_FILES_MAX, note_part};
+use crate::pipeline::plan::file_plan::recycle;
+use crate::pipeline::report::diagnose;
+use crate::pipeline::report::receipt::Receipt;
+use crate::pipeline::report::rows::render_warnings;
+use emendate_history::OperationId;
+use serde_json::Map;
+use serde_json::Value;
+
+/// Renders the first receipt as an answer, for calls about one file; `replace_all` is the value in the call.
+/// Language servers are asked first, so no lock must be held.
+pub(crate) fn answer_for_file(context: &Context, mut receipts: Vec<Receipt>, replace_all: bool) -> Answer {
+    diagnose::diagnose(context, &mut receipts);
+    let answer =
+        receipts.first_mut().map(|receipt| receipt.answer(replace_all, context.config().shows)).unwrap_or_default();
+    for receipt in receipts {
+        recycle(context, receipt.into_plan());
+    }
+    answer
+}
+
+/// Renders receipts. Language servers are asked first, so no lock must be held.
+pub(crate) fn render_receipts(context: &Context, receipts: Vec<Receipt>) -> RenderedReceipts {
+    render_receipts_with(context, receipts, &[])
+}
+
+/// Renders receipts with warnings about the whole call.
+pub(crate) fn render_receipts_with(
+    context: &Context,
+    mut receipts: Vec<Receipt>,
+    common: &[String],
+) -> RenderedReceipts {
+    let (several, mut warnings) = (receipts.len() > 1, Vec::new());
+    diagnose::diagnose(context, &mut receipts);
+    let operation = receipts.iter().find_map(Receipt::operation);
+    let (mut text, mut files, mut rejected) = (String::new(), Vec::new(), String::new());
+    let mut all = 0;
+    for mut receipt in receipts {
+        rejected.push_str(receipt.rejected());
+        let listed = !receipt.is_move_source() && all < LISTED_FILES_MAX;
+        all += usize::from(!receipt.is_move_source());
+        if listed {
+            let (one, own) = receipt.answer_and_warnings(false, context.config().shows);
+            warnings
+                .extend(own.into_iter().map(|it| if several { format!("{}: {it}", receipt.plan().name) } else { it }));
+            if receipt.plan().header.is_some() && !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&one.text);
+            files.push(Value::Object(one.data));
+        }
+        recycle(context, receipt.into_plan());
+    }
+    if all > files.len() {
+        text.push_str(&omitted_files(all, files.len(), operation));
+    }
+    warnings.extend_from_slice(common);
+    text.push_str(&render_warnings(&warnings));
+    RenderedReceipts { text, files, all, rejected }
+}
+
+/// Receipts as parts of an answer.
+pub(crate) struct RenderedReceipts {
+    /// The text for a model.
+    pub(crate) text: String,
+    /// The data of the files that are listed.
+    pub(crate) files: Vec<Value>,
+    /// The number of all files.
+    pub(crate) all: usize,
+    /// The edits that were left out, as a patch.
+    pub(crate) rejected: String,
+}
+
+impl RenderedReceipts {
+    /// Adds the files to the data of an answer, and notes how many are not listed.
+    pub(crate) fn add_files(data: &mut Map<String, Value>, files: Vec<Value>, all: usize) {
+        note_part(data, "files", "files", files.len(), all);
+        data.insert("filesTotal".to_owned(), all.into());
+        data.insert("files".to_owned(), files.into());
+    }
+}
+
+/// Tells how many files of a change a reply does not list, and which call lists them.
+fn omitted_files(all: usize, shown: usize, operation: Option<OperationId>) -> String {
+    let rest = operation
+        .map_or_else(String::new, |id| format!(" Call history with id \"{id}\" and from \"{shown}\" to see them."));
+    format!("{} more files are not listed here, of {all}.{rest}\n", all - shown)
+}

@@ -1,0 +1,190 @@
+//! The story of a call that changes files. A tool parses its input to a request; from there:
+//!
+//! 1. **plan**: every file is loaded, the version that the caller saw is found, and the edits are placed in it;
+//! 2. **check**: repetition, formatters, hooks and validation, on the plans; a dry run ends here;
+//! 3. **approve**: a person is asked where a rule says so;
+//! 4. **commit**: all files are published together, or none. If another process wrote in between, it begins again at 1;
+//! 5. **report**: receipts, from which a tool renders its reply and the typed interface makes its outcome.
+
+use crate::context::Context;
+use crate::context::options::CallOptions;
+use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallPhase;
+use crate::model::call_origin::CallOrigin;
+use crate::pipeline::checks::approval::{approve_plans, note_pending_approvals};
+use crate::pipeline::checks::formatter;
+use crate::pipeline::checks::hooks::{after_edit, before_edit};
+use crate::pipeline::checks::repeat::check_not_repeated;
+use crate::pipeline::checks::syntax_warning::warn_of_syntax;
+use crate::pipeline::checks::validate::{self, tell_of_a_persons_text};
+use crate::pipeline::commit::disk_space::{largest_consumers, with_space_consumers};
+use crate::pipeline::commit::{commit, settle};
+use crate::pipeline::plan::file_plan::{FilePlan, recycle};
+use crate::pipeline::plan::large::{self, fits_whole};
+use crate::pipeline::plan::new_file::end_lines_of_new_files;
+use crate::pipeline::plan::patching::check_blanks;
+use crate::pipeline::plan::request_tree;
+use crate::pipeline::plan::target::{self, name_rejects};
+use crate::pipeline::report::receipt::Receipt;
+use crate::session::names::name_in_header;
+use crate::session::registers::{load_registers, store_registers};
+use emendate_core::Code;
+use emendate_core::Error;
+use emendate_core::Request;
+use emendate_core::Result;
+use emendate_core::line_edits::Registers;
+use emendate_core::work;
+use emendate_fs::SafePath;
+use emendate_fs::readable_size;
+use serde_json::Value;
+use std::cell::Cell;
+
+/// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
+pub(crate) fn apply(
+    context: &Context,
+    caller: &CallContext,
+    request: Request,
+    options: &CallOptions,
+) -> Result<Vec<Receipt>> {
+    let mut targets = target::targets(context, request)?;
+    if options.patch.reject {
+        name_rejects(context, &mut targets)?;
+    }
+    let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
+    let _turns = context.lock_paths(places);
+    let mut registers = Registers::default();
+    let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
+    let drawer = load_registers(context, caller, &actions)?;
+    let whole = Cell::new(options.whole);
+    let mut plan = || {
+        let options = &CallOptions { whole: whole.get(), ..*options };
+        let (mut plans, left) = request_tree::plan(context, caller, &targets, drawer.registers(), options)?;
+        end_lines_of_new_files(context, &mut plans)?;
+        check_blanks(&mut plans, options.patch.whitespace)?;
+        warn_of_syntax(context, &mut plans);
+        registers = left;
+        Ok(plans)
+    };
+    let mut receipts = match plan_and_commit(context, caller, options.cause, options.dry_run, &mut plan) {
+        Err(error) if fits_whole(context, &error) => {
+            whole.set(true);
+            plan_and_commit(context, caller, options.cause, options.dry_run, &mut plan)?
+        }
+        other => other?,
+    };
+    if !options.dry_run
+        && let Err(error) = store_registers(context, caller, &drawer, registers)
+        && let Some(receipt) = receipts.first_mut()
+    {
+        // The files are already changed, so this is not a failure of the call.
+        receipt.note(format!("What was cut under a name could not be kept for later calls: {}", error.message()));
+    }
+    Ok(receipts)
+}
+
+/// Retries of a request after a file changed between the check and the write. If eight processes keep editing one file,
+/// each of them loses seven races of eight.
+const RACE_RETRIES_MAX: usize = 256;
+
+/// Plans, commits and records a request, and retries if another process writes in between. Callers in this process
+/// take the locks of `turns` first; changes by other processes are detected by the check right before the
+/// write.
+pub(crate) fn plan_and_commit(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    dry_run: bool,
+    mut plan: impl FnMut() -> Result<Vec<FilePlan>>,
+) -> Result<Vec<Receipt>> {
+    let mut plan = || {
+        let mut plans = as_asked(context, caller, plan()?);
+        large::compute_short_tags(&mut plans)?;
+        Ok(plans)
+    };
+    for attempt in 1.. {
+        let mut plans = plan()?;
+        check_not_repeated(context, caller, cause, &plans)?;
+        if cause.is_an_edit() {
+            formatter::format(context, caller, &mut plans)?;
+        }
+        before_edit(context, caller, &cause, dry_run, &mut plans)?;
+        if cause.is_an_edit() {
+            validate::validate(context, &mut plans, cause.allows_invalid)?;
+        }
+        let room = context.reply_limits(caller).file_budget(plans.iter().filter(|plan| plan.writes()).count());
+        if dry_run {
+            note_pending_approvals(context, &mut plans)?;
+            return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_room(room)).collect());
+        }
+        let mut plans = approve_plans(context, caller, plans)?;
+        tell_of_a_persons_text(context, &mut plans);
+        caller.check_cancelled()?;
+        work::commit()?;
+        caller.begin(CallPhase::Writing, plans.len());
+        match commit(context, caller, cause, &mut plans) {
+            // Plan again, and merge or refuse as for any other change.
+            Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
+                work::restart();
+                for plan in plans {
+                    recycle(context, plan);
+                }
+            }
+            Err(error) if error.code() == Code::IoNoSpace => return Err(with_room(context, error, &plans)),
+            Err(error) => return Err(raced(error)),
+            Ok(done) => {
+                caller.note_written(plans.len());
+                let receipts = settle(context, plans, done);
+                let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_room(room)).collect();
+                after_edit(context, caller, &cause, &mut receipts);
+                if let Some(watch) = &caller.handle {
+                    watch.release();
+                }
+                return Ok(receipts);
+            }
+        }
+    }
+    Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
+}
+
+/// Shows the changed lines of every file in the caller's line format, unless something else determines it; each
+/// header names its file.
+fn as_asked(context: &Context, caller: &CallContext, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
+    for plan in &mut plans {
+        if let Some(marks) = caller.line_format.filter(|_| plan.header.is_none() && plan.anchor_format.is_none()) {
+            plan.header = marks.header;
+            plan.anchor_format = Some(marks).filter(|marks| marks.anchors);
+        }
+        if plan.header.is_some() && plan.name.is_empty() {
+            plan.name = name_in_header(context, caller, &plan.place);
+        }
+    }
+    plans
+}
+
+/// Adds what could be deleted to an error about a full disk.
+fn with_room(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
+    let device = error.data().get("device").and_then(Value::as_u64);
+    let held = plans.first().and_then(|plan| context.history(plan.place.root()).disk_usage());
+    let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
+            Some(held) => error
+                .evidence(format!(
+                    "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, but past changes can then not be undone.",
+                    readable_size(held.bytes)
+                ))
+                .fact("history", held.bytes),
+            None => error,
+        };
+    let holders = plans.first().map(|plan| largest_consumers(context, &plan.place)).unwrap_or_default();
+    with_space_consumers(error, &holders)
+}
+
+fn raced(error: Error) -> Error {
+    if error.code() != Code::ConflictRaced {
+        return error;
+    }
+    let what = error.message().to_owned();
+    Error::new(Code::ConflictRaced, "File has been unexpectedly modified. Read it again before attempting to write it.")
+        .evidence(what)
+        .evidence(error.evidence_text())
+        .next("Another program keeps writing this file. Read it again, then repeat the call; nothing was changed.")
+}
