@@ -62,7 +62,7 @@ impl CallOrigin<'_> {
 }
 
 /// Hashes a call's input without copying its texts, which may be large.
-pub(crate) fn digest(input: &Value) -> [u8; 16] {
+fn digest(input: &Value) -> [u8; 16] {
     fn collect<'a>(value: &'a Value, out: &mut Vec<Cow<'a, [u8]>>) {
         // A type mark before each value, so that different inputs have different bytes.
         match value {
@@ -88,4 +88,32 @@ pub(crate) fn digest(input: &Value) -> [u8; 16] {
     let mut pieces = Vec::new();
     collect(input, &mut pieces);
     ContentId::of_pieces(pieces.iter().map(|piece| &**piece)).to_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+    use serde_json::json;
+
+    #[test]
+    fn different_inputs_have_different_digests() {
+        let inputs = [
+            json!({}),
+            json!([]),
+            json!(null),
+            json!("null"),
+            json!({ "a": "b" }),
+            json!({ "a": ["b"] }),
+            json!({ "ab": "" }),
+            json!({ "a": "", "b": "" }),
+            json!(["a", "b"]),
+            json!(["ab"]),
+            json!([1, 2]),
+            json!([12]),
+        ];
+        let mut all: Vec<_> = inputs.iter().map(digest).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!((all.len(), digest(&inputs[4])), (inputs.len(), digest(&json!({ "a": "b" }))));
+    }
 }

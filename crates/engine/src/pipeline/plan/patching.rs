@@ -259,7 +259,7 @@ mod tests {
     use super::PatchFields;
     use super::pattern;
     use crate::context::config::Config;
-    use crate::context::options::{CallOptions, PatchOptions, Whitespace};
+    use crate::context::options::CallOptions;
     use crate::model::call_context::CallContext;
     use crate::tools::search::GLOB_BYTES_MAX;
     use emendate_core::Code;

@@ -31,7 +31,6 @@ use emendate_core::{
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The files of a request after its steps so far.
@@ -372,7 +371,7 @@ impl RequestTree<'_> {
     fn replace(&mut self, at: usize, file: &NewFile) -> Result<usize> {
         let plan = &mut self.plans[at];
         plan.target = match file {
-            NewFile::Link(target) => TargetState::Link(OsString::from(target)),
+            NewFile::Link(target) => TargetState::Link(std::ffi::OsString::from(target)),
             NewFile::Text(_) | NewFile::Bytes(_) => TargetState::File,
         };
         match (file, &plan.current) {
