@@ -20,6 +20,7 @@ mod query;
 mod rename;
 mod scanner_limits;
 mod scope;
+mod similar_names;
 
 pub use block::{CodeBlock, NoBlock};
 pub use check::{FirstError, ParseBaseline};

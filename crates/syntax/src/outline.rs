@@ -3,6 +3,7 @@
 use crate::grammar::{NameRule, SymbolName, is_comment};
 use crate::index::TreeIndex;
 use crate::parse::SyntaxTree;
+use crate::similar_names::similar_symbols;
 use emendate_core::Span;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -92,7 +93,7 @@ pub enum Definition {
     One(Box<Symbol>),
     /// Several symbols, all of them.
     Several(Vec<Symbol>),
-    /// None; these are up to five symbols with a similar last name.
+    /// None; these are up to five symbols whose names contain the last name, or are like it.
     None(Vec<Symbol>),
 }
 
@@ -285,17 +286,7 @@ impl SyntaxTree<'_> {
         let mut found =
             if whole.is_empty() { symbols_by(&symbols, line, &|it| it.path.ends_with(&tail)) } else { whole };
         match found.len() {
-            0 => {
-                let last = wanted.rsplit('.').next().unwrap_or_default().to_lowercase();
-                Definition::None(
-                    symbols
-                        .iter()
-                        .filter(|it| !last.is_empty() && it.name.to_lowercase().contains(&last))
-                        .take(5)
-                        .cloned()
-                        .collect(),
-                )
-            }
+            0 => Definition::None(similar_symbols(&symbols, &wanted)),
             1 => Definition::One(Box::new(found.remove(0))),
             _ => Definition::Several(found),
         }

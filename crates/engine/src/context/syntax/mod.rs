@@ -83,39 +83,6 @@ impl Grammars<'_> {
         }
     }
 
-    /// Returns the only symbol of that name. `next` is the advice if there are several.
-    ///
-    /// Errors: `symbol.not_found`, `symbol.ambiguous`.
-    fn only(
-        &self,
-        place: &SafePath,
-        text: &str,
-        path: &str,
-        definition: Definition,
-        next: impl FnOnce(&Symbol) -> String,
-    ) -> Result<Symbol> {
-        match definition {
-            Definition::One(symbol) => Ok(*symbol),
-            Definition::Several(found) => Err(Error::new(
-                Code::SymbolAmbiguous,
-                format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
-            )
-            .evidence(listed(&found))
-            .next(found.first().map_or_else(String::new, next))
-            .fact("symbols", found.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>())),
-            Definition::None(near) => {
-                let near = if near.is_empty() { self.alike(place, text, path) } else { near };
-                let error =
-                    Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
-                let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", listed(&near))) };
-                Err(error.next(format!(
-                    "Call outline with {} to see its symbols.",
-                    raw_path::call(place.absolute(), Value::Null)
-                )))
-            }
-        }
-    }
-
     /// Returns the symbols of a text in the language of a file; `None` without a grammar.
     pub(crate) fn symbols(&self, place: &SafePath, text: &str) -> Option<Vec<Symbol>> {
         match self.ask(place, text, QuerySubject::Outline) {
@@ -124,19 +91,11 @@ impl Grammars<'_> {
         }
     }
 
-    /// Returns the symbols of a file with similar names.
-    fn alike(&self, place: &SafePath, text: &str, path: &str) -> Vec<Symbol> {
-        match self.ask(place, text, QuerySubject::Outline) {
-            Ok((SyntaxAnswer::Outline(outline, _), _)) => alike(outline.symbols, path),
-            _ => Vec::new(),
-        }
-    }
-
     /// Returns the lines of a symbol, for reading: the first one and their number.
     pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
         let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;
         let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
-        let symbol = self.only(place, text, path, definition, |it| {
+        let symbol = only_symbol(place, path, definition, |it| {
             let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
             format!("Give the whole path, or read one of them by its lines: {call}.")
         })?;
@@ -145,7 +104,7 @@ impl Grammars<'_> {
 
     /// Returns the splices of an action on a symbol. `next` is the advice if several symbols have its path.
     ///
-    /// Errors: those of [`Grammars::ask`] and [`Grammars::only`], and those of the action.
+    /// Errors: those of [`Grammars::ask`] and [`only_symbol`], and those of the action.
     pub(crate) fn splices(
         &self,
         place: &SafePath,
@@ -159,7 +118,7 @@ impl Grammars<'_> {
         match self.ask(place, text, about)?.0 {
             SyntaxAnswer::Edit(splices) => splices.map_err(WireError::into_error),
             SyntaxAnswer::Definition(definition) => {
-                self.only(place, text, named.path, definition, next).and_then(|_| Err(unfit()))
+                only_symbol(place, named.path, definition, next).and_then(|_| Err(unfit()))
             }
             _ => Err(unfit()),
         }
@@ -206,33 +165,40 @@ pub(crate) fn unfit() -> Error {
     Error::new(Code::InternalBug, "The parser answered another question.")
 }
 
+/// Returns the only symbol of that name. `next` is the advice if there are several.
+///
+/// Errors: `symbol.not_found`, `symbol.ambiguous`.
+fn only_symbol(
+    place: &SafePath,
+    path: &str,
+    definition: Definition,
+    next: impl FnOnce(&Symbol) -> String,
+) -> Result<Symbol> {
+    match definition {
+        Definition::One(symbol) => Ok(*symbol),
+        Definition::Several(found) => Err(Error::new(
+            Code::SymbolAmbiguous,
+            format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
+        )
+        .evidence(listed(&found))
+        .next(found.first().map_or_else(String::new, next))
+        .fact("symbols", found.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>())),
+        Definition::None(near) => {
+            let error = Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
+            let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", listed(&near))) };
+            Err(error.next(format!(
+                "Call outline with {} to see its symbols.",
+                raw_path::call(place.absolute(), Value::Null)
+            )))
+        }
+    }
+}
+
 /// Lists symbols for an error.
 fn listed(symbols: &[Symbol]) -> String {
     let rows =
         symbols.iter().take(LISTED_SYMBOLS_MAX).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
     rows.collect::<Vec<String>>().join("\n")
-}
-
-/// Bytes of names whose likeness is computed, in time proportional to the product of their lengths.
-const COMPARED_NAME_BYTES_MAX: usize = 200;
-
-/// Returns symbols with similar names, the most likely first.
-fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
-    // `fn name()` refers to `name`.
-    let path = path.split('(').next().unwrap_or_default().trim();
-    let last = path.rsplit(['.', ':', ' ']).next().unwrap_or_default();
-    if last.len() > COMPARED_NAME_BYTES_MAX {
-        return Vec::new();
-    }
-    let mut near: Vec<(f64, Symbol)> = symbols.into_iter().map(|it| (name_likeness(last, &it), it)).collect();
-    near.retain(|(score, _)| *score > 0.6);
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.into_iter().take(5).map(|(_, symbol)| symbol).collect()
-}
-
-/// Returns how like a name is, from 0 to 1.
-fn name_likeness(last: &str, it: &Symbol) -> f64 {
-    if it.name.len() > COMPARED_NAME_BYTES_MAX { 0.0 } else { strsim::normalized_damerau_levenshtein(last, &it.name) }
 }
 
 /// Converts a symbol to JSON.
