@@ -13,6 +13,9 @@ use std::ops::Range;
 /// Field names for the old text that only editing tools use.
 const UNAMBIGUOUS_FIELDS: [&str; 5] = ["old_string", "oldString", "old_str", "old_text", "oldText"];
 
+/// Length of a bare run of one sign that counts as a marker.
+const BARE_RUN_MIN: usize = 4;
+
 /// Returns the error for a text with such a part outside of the lines that its format detected.
 pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -> Option<Error> {
     let name = format.spec().name;
@@ -22,6 +25,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     }
     let lines = outside(text, claimed);
     let mut at = lines.iter().position(|line| begins(line)).or_else(|| json(&lines)).or_else(|| pair(&lines));
+    at = at.or_else(|| bare_markers(&lines));
     // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
@@ -126,6 +130,14 @@ fn pair(lines: &[&str]) -> Option<usize> {
     words.chain(tags).min()
 }
 
+/// Returns the line of a bare `<<<<<<<`, if lines that divide and close a block follow it.
+fn bare_markers(lines: &[&str]) -> Option<usize> {
+    let is_run = |line: &str, sign: char| line.trim().len() >= BARE_RUN_MIN && line.trim().chars().all(|it| it == sign);
+    let at = lines.iter().position(|line| is_run(line, '<'))?;
+    let divider = at + lines[at..].iter().position(|line| is_run(line, '='))?;
+    lines[divider..].iter().any(|line| line.trim_start().starts_with(">>>>")).then_some(at)
+}
+
 /// True for a line that consists of the word.
 fn is_word(line: &&str, word: &str) -> bool {
     line.trim() == word
@@ -221,6 +233,8 @@ mod tests {
             "b.rs\n<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
             "b.rs\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> main\n",
             "b.rs\n<< SEARCH\nx\n====\ny\n>> REPLACE\n",
+            "b.rs\n<<<<<<<\nx\n=======\ny\n>>>>>>>\n",
+            "b.rs\n<<<<\nx\n====\ny\n>>>> b.rs\n",
             "b.rs\nSEARCH:\nx\nREPLACE:\ny\n",
             "<edit file=\"b.rs\"><search>x</search><replace>y</replace></edit>\n",
             "  b.rs\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",

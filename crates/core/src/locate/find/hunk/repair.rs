@@ -1,6 +1,7 @@
 //! Repair of hunks with a missing mark or a superfluous blank line. Tried only if the hunk fits nowhere as it is.
 
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
+use std::collections::BTreeSet;
 
 /// Returns the repaired hunk and the repairs; `None` if it has none of the known mistakes. `occurs` tells whether the
 /// file has a line, its indentation aside.
@@ -17,8 +18,9 @@ pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<
 }
 
 /// Marks unmarked lines as added if added lines are on both sides of them and the file has no such lines. The first
-/// blank of an indented line was taken for its mark; it is restored if that gives the indentation of a neighbour.
+/// blank of an indented line was taken for its mark; it is restored if that gives the indentation of an added line.
 fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
+    let depths: BTreeSet<usize> = lines.iter().filter(|line| is_added(line)).map(|line| indent(&line.text)).collect();
     let mut changed = false;
     let mut at = 0;
     while at < lines.len() {
@@ -27,11 +29,10 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
                 .iter()
                 .take_while(|line| matches!(line.kind, HunkLineKind::Bare | HunkLineKind::Context))
                 .count();
-        let added = |at: Option<usize>| at.and_then(|at| lines.get(at)).filter(|line| line.kind == HunkLineKind::Added);
-        if let (true, Some(before), Some(after)) = (end > at, added(at.checked_sub(1)), added(Some(end))) {
-            let depths = [indent(&before.text), indent(&after.text)];
+        let is_between = end > at && at > 0 && is_added(&lines[at - 1]) && lines.get(end).is_some_and(is_added);
+        if is_between {
             let meant: Option<Vec<String>> =
-                lines[at..end].iter().map(|line| intended_line(line, depths, &occurs)).collect();
+                lines[at..end].iter().map(|line| intended_line(line, &depths, &occurs)).collect();
             if let Some(meant) = meant {
                 for (line, text) in lines[at..end].iter_mut().zip(meant) {
                     *line = HunkLine { kind: HunkLineKind::Added, text };
@@ -45,13 +46,17 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Returns the intended text of a line, if the file does not have it.
-fn intended_line(line: &HunkLine, depths: [usize; 2], occurs: impl Fn(&str) -> bool) -> Option<String> {
+fn intended_line(line: &HunkLine, depths: &BTreeSet<usize>, occurs: impl Fn(&str) -> bool) -> Option<String> {
     let typed = if line.kind == HunkLineKind::Context { format!(" {}", line.text) } else { line.text.clone() };
     if line.text.trim().is_empty() {
         return Some(String::new());
     }
     let fits = depths.contains(&indent(&typed)) || line.kind == HunkLineKind::Bare;
     (fits && !occurs(line.text.trim())).then_some(typed)
+}
+
+fn is_added(line: &HunkLine) -> bool {
+    line.kind == HunkLineKind::Added
 }
 
 fn indent(text: &str) -> usize {
