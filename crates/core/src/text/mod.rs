@@ -13,6 +13,7 @@ pub(crate) mod invisible;
 pub(crate) mod lines;
 pub(crate) mod merge;
 pub(crate) mod multi_search;
+pub(crate) mod occurrences;
 pub(crate) mod overlay;
 pub(crate) mod scan;
 pub(crate) mod snapshot;

@@ -23,6 +23,7 @@ const ROWS: &[Row] = &[
     Row { tool: "list", name: "many files", size: 200, input: many_files },
     Row { tool: "search", name: "long literal", size: 20_000, input: long_literal },
     Row { tool: "search", name: "expression on one line", size: 20_000, input: slow_expression },
+    Row { tool: "edit", name: "overlapping", size: 20_000, input: equal_letters },
     Row { tool: "edit", name: "equal lines that are absent", size: 2_000, input: equal_lines },
     Row { tool: "edit", name: "equal lines, indented otherwise", size: 2_000, input: indented_lines },
     Row { tool: "edit", name: "all of many places on a line", size: 5_000, input: all_places },
@@ -89,6 +90,10 @@ fn slow_expression(bench: &Bench, size: usize) -> Value {
 
 fn equal_lines(bench: &Bench, size: usize) -> Value {
     on(bench, &"x = 1;\n".repeat(size), json!({ "old_string": "x = 1;\n".repeat(size / 2) + "y", "new_string": "z" }))
+}
+
+fn equal_letters(bench: &Bench, size: usize) -> Value {
+    on(bench, &"a".repeat(size), json!({ "old_string": "a".repeat(size / 2), "new_string": "b" }))
 }
 
 fn indented_lines(bench: &Bench, size: usize) -> Value {

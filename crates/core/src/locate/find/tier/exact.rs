@@ -7,6 +7,7 @@ use crate::locate::find::{CHANGED_PLACES_MAX, TextEdit, TextMatch};
 use crate::locate::op::ExpectedMatches;
 use crate::locate::resolve;
 use crate::text::lines::starts_line;
+use crate::text::occurrences::Occurrences;
 use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
@@ -60,24 +61,18 @@ pub(in crate::locate::find) fn search_limit(pick: ExpectedMatches) -> Option<usi
 
 /// Returns the occurrences of `old` that begin and end with a line.
 fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
-    let mut out = Vec::new();
-    let finder = memmem::Finder::new(old);
-    let mut from = 0;
-    while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at).filter(|_| !old.is_empty()) {
-        let span = Span::new(at, at + old.len());
-        if work::spend_or_end(1 + old.len() / STEP_BYTES) {
-            break;
-        }
-        if is_whole_lines(text, span) {
-            out.push(span);
-        }
-        if out.len() >= most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1) {
-            break;
-        }
-        // No other occurrence begins on this line.
-        from = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
-    }
-    out
+    let spans = overlapping(text, old).filter(|span| is_whole_lines(text, *span));
+    spans.take(most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1)).collect()
+}
+
+/// Returns all occurrences of `old`, overlapping ones too, until the work of the call has to end.
+fn overlapping<'t>(text: &'t str, old: &'t str) -> impl Iterator<Item = Span> {
+    let mut occurrences = Occurrences::new(text, old);
+    std::iter::from_fn(move || {
+        let at = occurrences.next()?;
+        let ended = work::spend_or_end(1 + occurrences.take_compared() / STEP_BYTES);
+        (!ended).then(|| Span::new(at, at + old.len()))
+    })
 }
 
 /// True when an occurrence begins and ends with a line.
@@ -107,25 +102,17 @@ pub(in crate::locate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>)
 /// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else overlapping ones too (`aa` in
 /// `aaa` counts twice), up to `most`.
 pub(in crate::locate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
-    let mut out = Vec::new();
-    if old.is_empty() {
-        return out;
+    match most {
+        Some(most) => overlapping(text, old).take(most.min(CHANGED_PLACES_MAX + 1)).collect(),
+        None => disjoint(text, old).take(CHANGED_PLACES_MAX + 1).collect(),
     }
-    let (bytes, len) = (text.as_bytes(), old.len());
-    let finder = memmem::Finder::new(old);
-    let mut from = 0;
-    while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
-        out.push(Span::new(at, at + len));
-        if work::spend_or_end(1 + len / STEP_BYTES) {
-            break;
-        }
-        if out.len() >= most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1) {
-            break;
-        }
-        // If all are wanted, only disjoint ones matter; skipping the others keeps hostile text linear.
-        from = if most.is_none() { at + len } else { at + 1 };
-    }
-    out
+}
+
+/// Returns the occurrences of `old` of which none overlaps an earlier one, until the work of the call has to end.
+fn disjoint(text: &str, old: &str) -> impl Iterator<Item = Span> {
+    let occurrences = memmem::find_iter(text.as_bytes(), old).take_while(|_| !old.is_empty());
+    let spans = occurrences.map(|at| Span::new(at, at + old.len()));
+    spans.take_while(|span| !work::spend_or_end(1 + span.len() / STEP_BYTES))
 }
 
 /// Replaces an occurrence by `new`: only the lines that differ are written.

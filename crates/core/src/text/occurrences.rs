@@ -1,0 +1,125 @@
+//! All occurrences of one text in another, overlapping ones too, in linear time.
+//!
+//! A search that starts again behind the first byte of each occurrence compares the whole needle each time, which is
+//! quadratic where the needle repeats itself. So once two occurrences overlap, the table of borders (Knuth, Morris,
+//! Pratt) tells how much of the needle is matched already.
+
+use memchr::memmem;
+
+/// The occurrences of a needle, in order; an empty needle never occurs.
+pub(crate) struct Occurrences<'t> {
+    text: &'t [u8],
+    needle: &'t [u8],
+    finder: memmem::Finder<'t>,
+    /// The last occurrence.
+    last: Option<usize>,
+    /// For each prefix of the needle, the length of its longest proper border: a text that begins and ends it. Empty
+    /// until two occurrences overlap.
+    borders: Vec<usize>,
+    /// Bytes compared since [`Occurrences::take_compared`], about.
+    compared: usize,
+}
+
+impl<'t> Occurrences<'t> {
+    pub(crate) fn new(text: &'t str, needle: &'t str) -> Occurrences<'t> {
+        let (text, needle) = (text.as_bytes(), needle.as_bytes());
+        Occurrences { text, needle, finder: memmem::Finder::new(needle), last: None, borders: Vec::new(), compared: 0 }
+    }
+
+    /// Returns about how many bytes were compared since the last call, and starts again at 0.
+    pub(crate) fn take_compared(&mut self) -> usize {
+        std::mem::take(&mut self.compared)
+    }
+
+    /// Searches from an offset on.
+    fn search(&mut self, from: usize) -> Option<usize> {
+        let found = self.finder.find(self.text.get(from..)?).map(|at| from + at);
+        self.compared += found.map_or(self.text.len(), |at| at + self.needle.len()) - from;
+        found
+    }
+
+    /// Finds the next occurrence that overlaps the one at `at`; else the offset at which the search continues.
+    fn overlapping(&mut self, at: usize) -> Result<usize, usize> {
+        let (len, end) = (self.needle.len(), at + self.needle.len());
+        let mut matched = self.borders[len - 1];
+        let mut here = end;
+        while matched > 0 && here - matched < end {
+            if matched == len {
+                return Ok(here - len);
+            }
+            match self.text.get(here) {
+                Some(byte) if *byte == self.needle[matched] => (matched, here) = (matched + 1, here + 1),
+                Some(_) => matched = self.borders[matched - 1],
+                None => return Err(self.text.len()),
+            }
+            self.compared += 1;
+        }
+        Err((here - matched).max(end))
+    }
+}
+
+impl Iterator for Occurrences<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.needle.is_empty() {
+            return None;
+        }
+        let found = match self.last {
+            None => self.search(0),
+            Some(at) if self.borders.is_empty() => {
+                let found = self.search(at + 1);
+                if found.is_some_and(|next| next < at + self.needle.len()) {
+                    self.borders = borders(self.needle);
+                    self.compared += self.needle.len();
+                }
+                found
+            }
+            Some(at) => match self.overlapping(at) {
+                Ok(next) => Some(next),
+                Err(from) => self.search(from),
+            },
+        };
+        self.last = Some(found.unwrap_or(self.text.len()));
+        found
+    }
+}
+
+/// Returns the length of the longest proper border of each prefix.
+fn borders(needle: &[u8]) -> Vec<usize> {
+    let mut borders = vec![0; needle.len()];
+    let mut len = 0;
+    for at in 1..needle.len() {
+        while len > 0 && needle[at] != needle[len] {
+            len = borders[len - 1];
+        }
+        len += usize::from(needle[at] == needle[len]);
+        borders[at] = len;
+    }
+    borders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Occurrences;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_occurrences_are_found(text in "[ab]{0,60}", needle in "[ab]{0,9}") {
+            let plain = (0..text.len()).filter(|at| !needle.is_empty() && text[*at..].starts_with(&needle));
+            prop_assert_eq!(Occurrences::new(&text, &needle).collect::<Vec<_>>(), plain.collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn repeated_needles_are_found_in_linear_time(unit in "[ab]{1,5}", times in 1..200usize, sep in "[abc]{0,3}") {
+            let needle = unit.repeat(times);
+            let text = format!("{needle}{needle}{sep}{needle}{unit}");
+            let mut occurrences = Occurrences::new(&text, &needle);
+            let found: Vec<usize> = occurrences.by_ref().collect();
+            let plain = (0..text.len()).filter(|at| text[*at..].starts_with(&needle));
+            prop_assert_eq!(found, plain.collect::<Vec<_>>());
+            prop_assert!(occurrences.take_compared() <= 10 * text.len());
+        }
+    }
+}
