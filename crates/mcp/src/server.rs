@@ -84,8 +84,13 @@ impl McpServer {
     /// Returns the tools for this client: with schemas of their results if these are structured and its revision of the
     /// protocol supports them.
     fn tools_for(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
-        let knows = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2025_06_18);
-        if self.options.structured && knows { list::with_outputs(self.options.profile) } else { self.tools().to_vec() }
+        if self.is_structured(context) { list::with_outputs(self.options.profile) } else { self.tools().to_vec() }
+    }
+
+    /// True if results are structured and the client's revision of the protocol supports that.
+    fn is_structured(&self, context: &RequestContext<RoleServer>) -> bool {
+        let knows = || context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2025_06_18);
+        self.options.structured && knows()
     }
 }
 
@@ -277,17 +282,18 @@ impl ServerHandler for McpServer {
             caller.session = name;
         }
         let input = request.arguments.unwrap_or_default();
+        let structured = self.is_structured(&context);
         for _ in 0..QUESTIONS_MAX {
             let reply = self.work(offer, caller.clone(), input.clone(), &context).await?;
             let Some(question) = ApprovalQuestion::question_of(&reply, &context) else {
-                return Ok(CallToolResponse::from(result::of(reply, self.options.structured)));
+                return Ok(CallToolResponse::from(result::of(reply, structured)));
             };
             if modern(&context) {
                 return Ok(CallToolResponse::from(question.required()));
             }
             // Nothing is held while the person thinks: no lock, no permit, no thread.
             let Some(answer) = question.ask(&context).await else {
-                return Ok(CallToolResponse::from(result::of(reply, self.options.structured)));
+                return Ok(CallToolResponse::from(result::of(reply, structured)));
             };
             caller.approval = Some(answer);
         }

@@ -272,6 +272,24 @@ async fn serves_the_old_handshake() {
 }
 
 #[tokio::test]
+async fn structured_results_follow_the_revision() {
+    for (revision, has) in [("2025-03-26", false), ("2025-06-18", true)] {
+        let mut client = Client::new("full", true, None);
+        let params =
+            json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let agreed = client.ask("initialize", params).await;
+        assert_eq!(agreed["result"]["protocolVersion"], revision);
+        client.send(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        let list = client.ask("tools/list", json!({})).await["result"]["tools"].clone();
+        let arguments = json!({ "file_path": client.path("a.txt"), "content": "x\n" });
+        let made = client.ask("tools/call", json!({ "name": "write", "arguments": arguments })).await;
+        assert_eq!(list[0].get("outputSchema").is_some(), has, "{revision}");
+        assert_eq!(made["result"].get("structuredContent").is_some(), has, "{revision}");
+        assert!(client.end().await.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn no_line_kills_or_blocks_the_server() {
     let mut client = Client::new("default", false, Some(4096));
     let ignored: &[&[u8]] = &[

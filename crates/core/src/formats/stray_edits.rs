@@ -30,6 +30,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
     }
+    at = at.or_else(|| fenced_diff(&lines));
     let at = at?;
     let line = crate::locate::line_format::clip(lines[at].trim());
     let what = format!("Line {} of the request looks like an edit, but it could not be read as {name}.", at + 1);
@@ -204,6 +205,26 @@ fn has_text(fields: &Map<String, Value>, keys: &[&str]) -> bool {
     keys.iter().any(|key| fields.get(*key).is_some_and(Value::is_string))
 }
 
+/// Returns the first line of a fence that is named a diff and has removed and added rows, but no header of a hunk.
+fn fenced_diff(lines: &[&str]) -> Option<usize> {
+    let opens = |line: &str| ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
+    let is_diff = |line: &str| {
+        let name = line.trim().trim_start_matches(['`', '~']).trim().to_lowercase();
+        opens(line) && ["diff", "patch", "udiff"].contains(&&*name)
+    };
+    let mut from = 0;
+    while let Some(found) = lines[from..].iter().position(|line| is_diff(line)) {
+        let at = from + found;
+        let end = lines[at + 1..].iter().position(|line| opens(line)).map_or(lines.len(), |end| at + 1 + end);
+        let has = |sign: char| lines[at + 1..end].iter().any(|line| line.starts_with(sign));
+        if has('-') && has('+') {
+            return Some(at);
+        }
+        from = end;
+    }
+    None
+}
+
 /// Returns the line of the first hunk of a diff, or of an operation on line numbers with a row below it.
 fn hunk(lines: &[&str]) -> Option<usize> {
     lines.windows(2).position(|pair| {
@@ -245,6 +266,7 @@ mod tests {
             "<invoke name=\"edit\">\n<parameter name=\"old_string\">x</parameter>\n",
             "b.rs\n@@\n-x\n+y\n",
             "replace 3..4:\n+x\n",
+            "```diff\n-x\n+y\n```\n",
         ] {
             for good in [BLOCK, FILE] {
                 for text in [format!("{good}\n{part}"), format!("{part}\n{good}")] {

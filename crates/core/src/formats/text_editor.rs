@@ -42,6 +42,9 @@ pub struct TextEditorInput {
     /// For create: the whole text of the file.
     #[serde(default)]
     pub file_text: Option<String>,
+    /// For create: false refuses the call if the file exists (default: true).
+    #[serde(default)]
+    pub overwrite: Option<bool>,
     /// For `str_replace`: the text to replace, exactly as in the file; it must occur once.
     #[serde(default)]
     pub old_str: Option<String>,
@@ -84,10 +87,13 @@ impl Format for TextEditor {
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
         let TextEditorInput {
-            command, path, file_text, old_str, new_str, replace_all, insert_line, insert_text, ..
+            command, path, file_text, overwrite, old_str, new_str, replace_all, insert_line, insert_text, ..
         } = read(input)?;
         let ask = match command {
-            EditorCommand::Create => FileAction::Write(normalize_text(&given("create", "file_text", file_text)?)),
+            EditorCommand::Create => {
+                let text = normalize_text(&given("create", "file_text", file_text)?);
+                FileAction::whole_text(text, overwrite)
+            }
             EditorCommand::StrReplace => {
                 let old_string = given("str_replace", "old_str", old_str)?;
                 let new_string = new_str.unwrap_or_default();
@@ -159,7 +165,7 @@ mod tests {
     use crate::code::Code;
     use crate::formats::{Format, FormatInput};
     use crate::locate::line_edits::{self, LineTarget};
-    use crate::locate::op::{FileAction, Locator};
+    use crate::locate::op::{FileAction, Locator, NewFile};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -187,6 +193,18 @@ mod tests {
                 };
                 assert_eq!((line_edits::of(&ops[0]).unwrap().target, &*ops[0].text), (place, "x\n"));
             }
+        }
+    }
+
+    #[test]
+    fn create_keeps_an_existing_file_where_the_call_says_so() {
+        for (overwrite, action) in [
+            (json!(false), FileAction::Create(NewFile::Text("x".to_owned()))),
+            (json!(true), FileAction::Write("x".to_owned())),
+            (json!(null), FileAction::Write("x".to_owned())),
+        ] {
+            let call = json!({ "command": "create", "path": "/a", "file_text": "x", "overwrite": overwrite });
+            assert_eq!(ask(call), Ok(action), "{overwrite}");
         }
     }
 

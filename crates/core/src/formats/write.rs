@@ -2,7 +2,7 @@
 
 use super::{Format, FormatInput, FormatSpec};
 use crate::error::Result;
-use crate::locate::op::{FileAction, FileRequest, NewFile, Request};
+use crate::locate::op::{FileAction, FileRequest, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,10 +37,7 @@ impl Format for WriteFormat {
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
         let WriteInput { file_path, content, overwrite } = super::from_json(input)?;
-        let action = match overwrite {
-            Some(false) => FileAction::Create(NewFile::Text(content)),
-            Some(true) | None => FileAction::Write(content),
-        };
+        let action = FileAction::whole_text(content, overwrite);
         Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Vec::new() })
     }
 }
@@ -52,6 +49,7 @@ changes to part of a file.";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::locate::op::NewFile;
     use serde_json::json;
 
     #[test]

@@ -295,6 +295,15 @@ pub enum FileAction {
 }
 
 impl FileAction {
+    /// Returns the action that makes `text` the whole text of a file: an existing file is kept if the call says
+    /// `overwrite: false`.
+    pub(crate) fn whole_text(text: String, overwrite: Option<bool>) -> FileAction {
+        match overwrite {
+            Some(false) => FileAction::Create(NewFile::Text(text)),
+            Some(true) | None => FileAction::Write(text),
+        }
+    }
+
     /// True when the file need not exist.
     pub fn creates(&self) -> bool {
         match self {

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::conflict;
 use crate::locate::find::{self, SearchIndex, TextEdit, TextMatch, TextMatches, Tier};
-use crate::locate::line_edits;
+use crate::locate::line_edits::{self, LineTarget};
 use crate::locate::line_format;
 use crate::locate::notebook;
 use crate::locate::op::{Hunk, Locator, Op, OpOrder, ResolveSettings};
@@ -71,12 +71,17 @@ impl ResolvedEdit {
 /// nothing.
 pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
     let meant = lone_cr::in_lone_cr(base.text(), ops);
+    let bare = without_copied_numbers(base, &meant)?;
+    let has_bare = bare.is_some();
+    let meant = bare.map_or(meant, Cow::Owned);
     let mut resolved = match order {
         OpOrder::Together => together(base, &meant, settings)?,
         OpOrder::InTurn => in_turn(base, &meant, settings)?,
         OpOrder::AsNeeded => as_needed(base, &meant, settings)?,
     };
-    if let Cow::Owned(_) = meant {
+    if has_bare {
+        resolved.notes.push(find::COPIED_NUMBERS_NOTE.to_owned());
+    } else if let Cow::Owned(_) = meant {
         resolved.notes.push(lone_cr::NOTE.to_owned());
     }
     if resolved.changes.is_empty() {
@@ -103,6 +108,25 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
         return Err(no_change());
     }
     Ok(ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() })
+}
+
+/// Returns the operations without line numbers that were copied in front of inserted lines; `None` if there are none.
+///
+/// Errors: `call.invalid` for numbers without proof that they were copied.
+fn without_copied_numbers(base: &Snapshot, ops: &[Op]) -> Result<Option<Vec<Op>>> {
+    let mut bare: Option<Vec<Op>> = None;
+    for (at, op) in ops.iter().enumerate() {
+        let behind = match line_edits::of(op).map(|rows| rows.target) {
+            Some(LineTarget::Head) => 0,
+            Some(LineTarget::After(line)) => line,
+            Some(LineTarget::Before(line)) => line.saturating_sub(1),
+            _ => continue,
+        };
+        if let Some(text) = find::uncopied_insertion(base, behind, &op.text)? {
+            bare.get_or_insert_with(|| ops.to_vec())[at].text = text;
+        }
+    }
+    Ok(bare)
 }
 
 fn no_change() -> Error {

@@ -43,9 +43,12 @@ impl fmt::Display for HeaderTag {
     }
 }
 
-/// Returns kind and content of a line that looks like a header. Words of a patch may precede the sign of a complete
-/// header.
+/// Returns kind and content of a line that looks like a header. Words of a patch and the signs of Markdown may precede
+/// the sign of a complete header.
 pub(super) fn classify(line: &str) -> Option<(HeaderStyle, &str)> {
+    if let Some(inner) = undecorated(line).filter(|inner| is_tagged(inner)) {
+        return Some((HeaderStyle::Pilcrow, inner));
+    }
     let noisy = line.starts_with(|first: char| matches!(first.to_ascii_lowercase(), '*' | 'u' | 'a' | 'd' | 'm'));
     if !noisy {
         return plain(line);
@@ -62,6 +65,16 @@ fn plain(line: &str) -> Option<(HeaderStyle, &str)> {
     }
     let inner = trimmed(line.strip_prefix('[')?).strip_suffix(']')?;
     (!is_notice(line)).then(|| (HeaderStyle::Brackets, trimmed(inner)))
+}
+
+/// Returns the content of a header without the signs of Markdown around it: a heading, a quote, emphasis, code, a name
+/// for the path, a colon behind it.
+fn undecorated(line: &str) -> Option<&str> {
+    const SIGNS: [char; 7] = [' ', '\t', '#', '>', '`', '*', ':'];
+    let (before, inner) = line.split_once('¶')?;
+    let words = before.trim_matches(SIGNS);
+    let named = words.is_empty() || ["file", "path"].iter().any(|word| words.eq_ignore_ascii_case(word));
+    named.then(|| trimmed(inner.trim_end_matches(SIGNS)))
 }
 
 /// True for notices that `read` prints below lines and that are not part of a file.

@@ -74,6 +74,13 @@ fn headers_are_parsed() {
         ("*** ¶a.ts#1A2B", "a.ts"),
         ("Add File: ¶a.ts#1A2B", "a.ts"),
         ("*** Update File: [a.ts#1A2B]", "a.ts"),
+        ("  ¶a.ts#1A2B", "a.ts"),
+        ("### ¶a.ts#1A2B", "a.ts"),
+        ("> ¶a.ts#1A2B", "a.ts"),
+        ("`¶a.ts#1A2B`", "a.ts"),
+        ("**¶a.ts#1A2B**", "a.ts"),
+        ("File: `¶a.ts#1A2B`", "a.ts"),
+        ("¶a.ts#1A2B:", "a.ts"),
     ] {
         let op = if text.contains(['[']) && !text.contains('¶') { "CUT 1" } else { "delete 1" };
         assert_eq!(parse(&format!("{text}\n{op}\n")).unwrap().files[0].path, path, "{text}");

@@ -40,14 +40,33 @@ pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Res
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
     let Some(lines) = copied(new) else { return Ok(None) };
-    let own = split(base.text());
-    let looked_at = own.iter().take(EXAMINED_LINES_MAX).filter(|line| !line.trim().is_empty());
-    let (all, with) =
-        looked_at.fold((0, 0), |(all, with), line| (all + 1, with + usize::from(numbers::has_number(line))));
-    if all == 0 || with * 2 > all {
+    if is_blank_or_numbered(&split(base.text())) {
         return Ok(None);
     }
     decided(base, new, &lines, Some(1), true, "content")
+}
+
+/// Removes copied line numbers from lines to be inserted behind a line, 0 for the beginning; `None` if they have none.
+///
+/// Errors: `call.invalid` for numbers without proof that they were copied.
+pub(crate) fn uncopied_insertion(base: &Snapshot, behind: usize, new: &str) -> Result<Option<String>> {
+    let Some(lines) = copied(new) else { return Ok(None) };
+    let own = split(base.text());
+    let beside = &own[behind.saturating_sub(1).min(own.len())..(behind + 1).min(own.len())];
+    if is_blank_or_numbered(&own) || beside.iter().any(|line| numbers::has_number(line)) {
+        return Ok(None);
+    }
+    // Lines with tabs may be a table, whose first column is a number.
+    let suspicious = !beside.iter().any(|line| line.contains('\t'));
+    decided(base, new, &lines, Some(behind + 1), suspicious, "insert_text")
+}
+
+/// True for a file without text, and for one whose own lines begin with numbers.
+fn is_blank_or_numbered(own: &[&str]) -> bool {
+    let looked_at = own.iter().take(EXAMINED_LINES_MAX).filter(|line| !line.trim().is_empty());
+    let (all, with) =
+        looked_at.fold((0, 0), |(all, with), line| (all + 1, with + usize::from(numbers::has_number(line))));
+    all == 0 || with * 2 > all
 }
 
 /// Returns the lines of a text if all of them have consecutive numbers in the format of a reply.
@@ -142,6 +161,28 @@ mod tests {
             ("list\n", "list", "5\tname"),
         ] {
             assert_eq!(edit(file, old, new), file.replace(old, new));
+        }
+    }
+
+    #[test]
+    fn inserted_lines_lose_copied_numbers() {
+        let of = |file: &str, behind: usize, new: &str| {
+            super::uncopied_insertion(&Snapshot::from_text(file), behind, new).map_err(|error| error.code())
+        };
+        let stripped = Ok(Some("    third();\n".to_owned()));
+        assert_eq!(of(FILE, 3, "     4\t    third();\n"), stripped);
+        assert_eq!(of(FILE, 3, "4\t    third();\n"), stripped);
+        assert_eq!(of(FILE, 0, "     1\t// first\n     2\t// second\n"), Ok(Some("// first\n// second\n".to_owned())));
+        // Numbers of another place, on more than one line.
+        assert_eq!(of(FILE, 1, "7\tone\n8\ttwo\n"), Err(Code::CallInvalid));
+        for (file, behind, new) in [
+            (FILE, 3, "    third();\n"),
+            (FILE, 3, "4: four\n"),
+            ("1\tanna\n2\tbert\n", 2, "3\tcarl\n"),
+            ("id\tname\n", 1, "2\tanna\n3\tbert\n"),
+            ("", 0, "1\tanna\n2\tbert\n"),
+        ] {
+            assert_eq!(of(file, behind, new), Ok(None), "{new}");
         }
     }
 

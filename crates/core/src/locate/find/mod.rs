@@ -36,6 +36,7 @@ use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
+pub(crate) use copied_numbers::uncopied_insertion;
 pub use copied_numbers::{COPIED_NUMBERS_NOTE, without_copied_numbers};
 pub(crate) use literal::of_ops;
 use match_site::MatchSite;

@@ -104,16 +104,21 @@ impl ComparedTexts<'_> {
     fn surplus_lost(&self, at: usize) -> usize {
         let (first, fresh_above) = match self.above(at) {
             Some((place, fresh)) => (place + 1, fresh),
-            None if at <= CONTEXT_LINES => (0, at),
+            None if at <= CONTEXT_LINES => (0, self.filled(0, at)),
             None => return 0,
         };
         let (last, fresh_below) = match self.below(at, first) {
             Some(found) => found,
-            None if self.lines.len() - at <= CONTEXT_LINES => (self.old.len(), self.lines.len() - at - 1),
+            None if self.lines.len() - at <= CONTEXT_LINES => (self.old.len(), self.filled(at + 1, self.lines.len())),
             None => return 0,
         };
         let gone = self.old[first..last].iter().filter(|line| !line.is_empty() && !self.new.contains(*line)).count();
         gone.saturating_sub(fresh_above + fresh_below)
+    }
+
+    /// Returns the number of new lines with text in a range.
+    fn filled(&self, from: usize, to: usize) -> usize {
+        self.lines[from..to].iter().filter(|line| !line.trim().is_empty()).count()
     }
 
     /// Returns the old position of the nearest common line above, and the number of new lines in between.
@@ -175,6 +180,8 @@ mod tests {
             assert_eq!(remarks(&format!("{line}\nb = 2\nc = 3\n"), &format!("{line}\n"), true), []);
             assert_eq!(remarks(old, &format!("```\n{line}\n```\n"), true), []);
         }
+        // Blank lines are no new text.
+        assert_eq!(remarks(old, "a = 1\n# etc.\n\n\n\nz = 1\n", true), [(1, "# etc.")]);
         // One line less, and the remark may be a heading.
         assert_eq!(remarks(old, "a = 1\nb = 2\n# other settings\nd = 4\n", true), []);
     }
