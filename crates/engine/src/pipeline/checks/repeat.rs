@@ -7,7 +7,8 @@ use crate::context::last_changes::LastChange;
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
-use emendate_core::{Code, ContentId, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
+use emendate_core::{Code, ContentId, DeclaredEncoding, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
+use emendate_fs::SafePath;
 use emendate_history::{OperationFilter, OperationId, Role};
 
 /// Operations of the session that are searched for its last change of a file.
@@ -35,7 +36,7 @@ pub(crate) fn check_not_repeated(
     }
     let mut same = None;
     for plan in &writing {
-        let LastChange { edit, after } = last_change(context, caller, plan)?;
+        let LastChange { edit, after } = last_change(context, caller, &plan.place)?;
         let left = matches!(&plan.current, CurrentState::File(now) if Some(now.snapshot.id()) == after);
         same = edit.filter(|(_, digest)| left && *digest == cause.digest).map(|(id, _)| id);
         if same.is_none() {
@@ -43,8 +44,7 @@ pub(crate) fn check_not_repeated(
         }
     }
     if let Some(id) = same {
-        let what = format!("This call was done already, as operation {id}, and its result is in place.");
-        return Err(with_paths(&writing, done_already(&what)).fact("operation", id.to_string()));
+        return Err(with_paths(&writing, done_as(id)));
     }
     // A person who types another command that inserts the same text again means it.
     let is_model = caller.unread != UnreadPolicy::Allow;
@@ -53,6 +53,25 @@ pub(crate) fn check_not_repeated(
         return Err(with_paths(&writing, done_already(what)));
     }
     Ok(())
+}
+
+/// Returns the error for a call that finds no place because it was done already: the file is as the caller's last change
+/// left it, and that change was the same call. `None` for any other call.
+pub(crate) fn done_before(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    place: &SafePath,
+    declared: Option<DeclaredEncoding>,
+) -> Option<Error> {
+    if cause.repeat || !cause.is_an_edit() {
+        return None;
+    }
+    // This only words a refusal: without the history, the error remains as it is.
+    let LastChange { edit, after } = last_change(context, caller, place).ok()?;
+    let (id, _) = edit.filter(|(_, digest)| *digest == cause.digest)?;
+    let now = context.load_file(place, declared).ok()??;
+    (after == Some(now.snapshot.id())).then(|| done_as(id).evidence(place.shown()))
 }
 
 /// Remembers the result of a session's call for a file.
@@ -68,9 +87,9 @@ pub(crate) fn remember_change(
     context.last_changes().put(&caller.session, path, LastChange { edit, after });
 }
 
-/// Returns the session's last change of the file of a plan.
-fn last_change(context: &Context, caller: &CallContext, plan: &FilePlan) -> Result<LastChange> {
-    let path = key(&plan.place);
+/// Returns the session's last change of a file.
+fn last_change(context: &Context, caller: &CallContext, place: &SafePath) -> Result<LastChange> {
+    let path = key(place);
     if let Some(known) = context.last_changes().get(&caller.session, path) {
         return Ok(known);
     }
@@ -79,7 +98,7 @@ fn last_change(context: &Context, caller: &CallContext, plan: &FilePlan) -> Resu
         limit: EXAMINED_OPERATIONS_MAX,
         ..OperationFilter::default()
     };
-    let latest = context.history(plan.place.root()).operations(&filter)?;
+    let latest = context.history(place.root()).operations(&filter)?;
     let found = latest.iter().find_map(|logged| {
         let file = logged.operation.files.iter().find(|file| file.path == path)?;
         let is_edit = logged.operation.role == Role::Edit && logged.undone_by.is_none();
@@ -94,6 +113,12 @@ fn last_change(context: &Context, caller: &CallContext, plan: &FilePlan) -> Resu
 /// Adds the paths that are written to an error.
 fn with_paths(writing: &[&FilePlan], error: Error) -> Error {
     writing.iter().fold(error, |error, plan| error.evidence(plan.place.shown()))
+}
+
+/// Creates the error for a call that was done as this operation.
+fn done_as(id: OperationId) -> Error {
+    let what = format!("This call was done already, as operation {id}, and its result is in place.");
+    done_already(&what).fact("operation", id.to_string())
 }
 
 fn done_already(what: &str) -> Error {

@@ -8,6 +8,7 @@ use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::call_size::check_together;
+use crate::pipeline::checks::repeat::done_before;
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
 use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_edit, plan_write};
 use crate::pipeline::plan::file_plan::{
@@ -194,8 +195,15 @@ impl RequestTree<'_> {
         .next("Choose another path for one of the two."))
     }
 
+    /// Adds what helps to an error of an edit that found no place.
     fn taught(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
-        with_advice(self.context, self.caller, place, ops, error)
+        let found_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
+        let options = self.options;
+        let before = || done_before(self.context, self.caller, options.cause, place, options.declared);
+        found_none
+            .then(before)
+            .flatten()
+            .unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
     }
 
     /// Records edits that are left out: those with these indices, or all.
