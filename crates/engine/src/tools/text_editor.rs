@@ -198,7 +198,9 @@ fn taught(error: Error, args: &TextEditorInput) -> Error {
         Code::MatchNotFound => {
             format!("View {} and copy old_str from it, without line numbers.", nearest(&error, view))
         }
-        Code::EditNoChange if args.command == EditorCommand::StrReplace => {
+        Code::EditNoChange
+            if args.command == EditorCommand::StrReplace && !error.data().contains_key("already_applied") =>
+        {
             "Send a new_str that differs from old_str, or nothing if the file is as wanted.".to_owned()
         }
         Code::FileMissing => error.next_step().replace("use write", "use the command create"),

@@ -161,9 +161,10 @@ fn resolve_rows<'o>(
     notes: &mut Vec<String>,
 ) -> Result<(Cow<'o, [Op]>, ResolvedEdit)> {
     let LineEditContext { place, now, options, .. } = subject;
-    let resolved = resolve(&now.snapshot, &ops, OpOrder::Together, settings(options, false))
+    let mut resolved = resolve(&now.snapshot, &ops, OpOrder::Together, settings(options, false))
         .map_err(|error| without_effect(context, subject, &ops, error))
         .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
+    notes.append(&mut resolved.notes);
     // Parsing needs the whole text.
     let mended = || repair_edits(context, place, &now.snapshot, &ops, &resolved, options);
     let Some(mended) = (!now.snapshot.is_sparse()).then(mended).flatten() else {
