@@ -87,7 +87,16 @@ impl Format for TextEditor {
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
         let TextEditorInput {
-            command, path, file_text, overwrite, old_str, new_str, replace_all, insert_line, insert_text, ..
+            command,
+            path,
+            file_text,
+            overwrite,
+            old_str,
+            new_str,
+            replace_all,
+            insert_line,
+            insert_text,
+            ..
         } = read(input)?;
         let ask = match command {
             EditorCommand::Create => {

@@ -200,10 +200,7 @@ impl RequestTree<'_> {
         let found_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
         let options = self.options;
         let before = || done_before(self.context, self.caller, options.cause, place, options.declared);
-        found_none
-            .then(before)
-            .flatten()
-            .unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
+        found_none.then(before).flatten().unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
     }
 
     /// Records edits that are left out: those with these indices, or all.
