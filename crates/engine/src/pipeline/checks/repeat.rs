@@ -5,9 +5,10 @@ use crate::context::Context;
 use crate::context::history_stores::key;
 use crate::context::last_changes::LastChange;
 use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::context::options::CallOptions;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
-use emendate_core::{Code, ContentId, DeclaredEncoding, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
+use emendate_core::{Code, ContentId, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
 use emendate_fs::SafePath;
 use emendate_history::{OperationFilter, OperationId, Role};
 
@@ -55,22 +56,24 @@ pub(crate) fn check_not_repeated(
     Ok(())
 }
 
-/// Returns the error for a call that finds no place because it was done already: the file is as the caller's last change
-/// left it, and that change was the same call. `None` for any other call.
+/// Returns the error for a call that finds no place, or several, because it was done already: the file is as the
+/// caller's last change left it, and that change was the same call. `None` for any other call.
 pub(crate) fn done_before(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    options: &CallOptions,
     place: &SafePath,
-    declared: Option<DeclaredEncoding>,
+    error: &Error,
 ) -> Option<Error> {
-    if cause.repeat || !cause.is_an_edit() {
+    let cause = options.cause;
+    let finds_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
+    if !finds_none || cause.repeat || !cause.is_an_edit() {
         return None;
     }
     // This only words a refusal: without the history, the error remains as it is.
     let LastChange { edit, after } = last_change(context, caller, place).ok()?;
     let (id, _) = edit.filter(|(_, digest)| *digest == cause.digest)?;
-    let now = context.load_file(place, declared).ok()??;
+    let now = context.load_file(place, options.declared).ok()??;
     (after == Some(now.snapshot.id())).then(|| done_as(id).evidence(place.shown()))
 }
 

@@ -103,8 +103,7 @@ pub(crate) fn plan_rows_in(
     let (mut numbered, mut moved) = (None, false);
     if let (Ok(_), true) = (&base, by_word) {
         let looked = anchors_to_numbers(context, &subject, base?, ops)?;
-        (base, moved) = (Ok(looked.base), looked.moved);
-        numbered = Some(looked.ops);
+        (base, moved, numbered) = (Ok(looked.base), looked.moved, Some(looked.ops));
     }
     let ops = numbered.as_deref().unwrap_or(ops);
     let nameable = matches!(options.tag, Some(Handle::Lines(..)));

@@ -195,12 +195,9 @@ impl RequestTree<'_> {
         .next("Choose another path for one of the two."))
     }
 
-    /// Adds what helps to an error of an edit that found no place.
     fn taught(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
-        let found_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
-        let options = self.options;
-        let before = || done_before(self.context, self.caller, options.cause, place, options.declared);
-        found_none.then(before).flatten().unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
+        done_before(self.context, self.caller, self.options, place, &error)
+            .unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
     }
 
     /// Records edits that are left out: those with these indices, or all.
