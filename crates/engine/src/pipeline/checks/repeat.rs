@@ -2,18 +2,14 @@
 //! nothing the second time, but an insertion that keeps its anchor, or an edit by line number, finds its place again.
 
 use crate::context::Context;
-use crate::context::history_stores::key;
 use crate::context::last_changes::LastChange;
 use crate::model::call_context::{CallContext, UnreadPolicy};
-use crate::context::options::CallOptions;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
-use emendate_core::{Code, ContentId, Error, OpOutcome, Phrase, Result, Snapshot, Splice, advice};
-use emendate_fs::SafePath;
-use emendate_history::{OperationFilter, OperationId, Role};
+use crate::session::last_change::{done_already, done_as, last_change};
+use emendate_core::{ContentId, Error, OpOutcome, Result, Snapshot, Splice};
+use emendate_history::OperationId;
 
-/// Operations of the session that are searched for its last change of a file.
-const EXAMINED_OPERATIONS_MAX: usize = 8;
 /// Letters and digits from which an existing text is not a coincidence.
 const DISTINCTIVE_ALNUM_MIN: usize = 4;
 
@@ -56,27 +52,6 @@ pub(crate) fn check_not_repeated(
     Ok(())
 }
 
-/// Returns the error for a call that finds no place, or several, because it was done already: the file is as the
-/// caller's last change left it, and that change was the same call. `None` for any other call.
-pub(crate) fn done_before(
-    context: &Context,
-    caller: &CallContext,
-    options: &CallOptions,
-    place: &SafePath,
-    error: &Error,
-) -> Option<Error> {
-    let cause = options.cause;
-    let finds_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
-    if !finds_none || cause.repeat || !cause.is_an_edit() {
-        return None;
-    }
-    // This only words a refusal: without the history, the error remains as it is.
-    let LastChange { edit, after } = last_change(context, caller, place).ok()?;
-    let (id, _) = edit.filter(|(_, digest)| *digest == cause.digest)?;
-    let now = context.load_file(place, options.declared).ok()??;
-    (after == Some(now.snapshot.id())).then(|| done_as(id).evidence(place.shown()))
-}
-
 /// Remembers the result of a session's call for a file.
 pub(crate) fn remember_change(
     context: &Context,
@@ -90,51 +65,9 @@ pub(crate) fn remember_change(
     context.last_changes().put(&caller.session, path, LastChange { edit, after });
 }
 
-/// Returns the session's last change of a file.
-fn last_change(context: &Context, caller: &CallContext, place: &SafePath) -> Result<LastChange> {
-    let path = key(place);
-    if let Some(known) = context.last_changes().get(&caller.session, path) {
-        return Ok(known);
-    }
-    let filter = OperationFilter {
-        session: Some(&caller.session),
-        limit: EXAMINED_OPERATIONS_MAX,
-        ..OperationFilter::default()
-    };
-    let latest = context.history(place.root()).operations(&filter)?;
-    let found = latest.iter().find_map(|logged| {
-        let file = logged.operation.files.iter().find(|file| file.path == path)?;
-        let is_edit = logged.operation.role == Role::Edit && logged.undone_by.is_none();
-        let edit = is_edit.then_some((logged.id, logged.operation.digest));
-        Some(LastChange { edit, after: file.after.map(|side| side.content) })
-    });
-    let found = found.unwrap_or(LastChange { edit: None, after: None });
-    context.last_changes().put(&caller.session, path, found);
-    Ok(found)
-}
-
 /// Adds the paths that are written to an error.
 fn with_paths(writing: &[&FilePlan], error: Error) -> Error {
     writing.iter().fold(error, |error, plan| error.evidence(plan.place.shown()))
-}
-
-/// Creates the error for a call that was done as this operation.
-fn done_as(id: OperationId) -> Error {
-    let what = format!("This call was done already, as operation {id}, and its result is in place.");
-    done_already(&what).fact("operation", id.to_string())
-}
-
-fn done_already(what: &str) -> Error {
-    Error::new(Code::EditNoChange, what)
-        .next(
-            advice![
-                "Nothing is left to do. If it is meant once more, send the call with ",
-                Phrase::Set("repeat", true.into()),
-                ", or with old text that contains what is there already."
-            ]
-            .or("Nothing is left to do. To make the change once more, send old text that includes the text already there."),
-        )
-        .fact("already_applied", true)
 }
 
 /// True when every edit of a plan keeps the text that it matched, and the added text is already next to it.

@@ -8,7 +8,6 @@ use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::call_size::check_together;
-use crate::pipeline::checks::repeat::done_before;
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
 use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_edit, plan_write};
 use crate::pipeline::plan::file_plan::{
@@ -22,6 +21,7 @@ use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
 use crate::pipeline::plan::{notebook, reject, stale};
 use crate::session::base::{Base, find_base};
 use crate::session::failure_advice::with_advice;
+use crate::session::last_change::done_before;
 use crate::session::names::{name_in_header, path_exists};
 use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::{self, Registers};
