@@ -9,6 +9,7 @@
 mod approval;
 mod bench;
 mod big;
+mod causes;
 mod formatters;
 mod guarded;
 mod hashline;
