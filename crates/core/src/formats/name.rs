@@ -63,6 +63,9 @@ pub(super) fn clean(line: &str) -> Option<String> {
     if let Some(path) = frame::in_tag(line) {
         return Some(path.to_owned()).filter(|path| !path.is_empty());
     }
+    if let Some(path) = frame::in_link(line) {
+        return Some(path.to_owned());
+    }
     // A quoted name is delimited, whatever words surround it.
     if let Some(quoted) = quoted(line.trim()) {
         return Some(quoted);
@@ -187,6 +190,11 @@ fn extension(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(_, tail)| {
         (1..=12).contains(&tail.len()) && tail.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_')
     })
+}
+
+/// True for a word that ends with a file extension of letters, which a version does not have.
+pub(super) fn has_extension(word: &str) -> bool {
+    extension(word) && word.rsplit_once('.').is_some_and(|(_, tail)| tail.starts_with(|ch: char| ch.is_ascii_alphabetic()))
 }
 
 /// True for well-known file names without an extension.

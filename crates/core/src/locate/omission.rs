@@ -130,6 +130,8 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
         let trimmed = line.trim();
         let sign = ["```", "~~~"].into_iter().find(|sign| trimmed.starts_with(sign));
         match (fence, sign) {
+            // A fence opens with the name of a language; a phrase behind its signs is no name.
+            (None, Some(_)) if phrase::is_placeholder(trimmed.trim_matches(['`', '~'])) => out.push((at, line)),
             (None, Some(sign)) => fence = Some(sign),
             (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => fence = None,
             (None, None) if phrase::is_placeholder(line) => out.push((at, line)),
@@ -231,7 +233,9 @@ pub(crate) fn is_elision(line: &str) -> bool {
     let line =
         ["//", "#", "--", ";", "%", "/*", "<!--"].iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
     let line = ["*/", "-->"].iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
-    matches!(line.trim_matches([' ', '\t']), "..." | "…")
+    let line = line.trim_matches([' ', '\t']);
+    let emphasized = ["**", "__"].iter().find_map(|sign| line.strip_prefix(sign)?.strip_suffix(sign));
+    matches!(emphasized.unwrap_or(line), "..." | "…")
 }
 
 #[cfg(test)]

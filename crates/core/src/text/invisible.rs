@@ -42,18 +42,30 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
     ))
 }
 
-/// Returns a sentence about curly quotes that an edit adds to a pure ASCII file.
+/// Returns a sentence about curly quotes, or blanks that look like a space, that an edit adds to a pure ASCII file.
 pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
     let added = hunks.iter().flat_map(numbered).filter(|(_, line)| line.kind == LineKind::Added);
     let (line, char) = added.into_iter().find_map(|(number, line)| {
-        Some((number, line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”'))?))
+        Some((number, line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”') || is_odd_blank(*char))?))
     })?;
     (!before.is_empty() && before.is_ascii()).then(|| {
+        if is_odd_blank(char) {
+            let code = u32::from(char);
+            return format!(
+                "The new text brings a blank that is no plain space into a file of plain ASCII (first line {line}: \
+                 U+{code:04X}); write a space unless it is meant."
+            );
+        }
         format!(
             "The new text brings curly quotes into a file of plain ASCII (first line {line}: {char}); write straight ones \
              unless they are meant."
         )
     })
+}
+
+/// True for blanks that are not a space and look like one.
+const fn is_odd_blank(char: char) -> bool {
+    matches!(char, '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
 }
 
 /// The lines of a hunk with their numbers in the new version; removed lines have the number of their former position.

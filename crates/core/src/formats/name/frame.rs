@@ -45,6 +45,17 @@ pub(super) fn in_tag(line: &str) -> Option<&str> {
     })
 }
 
+/// Returns the name in a link of Markdown to the file itself, `[a.rs](a.rs)`, or in angle brackets, `<a.rs>`.
+pub(super) fn in_link(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let name = match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(')')) {
+        Some(inside) => inside.split_once("](").filter(|(text, link)| text.trim_matches('`') == *link)?.1,
+        None => line.strip_prefix('<')?.strip_suffix('>')?,
+    };
+    let plain = name.chars().all(|ch| ch.is_alphanumeric() || "._-/\\@+".contains(ch));
+    (plain && super::extension(name)).then_some(name)
+}
+
 /// Returns a line without boxes, rules, comment signs and bullets around it.
 pub(super) fn unframed(line: &str) -> &str {
     let mut line = line.trim();

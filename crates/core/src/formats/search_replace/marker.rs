@@ -35,7 +35,9 @@ pub(in crate::formats) fn open(line: &str) -> Option<OpenMarker<'_>> {
         '-' => Some(run(line, '-')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
         _ => return None,
     };
-    let rest = rest.trim_start().strip_prefix("SEARCH")?;
+    let Some(rest) = rest.trim_start().strip_prefix("SEARCH") else {
+        return name_in_place_of_word(line, count, rest);
+    };
     let separate = rest.starts_with([' ', '\t', ':', '>']) || rest.is_empty();
     let rest = rest.trim_start_matches(':').trim_start().trim_start_matches('>').trim();
     if rest.is_empty() {
@@ -46,6 +48,14 @@ pub(in crate::formats) fn open(line: &str) -> Option<OpenMarker<'_>> {
     }
     let name = name::on_marker(rest).filter(|_| separate)?;
     Some(OpenMarker { run: count, line: None, name: Some(name) })
+}
+
+/// Parses an opening line of usual length that has the file's name in place of the word.
+fn name_in_place_of_word<'a>(line: &str, run: usize, rest: &'a str) -> Option<OpenMarker<'a>> {
+    let usual = line.starts_with('<') && run == UNAMBIGUOUS_RUN_MIN;
+    let name = rest.strip_prefix(' ').filter(|_| usual)?;
+    let is_file = !name.contains(char::is_whitespace) && name::has_extension(name) && !name.starts_with('.');
+    is_file.then(|| name::on_marker(name)).flatten().map(|name| OpenMarker { run, line: None, name: Some(name) })
 }
 
 /// Returns the length of the run, if the line divides a block.

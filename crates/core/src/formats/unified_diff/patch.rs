@@ -235,7 +235,9 @@ impl FilePatch {
     /// True for a single hunk that says that the old file has no lines, if nothing says that there was one.
     fn fills(&self) -> bool {
         let [NumberedHunk { hunk, .. }] = &*self.hunks else { return false };
-        let id = self.ids.0.as_deref().is_some_and(|id| !whole_file::is_empty_id(id));
+        // An id of zeros stands for a file that is not there.
+        let absent = |id: &str| whole_file::is_empty_id(id) || id.bytes().all(|digit| digit == b'0');
+        let id = self.ids.0.as_deref().is_some_and(|id| !absent(id));
         let named = self.sides.0.is_some() && self.sides.1.is_some();
         let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
         named && !id && hunk.first == Some(0) && added

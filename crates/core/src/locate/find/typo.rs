@@ -65,6 +65,9 @@ pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
     const LETTERS_MIN: usize = 16;
     const SWAPPED_MIN: usize = 6;
     let (old, file) = (old.trim(), file.trim());
+    if differ_in_blanks_only(old, file) {
+        return true;
+    }
     let (head, tail) = diff::common_text_ends(old, file);
     let (a, b) = (&old[head..old.len() - tail], &file[head..file.len() - tail]);
     let swapped = a.len() == 2 && a.bytes().rev().eq(b.bytes());
@@ -83,6 +86,30 @@ pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
         (None, None) | (Some(_), Some(_)) => true,
         _ => false,
     }
+}
+
+/// True when two lines differ only in blanks between tokens. Lines with quotes are left out: there, blanks are text.
+fn differ_in_blanks_only(old: &str, file: &str) -> bool {
+    !old.contains(['"', '\'', '`', '#'])
+        && fold::count_alnum(old, 2) >= 2
+        && without_free_blanks(old).is_some_and(|packed| Some(packed) == without_free_blanks(file))
+}
+
+/// Returns a line without the blanks that only separate a sign from a word; `None` if blanks separate signs.
+fn without_free_blanks(line: &str) -> Option<String> {
+    let is_word = |ch: char| ch.is_alphanumeric() || ch == '_';
+    let mut out = String::with_capacity(line.len());
+    for part in line.split_whitespace() {
+        if let (Some(last), Some(next)) = (out.chars().next_back(), part.chars().next()) {
+            match (is_word(last), is_word(next)) {
+                (true, true) => out.push(' '),
+                (false, false) if !"()[]{},;".contains([last, next]) => return None,
+                _ => {}
+            }
+        }
+        out.push_str(part);
+    }
+    Some(out)
 }
 
 /// True for at most two letters.

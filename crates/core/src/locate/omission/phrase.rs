@@ -251,7 +251,11 @@ fn is_cut(line: &str) -> bool {
     let lower = line.to_lowercase();
     let inside = lower.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(&lower);
     let counted = ["trimmed input:", "trimmed output:", "truncated:"].iter().any(|start| inside.starts_with(start));
-    counted && inside.len() < lower.len() || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
+    // A note of the harness may follow on the same line.
+    let clipped = lower.strip_prefix("<response clipped>").is_some_and(|rest| rest.trim_start().starts_with("<note>"));
+    counted && inside.len() < lower.len()
+        || clipped
+        || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
 }
 
 /// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a blank.
@@ -265,8 +269,9 @@ const COMMENT_TAILS: [&str; 13] = ["--}}", "--%>", "*/}", "-->", "%>", "]]", "-}
 
 /// Signs that are neither comments nor brackets, but put around a phrase: emphasis, quotes, prompts and Ruby's blocks.
 /// Text between them is judged as if they were not there.
-const DECORATION_LEADS: [&str; 7] = ["**", "__", "=begin ", ">>> ", ">> ", "> ", "$ "];
-const DECORATION_TAILS: [&str; 3] = ["**", "__", " =end"];
+const DECORATION_LEADS: [&str; 12] =
+    ["**", "__", "=begin ", ">>> ", ">> ", "> ", "$ ", "~~~", "@@", "== ", "=== ", "+ "];
+const DECORATION_TAILS: [&str; 7] = ["**", "__", " =end", "~~~", "@@", " ==", " ==="];
 
 /// Strips the signs of [`DECORATION_LEADS`] and [`DECORATION_TAILS`].
 fn undecorated(line: &str) -> &str {

@@ -3,13 +3,37 @@
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use std::collections::BTreeSet;
 
+/// The repair of lines between added ones.
+pub(super) const UNMARKED_NOTE: &str = "Lines without a mark between added ones were taken as added.";
+
+/// Returns a hunk without line numbers in which blank lines between added lines are added as well; `None` if it has no
+/// such lines.
+pub(super) fn fill_blanks(hunk: &Hunk) -> Option<Hunk> {
+    let is_added = |line: &HunkLine| line.kind == HunkLineKind::Added;
+    let is_blank = |line: &HunkLine| is_kept(line) && line.text.is_empty();
+    let mut out: Option<Hunk> = None;
+    let mut first = None;
+    for (at, line) in hunk.lines.iter().enumerate().filter(|_| hunk.first.is_none()) {
+        if is_added(line) {
+            if let Some(first) = first.filter(|first| *first < at) {
+                let lines = &mut out.get_or_insert_with(|| hunk.clone()).lines;
+                lines[first..at].iter_mut().for_each(|line| line.kind = HunkLineKind::Added);
+            }
+            first = Some(at + 1);
+        } else if !is_blank(line) {
+            first = None;
+        }
+    }
+    out
+}
+
 /// Returns the repaired hunk and the repairs; `None` if it has none of the known mistakes. `occurs` tells whether the
 /// file has a line, its indentation aside.
 pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {
     let mut out = hunk.clone();
     let mut notes = Vec::new();
     if mark_added(&mut out.lines, occurs) {
-        notes.push("Lines without a mark between added ones were taken as added.");
+        notes.push(UNMARKED_NOTE);
     }
     if drop_blank(&mut out.lines) {
         notes.push("A blank last line that the hunk removes and adds is not in the file and was left out.");

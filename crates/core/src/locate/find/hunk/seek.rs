@@ -1,6 +1,6 @@
 //! Search for one hunk, tier by tier, among the places that its anchors and its end-of-file mark allow.
 
-use super::{DroppedContext, HunkCandidate, HunkMatches, edge, failure, insert, respace, scope, wanted};
+use super::{DroppedContext, HunkCandidate, HunkMatches, edge, failure, insert, repair, respace, scope, wanted};
 use crate::error::Result;
 use crate::locate::find::match_site::MatchSite;
 use crate::locate::find::refusal::RefusalReason;
@@ -59,6 +59,14 @@ pub(super) fn seek(
     settings: ResolveSettings,
     many: bool,
 ) -> Result<HunkMatches> {
+    if let Some(filled) = repair::fill_blanks(hunk)
+        && is_literal(index, &filled, many)
+        && !is_literal(index, hunk, many)
+    {
+        let mut found = seek_as_it_is(index, &filled, (&old_side(&filled), None), settings, many)?;
+        found.notes.push(repair::UNMARKED_NOTE.to_owned());
+        return Ok(found);
+    }
     let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, old, settings, many) };
     let mut whole = MatchSearch::for_lines(index, old.0, "", wanted(hunk));
     whole.literal = old.1;
@@ -67,6 +75,12 @@ pub(super) fn seek(
     } else {
         seek_as_it_is(index, hunk, old, settings, many)
     }
+}
+
+/// True when the file has the old lines of a hunk exactly.
+fn is_literal(index: &SearchIndex<'_>, hunk: &Hunk, many: bool) -> bool {
+    let old = old_side(hunk);
+    !literal(&MatchSearch::for_lines(index, &old, "", wanted(hunk)), many, 1).is_empty()
 }
 
 /// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty ones, and `...`.
