@@ -194,7 +194,8 @@ fn extension(word: &str) -> bool {
 
 /// True for a word that ends with a file extension of letters, which a version does not have.
 pub(super) fn has_extension(word: &str) -> bool {
-    extension(word) && word.rsplit_once('.').is_some_and(|(_, tail)| tail.starts_with(|ch: char| ch.is_ascii_alphabetic()))
+    extension(word)
+        && word.rsplit_once('.').is_some_and(|(_, tail)| tail.starts_with(|ch: char| ch.is_ascii_alphabetic()))
 }
 
 /// True for well-known file names without an extension.

@@ -2,8 +2,8 @@
 
 use crate::bench::{Bench, code};
 use data_encoding::BASE64;
-use emendate::core::{ShortTag, Snapshot};
 use emendate::Config;
+use emendate::core::{ShortTag, Snapshot};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
