@@ -383,8 +383,7 @@ async def a_person_is_asked_where_a_rule_says_so(mode):
         assert path.read_text() == "one\nTWO\n" and data(result)["data"]["userModified"], text(result)
     assert len(asked) == 4 and "-two" in asked[0].message and "Edit(*.txt)" in asked[0].message, asked[0]
     async with place.client(mode) as client:
-        if mode == "legacy, http":
-            await done(client, "read", path)  # a new session of the protocol is a new session of the engine
+        await done(client, "read", path)  # another server is another session
         await failed(client, "edit", path, "access.ask", 2, old_string="TWO", new_string="3")
 
 

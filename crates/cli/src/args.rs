@@ -631,7 +631,11 @@ mod tests {
     #[test]
     fn global_options_may_precede_and_follow_the_command() {
         let read = parse("emend --session edit read a --json").unwrap();
-        assert!(read.global.json && read.global.session == "edit" && matches!(read.command, Command::Read(_)));
+        assert!(
+            read.global.json
+                && read.global.session.as_deref() == Some("edit")
+                && matches!(read.command, Command::Read(_))
+        );
         let tools = parse("emend tools edit").unwrap().command;
         assert!(matches!(tools, Command::Tools(args) if args.name.as_deref() == Some("edit")));
         for text in ["emend --no edit a", "emend --json=x edit a", "emend --session"] {

@@ -1,6 +1,7 @@
 //! The context of a command: roots, state, configuration and caller, from the flags and the environment.
 
 use crate::global::GlobalArgs;
+use crate::session::{self, ConversationFile};
 use crate::{io_error, output, parse_worker, trust};
 use emendate::core::{Code, Error, Result};
 use emendate::{CallContext, ClientInfo, Config, Engine, ParserIsolation, StateLocation, UnreadPolicy, tool};
@@ -79,7 +80,7 @@ impl CliContext<'_> {
         // Programs that run commands within a trace pass it in this variable.
         let traceparent = std::env::var("TRACEPARENT").unwrap_or_default();
         CallContext {
-            session: self.global.session.clone(),
+            session: self.session(transport),
             unread: self.unread,
             on_stale: self.global.on_stale,
             dry_run: self.global.dry_run,
@@ -96,6 +97,22 @@ impl CliContext<'_> {
             texts: None,
             client: Some(Arc::new(ClientInfo { transport, profile, model, traceparent, client: String::new() })),
         }
+    }
+
+    /// Returns the session of calls through a front end.
+    pub(crate) fn session(&self, transport: &str) -> String {
+        match (&self.global.session, transport) {
+            (Some(named), _) => named.clone(),
+            (None, "mcp" | "serve") => session::of_server(transport),
+            (None, _) => session::of_command(),
+        }
+    }
+
+    /// The file in which a client's hooks say which conversation it leads; `None` if the session was named, or nothing
+    /// is to be written.
+    pub(crate) fn conversation_file(&self) -> Option<ConversationFile> {
+        let StateLocation::Directory(state) = self.state() else { return None };
+        if self.global.session.is_some() { None } else { ConversationFile::of_client(&state) }
     }
 
     /// Makes a path of the command line absolute.

@@ -167,7 +167,7 @@ fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
         "target": target(),
         "roots": found.roots.iter().map(|(path, probe)| root_data(path, probe.as_ref())).collect::<Vec<Value>>(),
         "config": config,
-        "session": desk.global.session,
+        "session": desk.session("cli"),
         "state": { "directory": state_name(desk).map(|path| path_text(&path)), "databases": databases },
         "clients": found.clients.iter().map(Registration::json).collect::<Vec<Value>>(),
         "languageServers": found.servers.iter().map(|(name, program, there, origin)| json!({ "name": name, "program": program, "installed": there, "origin": origin })).collect::<Vec<Value>>(),
@@ -226,7 +226,7 @@ fn print<W: std::io::Write>(
     if found.config.is_empty() {
         out.plain("config    no file; the defaults apply")?;
     }
-    out.plain(&format!("session   {}", desk.global.session))?;
+    out.plain(&format!("session   {}", desk.session("cli")))?;
     match state_name(desk) {
         Some(directory) => out.plain(&format!("state     {}", directory.display()))?,
         None => out.plain("state     in memory: reads are forgotten when the process ends")?,

@@ -16,17 +16,16 @@ pub(crate) struct GlobalArgs {
     /// The variable EMEND_ROOT holds one or more directories, separated by colons.
     #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) root: Vec<PathBuf>,
-    /// Session whose reads count
+    /// Session whose reads count, and whose operations undo takes back [default: one per terminal, server or conversation of Claude Code]
     #[arg(
         long,
         global = true,
         value_name = "NAME",
         env = "EMEND_SESSION",
         hide_short_help = true,
-        default_value = "default",
         hide_env_values = true
     )]
-    pub(crate) session: String,
+    pub(crate) session: Option<String>,
     /// Directory where sessions are stored; `none` keeps them in memory, so nothing can be undone later [default: $XDG_STATE_HOME/emendate]
     #[arg(
         long,

@@ -231,10 +231,11 @@ pub(crate) const DOCTOR: &str = "Exits with 0 when all is well, with 1 when some
 pub(crate) const HOOK: &str = "\
 In .claude/settings.json:
   {\"hooks\": {
+    \"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"emend hook session-start\"}]}],
     \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
     \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
 
-The session's name is `claude-` followed by Claude Code's session id.";
+The session's name is `claude-` followed by Claude Code's session id. A server that Claude Code started uses the same one.";
 
 pub(crate) const CONFIG: &str = "\
 Rules are gitignore patterns, for one action as Read(PATTERN) or Edit(PATTERN), for both without. `//` begins an absolute

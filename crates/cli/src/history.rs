@@ -32,7 +32,7 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Result<ToolCall> {
         .put("last", args.last)
         .put("redo", redo.then_some(true))
         .put("irreversible", args.irreversible.then_some(true))
-        .put("any_session", Some(true));
+        .put("any_session", args.any_session.then_some(true));
     let Some(target) = &args.hunks else { return Ok(ask("undo", args.file.as_ref(), fields)) };
     let (path, Some(hunks)) = HunkList::split_path(target)? else {
         let what = format!("`{}` names no hunks.", target.display());

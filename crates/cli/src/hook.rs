@@ -2,7 +2,7 @@
 //! as a dry run: an edit that would be refused is answered with our error instead of theirs.
 
 use crate::context::CliContext;
-use crate::{input, output};
+use crate::{input, output, session};
 use clap::Subcommand;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
@@ -17,6 +17,8 @@ pub(crate) enum HookPhase {
     PreToolUse,
     /// After a tool was used: remembers what was read and written
     PostToolUse,
+    /// When a conversation starts or continues: tells the server which one it is
+    SessionStart,
 }
 
 /// Reads the event from standard input and answers on standard output; no output means consent. Returns the exit
@@ -29,12 +31,17 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
         Error::new(Code::CallInvalid, format!("The event is no JSON: {error}."))
             .next("Let Claude Code call this: see `emend hook --help`.")
     })?;
+    let session = session::of_conversation(event["session_id"].as_str().unwrap_or("unknown"));
+    if let Some(file) = desk.conversation_file().filter(|_| reader.is_none())
+        && let Err(error) = file.tell(&session)
+    {
+        output::note(&format!("The server is not told which conversation this is: {error}."));
+    }
     let Some((offer, fields)) = call(&event) else { return Ok(0) };
     let engine = desk.open()?;
-    let session = event["session_id"].as_str().unwrap_or("unknown");
     // Claude Code itself checks whether the file was read before.
     let caller = CallContext {
-        session: reader.map_or_else(|| format!("claude-{session}"), str::to_owned),
+        session: reader.map_or(session, str::to_owned),
         unread: UnreadPolicy::Allow,
         ..desk.caller_for_client("hook", "")
     };
@@ -45,7 +52,7 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
                 output::value(&json!({ "hookSpecificOutput": said }))?;
             }
         }
-        HookPhase::PreToolUse => {}
+        HookPhase::PreToolUse | HookPhase::SessionStart => {}
         HookPhase::PostToolUse => remember(&engine, &caller, offer, fields),
     }
     output::notices(&engine);

@@ -14,8 +14,8 @@ use emendate::core::{Code, Error, Result, Snapshot};
 use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
 use emendate::{Answer, Engine, Profile, Reply, ReplyLimits, SeedCodes};
 use emendate_clients::{
-    BUILTINS, CLIENTS, CREATED_VARIABLE, Client, InstallScope, READ_HOOK_WORDS, REPLACES_VARIABLE, RootDiscovery,
-    ServerEntry, allow, client, deny, hook_reads, unhook_reads,
+    BUILTINS, CLIENTS, CREATED_VARIABLE, Client, InstallScope, REPLACES_VARIABLE, RootDiscovery, ServerEntry, allow,
+    client, deny, hook_reads, unhook_reads,
 };
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
     if let Some(spot) = files.settings.filter(|_| args.replace_builtins) {
         let before = PriorFile::read(spot)?;
         let (text, fresh) = deny(before.text(), BUILTINS, &before.name())?;
-        let text = hook_reads(&text, &read_hook(&entry), &before.name())?;
+        let text = hook_reads(&text, &quoted(&entry.command), &hook_options(&entry), &before.name())?;
         created[1] += before.missing_directories();
         let is_original = marker.is_empty();
         taken.clone_from(&fresh);
@@ -194,11 +194,10 @@ fn uninstall(desk: &CliContext<'_>, args: &ClientArgs) -> Result<u8> {
     finish(desk, client, files.scope, &files.project, changes, told)
 }
 
-/// Returns the command of the hook that reports the client's own reads to the session of the server.
-fn read_hook(entry: &ServerEntry) -> String {
+/// Returns the options of the hooks' commands: the roots of the server.
+fn hook_options(entry: &ServerEntry) -> String {
     let roots = entry.args.windows(2).filter(|pair| pair[0] == "--root");
-    let roots: String = roots.map(|pair| format!(" --root {}", quoted(&pair[1]))).collect();
-    format!("{}{READ_HOOK_WORDS}default{roots}", quoted(&entry.command))
+    roots.map(|pair| format!(" --root {}", quoted(&pair[1]))).collect()
 }
 
 /// Returns the path of this program.

@@ -38,6 +38,7 @@ mod progress;
 mod relative_names;
 mod requests;
 mod serve;
+mod session;
 mod signals;
 mod stats;
 mod tools;

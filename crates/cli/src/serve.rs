@@ -10,6 +10,7 @@ use emendate::core::Result;
 use emendate::{CallContext, Engine, Reply, SeedCodes, tool};
 use serde_json::{Map, Value};
 use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// `emend call`: one JSON object on standard output, whatever happens; the exit status.
@@ -38,7 +39,9 @@ pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
         restrict(desk, &engine)?;
     }
     let caller = desk.caller_for_client("mcp", args.profile.name);
-    let options = emendate_mcp::ServerOptions { profile: args.profile, structured: args.structured };
+    let conversation = desk.conversation_file();
+    let session = conversation.map(|file| Arc::new(move || file.session()) as emendate_mcp::SessionSource);
+    let options = emendate_mcp::ServerOptions { profile: args.profile, structured: args.structured, session };
     #[cfg(feature = "http")]
     if let Some(door) = door {
         emendate_mcp::serve_http(engine, caller, options, door)?;

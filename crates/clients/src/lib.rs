@@ -172,34 +172,73 @@ pub fn allow(text: &str, tools: &[String], name: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Returns the settings of Claude Code with a hook that runs this command after each read of its own.
-///
-/// Errors: as [`Client::install`].
-pub fn hook_reads(text: &str, command: &str, name: &str) -> Result<String> {
-    let text = unhook_reads(text, name)?;
-    let hook = json!({ "matcher": "Read", "hooks": [{ "type": "command", "command": command }] });
-    JsonFile::parse(&text, name)?.push(&READ_HOOKS_PATH, &hook)
+/// A hook of ours in Claude Code's settings.
+struct InstalledHook {
+    /// Path of the list that it is in.
+    path: [&'static str; 2],
+    /// The tools after which it runs.
+    matcher: Option<&'static str>,
+    /// The words of its command, which no hook has that people write: they need no `--quiet`.
+    words: &'static str,
+    /// The words of it in earlier versions.
+    earlier: Option<&'static str>,
 }
 
-/// Returns the settings of Claude Code without that hook, whatever its program.
+/// The hooks: the server learns which conversation it belongs to, and what the client's own tool read.
+const HOOKS: [InstalledHook; 2] = [
+    InstalledHook {
+        path: ["hooks", "SessionStart"],
+        matcher: None,
+        words: " --quiet hook session-start",
+        earlier: None,
+    },
+    InstalledHook {
+        path: ["hooks", "PostToolUse"],
+        matcher: Some("Read"),
+        words: " --quiet hook post-tool-use",
+        earlier: Some(" hook post-tool-use --as "),
+    },
+];
+
+/// Returns the settings of Claude Code with our hooks: commands of this program with these options, both as a shell reads
+/// them.
+///
+/// Errors: as [`Client::install`].
+pub fn hook_reads(text: &str, program: &str, options: &str, name: &str) -> Result<String> {
+    let mut text = unhook_reads(text, name)?;
+    for hook in HOOKS {
+        let command = format!("{program}{}{options}", hook.words);
+        let mut entry = json!({ "hooks": [{ "type": "command", "command": command }] });
+        if let Some(matcher) = hook.matcher {
+            entry["matcher"] = matcher.into();
+        }
+        text = JsonFile::parse(&text, name)?.push(&hook.path, &entry)?;
+    }
+    Ok(text)
+}
+
+/// Returns the settings of Claude Code without those hooks, whatever their program.
 ///
 /// Errors: as [`Client::install`].
 pub fn unhook_reads(text: &str, name: &str) -> Result<String> {
-    let json = JsonFile::parse(text, name)?;
-    let hooks = json.get(&READ_HOOKS_PATH)?.map(|found| found.value()).unwrap_or_default();
-    let ours = hooks
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|hook| hook["hooks"][0]["command"].as_str().is_some_and(|command| command.contains(READ_HOOK_WORDS)));
-    ours.map_or_else(|| Ok(text.to_owned()), |ours| json.pull(&READ_HOOKS_PATH, ours))
+    let mut text = text.to_owned();
+    for hook in HOOKS {
+        let json = JsonFile::parse(&text, name)?;
+        let hooks = json.get(&hook.path)?.map(|found| found.value()).unwrap_or_default();
+        if let Some(ours) = hooks.as_array().into_iter().flatten().find(|entry| hook.is_entry(entry)) {
+            text = json.pull(&hook.path, ours)?;
+        }
+    }
+    Ok(text)
 }
 
-/// The words of the hook's command that no other hook has.
-pub const READ_HOOK_WORDS: &str = " hook post-tool-use --as ";
-
-/// Path of the hooks after a tool in Claude Code's settings.
-const READ_HOOKS_PATH: [&str; 2] = ["hooks", "PostToolUse"];
+impl InstalledHook {
+    /// True for an entry of the settings that an installation wrote.
+    fn is_entry(&self, entry: &Value) -> bool {
+        let command = entry["hooks"][0]["command"].as_str().unwrap_or_default();
+        command.contains(self.words) || self.earlier.is_some_and(|earlier| command.contains(earlier))
+    }
+}
 
 /// Path of the list of denied tools in Claude Code's settings.
 const DENIED_PATH: [&str; 2] = ["permissions", "deny"];

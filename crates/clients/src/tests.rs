@@ -261,16 +261,20 @@ fn denials_are_added_once_and_removed() {
 }
 
 #[test]
-fn hook_after_reads_is_added_once_and_removed() {
+fn hooks_are_added_once_and_removed() {
     let own = "{\n  \"hooks\": {\n    \"PostToolUse\": [\n      { \"matcher\": \"Read\", \"hooks\": [] } // mine\n    ]\n  }\n}\n";
+    let earlier = own.replace("[] }", "[{ \"command\": \"/opt/emend hook post-tool-use --as default\" }] }");
     for text in ["{}\n", own] {
-        let with = hook_reads(text, "/opt/emend hook post-tool-use --as default", "f").unwrap();
-        assert!(with.contains("/opt/emend hook post-tool-use --as default"), "{with}");
-        let again = hook_reads(&with, "/usr/emend hook post-tool-use --as default", "f").unwrap();
-        assert_eq!(again.matches("post-tool-use").count(), 1, "{again}");
+        let with = hook_reads(text, "/opt/emend", " --root /p", "f").unwrap();
+        for words in ["session-start", "post-tool-use"] {
+            assert!(with.contains(&format!("/opt/emend --quiet hook {words} --root /p")), "{with}");
+        }
+        let again = hook_reads(&with, "/usr/emend", "", "f").unwrap();
+        assert_eq!(again.matches("--quiet hook").count(), 2, "{again}");
         assert_eq!(unhook_reads(&again, "f").unwrap(), text);
     }
     assert_eq!(unhook_reads(own, "f").unwrap(), own);
+    assert!(!unhook_reads(&earlier, "f").unwrap().contains("emend"));
 }
 
 /// Generates JSON with comments and any layout; `KEY` is the key of servers.

@@ -50,7 +50,7 @@ pub use emendate_lsp::BUILTIN_SERVERS as LANGUAGE_SERVERS;
 pub use emendate_run::end_all as end_programs;
 pub use model::approval::Approval;
 pub use model::attachment::ATTACHMENTS;
-pub use model::call_context::{CallContext, ChangeDisplay, OptionValue, StalePolicy, UnreadPolicy};
+pub use model::call_context::{CallContext, ChangeDisplay, OptionValue, StalePolicy, UnreadPolicy, unique_session};
 pub use model::call_handle::{CallHandle, CallPhase, Progress};
 pub use model::client_info::ClientInfo;
 pub use model::file_limits::{STREAM_FROM_BYTES, WHOLE_FILE_BYTES_MAX};

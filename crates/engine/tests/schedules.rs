@@ -116,10 +116,10 @@ impl Bed {
                 };
                 ("multi_edit", json!({ "edits": [edit(0), edit(1)] }))
             }
-            Call::Undo => ("undo", json!({})),
-            Call::UndoLast(times) => ("undo", json!({ "last": times })),
+            Call::Undo => ("undo", json!({ "any_session": true })),
+            Call::UndoLast(times) => ("undo", json!({ "last": times, "any_session": true })),
             Call::UndoOne(number) => ("undo", json!({ "id": number.to_string() })),
-            Call::Redo => ("undo", json!({ "redo": true })),
+            Call::Redo => ("undo", json!({ "redo": true, "any_session": true })),
             Call::Restore(file, at) => ("restore", json!({ "file_path": path(*file), "id": at.to_string() })),
             Call::Free => ("free", json!({})),
         }
@@ -282,7 +282,7 @@ fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, sched
     let end = bed.tree();
     let mut undone = 0;
     loop {
-        let reply = engine.call(&person, "undo", json!({}));
+        let reply = engine.call(&person, "undo", json!({ "any_session": true }));
         match &reply.result {
             Err(error) if error.code().as_str() == "operation.not_found" => break,
             // There was nothing left to do for it; the next one continues.
@@ -294,7 +294,7 @@ fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, sched
     }
     assert_eq!(&bed.tree(), beginning, "{schedule}");
     for _ in 0..undone {
-        let reply = engine.call(&person, "undo", json!({ "redo": true }));
+        let reply = engine.call(&person, "undo", json!({ "redo": true, "any_session": true }));
         let code = reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok");
         assert!(matches!(code, "ok" | "edit.no_change"), "{}\n{schedule}", reply.text());
     }

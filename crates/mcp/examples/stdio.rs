@@ -24,5 +24,5 @@ fn main() -> Result<()> {
     let profile = emendate::profile(&name)
         .ok_or_else(|| Error::new(Code::CallInvalid, format!("There is no profile {name}.")))?;
     let engine = Engine::open(&[root], state, Config::default())?;
-    serve(engine, CallContext::default(), ServerOptions { profile, structured })
+    serve(engine, CallContext::default(), ServerOptions { profile, structured, session: None })
 }

@@ -32,6 +32,7 @@ use emendate::{CallContext, Engine, INPUT_BYTES_MAX, Profile};
 use rmcp::service::{RoleServer, serve_directly};
 use rmcp::transport::stdio_pipes;
 use server::McpServer;
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use wire::Wire;
@@ -48,13 +49,18 @@ const CONCURRENT_READS_MAX: usize = 4;
 /// Threads for standard input and output, which need one each if they are not pipes.
 const STREAM_THREADS: usize = 2;
 
+/// Returns the session of the client's conversation, which may change between two calls; `None` if it is unknown.
+pub type SessionSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// The presentation of the server.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct ServerOptions {
     /// The offered tools with their names.
     pub profile: &'static Profile,
     /// Adds structured content to text results.
     pub structured: bool,
+    /// The client's conversation; for one client over standard input and output only.
+    pub session: Option<SessionSource>,
 }
 
 /// Serves on standard input and output until the input ends.

@@ -277,6 +277,9 @@ impl ServerHandler for McpServer {
             original_file: client_info::wants_original(&context),
             ..(*self.caller).clone()
         };
+        if let Some(name) = self.options.session.as_ref().and_then(|source| source()) {
+            caller.session = name;
+        }
         #[cfg(feature = "http")]
         if let Some(name) = crate::http::session(&caller.session, &context) {
             caller.session = name;

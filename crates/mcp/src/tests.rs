@@ -39,7 +39,7 @@ impl Client {
         let root = tempfile::tempdir().unwrap();
         let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default()).unwrap();
         let base = engine.roots()[0].to_owned();
-        let options = ServerOptions { profile: profile(name).unwrap(), structured };
+        let options = ServerOptions { profile: profile(name).unwrap(), structured, session: None };
         let server = McpServer::new(engine, CallContext::default(), options);
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);

@@ -19,6 +19,9 @@ pub(crate) struct UndoArgs {
     /// The last operation that touched this file; all its files are taken back
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
+    /// Other sessions' operations, too; an ID needs no such flag
+    #[arg(long)]
+    pub(crate) any_session: bool,
     /// Write what cannot be undone afterwards
     #[arg(long)]
     pub(crate) irreversible: bool,

@@ -33,5 +33,6 @@ mod preview;
 mod prompt;
 mod python_client;
 mod servers;
+mod sessions;
 mod simultaneous;
 mod state;

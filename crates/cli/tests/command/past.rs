@@ -26,10 +26,10 @@ fn operations_are_listed_undone_and_redone() {
     let only = bed.run(&["diff", "1..2"]).exits(0).out;
     assert!(only.contains("-one\n+ONE\n TWO\n"), "{only}");
 
-    let dry = bed.run(&["undo", "--dry-run"]).exits(0).out;
+    let dry = bed.run(&["undo", "--dry-run", "--any-session"]).exits(0).out;
     assert!(dry.starts_with("Would be undone: operation 2-") && bed.get("a.txt") == "ONE\nTWO\n", "{dry}");
     // The last operation is the agent's, and a person may undo it.
-    let undone = bed.run(&["undo"]).exits(0).out;
+    let undone = bed.run(&["undo", "--any-session"]).exits(0).out;
     assert!(undone.starts_with("Undone: operation 2-") && undone.contains("-ONE\n+one\n"), "{undone}");
     bed.run(&["redo"]).exits(0);
     assert_eq!(bed.get("a.txt"), "ONE\nTWO\n");
@@ -39,9 +39,9 @@ fn operations_are_listed_undone_and_redone() {
     bed.run(&["restore", "a.txt@1"]).exits(0);
     assert_eq!(bed.get("a.txt"), "one\nTWO\n");
     // Only two operations can still be undone; asking for more undoes none.
-    let few = bed.run(&["undo", "--last", "3"]).exits(10).err;
+    let few = bed.run(&["undo", "--last", "3", "--any-session"]).exits(10).err;
     assert!(few.contains("only 2 operations") && bed.get("a.txt") == "one\nTWO\n", "{few}");
-    let both = bed.run(&["undo", "--last", "2"]).exits(0).out;
+    let both = bed.run(&["undo", "--last", "2", "--any-session"]).exits(0).out;
     assert!(both.starts_with("Undone: operation 6-") && both.contains("\nUndone: operation 4-"), "{both}");
     assert_eq!(bed.get("a.txt"), "one\ntwo\n");
     assert!(bed.run(&["history", "--limit", "1"]).exits(0).out.contains(", 4-"));

@@ -58,7 +58,7 @@ fn eight_log_everything(bed: &Bed) {
     assert!(all.iter().all(|row| row["undoable"] == true && row["pending"] == false && row["unsure"] == false));
     // The log matches the edits: undoing all of them restores the files.
     for _ in 0..2 {
-        bed.run(&["undo", "--last", &(8 * EDITS).to_string()]).exits(0);
+        bed.run(&["undo", "--any-session", "--last", &(8 * EDITS).to_string()]).exits(0);
     }
     assert_eq!(bed.get("shared"), (0..8).map(|writer| format!("{writer} at 0.\n\n")).collect::<String>());
     assert!((0..8).all(|writer| bed.get(&format!("own {writer}")) == "0"));

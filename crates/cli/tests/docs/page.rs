@@ -117,6 +117,9 @@ fn constant(word: &str) -> &str {
     {
         return number;
     }
+    if word.strip_prefix("cli-").is_some_and(|digits| digits.len() == 8 && hex(digits)) {
+        return "cli-";
+    }
     let tag = matches!(word.len(), 6 | 8) && hex(word) && word.bytes().any(|byte| byte.is_ascii_digit());
     let moment = word.len() >= 20 && word.ends_with('Z') && word.contains('T') && word.starts_with("20");
     let local = [(10, '-'), (8, ':')]

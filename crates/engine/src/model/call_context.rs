@@ -7,8 +7,18 @@ use emendate_core::TextNames;
 use emendate_core::line_format::LineFormat;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
+
+/// Returns the name of a new session: the kind of its caller, and digits that no other session has.
+pub fn unique_session(kind: &str) -> String {
+    let mut digits = [0; 4];
+    if getrandom::fill(&mut digits).is_err() {
+        // Processes that live at the same time still differ.
+        digits = std::process::id().to_be_bytes();
+    }
+    format!("{kind}-{:08x}", u32::from_be_bytes(digits))
+}
 
 /// Whether files may be edited that this session has not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,10 +179,11 @@ impl CallContext {
 }
 
 impl Default for CallContext {
-    /// The session `default`, with the rules for models.
+    /// The session of this process, with the rules for models.
     fn default() -> CallContext {
+        static PROCESS: LazyLock<String> = LazyLock::new(|| unique_session("process"));
         CallContext {
-            session: "default".to_owned(),
+            session: PROCESS.clone(),
             unread: UnreadPolicy::Deny,
             on_stale: None,
             dry_run: false,

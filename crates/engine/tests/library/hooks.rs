@@ -1,7 +1,7 @@
 //! Hooks before and after reading and editing.
 
 use crate::bench::{Bench, code, ok};
-use emendate::{Approval, Config, Reply, question};
+use emendate::{Approval, CallContext, Config, Reply, question};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -24,7 +24,7 @@ fn hook_receives_the_new_content() {
     ok(&edit(&bench));
     let seen: serde_json::Value = serde_json::from_str(&bench.get("seen.json")).unwrap();
     let fields = ["event", "tool", "session", "old_text", "new_text"].map(|key| seen[key].as_str().unwrap());
-    assert_eq!(fields, ["before_edit", "edit", "default", "one\ntwo\n", "one\n2\n"]);
+    assert_eq!(fields, ["before_edit", "edit", &*CallContext::default().session, "one\ntwo\n", "one\n2\n"]);
     assert_eq!(seen["file_path"], json!(bench.path("a.txt")));
 }
 

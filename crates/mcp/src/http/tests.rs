@@ -39,7 +39,7 @@ impl Bed {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a.txt"), "one\ntwo\n").unwrap();
         let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, config).unwrap();
-        let options = ServerOptions { profile: profile("full").unwrap(), structured: false };
+        let options = ServerOptions { profile: profile("full").unwrap(), structured: false, session: None };
         let origins = ["https://app.example".to_owned()];
         let (door, made) = HttpListener::open("0", Some(BearerToken::new(SECRET).unwrap()), &[], &origins).unwrap();
         assert!(made.is_none());

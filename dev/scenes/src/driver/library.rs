@@ -1,6 +1,6 @@
 //! Calls the engine in this process.
 
-use super::{Driver, Reply, Stage};
+use super::{Driver, Reply, SESSION, Stage};
 use emendate::{CallContext, Config, Engine, StateLocation, Tool};
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ impl Library {
         let root = &stage.root;
         let engine =
             Engine::open(std::slice::from_ref(root), StateLocation::Memory, config).map_err(|it| it.to_string())?;
-        let caller = CallContext { cwd: Some(root.clone()), ..CallContext::default() };
+        let caller = CallContext { session: SESSION.to_owned(), cwd: Some(root.clone()), ..CallContext::default() };
         Ok(Library { engine, caller })
     }
 }

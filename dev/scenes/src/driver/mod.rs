@@ -39,6 +39,8 @@ pub struct Stage {
     pub home: PathBuf,
 }
 
+/// The session of every driver: replies name it, and are compared.
+const SESSION: &str = "default";
 /// Time limit of a process in seconds; it is killed afterwards.
 const PATIENCE: &str = "120";
 
@@ -50,6 +52,7 @@ impl Stage {
         command.args(["--foreground", PATIENCE]).arg(emend).current_dir(&self.root).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", &self.home).env("NO_COLOR", "1");
         command.arg("--root").arg(&self.root).arg("--state").arg(&self.state).args(["--unread", "deny"]);
+        command.args(["--session", SESSION]);
         Ok(command)
     }
 }

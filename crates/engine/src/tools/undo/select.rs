@@ -164,16 +164,21 @@ fn select_last(
     }
     let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
     let Some(&(root, _)) = all.first() else {
-        let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
+        let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
         let lost =
             history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
-        let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}.{lost}"));
+        let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
         let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
-        let others = session.map_or("", |_| "; any_session: true takes other sessions' operations, too");
-        return Err(error.next(
-            advice!["Call ", Phrase::Tool("history"), format!(" to see what was done{others}.")]
-                .or("Make the change with an edit."),
-        ));
+        let seen =
+            advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
+        let others = advice![
+            "Call ",
+            Phrase::Tool("history"),
+            " to see what was done; to take back what others did, repeat the call with ",
+            Phrase::Set("any_session", true.into()),
+            "."
+        ];
+        return Err(error.next(if session.is_some() { others.or(seen) } else { seen }));
     };
     if all.len() < times {
         let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
@@ -246,10 +251,11 @@ fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
     UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
 }
 
-/// Returns the session whose operations a call may undo; `None` for all. A model undoes operations of its own session,
-/// unless it says otherwise.
+/// Returns the session whose operations a call may undo; `None` for all. Callers undo their own operations, unless they
+/// say otherwise. A person who names an operation has seen whose it is.
 pub(super) fn session_filter<'a>(caller: &'a CallContext, args: &UndoInput) -> Option<&'a str> {
-    (caller.unread == UnreadPolicy::Deny && !args.any_session).then_some(&*caller.session)
+    let is_named_by_person = args.id.is_some() && caller.unread == UnreadPolicy::Allow;
+    (!args.any_session && !is_named_by_person).then_some(&*caller.session)
 }
 
 /// Creates the error for an operation of another session.
@@ -258,7 +264,10 @@ pub(super) fn foreign(logged: &LogEntry) -> Error {
         Code::CallInvalid,
         format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
     )
-    .next("If it is really meant, repeat the call with any_session: true.")
+    .next(
+        advice!["If it is really meant, repeat the call with ", Phrase::Set("any_session", true.into()), "."]
+            .or("Undo operations of this session only."),
+    )
 }
 
 /// Creates the error for an operation that was undone already; its redo can be undone instead.

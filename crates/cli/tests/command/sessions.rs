@@ -1,0 +1,180 @@
+//! Sessions of callers that name none: a terminal, server processes, and a conversation of Claude Code.
+
+use crate::bed::Bed;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+/// A client's server, `emend mcp`; this process is the client.
+struct Server {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    fn start(bed: &Bed, conversation: Option<&str>) -> Server {
+        let mut command = bed.command(&["mcp"]);
+        if let Some(id) = conversation {
+            command.env("CLAUDE_CODE_SESSION_ID", id);
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Server { child, input, output }
+    }
+
+    /// Returns the text of a tool's result, and whether it is an error.
+    fn call(&mut self, tool: &str, input: &Value) -> (bool, String) {
+        let params = json!({ "name": tool, "arguments": input });
+        writeln!(self.input, "{}", json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))
+            .unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let reply: Value = serde_json::from_str(&line).unwrap();
+        let result = &reply["result"];
+        (result["isError"] == true, result["content"][0]["text"].as_str().unwrap().to_owned())
+    }
+
+    fn edit(&mut self, bed: &Bed, old: &str, new: &str) -> (bool, String) {
+        self.call("edit", &json!({ "file_path": bed.path("a.txt"), "old_string": old, "new_string": new }))
+    }
+
+    fn read(&mut self, bed: &Bed) {
+        assert!(!self.call("read", &json!({ "file_path": bed.path("a.txt") })).0);
+    }
+
+    fn end(mut self) {
+        drop(self.input);
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// The session of the newest operation.
+fn last_session(bed: &Bed) -> String {
+    let out = bed.run(&["history", "--json"]).exits(0).out;
+    let told: Value = serde_json::from_str(&out).unwrap();
+    told["data"]["operations"][0]["session"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn reads_of_a_terminal_and_of_servers_count_for_themselves_only() {
+    let bed = Bed::with("one\ntwo\n");
+    let (mut first, mut second) = (Server::start(&bed, None), Server::start(&bed, None));
+    bed.run(&["read", "a.txt"]).exits(0);
+    first.read(&bed);
+    let (failed, text) = second.edit(&bed, "two", "2");
+    assert!(failed && text.contains("has not been read yet") && text.contains("read"), "{text}");
+    assert!(!first.edit(&bed, "two", "2").0);
+    assert!(last_session(&bed).starts_with("mcp-"));
+    // The terminal reads for all of its commands.
+    bed.put("b.txt", "x\n");
+    bed.run(&["edit", "b.txt", "--old", "x", "--new", "y", "--unread", "deny"]).exits(14);
+    bed.run(&["read", "b.txt"]).exits(0);
+    bed.run(&["edit", "b.txt", "--old", "x", "--new", "y", "--unread", "deny"]).exits(0);
+    assert!(last_session(&bed).starts_with("cli-"));
+    first.end();
+    second.end();
+}
+
+#[test]
+fn undo_reverts_the_callers_own_last_operation() {
+    let bed = Bed::with("one\ntwo\n");
+    bed.put("b.txt", "x\n");
+    let mut server = Server::start(&bed, None);
+    bed.run(&["edit", "b.txt", "--old", "x", "--new", "y"]).exits(0);
+    server.read(&bed);
+    assert!(!server.edit(&bed, "two", "2").0);
+    bed.run(&["undo"]).exits(0);
+    assert_eq!((bed.get("a.txt"), bed.get("b.txt")), ("one\n2\n".to_owned(), "x\n".to_owned()));
+    // There is nothing left of this terminal's own; the message names the way to the others'.
+    let ran = bed.run(&["undo"]);
+    assert!(ran.code != 0 && ran.err.contains("emend history") && ran.err.contains("--any-session"), "{}", ran.err);
+    assert!(!bed.run(&["undo", "--file", "a.txt"]).out.contains("Undone"));
+    bed.run(&["redo"]).exits(0);
+    assert_eq!((bed.get("a.txt"), bed.get("b.txt")), ("one\n2\n".to_owned(), "y\n".to_owned()));
+    // The last operation of all is the redo, which is this terminal's own; the one before it is the server's.
+    bed.run(&["undo", "--any-session", "--last", "2"]).exits(0);
+    assert_eq!((bed.get("a.txt"), bed.get("b.txt")), ("one\ntwo\n".to_owned(), "x\n".to_owned()));
+    // A model undoes nothing of the terminal's without saying so, and not even by its name.
+    bed.run(&["edit", "b.txt", "--old", "x", "--new", "z"]).exits(0);
+    let (failed, text) = server.call("undo", &json!({ "id": "6" }));
+    assert!(failed && text.contains("belongs to the session cli-"), "{text}");
+    server.end();
+}
+
+#[test]
+fn person_who_names_an_operation_undoes_it_whosever_it_is() {
+    let bed = Bed::with("one\ntwo\n");
+    let mut server = Server::start(&bed, None);
+    server.read(&bed);
+    assert!(!server.edit(&bed, "two", "2").0);
+    bed.run(&["undo", "1"]).exits(0);
+    assert_eq!(bed.get("a.txt"), "one\ntwo\n");
+    server.end();
+}
+
+/// Reports an event of a conversation, as this client's hook.
+fn hook(bed: &Bed, moment: &str, conversation: &str, tool: &str) {
+    let input = json!({ "file_path": bed.path("a.txt") });
+    let event = json!({ "session_id": conversation, "cwd": bed.work(), "tool_name": tool, "tool_input": input });
+    bed.feed(&["hook", moment], event.to_string()).exits(0);
+}
+
+#[test]
+fn server_and_hooks_of_a_conversation_are_one_session() {
+    let bed = Bed::with("one\ntwo\nthree\n");
+    let mut server = Server::start(&bed, None);
+    hook(&bed, "session-start", "c1", "");
+    // What the client's own tool read counts for the server.
+    hook(&bed, "post-tool-use", "c1", "Read");
+    assert!(!server.edit(&bed, "two", "2").0);
+    assert_eq!(last_session(&bed), "claude-c1");
+    // The client begins another conversation, without starting the server again.
+    hook(&bed, "session-start", "c2", "");
+    let (failed, text) = server.edit(&bed, "one", "1");
+    assert!(failed && text.contains("has not been read"), "{text}");
+    server.end();
+    // And resumes the first one, with a new server.
+    let mut server = Server::start(&bed, None);
+    hook(&bed, "session-start", "c1", "");
+    assert!(!server.edit(&bed, "one", "1").0);
+    assert_eq!(last_session(&bed), "claude-c1");
+    server.end();
+}
+
+#[test]
+fn conversation_of_the_environment_is_the_session() {
+    let bed = Bed::with("one\ntwo\n");
+    let mut server = Server::start(&bed, Some("c3"));
+    // A command in the client's shell reads for it.
+    let ran = bed.command(&["read", "a.txt"]).env("CLAUDE_CODE_SESSION_ID", "c3").output().unwrap();
+    assert!(ran.status.success());
+    assert!(!server.edit(&bed, "two", "2").0);
+    assert_eq!(last_session(&bed), "claude-c3");
+    server.end();
+}
+
+#[test]
+fn session_that_is_named_is_the_session() {
+    let bed = Bed::with("one\ntwo\n");
+    hook(&bed, "session-start", "c4", "");
+    let call = |words: &[&str]| {
+        let input = json!({ "file_path": bed.path("a.txt") }).to_string();
+        bed.feed(words, input).exits(0);
+    };
+    call(&["call", "read", "--session", "mine"]);
+    bed.run(&["edit", "a.txt", "--old", "two", "--new", "2", "--unread", "deny", "--session", "mine"]).exits(0);
+    assert_eq!(last_session(&bed), "mine");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn file_about_a_conversation_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bed = Bed::with("one\n");
+    hook(&bed, "session-start", "c5", "");
+    let file = bed.beside("state/conversations").join(std::process::id().to_string());
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+}
