@@ -64,7 +64,7 @@ impl ConfigLocation {
             return Err(Error::new(Code::PathSymlink, what).next("Make what it leads to, or remove the link."));
         }
         let Some(there) = file.ancestors().find(|path| path.exists()) else {
-            return Err(Error::new(Code::PathInvalid, format!("{} is no path of a file.", shown(file))));
+            return Err(Error::new(Code::PathInvalid, format!("{} is not a path of a file.", shown(file))));
         };
         let real = there.canonicalize().map_err(|error| io_error(&shown(there), &error))?;
         let rest = file.strip_prefix(there).unwrap_or(Path::new(""));

@@ -69,7 +69,7 @@ impl HunkList {
 
     /// Splits `PATH:NUMBERS`. A path may have colons, so what does not look like numbers belongs to it.
     ///
-    /// Errors: `call.invalid` for numbers that are no hunks.
+    /// Errors: `call.invalid` for numbers that are not hunks.
     fn split_path(target: &Path) -> Result<(PathBuf, Option<HunkList>)> {
         let bytes = target.as_os_str().as_bytes();
         let colon = bytes.iter().rposition(|&byte| byte == b':').filter(|&at| at > 0);
@@ -131,7 +131,7 @@ fn view(part: &FilePartArgs) -> ChangeView {
 
 /// Builds the input of `history` for one operation.
 ///
-/// Errors: `call.invalid` for numbers that are no hunks.
+/// Errors: `call.invalid` for numbers that are not hunks.
 pub(crate) fn show(args: &ShowArgs) -> Result<ToolCall> {
     let (path, hunks) = match args.hunks.as_deref().map(HunkList::split_path).transpose()? {
         Some((path, hunks)) => (Some(path), hunks),

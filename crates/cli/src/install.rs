@@ -209,7 +209,9 @@ fn program() -> Result<String> {
     if !path.exists() {
         return Err(path_refusal(format!("This program is no longer at {}.", shown(&path))));
     }
-    path.into_os_string().into_string().map_err(|path| path_refusal(format!("{} is no text.", shown(Path::new(&path)))))
+    path.into_os_string()
+        .into_string()
+        .map_err(|path| path_refusal(format!("{} is not text.", shown(Path::new(&path)))))
 }
 
 /// Refuses a path that clients could not start.
@@ -233,7 +235,7 @@ fn arguments(desk: &CliContext<'_>, client: &Client, scope: InstallScope, args: 
             let root = desk.absolute(root)?;
             let real = root.canonicalize().map_err(|error| crate::io_error(&shown(&root), &error))?;
             let text = real.into_os_string().into_string();
-            roots.push(text.map_err(|_| Error::new(Code::PathInvalid, format!("{} is no text.", shown(&root))))?);
+            roots.push(text.map_err(|_| Error::new(Code::PathInvalid, format!("{} is not text.", shown(&root))))?);
         }
     }
     match client.roots {

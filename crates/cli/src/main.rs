@@ -77,7 +77,7 @@ fn run() -> u8 {
     let cli = match Cli::parse_line(&line) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help on a closed pipe is no failure.
+            // Help on a closed pipe is not a failure.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

@@ -24,7 +24,7 @@ const REQUEST_BYTES: usize = 512;
 pub(crate) struct NdjsonRequest {
     /// Value that the reply repeats; null where it is absent or cannot be read.
     pub(crate) id: Value,
-    /// The call, or the reason why the line is no request.
+    /// The call, or the reason why the line is not a request.
     pub(crate) call: Result<NdjsonCall>,
     /// Handle by which a later line cancels the call.
     pub(crate) watch: CallHandle,

@@ -90,7 +90,7 @@ pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
     }
     for file in &files {
         let name = file.to_str().filter(|name| !name.contains('\n')).ok_or_else(|| {
-            Error::new(Code::PathInvalid, "A file whose path is no text of one line cannot be trusted.")
+            Error::new(Code::PathInvalid, "A file whose path is not text of one line cannot be trusted.")
         })?;
         let bytes = std::fs::read(file).map_err(|error| io_error(name, &error))?;
         let dry_run = desk.global.dry_run;

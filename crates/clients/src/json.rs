@@ -76,7 +76,7 @@ impl<'t> JsonFile<'t> {
         let Some(mut at) = self.root.as_ref() else { return Ok(None) };
         for (depth, key) in path.iter().enumerate() {
             let ast::Value::Object(object) = at else {
-                let what = format!("`{}` is no object", path[..depth].join("."));
+                let what = format!("`{}` is not an object", path[..depth].join("."));
                 return Err(self.wrong(at.range().start, &what));
             };
             match self.member(object, key)? {
@@ -116,7 +116,7 @@ impl<'t> JsonFile<'t> {
         };
         match self.get(above)? {
             Some(JsonNode(ast::Value::Object(object))) => Ok(self.insert(&members(object), Some(last), value)),
-            Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is no object", above.join(".")))),
+            Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is not an object", above.join(".")))),
             None => self.set(above, &Value::Object(Map::from_iter([((*last).to_owned(), value.clone())]))),
         }
     }
@@ -125,7 +125,7 @@ impl<'t> JsonFile<'t> {
     pub(crate) fn push(&self, path: &[&str], value: &Value) -> Result<String> {
         match self.get(path)? {
             Some(JsonNode(ast::Value::Array(list))) => Ok(self.insert(&items(list), None, value)),
-            Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is no list", path.join(".")))),
+            Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is not a list", path.join(".")))),
             None => self.set(path, &Value::Array(vec![value.clone()])),
         }
     }

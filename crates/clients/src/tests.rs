@@ -226,13 +226,13 @@ fn invalid_files_are_refused_with_the_position() {
         ("cursor", "{\n  \"a\": 1,,\n}", "f:2:10: "),
         ("cursor", "{\n  \"a\": [1\n", "f:"),
         ("cursor", "[1]", "f:1:1: the file is no JSON object"),
-        ("cursor", "{\n \"mcpServers\": 3 }", "f:2:16: `mcpServers` is no object"),
-        ("cursor", "{\"mcpServers\": {\"emend\": []}}", "f:1:26: `mcpServers.emend` is no object"),
+        ("cursor", "{\n \"mcpServers\": 3 }", "f:2:16: `mcpServers` is not an object"),
+        ("cursor", "{\"mcpServers\": {\"emend\": []}}", "f:1:26: `mcpServers.emend` is not an object"),
         ("cursor", "{\"mcpServers\": {},\n \"mcpServers\": {}}", "f:2:2: `mcpServers` occurs here for the second time"),
         ("cursor", "{'a': 1}", "f:1:2: "),
         ("cursor", "{} {}", "f:1:4: "),
         ("codex", "a = 1\nb = = 2\n", "f:2:5: "),
-        ("codex", "mcp_servers = 3\n", "`mcp_servers` is no table"),
+        ("codex", "mcp_servers = 3\n", "`mcp_servers` is not a table"),
         ("codex", "[a]\n[a]\n", "f:2:2: "),
     ] {
         let error = of(name).install(text, &entry(), "f").unwrap_err();
@@ -257,7 +257,9 @@ fn denials_are_added_once_and_removed() {
     let (with, fresh) = deny("", BUILTINS, "f").unwrap();
     assert_eq!(with, "{\n  \"permissions\": {\n    \"deny\": [\"Edit\", \"Write\", \"NotebookEdit\"]\n  }\n}\n");
     assert_eq!(allow(&with, &fresh, "f").unwrap(), "{}\n");
-    assert!(deny("{\"permissions\": {\"deny\": \"x\"}}", BUILTINS, "f").unwrap_err().message().contains("is no list"));
+    assert!(
+        deny("{\"permissions\": {\"deny\": \"x\"}}", BUILTINS, "f").unwrap_err().message().contains("is not a list")
+    );
 }
 
 #[test]

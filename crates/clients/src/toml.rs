@@ -51,7 +51,7 @@ pub(crate) fn get(text: &str, key: &str, name: &str) -> Result<Option<Value>> {
 
 fn table<'i>(item: &'i Item, what: &str, text: &str, name: &str) -> Result<&'i dyn TableLike> {
     let at = item.span().map_or(0, |span| span.start);
-    item.as_table_like().ok_or_else(|| invalid_file(name, text, at, &format!("`{what}` is no table")))
+    item.as_table_like().ok_or_else(|| invalid_file(name, text, at, &format!("`{what}` is not a table")))
 }
 
 /// Returns the text with these fields in the entry.

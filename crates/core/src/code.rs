@@ -118,7 +118,7 @@ codes! {
     FileMissing = "file.not_found", 10, Some(4), None, FixCall;
     /// A Jupyter notebook is edited by cells, not by text.
     FileNotebook = "file.notebook", 15, Some(5), None, FixCall;
-    /// The file is no notebook that can be edited by cells: broken JSON, no cells, a format other than 4.
+    /// The file is not a notebook that can be edited by cells: broken JSON, no cells, a format other than 4.
     NotebookInvalid = "notebook.invalid", 15, None, None, FixCall;
     /// The notebook has no such cell.
     CellMissing = "cell.not_found", 10, None, None, FixCall;

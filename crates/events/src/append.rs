@@ -54,7 +54,7 @@ fn open_log(path: &Path) -> io::Result<File> {
         }
         other => other?,
     };
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
 /// Opens a file to append to, and creates it if it is missing.

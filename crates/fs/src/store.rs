@@ -304,7 +304,11 @@ pub trait Store: Send + Sync {
     fn resolve_below(&self, removed: &SafePath, rest: &Path) -> Result<SafePath> {
         let asked = removed.absolute().join(rest);
         if rest.as_os_str().is_empty() || !rest.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(error::invalid_path(&asked, "is no plain path below a file", "Write it without `.` and `..`."));
+            return Err(error::invalid_path(
+                &asked,
+                "is not a plain path below a file",
+                "Write it without `.` and `..`.",
+            ));
         }
         let root = &self.roots()[removed.root()].canonical;
         Ok(SafePath::new(removed.root(), root, removed.relative().join(rest), &asked, None))

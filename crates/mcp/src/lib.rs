@@ -7,7 +7,7 @@
 //! What a client can rely on:
 //!
 //! - A failed edit is a result with `isError: true` whose text says what to send instead. Protocol errors are for
-//!   faults of the protocol only: -32700 a line that is not JSON, -32600 one that is no message, -32601 an unknown
+//!   faults of the protocol only: -32700 a line that is not JSON, -32600 one that is not a message, -32601 an unknown
 //!   method, -32602 an unknown tool or parameters of the wrong shape.
 //! - Machine data is in the result's `_meta` under [`DATA_KEY`], where models do not pay for it.
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.

@@ -40,7 +40,7 @@ mod here {
             MediaKind::Jpeg => (ImageFormat::Jpeg, ImageFormat::Jpeg),
             MediaKind::Gif => (ImageFormat::Gif, ImageFormat::Png),
             MediaKind::WebP => (ImageFormat::WebP, ImageFormat::Png),
-            MediaKind::Pdf => return Err(unreadable("A PDF is no image.".to_owned())),
+            MediaKind::Pdf => return Err(unreadable("A PDF is not an image.".to_owned())),
         };
         if u64::from(image.width) * u64::from(image.height) * 4 > DECODED_BYTES_MAX {
             return Err(Error::new(

@@ -62,7 +62,7 @@ impl JsonReader<'_> {
                 (ExpectedToken::Key | ExpectedToken::Member, _) => {
                     let fault = self.fault("the name of a member is missing");
                     let named = byte == b'\'' || byte.is_ascii_alphanumeric() || byte == b'_';
-                    return Err(if named { fault.hint("Names of members stand in double quotes.") } else { fault });
+                    return Err(if named { fault.hint("Names of members need double quotes.") } else { fault });
                 }
                 (ExpectedToken::Value | ExpectedToken::First | ExpectedToken::Item, b'{') => {
                     self.begin(PartialItems::Object(Vec::new(), None))?
@@ -208,7 +208,7 @@ impl JsonReader<'_> {
                 b'\\' => {
                     out.push_str(&self.text[from..at]);
                     let (char, length) = escape(&bytes[at..]).ok_or_else(|| {
-                        SyntaxError::new(at, "this is no escape of JSON").hint("A backslash itself is `\\\\`.")
+                        SyntaxError::new(at, "this is not an escape of JSON").hint("A backslash itself is `\\\\`.")
                     })?;
                     out.push(char);
                     at += length;
@@ -238,7 +238,7 @@ impl JsonReader<'_> {
             "false" => Value::Bool(false),
             "null" => Value::Null,
             _ if is_number(word.as_bytes()) => {
-                Value::Number(Number::decimal(word).ok_or_else(|| self.fault("this is no number"))?)
+                Value::Number(Number::decimal(word).ok_or_else(|| self.fault("this is not a number"))?)
             }
             _ => return Err(self.no_value(word)),
         };
@@ -251,7 +251,7 @@ impl JsonReader<'_> {
         if shown.is_empty() {
             let char = self.rest().chars().next().unwrap_or(' ');
             let fault = self.fault(format!("a value is missing before `{char}`"));
-            return if char == '\'' { fault.hint("Strings stand in double quotes.") } else { fault };
+            return if char == '\'' { fault.hint("Strings need double quotes.") } else { fault };
         }
         let hint = match word {
             "True" | "False" | "None" | "TRUE" | "FALSE" => "JSON writes true, false and null.",
@@ -259,9 +259,9 @@ impl JsonReader<'_> {
             _ if word.starts_with(|char: char| char.is_ascii_digit() || "+-.".contains(char)) => {
                 "A number of JSON has no sign +, no zero in front and digits around its point."
             }
-            _ => "Strings stand in double quotes.",
+            _ => "Strings need double quotes.",
         };
-        self.fault(format!("`{shown}` is no value of JSON")).hint(hint)
+        self.fault(format!("`{shown}` is not a value of JSON")).hint(hint)
     }
 }
 
@@ -359,13 +359,13 @@ mod tests {
             ("{\"a\": 1", "0 this object is never closed"),
             ("{\"a\": [1}", "8 the list that began in line 1 needs `]` before this `}`"),
             ("[\"a\nb\"]", "1 a string goes over the end of its line"),
-            ("[True]", "1 `True` is no value of JSON"),
-            ("[01]", "1 `01` is no value of JSON"),
-            ("[1.]", "1 `1.` is no value of JSON"),
+            ("[True]", "1 `True` is not a value of JSON"),
+            ("[01]", "1 `01` is not a value of JSON"),
+            ("[1.]", "1 `1.` is not a value of JSON"),
             ("['a']", "1 a value is missing before `'`"),
             ("{a: 1}", "1 the name of a member is missing"),
             ("[1] 2", "4 something follows the end of the value"),
-            ("[\"\\x\"]", "2 this is no escape of JSON"),
+            ("[\"\\x\"]", "2 this is not an escape of JSON"),
             ("[\"a]", "1 this string is never closed"),
             ("// x\n1", "0 there is a comment"),
             ("[,1]", "1 a value is missing before `,`"),

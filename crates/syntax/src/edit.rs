@@ -170,7 +170,7 @@ impl SyntaxTree<'_> {
             _ => rows.above,
         };
         if from > rows.above {
-            notes.push(format!("What stands above it was kept: {}.", lines(rows.above + 1, from)));
+            notes.push(format!("The lines above it were kept: {}.", lines(rows.above + 1, from)));
         }
         from
     }

@@ -51,7 +51,7 @@ impl P {
 fn replacing_keeps_comments_above_unless_the_text_has_its_own() {
     let (after, notes) = edit("rust", RUST, ("f", SymbolAction::Replace), "fn f() {}").unwrap();
     assert_eq!(after, RUST.replace("fn f() {\n    g();\n}", "fn f() {}"));
-    assert_eq!(notes, ["What stands above it was kept: lines 3-4."]);
+    assert_eq!(notes, ["The lines above it were kept: lines 3-4."]);
     let after = text("rust", RUST, ("f", SymbolAction::Replace), "/// new\nfn f() {}\n");
     assert_eq!(after, RUST.replace("/// about f\n#[inline]\nfn f() {\n    g();\n}", "/// new\nfn f() {}"));
     let after = text("rust", RUST, ("f", SymbolAction::Replace), "#[cold]\nfn f() {}");

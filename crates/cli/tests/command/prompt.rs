@@ -106,7 +106,7 @@ fn no_leaves_the_file_alone() {
     let terminal = Terminal::open(&bed);
     terminal.types("emend edit a.txt --old old --new new; echo \"ended with [$?]\"");
     terminal.shows("Write this?");
-    // What is no answer is asked again.
+    // What is not an answer is asked again.
     terminal.types("perhaps");
     terminal.types("n");
     let screen = terminal.shows("ended with [14]");

@@ -119,7 +119,7 @@ impl Format for TextEditor {
                 )?)
             }
             EditorCommand::View | EditorCommand::UndoEdit => {
-                return Err(Error::new(Code::CallInvalid, "This command is no edit.")
+                return Err(Error::new(Code::CallInvalid, "This command is not an edit.")
                     .next("Use create, str_replace or insert."));
             }
         };

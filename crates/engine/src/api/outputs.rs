@@ -158,7 +158,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
         fields: &[
             text("filePath", "The file, absolute."),
             text("path_b64", "The bytes of its path in base64, where the path is no UTF-8."),
-            text("type", "notebook, image or document, where it is no text."),
+            text("type", "notebook, image or document, where it is not text."),
             text("tag", "The version of the file."),
             text("header", "The header of rows that are shown with one."),
             number("offset", "The first line that is shown."),
@@ -171,7 +171,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
             text("lineEnds", "LF, CRLF or mixed."),
             list("cutLines", "Lines that are shown in part."),
             number("mtime", "The time of the last change, in milliseconds."),
-            flag("isBinary", "The file is no text."),
+            flag("isBinary", "The file is not text."),
             any("symbol", "The symbol that was asked for."),
             text("nbformat", "The version of a notebook's format."),
             any("language", "The language of a notebook."),

@@ -79,7 +79,7 @@ pub(crate) fn find_base(
     if record.content == now.snapshot.id() {
         return Ok(Base::fresh(record.lines));
     }
-    // A write that did not happen because its process ended is no knowledge of the session.
+    // A write that did not happen because its process ended is not knowledge of the session.
     if record.origin == RecordOrigin::Write && resolve_in_doubt(context, place.root())? {
         return find_base(context, caller, options, place, now);
     }

@@ -66,7 +66,7 @@ fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) ->
     let mut input = json!({ "file_path": args.path });
     if let Some([from, to]) = args.view_range {
         let wrong = || {
-            let what = format!("view_range [{from}, {to}] is no range of lines.");
+            let what = format!("view_range [{from}, {to}] is not a range of lines.");
             Error::new(Code::CallInvalid, what).next("Give first and last line, the first being 1; -1 for the end.")
         };
         let first = usize::try_from(from).ok().filter(|from| *from > 0).ok_or_else(wrong)?;

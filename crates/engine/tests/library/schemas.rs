@@ -55,7 +55,7 @@ fn every_tool_that_changes_files_is_validated() {
         call["allow_invalid"] = json!(true);
         call["dry_run"] = json!(true);
         let text = ok(&bench.call(tool, call)).clone();
-        assert!(text.contains("is no valid"), "{tool} {text}");
+        assert!(text.contains("is not valid"), "{tool} {text}");
     }
     assert_eq!((bench.get("a.json"), bench.get("b.yaml")), (GOOD.to_owned(), "a: [1]\n".to_owned()));
     // One of them reports it, not both.
@@ -103,7 +103,7 @@ fn strictness_is_configurable() {
         }
     }
     let warned = with("[validate]\nsyntax = 'warn'\n");
-    assert!(ok(&broken(&warned)).contains("is no valid JSON: line 2, column 9"));
+    assert!(ok(&broken(&warned)).contains("is not valid JSON: line 2, column 9"));
     // A project can be stricter than its user.
     let strict = Config::default().with_file("[validate]\nsyntax = 'off'\n", "test", true).unwrap();
     let strict = strict.with_file("[validate]\nsyntax = 'refuse'\n", "emend.toml", false).unwrap();
@@ -148,7 +148,7 @@ fn approved_text_is_written_although_invalid() {
     approval.texts.push((bench.path("a.json"), "{\"a\": 2,}\n".to_owned()));
     bench.caller.approval = Some(approval);
     let reply = bench.edit("a.json", "1", "2");
-    assert!(ok(&reply).contains("is no valid JSON: line 1, column 8"), "{}", reply.text());
+    assert!(ok(&reply).contains("is not valid JSON: line 1, column 8"), "{}", reply.text());
     assert_eq!(bench.get("a.json"), "{\"a\": 2,}\n");
 }
 
@@ -160,7 +160,7 @@ fn conflict_markers_may_be_written() {
     bench.put("a.json", &GOOD.replace('1', "3"));
     let call = json!({ "old_string": "\"a\": 1", "new_string": "\"a\": 2", "on_stale": "markers" });
     let reply = bench.call_on("a.json", "edit", call);
-    assert!(ok(&reply).contains("is no valid JSON"), "{}", reply.text());
+    assert!(ok(&reply).contains("is not valid JSON"), "{}", reply.text());
     assert!(bench.get("a.json").contains("<<<<<<<"));
 }
 

@@ -239,7 +239,9 @@ fn check_only(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<()> {
     let Some(swap) = &entry.tree else { return Ok(()) };
     let path = entry.path();
     let entries = match TreeEntries::read(folder.fd.as_fd(), entry.name) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(error::raced(path, "is no directory any more")),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+            return Err(error::raced(path, "is not a directory any more"));
+        }
         other => other.map_err(|errno| error::os_error("list the directory", path, errno))?,
     };
     let ours: Vec<&Path> = swap.files.iter().map(|file| file.entry.path()).collect();

@@ -94,7 +94,7 @@ impl Compiler<'_> {
             return Err(broken(None, "it holds no schema, or several".to_owned()));
         };
         if !matches!(document.value(root), Value::Object(_) | Value::Bool(_)) {
-            return Err(broken(None, "it is no object".to_owned()));
+            return Err(broken(None, "it is not an object".to_owned()));
         }
         let draft = draft(&document, root);
         let within = vec![0; document.len()];
@@ -245,7 +245,7 @@ impl Compiler<'_> {
     /// Returns the type that a part of the schema names.
     fn type_named(&self, part: NodeRef, id: Id) -> Result<TypeSet, SchemaError> {
         let name = self.text(part, id)?;
-        TypeSet::named(name).ok_or_else(|| self.broken((part.0, id), format!("`{name}` is no type")))
+        TypeSet::named(name).ok_or_else(|| self.broken((part.0, id), format!("`{name}` is not a type")))
     }
 
     fn pattern(&mut self, text: &str) -> PatternId {

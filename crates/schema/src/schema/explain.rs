@@ -137,7 +137,7 @@ impl<'a> Explainer<'_, 'a> {
             }
             Keyword::Enum(constants) => ("enum", format!("{shown} is not one of {}", listed(constants, &shown))),
             Keyword::Const(constant) => ("const", format!("{shown} is not {}", constant.shown)),
-            Keyword::MultipleOf(of) => ("multipleOf", format!("{shown} is no multiple of {of}")),
+            Keyword::MultipleOf(of) => ("multipleOf", format!("{shown} is not a multiple of {of}")),
             Keyword::Most(most, true) => ("exclusiveMaximum", format!("{shown} is not less than {most}")),
             Keyword::Most(most, false) => ("maximum", format!("{shown} is more than {most}")),
             Keyword::Least(least, true) => ("exclusiveMinimum", format!("{shown} is not more than {least}")),
@@ -227,7 +227,7 @@ impl<'a> Explainer<'_, 'a> {
             Keyword::Names(rule) => {
                 for member in object.iter() {
                     if !self.run.name_fits(*rule, &member.name)? {
-                        self.member(member, "is no name that is allowed here", "propertyNames");
+                        self.member(member, "is not a name that is allowed here", "propertyNames");
                     }
                 }
             }

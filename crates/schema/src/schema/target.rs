@@ -86,7 +86,7 @@ impl Compiler<'_> {
         }
         match self.document(at).value(at.1) {
             Value::Object(_) | Value::Bool(_) => Ok(at),
-            _ => Err(self.broken(part, format!("it refers to {reference}, which is no schema"))),
+            _ => Err(self.broken(part, format!("it refers to {reference}, which is not a schema"))),
         }
     }
 

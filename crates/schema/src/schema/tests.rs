@@ -117,8 +117,8 @@ fn references_are_resolved_relative_to_the_file() {
 fn invalid_schemas_are_reported_with_the_position() {
     for (schema, said) in [
         ("{", "1:1 it is no JSON: this object is never closed"),
-        ("[]", "it is no object"),
-        (r#"{"type": "strnig"}"#, "1:10 `strnig` is no type"),
+        ("[]", "it is not an object"),
+        (r#"{"type": "strnig"}"#, "1:10 `strnig` is not a type"),
         (r#"{"properties": []}"#, "1:16 here an object is expected"),
         (r#"{"properties": {"a": 1}}"#, "1:22 here a schema is expected: an object, true or false"),
         (r##"{"$ref": "#/$defs/no"}"##, "1:10 it refers to #/$defs/no, and there is no such part"),

@@ -207,7 +207,7 @@ impl ApplyPatchParser {
             return;
         }
         let blanks = std::mem::take(&mut self.blanks);
-        // After new lines only, an empty line is no context.
+        // After new lines only, an empty line is not context.
         let only_new = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added);
         if only_new && blanks > 0 {
             self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);

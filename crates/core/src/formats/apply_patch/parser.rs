@@ -181,7 +181,7 @@ impl ApplyPatchParser {
 
     /// Parses the shell line above the patch.
     fn unwrap_shell(&mut self, line: &str, opener: HeredocOpener) {
-        let mut note = "The shell command around the patch was taken off".to_owned();
+        let mut note = "The shell command around the patch was removed".to_owned();
         if let Some(folder) = &opener.directory {
             note = format!("{note}; names start from `{folder}`, as its `cd` says");
         }

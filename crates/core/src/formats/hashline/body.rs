@@ -49,7 +49,7 @@ const PREFIXED_NOTE: &str = "Auto-prefixed bare body row(s) with `+`. Body rows 
 const EMPTIED_NOTE: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
 const OLD_ROWS_NOTE: &str = "Rows with `-` were read as removed lines and checked against the file; the range alone determines which lines are replaced.";
 const BULLETS_NOTE: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
-const NUMBERS_NOTE: &str = "Line numbers copied in front of the body rows were taken off.";
+const NUMBERS_NOTE: &str = "Line numbers copied in front of the body rows were removed.";
 const LOOKS_LIKE_OP_NOTE: &str =
     "A body row `+…` reads like an operation; it was written as text. Leave out the `+` to make it one.";
 const BLANK_ROWS_NOTE: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";

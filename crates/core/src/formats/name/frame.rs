@@ -94,7 +94,7 @@ fn without_git_prefix(line: &str) -> &str {
     header.filter(|it| name(it)).unwrap_or(line)
 }
 
-/// Returns the first cell of a row of a table; the line itself if it is no row.
+/// Returns the first cell of a row of a table; the line itself if it is not a row.
 fn cell(line: &str) -> &str {
     let Some(row) = line.strip_prefix('|') else { return line };
     let mut cells = row.trim_end_matches('|').split('|').map(str::trim).filter(|cell| !cell.is_empty());

@@ -63,7 +63,7 @@ impl BlockMistake {
             BlockMistake::Fence => "the block has no closing marker; it was taken to end with the fence around it",
             BlockMistake::Divider => "the divider is not as long as the opening marker; it was taken as the divider",
             BlockMistake::Doubled => "a second divider directly below the first one was left out",
-            BlockMistake::Option => "options below the divider were taken off the new text",
+            BlockMistake::Option => "options below the divider were removed from the new text",
             BlockMistake::NoChange => "a block whose two parts are the same was left out",
             BlockMistake::Shell => "shell commands in the text were not run",
         }

@@ -39,7 +39,7 @@ fn value_after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 }
 
 fn mode(value: &str) -> Result<u32, &'static str> {
-    u32::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o177_777).ok_or("the file mode is no octal number.")
+    u32::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o177_777).ok_or("the file mode is not an octal number.")
 }
 
 /// Parses a whole name, quoted or not.

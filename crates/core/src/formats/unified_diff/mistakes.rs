@@ -35,7 +35,7 @@ pub(super) enum UnifiedDiffMistake {
 impl UnifiedDiffMistake {
     fn text(self) -> &'static str {
         match self {
-            UnifiedDiffMistake::Indent => "The patch was indented; the indentation was taken off",
+            UnifiedDiffMistake::Indent => "The patch was indented; the indentation was removed",
             UnifiedDiffMistake::NoHeader => "Hunks without an @@ line were read",
             UnifiedDiffMistake::NoNumbers => "Hunk headers without line numbers were read",
             UnifiedDiffMistake::Overflow => "Line numbers too large for any file were ignored",

@@ -132,7 +132,7 @@ impl FilePatch {
         self.agree()?;
         let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
         if links.contains(&Some(SUBMODULE_MODE)) {
-            return Err(self.broken("this is a change of a submodule, which is no file.").next("Leave it out."));
+            return Err(self.broken("this is a change of a submodule, which is not a file.").next("Leave it out."));
         }
         let mode = self.modes.1.filter(|mode| mode & FILE_TYPE_MASK != LINK_MODE).map(permission);
         if let Some(change) = self.binary.take() {

@@ -317,7 +317,7 @@ fn line_ends_and_indentation_are_normalized() {
     let indented: String =
         text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") }).collect();
     assert_eq!(shape(&indented), shape(text));
-    assert!(notes(&indented).contains("indentation was taken off (line 1)"));
+    assert!(notes(&indented).contains("indentation was removed (line 1)"));
     let list = format!(
         "1. Do this:\n\n   ```diff\n{}   ```\n2. Done\n",
         text.replace("--- ", "   --- ")

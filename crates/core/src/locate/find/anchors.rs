@@ -145,10 +145,10 @@ fn in_own_fields(error: Error) -> Error {
 fn missing(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Error {
     let keys = search.run_hashes();
     let (field, line, why) = match (line_with_key(keys, &anchors.first), line_with_key(keys, &anchors.last)) {
-        (None, _) => ("start_line_text", &anchors.first, "is no line of the file".to_owned()),
-        (_, None) => ("end_line_text", &anchors.last, "is no line of the file".to_owned()),
+        (None, _) => ("start_line_text", &anchors.first, "is not a line of the file".to_owned()),
+        (_, None) => ("end_line_text", &anchors.last, "is not a line of the file".to_owned()),
         (Some(at), _) => {
-            let why = format!("is no line that closes what start_line_text (line {}) begins", at + 1);
+            let why = format!("is not a line that closes what start_line_text (line {}) begins", at + 1);
             ("end_line_text", &anchors.last, why)
         }
     };
@@ -315,6 +315,6 @@ mod tests {
         let error = run(&twice, "fn one() {", "}", &new, None).unwrap_err();
         assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2);
         let error = run(FILE, "fn three() {", "}", "x", None).unwrap_err();
-        assert!(error.to_string().contains("start_line_text is no line of the file"), "{error}");
+        assert!(error.to_string().contains("start_line_text is not a line of the file"), "{error}");
     }
 }

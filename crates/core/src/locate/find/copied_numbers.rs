@@ -14,7 +14,7 @@ use crate::text::snapshot::Snapshot;
 
 /// The note about removed numbers.
 pub const COPIED_NUMBERS_NOTE: &str =
-    "The line numbers in front of the new lines were taken off; they were copied from a reply of read.";
+    "The line numbers in front of the new lines were removed; they were copied from a reply of read.";
 /// The width to which `read` pads its numbers.
 const NUMBER_PADDING: usize = 6;
 /// Lines of the file that are checked for numbers of its own.
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(edit(FILE, "    first();\n    second();", "2→    first();\n3→    third();"), want);
         assert_eq!(edit(FILE, "    first();\n    second();", "2:    first();\n3:    third();"), want);
         let (_, resolved) = attempt(FILE, "    second();", "     3\t    third();", false).unwrap();
-        assert!(resolved.ops[0].notes[0].contains("taken off"), "{:?}", resolved.ops[0].notes);
+        assert!(resolved.ops[0].notes[0].contains("removed"), "{:?}", resolved.ops[0].notes);
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub(super) fn indentation_remarks(table: &VersionLines<'_>, rows: &LineEdit, tex
     let closers = below.take_while(|(_, text)| is_closer(text) && depth(text) >= own);
     let (last, _) = closers.last()?;
     Some(format!(
-        "{}the rows are indented less than line {line} and stand exactly behind it, inside its block; line {last} of the file closes that block, if they were meant to stand behind it.",
+        "{}the rows are indented less than line {line} and come directly after it, inside its block; line {last} of the file closes that block, if they were meant to come after it.",
         rows.describe()
     ))
 }

@@ -109,7 +109,7 @@ fn string(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
                 end += match bytes.get(end + 1) {
                     Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
                     Some(b'u') if digits.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => 6,
-                    _ => return Err(JsonFault { at: end, what: "this is no escape of JSON" }),
+                    _ => return Err(JsonFault { at: end, what: "this is not an escape of JSON" }),
                 };
             }
             Some(0..0x20) => {
@@ -128,7 +128,7 @@ fn plain(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
             return Ok(at + word.len());
         }
     }
-    let fault = Err(JsonFault { at, what: "this is no value of JSON" });
+    let fault = Err(JsonFault { at, what: "this is not a value of JSON" });
     let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
     match count_digits(bytes, end) {
         0 => return fault,

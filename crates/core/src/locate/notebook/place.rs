@@ -163,7 +163,7 @@ fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
     })?)?;
     if edit.act == CellAction::Replace && notebook.cells[at].odd {
         return Err(wrong(format!(
-            "Cell {at} is no object, or has two members of one name; it cannot be edited safely."
+            "Cell {at} is not an object, or has two members of one name; it cannot be edited safely."
         ))
         .next("Have a person repair it, or delete it with edit_mode delete."));
     }

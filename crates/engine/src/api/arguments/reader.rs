@@ -292,7 +292,7 @@ impl<'a> ArgumentReader<'a> {
         }
         Err(Error::new(
             Code::CallInvalid,
-            format!("`{name}` is no field of this tool, and its value does not fit {field}."),
+            format!("`{name}` is not a field of this tool, and its value does not fit {field}."),
         )
         .evidence(format!("{name}: {}", shortened(value)))
         .next(format!("Send {field} if that is meant; nothing was changed.")))
@@ -318,14 +318,14 @@ impl<'a> ArgumentReader<'a> {
         if let (Some(field), false) = (near, harmless) {
             return Err(Error::new(
                 Code::CallInvalid,
-                format!("`{name}` is no field of this tool; {field} may be meant."),
+                format!("`{name}` is not a field of this tool; {field} may be meant."),
             )
             .next(format!("Send {field} if it is meant, else leave {name} out; {next}")));
         }
         let means = |fields: &[&str]| fields.iter().any(|other| folded(other) == key);
         let denies = !self.reads_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
         if denies || !harmless && means(MEANINGFUL_FIELDS) {
-            let what = format!("`{name}` is no field of this tool, and what it says would change the call.");
+            let what = format!("`{name}` is not a field of this tool, and what it says would change the call.");
             return Err(Error::new(Code::CallInvalid, what)
                 .next(format!("Leave {name} out if the call is right without it; {next}")));
         }

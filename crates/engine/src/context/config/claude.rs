@@ -20,7 +20,7 @@ pub(super) fn rules(text: &str) -> Result<Vec<(RuleList, String)>, String> {
     let mut out = Vec::new();
     for (list, key) in [(RuleList::Deny, "deny"), (RuleList::Ask, "ask"), (RuleList::Allow, "allow")] {
         let Some(rules) = settings.get("permissions").and_then(|it| it.get(key)) else { continue };
-        let wrong = || format!("permissions.{key} is no list of texts");
+        let wrong = || format!("permissions.{key} is not a list of texts");
         let rules = rules.as_array().ok_or_else(wrong)?;
         let replaced = list == RuleList::Deny && EDITING_TOOLS.iter().all(|tool| rules.iter().any(|rule| rule == tool));
         for rule in rules {

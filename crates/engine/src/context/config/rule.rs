@@ -69,7 +69,7 @@ impl PathRule {
         };
         let creates = creates.is_some();
         if pattern.is_empty() || pattern.starts_with(['!', '#']) {
-            return Err(invalid_rule(source, text, "is no pattern: it is empty, or begins with ! or #"));
+            return Err(invalid_rule(source, text, "is not a pattern: it is empty, or begins with ! or #"));
         }
         let (absolute, line) =
             anchored(pattern, source).ok_or_else(|| invalid_rule(source, text, "needs a home directory"))?;

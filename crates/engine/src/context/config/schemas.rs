@@ -42,7 +42,7 @@ impl FileSchema {
             return Err(invalid(source.origin, "schemas.schema is empty"));
         }
         if row.schema.contains("://") {
-            let what = format!("schemas.schema: `{}` is no file; nothing is fetched", row.schema);
+            let what = format!("schemas.schema: `{}` is not a file; nothing is fetched", row.schema);
             return Err(invalid(source.origin, &what));
         }
         let own = source.base.is_none();

@@ -44,7 +44,7 @@ pub(crate) enum Preimage {
 
 /// Finds the version with this object id for a patch of a file.
 ///
-/// Errors: `call.cancelled`; a version that is no text.
+/// Errors: `call.cancelled`; a version that is not text.
 pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile, id: &str) -> Result<Preimage> {
     if is_object(now.snapshot.raw(), id) {
         return Ok(Preimage::Current);

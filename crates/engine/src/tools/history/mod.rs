@@ -314,7 +314,7 @@ fn difference(
             text.push_str(&render(&path, hunks, room).text);
         }
         Some(_) => {}
-        None => text.push_str("(its content was not kept, or is no text)\n"),
+        None => text.push_str("(its content was not kept, or is not text)\n"),
     }
     let mut out = file_data(file, &path);
     out.insert("summary".to_owned(), summary.into());
@@ -374,7 +374,7 @@ pub(crate) fn collect_garbage(context: &Context, leave: Retention) -> Result<GcS
 /// Errors: `call.invalid` for another text.
 fn micros_of(text: &str) -> Result<i64> {
     DateTime::parse_from_rfc3339(text).map(|at| at.timestamp_micros()).map_err(|error| {
-        Error::new(Code::CallInvalid, format!("`since` is no moment in RFC 3339: {error}."))
+        Error::new(Code::CallInvalid, format!("`since` is not a moment in RFC 3339: {error}."))
             .next("Send a moment such as 2026-11-23T10:00:00Z, or leave since out.")
     })
 }

@@ -208,7 +208,7 @@ impl NotebookRenderer<'_, '_> {
                     parts.push(json!({ "mediaType": "text/plain", "charactersLeftOut": left }));
                 }
                 OutputPart::Image(media, span) => {
-                    let shown = self.notebook.base64(*span).ok_or_else(|| "it is no text".to_owned());
+                    let shown = self.notebook.base64(*span).ok_or_else(|| "it is not text".to_owned());
                     let shown = shown.and_then(|base64| self.image(media, &base64));
                     let what = shown.unwrap_or_else(|why| format!("{media}, not shown: {why}"));
                     let _ = writeln!(self.text, "[{what}]");

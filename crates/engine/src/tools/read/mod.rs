@@ -409,7 +409,7 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
     }
     if snapshot.text().contains('\u{FFFD}') && std::str::from_utf8(snapshot.raw()).is_err() {
         notes.push(
-            "Bytes that are no characters of the encoding are shown as U+FFFD; they stay as they are unless edited."
+            "Bytes that are not characters of the encoding are shown as U+FFFD; they stay as they are unless edited."
                 .to_owned(),
         );
     }

@@ -21,7 +21,11 @@ const SKIPPED_NAMES_MAX: usize = 5;
 
 /// `1 file`, `2 files`
 fn count(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    match what.strip_suffix('y') {
+        _ if count == 1 => format!("1 {what}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {what}s"),
+    }
 }
 
 fn were(files: usize) -> String {
@@ -59,9 +63,9 @@ fn hunk_lines(hunk: &DiffHunk) -> String {
 fn left(left: &SkippedFiles) -> Vec<String> {
     let counted: Vec<String> = [
         (left.denied, "file", "that may not be read"),
-        (left.binary, "file", if left.binary == 1 { "that is no text" } else { "that are no text" }),
+        (left.binary, "file", if left.binary == 1 { "that is not text" } else { "that are not text" }),
         (left.unread, "file", "that could not be read"),
-        (left.closed, "folder", "that could not be listed"),
+        (left.closed, "directory", "that could not be listed"),
     ]
     .into_iter()
     .filter(|(files, ..)| *files > 0)

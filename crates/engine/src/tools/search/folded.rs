@@ -18,7 +18,7 @@ fn folded(ch: char) -> char {
     if ch.is_ascii() {
         return ch.to_ascii_lowercase();
     }
-    // Two letters of Turkish, which are no variants of `i` elsewhere.
+    // Two letters of Turkish, which are not variants of `i` elsewhere.
     if matches!(ch, 'ı' | 'İ') {
         return ch;
     }

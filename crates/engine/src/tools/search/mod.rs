@@ -329,14 +329,14 @@ impl SearchRun<'_> {
         }
         let left: Vec<String> = [
             (walked.denied + self.denied, "that may not be read"),
-            (self.binary, if self.binary == 1 { "that is no text" } else { "that are no text" }),
+            (self.binary, if self.binary == 1 { "that is not text" } else { "that are not text" }),
             (self.unread + walked.unreached, "that could not be read"),
             (self.large, TOO_LARGE_NOTE),
         ]
         .into_iter()
         .filter(|(files, _)| *files > 0)
         .map(|(files, why)| format!("{} {why}", counted(files, "file")))
-        .chain((walked.closed > 0).then(|| format!("{} that could not be listed", counted(walked.closed, "folder"))))
+        .chain((walked.closed > 0).then(|| format!("{} that could not be listed", counted(walked.closed, "directory"))))
         .chain(walked.long.as_ref().map(|(first, number)| {
             let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
             let first: String = first.chars().take(LONG_PATH_CHARS).collect();
@@ -376,7 +376,7 @@ impl SearchRun<'_> {
 fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
+        _ => what.strip_suffix('y').map_or_else(|| format!("{count} {what}s"), |stem| format!("{count} {stem}ies")),
     }
 }
 

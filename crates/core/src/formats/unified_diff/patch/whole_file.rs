@@ -19,7 +19,7 @@ impl FilePatch {
         let mut open = false;
         for NumberedHunk { hunk, .. } in &self.hunks {
             if let Some(line) = hunk.lines.iter().find(|line| is_foreign(target, line)) {
-                let what = format!("the file is new, but `{}` in its hunk is no added line.", line.text);
+                let what = format!("the file is new, but `{}` in its hunk is not an added line.", line.text);
                 return Err(broken(hunk.source_line, &what).next("Begin every line of a new file with +."));
             }
             text.push_str(&hunk.new_text());
@@ -51,7 +51,7 @@ impl FilePatch {
             if let Some(line) =
                 hunk.lines.iter().find(|line| line.kind != HunkLineKind::Removed && !line.text.is_empty())
             {
-                let what = format!("the file is deleted, but `{}` in its hunk is no removed line.", line.text);
+                let what = format!("the file is deleted, but `{}` in its hunk is not a removed line.", line.text);
                 return Err(broken(hunk.source_line, &what).next(
                     "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
                 ));

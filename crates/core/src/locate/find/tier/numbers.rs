@@ -180,7 +180,7 @@ fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> 
     let bared = signs > 0;
     // A single number without text is an empty text.
     let rests = if bared && rests.len() == 1 && is_blank(rests[0]) { Vec::new() } else { rests };
-    // Text without numbers is no evidence about the blank after the separator.
+    // Text without numbers is not evidence about the blank after the separator.
     let padded = !bared || is_padded(&rests, sign);
     Some(NumberedLines { rests, first: 0, sign, padded, set_off: false, bared })
 }

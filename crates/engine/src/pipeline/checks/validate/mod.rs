@@ -182,7 +182,7 @@ impl ValidationCase<'_> {
             _ if self.stance.syntax == Strictness::Refuse || (self.stance.refuses && !self.sources.is_empty()) => {
                 return Err(messages::broken(self, fault));
             }
-            _ => self.notes.push(format!("The file is no valid {}: {wrong}", self.kind.name())),
+            _ => self.notes.push(format!("The file is not valid {}: {wrong}", self.kind.name())),
         }
         Ok(())
     }

@@ -84,7 +84,7 @@ pub(super) fn schemas_of(context: &Context, place: &SafePath) -> Vec<SchemaSourc
 ///
 /// Errors: `schema.invalid`.
 pub(super) fn compiled(context: &Context, source: &SchemaSource) -> Result<Schema> {
-    let none = &mut |_: &str| Err("it stands alone".to_owned());
+    let none = &mut |_: &str| Err("it has no file beside it".to_owned());
     let compiled = match source {
         SchemaSource::Claude => Schema::compile(SETTINGS, DataFormat::Json, none),
         SchemaSource::Emend => Schema::compile(&Config::schema().to_string(), DataFormat::Json, none),

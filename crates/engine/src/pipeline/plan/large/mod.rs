@@ -192,7 +192,7 @@ pub(crate) fn scan_beside(
         beside(chunk);
         scan.feed(chunk).map_err(|why| {
             unfit = Some(why);
-            Error::new(Code::ContentUndecodable, "It is no text that comes in chunks.")
+            Error::new(Code::ContentUndecodable, "It is not text that comes in chunks.")
         })
     });
     match unfit {

@@ -17,7 +17,7 @@ const SHARED_WORDS_OF_VALUES_MIN: f64 = 0.5;
 const COMPARISON_STEPS: usize = 50;
 
 /// Returns the index of the first line of `file` with a statement that `old` does not have in its place. Both are lines
-/// between the edges of a block. Comments, blank lines and lines of mere punctuation are no statements.
+/// between the edges of a block. Comments, blank lines and lines of mere punctuation are not statements.
 pub(super) fn first_unknown(old: &[&str], file: &[&str]) -> Option<usize> {
     let old = StatementTokens::new(&statements(old));
     let mut next = 0;
