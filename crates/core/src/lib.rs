@@ -3,7 +3,7 @@
 //!
 //! # Edits of text in memory
 //!
-//! Five functions take texts and return texts:
+//! Functions take texts and return texts:
 //!
 //! | function | does |
 //! |---|---|
@@ -12,6 +12,7 @@
 //! | [`apply_files`] | applies it to a map of files, or to any other [`View`]: all of it, or nothing |
 //! | [`diff`] | compares two texts, and prints the difference as a patch |
 //! | [`convert`] | prints the changes of a patch in another format |
+//! | [`similarity`], [`line_similarity`] | measure how similar two texts are, as Python's `difflib` does |
 //!
 //! ```
 //! use emendate_core::{ApplyOptions, apply};
@@ -53,7 +54,7 @@ pub use error::{Error, ErrorParts, Result};
 pub use formats::{print, whole_text};
 pub use in_memory::{
     AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ChangedFile, ChangedSpan, FileChangeKind, PatchText,
-    TextDiff, apply, apply_files, convert, diff, edit,
+    TextDiff, apply, apply_files, convert, diff, edit, line_similarity, similarity,
 };
 pub use locate::binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
 pub use locate::find::{

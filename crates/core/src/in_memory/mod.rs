@@ -12,6 +12,7 @@ mod options;
 mod outcome;
 mod place;
 mod planner;
+mod similarity;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -20,6 +21,7 @@ pub use delta::{PatchText, TextDiff, convert, diff};
 pub use files::apply_files;
 pub use options::{ApplyLimits, ApplyOptions};
 pub use outcome::{AppliedFiles, AppliedText, ChangedFile, ChangedSpan, FileChangeKind};
+pub use similarity::{line_similarity, similarity};
 pub use text::{apply, edit};
 
 use crate::advice::Vocabulary;

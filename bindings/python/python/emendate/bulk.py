@@ -1,0 +1,122 @@
+"""Functions on many rows: Arrow in, Arrow out, on all processors.
+
+A batch is any object with an Arrow capsule (`__arrow_c_array__` or `__arrow_c_stream__`): a batch or table of pyarrow,
+Polars, DuckDB, Daft, nanoarrow or pandas. A batch gives a batch, and a stream a stream whose batches are made as they are
+asked for; `pyarrow.record_batch(result)`, `pyarrow.table(result)` and `polars.DataFrame(result)` take them without a copy.
+
+A row never raises: `ok` and `code` say what became of it, and a hostile one is bounded in work (`max_steps`) and bytes
+(`max_bytes`). Results do not depend on the number of threads; 0 means one per processor. A mistake of the program, such as
+the name of a column that is not there, raises `EmendError` with `call.invalid`.
+
+Columns of results: `ok` (bool), `code` (string; null without an error), `after` (large string; null if nothing changed, or
+on an error), `format`, `tier` (string), `edits`, `added`, `removed` (uint32), `spans` (list of `start`, `end`, `new_start`,
+`new_end`, in bytes of UTF-8), `notes` (list of strings), `message`, `next`, `diff` (large string), `reward` (float64).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from emendate import _emendate
+
+if TYPE_CHECKING:
+    from emendate._emendate import ArrowBatch, ArrowInput
+
+__all__ = ["apply_many", "convert_many", "diff_many", "reward_many"]
+
+_Match = Literal["exact", "strict", "standard"]
+
+
+def apply_many(
+    batch: ArrowInput,
+    *,
+    before: str = "before",
+    edit: str = "edit",
+    path: str | None = None,
+    format: str | None = None,
+    format_column: str | None = None,
+    match: _Match = "standard",
+    columns: Sequence[str] | None = None,
+    threads: int = 0,
+    max_bytes: int | None = None,
+    max_steps: int | None = None,
+) -> ArrowBatch:
+    """Applies the edit of each row to its text, as `emendate.apply` does.
+
+    `before`, `edit`, `path` and `format_column` name columns of the batch; `format` is the format of all rows that have
+    none of their own. Usual columns: ok, code, after, format, tier, added, removed.
+    """
+    inputs = [before, edit, path, format_column]
+    wanted = None if columns is None else list(columns)
+    return _emendate.apply_many(batch, inputs, format, match, wanted, threads, max_bytes, max_steps)
+
+
+def diff_many(
+    batch: ArrowInput,
+    *,
+    before: str = "before",
+    after: str = "after",
+    path: str | None = None,
+    to: str | None = None,
+    columns: Sequence[str] | None = None,
+    threads: int = 0,
+    max_steps: int | None = None,
+) -> ArrowBatch:
+    """Compares the two texts of each row. `diff` is null for equal ones; `to` is one of `emendate.print_formats()`.
+
+    Usual columns: ok, code, diff, added, removed.
+    """
+    wanted = None if columns is None else list(columns)
+    return _emendate.diff_many(batch, [before, after, path], to, wanted, threads, max_steps)
+
+
+def convert_many(
+    batch: ArrowInput,
+    to: str,
+    *,
+    before: str = "before",
+    edit: str = "edit",
+    path: str | None = None,
+    format: str | None = None,
+    format_column: str | None = None,
+    match: _Match = "standard",
+    columns: Sequence[str] | None = None,
+    threads: int = 0,
+    max_steps: int | None = None,
+) -> ArrowBatch:
+    """Prints the change that each row's edit makes in another format, as the column `diff`.
+
+    Usual columns: ok, code, diff, format.
+    """
+    inputs = [before, edit, path, format_column]
+    wanted = None if columns is None else list(columns)
+    return _emendate.convert_many(batch, inputs, to, format, match, wanted, threads, max_steps)
+
+
+def reward_many(
+    batch: ArrowInput,
+    *,
+    reward: Literal["exact", "applied", "similarity", "line_similarity"] = "exact",
+    before: str = "before",
+    edit: str = "edit",
+    expected: str | None = "expected",
+    path: str | None = None,
+    tier_penalty: float = 0.0,
+    format: str | None = None,
+    format_column: str | None = None,
+    match: _Match = "standard",
+    columns: Sequence[str] | None = None,
+    threads: int = 0,
+    max_steps: int | None = None,
+) -> ArrowBatch:
+    """Rewards the edit of each row, from 0.0 to 1.0; an edit that cannot be applied has 0.0, and its `code` says why.
+
+    `exact`: 1.0 for the expected text. `applied`: 1.0 for an edit that can be applied. `similarity`: the ratio of the text
+    after the edit and the expected one, bit for bit that of `difflib.SequenceMatcher(autojunk=False)`;
+    `line_similarity`: the same for lines. `tier_penalty` is subtracted if a tolerance was needed.
+    Usual columns: reward, ok, code, tier.
+    """
+    inputs = [before, edit, path, format_column, expected]
+    wanted = None if columns is None else list(columns)
+    return _emendate.reward_many(batch, inputs, reward, tier_penalty, format, match, wanted, threads, max_steps)

@@ -1,0 +1,81 @@
+//! The texts of a column, whatever its layout. Nothing is copied, and producers need not have checked their UTF-8.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray};
+use arrow_schema::{ArrowError, DataType};
+use emendate_core::{Code, Error};
+
+/// The cells of one column.
+pub(super) enum Cells {
+    Small(BinaryArray),
+    Large(LargeBinaryArray),
+    View(BinaryViewArray),
+    Dictionary {
+        keys: Vec<usize>,
+        array: ArrayRef,
+        values: Box<Cells>,
+    },
+    /// A column without a type: every cell is null.
+    Null,
+}
+
+/// A cell that is no text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// It is null.
+    Null,
+    /// Its bytes are not UTF-8.
+    NotUtf8,
+}
+
+impl Cells {
+    /// Checks that a column has texts.
+    ///
+    /// Errors: `call.invalid`.
+    pub(super) fn check(name: &str, found: &DataType) -> Result<(), Error> {
+        match found {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => Ok(()),
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Ok(()),
+            DataType::Dictionary(_, values) => Cells::check(name, values),
+            _ => Err(Error::new(Code::CallInvalid, format!("The column `{name}` is {found}, and not text."))
+                .next("Name a column of strings, or of bytes that are UTF-8.")),
+        }
+    }
+
+    /// Opens a column.
+    ///
+    /// Errors: a type that [`Cells::check`] refuses.
+    pub(super) fn of(column: &ArrayRef) -> Result<Cells, ArrowError> {
+        Ok(match column.data_type() {
+            DataType::Utf8 => Cells::Small(BinaryArray::from(column.as_string::<i32>().clone())),
+            DataType::LargeUtf8 => Cells::Large(LargeBinaryArray::from(column.as_string::<i64>().clone())),
+            DataType::Utf8View => Cells::View(column.as_string_view().clone().to_binary_view()),
+            DataType::Binary => Cells::Small(column.as_binary::<i32>().clone()),
+            DataType::LargeBinary => Cells::Large(column.as_binary::<i64>().clone()),
+            DataType::BinaryView => Cells::View(column.as_binary_view().clone()),
+            DataType::Null => Cells::Null,
+            DataType::Dictionary(..) => {
+                let dictionary = column.as_any_dictionary();
+                let keys = if dictionary.values().is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+                let values = Box::new(Cells::of(dictionary.values())?);
+                Cells::Dictionary { keys, array: column.clone(), values }
+            }
+            other => return Err(ArrowError::SchemaError(format!("a column of {other} is not text"))),
+        })
+    }
+
+    /// Returns a cell.
+    pub(super) fn text(&self, at: usize) -> Result<&str, Unusable> {
+        let bytes = match self {
+            Cells::Small(array) => array.is_valid(at).then(|| array.value(at)),
+            Cells::Large(array) => array.is_valid(at).then(|| array.value(at)),
+            Cells::View(array) => array.is_valid(at).then(|| array.value(at)),
+            Cells::Null => None,
+            Cells::Dictionary { keys, array, values } => {
+                let key = keys.get(at).copied().filter(|_| array.is_valid(at)).ok_or(Unusable::Null)?;
+                return values.text(key);
+            }
+        };
+        core::str::from_utf8(bytes.ok_or(Unusable::Null)?).map_err(|_| Unusable::NotUtf8)
+    }
+}

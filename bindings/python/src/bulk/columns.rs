@@ -1,0 +1,155 @@
+//! The columns of results.
+
+use super::row::Row;
+use arrow_array::builder::{LargeStringBuilder, ListBuilder, StringBuilder, StructBuilder, UInt64Builder};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
+use emendate_core::{Code, Error};
+use std::sync::Arc;
+
+/// The usual columns of an edit.
+pub(super) const APPLY: &[&str] = &["ok", "code", "after", "format", "tier", "added", "removed"];
+/// The usual columns of a comparison.
+pub(super) const DIFF: &[&str] = &["ok", "code", "diff", "added", "removed"];
+/// The usual columns of a conversion.
+pub(super) const CONVERT: &[&str] = &["ok", "code", "diff", "format"];
+/// The usual columns of a reward.
+pub(super) const REWARD: &[&str] = &["reward", "ok", "code", "tier"];
+
+/// A column: its name, its type, and how it is built.
+struct ColumnRow {
+    name: &'static str,
+    kind: fn() -> DataType,
+    build: fn(&[Row]) -> ArrayRef,
+}
+
+static COLUMNS: &[ColumnRow] = &[
+    ColumnRow { name: "ok", kind: || DataType::Boolean, build: oks },
+    ColumnRow { name: "code", kind: || DataType::Utf8, build: codes },
+    ColumnRow { name: "after", kind: || DataType::LargeUtf8, build: |rows| texts(rows, |row| row.after.as_deref()) },
+    ColumnRow { name: "format", kind: || DataType::Utf8, build: |rows| names(rows, |row| row.format) },
+    ColumnRow { name: "tier", kind: || DataType::Utf8, build: |rows| names(rows, |row| row.tier) },
+    ColumnRow { name: "edits", kind: || DataType::UInt32, build: |rows| counts(rows, |row| row.edits) },
+    ColumnRow { name: "spans", kind: || DataType::new_list(DataType::Struct(span_fields()), true), build: spans },
+    ColumnRow { name: "added", kind: || DataType::UInt32, build: |rows| counts(rows, |row| row.added) },
+    ColumnRow { name: "removed", kind: || DataType::UInt32, build: |rows| counts(rows, |row| row.removed) },
+    ColumnRow { name: "notes", kind: || DataType::new_list(DataType::Utf8, true), build: notes },
+    ColumnRow {
+        name: "message",
+        kind: || DataType::LargeUtf8,
+        build: |rows| texts(rows, |row| row.error.as_ref().map(Error::message)),
+    },
+    ColumnRow {
+        name: "next",
+        kind: || DataType::LargeUtf8,
+        build: |rows| texts(rows, |row| row.error.as_ref().map(Error::next_step)),
+    },
+    ColumnRow { name: "diff", kind: || DataType::LargeUtf8, build: |rows| texts(rows, |row| row.diff.as_deref()) },
+    ColumnRow {
+        name: "reward",
+        kind: || DataType::Float64,
+        build: |rows| Arc::new(Float64Array::from_iter(rows.iter().map(|row| row.reward))),
+    },
+];
+
+/// The columns that the caller wants, in its order.
+#[derive(Clone)]
+pub(super) struct Columns {
+    rows: Vec<&'static ColumnRow>,
+    schema: SchemaRef,
+}
+
+impl Columns {
+    /// Errors: `call.invalid` for a name that no column has.
+    pub(super) fn named<'a>(names: impl Iterator<Item = &'a str>) -> Result<Columns, Error> {
+        let mut rows: Vec<&'static ColumnRow> = Vec::new();
+        for name in names {
+            let Some(row) = COLUMNS.iter().find(|row| row.name == name) else {
+                let all: Vec<&str> = COLUMNS.iter().map(|row| row.name).collect();
+                return Err(Error::new(Code::CallInvalid, format!("Results have no column `{name}`."))
+                    .next(format!("Use some of: {}.", all.join(", "))));
+            };
+            if rows.iter().all(|known| known.name != row.name) {
+                rows.push(row);
+            }
+        }
+        let fields: Vec<Field> = rows.iter().map(|row| Field::new(row.name, (row.kind)(), true)).collect();
+        Ok(Columns { rows, schema: Arc::new(Schema::new(fields)) })
+    }
+
+    /// True if the caller wants a column.
+    pub(super) fn have(&self, name: &str) -> bool {
+        self.rows.iter().any(|row| row.name == name)
+    }
+
+    pub(super) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Builds the batch of results.
+    pub(super) fn build(&self, rows: &[Row]) -> Result<RecordBatch, ArrowError> {
+        let arrays = self.rows.iter().map(|column| (column.build)(rows)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        RecordBatch::try_new_with_options(self.schema(), arrays, &options)
+    }
+}
+
+fn oks(rows: &[Row]) -> ArrayRef {
+    Arc::new(rows.iter().map(|row| Some(row.error.is_none())).collect::<BooleanArray>())
+}
+
+fn codes(rows: &[Row]) -> ArrayRef {
+    names(rows, |row| row.error.as_ref().map(|error| error.code().as_str()))
+}
+
+fn texts(rows: &[Row], text: for<'a> fn(&'a Row) -> Option<&'a str>) -> ArrayRef {
+    let bytes = rows.iter().filter_map(text).map(str::len).sum();
+    let mut out = LargeStringBuilder::with_capacity(rows.len(), bytes);
+    rows.iter().for_each(|row| out.append_option(text(row)));
+    Arc::new(out.finish())
+}
+
+fn names(rows: &[Row], name: fn(&Row) -> Option<&'static str>) -> ArrayRef {
+    let mut out = StringBuilder::with_capacity(rows.len(), rows.len() * 8);
+    rows.iter().for_each(|row| out.append_option(name(row)));
+    Arc::new(out.finish())
+}
+
+/// Numbers of a row that has a result.
+fn counts(rows: &[Row], count: fn(&Row) -> usize) -> ArrayRef {
+    let number = |row: &Row| row.error.is_none().then(|| u32::try_from(count(row)).unwrap_or(u32::MAX));
+    Arc::new(rows.iter().map(number).collect::<UInt32Array>())
+}
+
+fn span_fields() -> Fields {
+    let names = ["start", "end", "new_start", "new_end"];
+    names.iter().map(|name| Field::new(*name, DataType::UInt64, true)).collect()
+}
+
+fn spans(rows: &[Row]) -> ArrayRef {
+    let numbers = || Box::new(UInt64Builder::new()) as Box<dyn arrow_array::builder::ArrayBuilder>;
+    let fields = StructBuilder::new(span_fields(), vec![numbers(), numbers(), numbers(), numbers()]);
+    let mut out = ListBuilder::new(fields);
+    for row in rows {
+        for span in &row.spans {
+            let ends = [span.before.start, span.before.end, span.after.start, span.after.end];
+            for (nth, end) in ends.into_iter().enumerate() {
+                if let Some(numbers) = out.values().field_builder::<UInt64Builder>(nth) {
+                    numbers.append_value(end as u64);
+                }
+            }
+            out.values().append(true);
+        }
+        out.append(row.error.is_none());
+    }
+    Arc::new(out.finish())
+}
+
+fn notes(rows: &[Row]) -> ArrayRef {
+    let mut out = ListBuilder::new(StringBuilder::new());
+    for row in rows {
+        row.notes.iter().for_each(|note| out.values().append_value(note));
+        out.append(row.error.is_none());
+    }
+    Arc::new(out.finish())
+}

@@ -1,0 +1,29 @@
+//! The module `emendate._emendate`: it translates between Python and `emendate_core`, and decides nothing.
+//!
+//! Every function releases the lock of the interpreter while it works. No type has mutable state, so the module declares
+//! that free-threaded interpreters may keep their lock off.
+
+mod bulk;
+mod exception;
+mod options;
+mod outcome;
+mod text_functions;
+
+use pyo3::prelude::*;
+
+/// The native part of the package `emendate`.
+#[pymodule(gil_used = false)]
+mod _emendate {
+    #[pymodule_export]
+    use super::bulk::{apply_many, convert_many, diff_many, reward_many};
+    #[pymodule_export]
+    use super::outcome::{Applied, AppliedFiles, ChangedFile, ChangedSpan, PatchText, TextDiff};
+    #[pymodule_export]
+    use super::text_functions::{apply, apply_files, convert, diff, edit, print_formats, similarity, text_formats};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,151 @@
+"""Bulk functions: each row is as the function on one text, in every layout and with any number of threads."""
+
+import random
+from typing import Any
+
+import emendate
+import polars
+import pyarrow as pa
+import pytest
+from emendate import bulk, errors
+
+BEFORE = ["a = 1\nb = 2\nc = 3\n", "def f():\n    return 1\n", "é漢😀\nx\n", "", "x\r\ny\r\n", "same\nsame\n", "a\0b\n"]
+
+
+def block(old: str, new: str) -> str:
+    return f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+
+
+EDITS = [
+    block("b = 2", "b = 20"),
+    block("return 1", "return 2"),
+    block("x", "y"),
+    block("same", "other"),
+    "@@\n-b = 2\n+b = 3\n",
+    "*** Begin Patch\n*** Update File: a\n@@\n-x\n+z\n*** End Patch\n",
+    "no edit at all",
+    "",
+    "<<<<<<< SEARCH\n" * 500,
+    "\\" * 2000 + '{"a":' * 500,
+]
+
+
+def rows(count: int, seed: int = 1) -> list[dict[str, str | None]]:
+    rng = random.Random(seed)
+    return [
+        {"before": rng.choice([*BEFORE, None]), "edit": rng.choice([*EDITS, None]), "path": rng.choice(["a.py", None])}
+        for _ in range(count)
+    ]
+
+
+def scalar(row: dict[str, str | None]) -> dict[str, Any]:
+    before, edit = row["before"], row["edit"]
+    if before is None or edit is None:
+        return {"ok": False, "code": "call.invalid", "after": None, "format": None, "tier": None}
+    try:
+        applied = emendate.apply(before, edit, path=row["path"])
+    except emendate.EmendError as error:
+        return {"ok": False, "code": error.code, "after": None, "format": None, "tier": None}
+    after = None if applied.text == before else applied.text
+    return {"ok": True, "code": None, "after": after, "format": applied.format, "tier": applied.tier}
+
+
+NAMES = ["ok", "code", "after", "format", "tier"]
+LAYOUTS = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_row_is_as_the_function_on_one_text(layout: Any, threads: int) -> None:
+    given = rows(1000)
+    table = pa.table({name: pa.array([row[name] for row in given], pa.string()) for name in ("before", "edit", "path")})
+    columns = [
+        column.combine_chunks().dictionary_encode() if pa.types.is_dictionary(layout) else column.cast(layout)
+        for column in table.columns
+    ]
+    batch = pa.table(columns, names=table.column_names).to_batches()[0]
+    made = pa.record_batch(bulk.apply_many(batch, path="path", columns=NAMES, threads=threads))
+    assert made.to_pylist() == [scalar(row) for row in given]
+    assert sum(row["ok"] for row in made.to_pylist()) > 50
+
+
+def test_streams_give_streams_of_the_same_rows() -> None:
+    given = rows(500)
+    table = pa.Table.from_pylist(given)
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=70))
+    made = pa.table(bulk.apply_many(reader, path="path", columns=NAMES))
+    assert made.to_pylist() == [scalar(row) for row in given]
+    frame = polars.DataFrame(bulk.apply_many(polars.DataFrame(table), path="path", columns=NAMES))
+    assert frame.to_dicts() == made.to_pylist()
+
+
+def test_all_columns() -> None:
+    batch = pa.RecordBatch.from_pylist([{"before": "a\nb\n", "edit": block("b", "c")}, {"before": "a\n", "edit": "?"}])
+    names = [*NAMES, "edits", "spans", "added", "removed", "notes", "message", "next", "diff"]
+    good, bad = pa.record_batch(bulk.apply_many(batch, columns=names)).to_pylist()
+    assert good["spans"] == [{"start": 2, "end": 3, "new_start": 2, "new_end": 3}]
+    assert (good["edits"], good["added"], good["removed"], good["notes"]) == (1, 1, 1, [])
+    assert "-b\n+c\n" in good["diff"] and good["message"] is None
+    assert bad["code"] == "edit.unparsable" and bad["message"] and bad["next"] and bad["spans"] is None
+
+
+def test_differences_and_conversions() -> None:
+    batch = pa.RecordBatch.from_pylist([{"before": "a\n", "after": "b\n"}, {"before": "a\n", "after": "a\n"}])
+    changed, same = pa.record_batch(bulk.diff_many(batch)).to_pylist()
+    assert changed["diff"] == emendate.diff("a\n", "b\n").unified("text") and same["diff"] is None and same["ok"]
+    batch = pa.RecordBatch.from_pylist([{"before": "a\nb\n", "edit": block("b", "c"), "path": "x.txt"}])
+    (made,) = pa.record_batch(bulk.convert_many(batch, "unified", path="path")).to_pylist()
+    assert made["format"] == "search_replace"
+    assert made["diff"] == emendate.convert({"x.txt": "a\nb\n"}, block("b", "c"), "unified", path="x.txt").text
+
+
+@pytest.mark.parametrize("reward", ["exact", "applied", "similarity", "line_similarity"])
+def test_rewards(reward: Any) -> None:
+    given = [{"before": "a\nb\n", "edit": block("b", new), "expected": "a\nc\n"} for new in ("c", "d", "  c")]
+    given.append({"before": "a\n", "edit": "?", "expected": "a\n"})
+    made = pa.record_batch(bulk.reward_many(pa.RecordBatch.from_pylist(given), reward=reward)).to_pylist()
+    for row, result in zip(given[:3], made):
+        text = emendate.apply(row["before"], row["edit"]).text
+        by = "lines" if reward == "line_similarity" else "characters"
+        ratio = emendate.similarity(text, "a\nc\n", by=by)
+        assert result["reward"] == {"exact": float(text == "a\nc\n"), "applied": 1.0}.get(reward, ratio)
+    assert made[3]["reward"] == 0.0 and made[3]["code"] == "edit.unparsable"
+
+
+def test_bad_data_is_a_code_in_the_row_only() -> None:
+    good = {"before": b"a\nb\n", "edit": block("b", "c").encode()}
+    hostile = [
+        {"before": b"\xff\xfe", "edit": good["edit"]},
+        {"before": b"a" * 10_000, "edit": good["edit"]},
+        {"before": b"a\nb\n" * 2000, "edit": b"<<<<<<< SEARCH\nb\na\n=======\nc\n>>>>>>> REPLACE\n" * 20},
+        {"before": None, "edit": good["edit"]},
+    ]
+    batch = pa.RecordBatch.from_pylist([good, *hostile, good])
+    made = pa.record_batch(bulk.apply_many(batch, max_bytes=9000, max_steps=3_000_000)).to_pylist()
+    codes = [row["code"] for row in made]
+    assert codes[0] is None and codes[-1] is None and made[0]["after"] == made[-1]["after"] == "a\nc\n"
+    assert codes[1:3] == ["content.undecodable", "call.too_large"] and codes[3] and codes[4] == "call.invalid"
+
+
+def test_unchecked_strings_of_a_producer_are_checked() -> None:
+    """pyarrow lets a string column have bytes that are not UTF-8."""
+    offsets, data = pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")
+    broken = pa.StringArray.from_buffers(1, offsets, data)
+    batch = pa.record_batch([broken, pa.array([block("b", "c")])], names=["before", "edit"])
+    assert pa.record_batch(bulk.apply_many(batch)).to_pylist()[0]["code"] == "content.undecodable"
+
+
+def test_mistakes_of_a_program_raise() -> None:
+    batch = pa.RecordBatch.from_pylist([{"before": "a", "edit": "b", "n": 1}])
+    with pytest.raises(errors.CallError, match="no column `nothing`"):
+        bulk.apply_many(batch, before="nothing")
+    with pytest.raises(errors.CallError, match="not text"):
+        bulk.apply_many(batch, before="n")
+    with pytest.raises(errors.CallError, match="no column `nothing`"):
+        bulk.apply_many(batch, columns=["nothing"])
+    with pytest.raises(errors.CallError, match="no reward"):
+        bulk.reward_many(batch, reward="nothing")  # type: ignore[arg-type]
+    with pytest.raises((TypeError, ValueError)):
+        bulk.apply_many([1, 2])  # type: ignore[arg-type]
+    empty = pa.record_batch(bulk.apply_many(batch.slice(0, 0)))
+    assert empty.num_rows == 0 and empty.schema.names[0] == "ok"

@@ -1,0 +1,164 @@
+//! `cargo xtask python`: builds the Python package, installs it in fresh virtual environments, and tests it there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names of interpreters that the package supports.
+const NAMES: &[&str] =
+    &["python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "python3", "/usr/bin/python3"];
+
+/// The checker of types that is not published for Python.
+const PYRIGHT: &str = "pyright@1.1.414";
+
+/// Builds the wheel, and tests it with the oldest and the newest Python of this machine.
+///
+/// Errors: the first step that fails.
+pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
+    let is_release = arguments.iter().any(|argument| argument == "--release");
+    let place = Place::new();
+    let wheel = place.wheel(is_release)?;
+    let pythons = interpreters();
+    let mut said = vec![format!("wheel: {}", wheel.display())];
+    let (Some(oldest), Some(newest)) = (pythons.first(), pythons.last()) else {
+        return Err("There is no Python 3.10 or later with ensurepip.".to_owned());
+    };
+    let mut tested = vec![oldest];
+    tested.extend((oldest != newest).then_some(newest));
+    for python in &tested {
+        let venv = place.fresh(python, &wheel)?;
+        let passed = output(Command::new(venv.join("bin/python")).args(["-m", "pytest"]).current_dir(&place.package))?;
+        let summary = passed.trim_end().lines().last().unwrap_or_default();
+        said.push(format!("Python 3.{}: {summary}", python.minor));
+    }
+    place.types(&place.venv(newest))?;
+    said.push("stubtest and pyright: nothing found".to_owned());
+    if tested.len() == 1 {
+        said.push("Only one version of Python is here, so no other was tried.".to_owned());
+    }
+    Ok(said.join("\n"))
+}
+
+/// The directories of the package.
+struct Place {
+    root: PathBuf,
+    package: PathBuf,
+    target: PathBuf,
+}
+
+/// An interpreter of this machine.
+#[derive(PartialEq)]
+struct Interpreter {
+    program: PathBuf,
+    /// The second number of its version.
+    minor: u32,
+}
+
+impl Place {
+    fn new() -> Place {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned();
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        Place { package: root.join("bindings/python"), target, root }
+    }
+
+    /// Builds the command, and the wheel with it.
+    fn wheel(&self, is_release: bool) -> Result<PathBuf, String> {
+        let profile: &[&str] = if is_release { &["--release"] } else { &["--profile", "dev"] };
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let build = ["build", "--locked", "--quiet", "-p", "emendate-cli"];
+        run(Command::new(cargo).args(build).args(profile).current_dir(&self.root))?;
+        let scripts = self.package.join("emendate.data/scripts");
+        let built = self.target.join(if is_release { "release/emend" } else { "debug/emend" });
+        fs::create_dir_all(&scripts).map_err(|error| error.to_string())?;
+        let copied = scripts.join("emend");
+        fs::copy(&built, &copied).map_err(|error| format!("{}: {error}", built.display()))?;
+        // Symbols would make a large wheel; without `strip` it only is larger.
+        let _ = Command::new("strip").arg(&copied).status();
+
+        let tools = self.target.join("python/build");
+        external::install::python(&tools, &self.package.join("requirements-build.txt"))
+            .map_err(|error| error.to_string())?;
+        let wheels = self.target.join("wheels");
+        // An older wheel must not be the one that is tested.
+        let _ = fs::remove_dir_all(&wheels);
+        let options = ["build", "--locked", "--quiet", "--auditwheel", "skip", "--compatibility", "linux", "--out"];
+        run(Command::new(tools.join("bin/maturin"))
+            .args(options)
+            .arg(&wheels)
+            .args(profile)
+            .arg("--strip")
+            .current_dir(&self.package))?;
+        let mut built = fs::read_dir(&wheels).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
+        built.next().ok_or_else(|| format!("maturin left no wheel in {}", wheels.display()))
+    }
+
+    /// The virtual environment of an interpreter.
+    fn venv(&self, python: &Interpreter) -> PathBuf {
+        self.target.join(format!("python/venv-3.{}", python.minor))
+    }
+
+    /// Makes a new virtual environment with the wheel and what its tests need.
+    fn fresh(&self, python: &Interpreter, wheel: &Path) -> Result<PathBuf, String> {
+        let venv = self.venv(python);
+        // It may not be there.
+        let _ = fs::remove_dir_all(&venv);
+        run(Command::new(&python.program).args(["-m", "venv"]).arg(&venv))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "5"];
+        let install = || {
+            let mut command = Command::new(venv.join("bin/python"));
+            command.args(pip);
+            command
+        };
+        let requirements = self.package.join("requirements-test.txt");
+        run(install().args(["--require-hashes", "--only-binary", ":all:", "--requirement"]).arg(requirements))?;
+        run(install().arg("--no-deps").arg(wheel))?;
+        Ok(venv)
+    }
+
+    /// Compares the stub with the module, and checks the types of the package and its tests.
+    fn types(&self, venv: &Path) -> Result<(), String> {
+        let python = venv.join("bin/python");
+        run(Command::new(&python).args(["-m", "mypy.stubtest", "emendate"]).current_dir(&self.target))?;
+        let node = self.target.join("python/pyright");
+        let program = node.join("node_modules/.bin/pyright");
+        external::install::npm(&node, &[PYRIGHT], || program.exists()).map_err(|error| error.to_string())?;
+        run(Command::new(&program).arg("--pythonpath").arg(&python).current_dir(&self.package))
+    }
+}
+
+/// Returns the interpreters of this machine by version, each version once: those on PATH, and those of pyenv, which puts
+/// only one there.
+fn interpreters() -> Vec<Interpreter> {
+    const PRINT: &str = "import ensurepip, sys; print(sys.version_info[1] * (sys.version_info[0] == 3))";
+    let mut programs: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv"));
+    if let Some(pyenv) = std::env::var_os("PYENV_ROOT").map(PathBuf::from).or(home) {
+        let versions = fs::read_dir(pyenv.join("versions")).into_iter().flatten().flatten();
+        programs.extend(versions.map(|version| version.path().join("bin/python3")));
+    }
+    let mut found: Vec<Interpreter> = Vec::new();
+    for program in programs {
+        let Ok(output) = Command::new(&program).args(["-c", PRINT]).output() else { continue };
+        let minor = String::from_utf8_lossy(&output.stdout).trim().parse::<u32>().ok();
+        if let Some(minor) = minor.filter(|minor| *minor >= 10 && found.iter().all(|python| python.minor != *minor)) {
+            found.push(Interpreter { program, minor });
+        }
+    }
+    found.sort_by_key(|python| python.minor);
+    found
+}
+
+/// Runs a command that must succeed, and returns what it prints.
+fn output(command: &mut Command) -> Result<String, String> {
+    let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    if done.status.success() {
+        return Ok(said);
+    }
+    Err(format!("{command:?} failed:\n{said}{}", String::from_utf8_lossy(&done.stderr)))
+}
+
+/// Runs a command that must succeed.
+fn run(command: &mut Command) -> Result<(), String> {
+    output(command).map(drop)
+}
