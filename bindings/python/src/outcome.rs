@@ -303,7 +303,7 @@ impl TextDiff {
 
     /// Returns the difference as a unified diff for people; empty for equal texts.
     fn unified(&self, py: Python<'_>, path: &str) -> String {
-        py.detach(|| self.0.unified(path))
+        if self.0.is_empty() { String::new() } else { py.detach(|| self.0.unified(path)) }
     }
 
     /// Returns the difference as a patch in one of `print_formats()`.

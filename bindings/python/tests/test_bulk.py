@@ -57,7 +57,7 @@ LAYOUTS = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.dic
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_row_is_as_the_function_on_one_text(layout: Any, threads: int) -> None:
-    given = rows(1000)
+    given = rows(300)
     table = pa.table({name: pa.array([row[name] for row in given], pa.string()) for name in ("before", "edit", "path")})
     columns = [
         column.combine_chunks().dictionary_encode() if pa.types.is_dictionary(layout) else column.cast(layout)
@@ -66,11 +66,11 @@ def test_every_row_is_as_the_function_on_one_text(layout: Any, threads: int) -> 
     batch = pa.table(columns, names=table.column_names).to_batches()[0]
     made = pa.record_batch(bulk.apply_many(batch, path="path", columns=NAMES, threads=threads))
     assert made.to_pylist() == [scalar(row) for row in given]
-    assert sum(row["ok"] for row in made.to_pylist()) > 50
+    assert sum(row["ok"] for row in made.to_pylist()) > 15
 
 
 def test_streams_give_streams_of_the_same_rows() -> None:
-    given = rows(500)
+    given = rows(200)
     table = pa.Table.from_pylist(given)
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=70))
     made = pa.table(bulk.apply_many(reader, path="path", columns=NAMES))

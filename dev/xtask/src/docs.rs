@@ -24,7 +24,7 @@ impl Page {
     /// Renders the page; Markdown with wrapped lines.
     pub(crate) fn text(&self, repo: &Repo) -> String {
         let text = (self.write)(repo);
-        if self.path.ends_with(".md") { crate::markdown::wrapped(&text) } else { text }
+        if self.path == python_errors::PATH { text } else { crate::markdown::wrapped(&text) }
     }
 }
 

@@ -43,6 +43,8 @@ static PARTS: &[Part] = &[
             page("docs/command-line.md"),
             page("docs/mcp.md"),
             page("docs/embedding.md"),
+            page("docs/python.md"),
+            page("docs/bulk.md"),
             page("docs/configuration.md"),
             page("docs/language-servers.md"),
             page("docs/schemas.md"),

@@ -97,13 +97,6 @@ class MediaError(EmendError):
     `media.unsupported`."""
 
 
-class FileError(EmendError):
-    """Codes: `file.exists`,
-    `file.not_found`,
-    `file.notebook`,
-    `file.too_large`."""
-
-
 class ContentError(EmendError):
     """Codes: `content.binary`,
     `content.undecodable`,
@@ -183,7 +176,6 @@ FAMILIES: dict[str, type[EmendError]] = {
     "notebook": NotebookError,
     "cell": CellError,
     "media": MediaError,
-    "file": FileError,
     "content": ContentError,
     "read": ReadError,
     "stale": StaleError,

@@ -72,7 +72,7 @@ fn ratio(a: &[u32], b: &[u32]) -> Result<f64> {
 
 /// A run that two sequences have in common.
 #[derive(Clone, Copy, Default)]
-struct CommonRun {
+struct SharedRun {
     in_a: usize,
     in_b: usize,
     len: usize,
@@ -110,11 +110,11 @@ struct RunTable {
 
 impl RunTable {
     /// Returns the first longest run.
-    fn longest(&mut self, a: &[u32], b: &[u32]) -> Result<CommonRun> {
+    fn longest(&mut self, a: &[u32], b: &[u32]) -> Result<SharedRun> {
         work::spend(a.len() * b.len() / 16 + 1)?;
         self.row.clear();
         self.row.resize(b.len(), 0);
-        let mut best = CommonRun::default();
+        let mut best = SharedRun::default();
         for (end_a, wanted) in a.iter().enumerate() {
             let mut before = 0;
             for (end_b, (item, run)) in b.iter().zip(&mut self.row).enumerate() {
@@ -122,7 +122,7 @@ impl RunTable {
                 before = std::mem::replace(run, longer);
                 if longer as usize > best.len {
                     let len = longer as usize;
-                    best = CommonRun { in_a: end_a + 1 - len, in_b: end_b + 1 - len, len };
+                    best = SharedRun { in_a: end_a + 1 - len, in_b: end_b + 1 - len, len };
                 }
             }
         }
@@ -148,7 +148,7 @@ struct State {
 
 /// A way from a state, and the next edge of its list.
 #[derive(Clone, Copy)]
-struct Edge {
+struct StateEdge {
     item: u32,
     to: u32,
     next: u32,
@@ -159,7 +159,7 @@ struct Edge {
 #[derive(Default)]
 struct SuffixAutomaton {
     states: Vec<State>,
-    edges: Vec<Edge>,
+    edges: Vec<StateEdge>,
     from_empty: HashMap<u32, u32>,
 }
 
@@ -198,7 +198,7 @@ impl SuffixAutomaton {
         let clone = self.add(State { len, edge: NONE, ..self.states[next as usize] });
         let mut edge = self.states[next as usize].edge;
         while edge != NONE {
-            let Edge { item, to, next } = self.edges[edge as usize];
+            let StateEdge { item, to, next } = self.edges[edge as usize];
             self.connect(clone, item, to);
             edge = next;
         }
@@ -240,7 +240,7 @@ impl SuffixAutomaton {
         }
         let next = self.states[state as usize].edge;
         self.states[state as usize].edge = u32::try_from(self.edges.len()).unwrap_or(NONE);
-        self.edges.push(Edge { item, to, next });
+        self.edges.push(StateEdge { item, to, next });
     }
 
     /// Changes where an edge leads.
@@ -259,9 +259,9 @@ impl SuffixAutomaton {
     }
 
     /// Returns the first longest run of `a` that is in the sequence, and its first place there.
-    fn longest(&self, a: &[u32]) -> Result<CommonRun> {
+    fn longest(&self, a: &[u32]) -> Result<SharedRun> {
         let (mut state, mut len) = (0, 0);
-        let mut best = CommonRun::default();
+        let mut best = SharedRun::default();
         for (end, &item) in a.iter().enumerate() {
             work::spend(2)?;
             loop {
@@ -278,7 +278,7 @@ impl SuffixAutomaton {
             }
             if len > best.len {
                 let first_end = self.states[state as usize].first_end as usize;
-                best = CommonRun { in_a: end + 1 - len, in_b: first_end + 1 - len, len };
+                best = SharedRun { in_a: end + 1 - len, in_b: first_end + 1 - len, len };
             }
         }
         Ok(best)
