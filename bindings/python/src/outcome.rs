@@ -138,8 +138,8 @@ impl ChangedFile {
     }
 
     /// The path that a renamed or copied file comes from.
-    #[getter]
-    fn from_path(&self) -> Option<&str> {
+    #[getter(from_path)]
+    fn former_path(&self) -> Option<&str> {
         match &self.0.kind {
             FileChangeKind::Renamed { from } | FileChangeKind::Copied { from } => Some(from),
             _ => None,

@@ -34,9 +34,8 @@ impl Cells {
     /// Errors: `call.invalid`.
     pub(super) fn check(name: &str, found: &DataType) -> Result<(), Error> {
         match found {
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => Ok(()),
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Ok(()),
             DataType::Dictionary(_, values) => Cells::check(name, values),
+            found if found.is_string() || found.is_binary() || found.is_null() => Ok(()),
             _ => Err(Error::new(Code::CallInvalid, format!("The column `{name}` is {found}, and not text."))
                 .next("Name a column of strings, or of bytes that are UTF-8.")),
         }

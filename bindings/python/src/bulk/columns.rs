@@ -48,7 +48,7 @@ static COLUMNS: &[ColumnRow] = &[
     ColumnRow {
         name: "reward",
         kind: || DataType::Float64,
-        build: |rows| Arc::new(Float64Array::from_iter(rows.iter().map(|row| row.reward))),
+        build: |rows| Arc::new(rows.iter().map(|row| row.reward).collect::<Float64Array>()),
     },
 ];
 
@@ -105,13 +105,17 @@ fn codes(rows: &[Row]) -> ArrayRef {
 fn texts(rows: &[Row], text: for<'a> fn(&'a Row) -> Option<&'a str>) -> ArrayRef {
     let bytes = rows.iter().filter_map(text).map(str::len).sum();
     let mut out = LargeStringBuilder::with_capacity(rows.len(), bytes);
-    rows.iter().for_each(|row| out.append_option(text(row)));
+    for row in rows {
+        out.append_option(text(row));
+    }
     Arc::new(out.finish())
 }
 
 fn names(rows: &[Row], name: fn(&Row) -> Option<&'static str>) -> ArrayRef {
     let mut out = StringBuilder::with_capacity(rows.len(), rows.len() * 8);
-    rows.iter().for_each(|row| out.append_option(name(row)));
+    for row in rows {
+        out.append_option(name(row));
+    }
     Arc::new(out.finish())
 }
 

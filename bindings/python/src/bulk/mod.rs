@@ -54,7 +54,7 @@ impl BulkJob {
             let name = name.as_ref()?;
             Some(batch.column_by_name(name).map_or_else(
                 || Err(ArrowError::SchemaError(format!("a later batch has no column `{name}`"))),
-                |column| Cells::of(column),
+                Cells::of,
             ))
         };
         let inputs = self.inputs.iter().map(|name| of(name).transpose()).collect::<Result<Vec<_>, _>>()?;
@@ -87,7 +87,7 @@ impl RecordBatchReader for BulkReader {
 }
 
 /// Does a job on a batch, which gives a batch, or on a stream, which gives a stream.
-fn done<'py>(py: Python<'py>, job: BulkJob, input: AnyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
+fn done(py: Python<'_>, job: BulkJob, input: AnyRecordBatch) -> PyResult<Bound<'_, PyAny>> {
     let schema = input.schema()?;
     job.check(&schema).map_err(|error| raised(py, &error))?;
     match input {
@@ -127,8 +127,8 @@ impl BulkSettings {
 /// Applies the edit of each row to its text. `emendate.bulk.apply_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn apply_many<'py>(
-    py: Python<'py>,
+pub(crate) fn apply_many(
+    py: Python<'_>,
     batch: AnyRecordBatch,
     inputs: Vec<Option<String>>,
     format: Option<String>,
@@ -137,7 +137,7 @@ pub(crate) fn apply_many<'py>(
     threads: usize,
     max_bytes: Option<usize>,
     max_steps: Option<u64>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'_, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes, max_steps };
     let job = settings.job(Task::Apply { format: format.map(Arc::from) }, inputs, columns::APPLY);
     done(py, job.map_err(|error| raised(py, &error))?, batch)
@@ -146,15 +146,15 @@ pub(crate) fn apply_many<'py>(
 /// Compares the two texts of each row. `emendate.bulk.diff_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn diff_many<'py>(
-    py: Python<'py>,
+pub(crate) fn diff_many(
+    py: Python<'_>,
     batch: AnyRecordBatch,
     inputs: Vec<Option<String>>,
     to: Option<String>,
     columns: Option<Vec<String>>,
     threads: usize,
     max_steps: Option<u64>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'_, PyAny>> {
     let settings = BulkSettings { r#match: "standard".to_owned(), columns, threads, max_bytes: None, max_steps };
     let job = settings.job(Task::Diff { to: to.map(Arc::from) }, inputs, columns::DIFF);
     done(py, job.map_err(|error| raised(py, &error))?, batch)
@@ -163,8 +163,8 @@ pub(crate) fn diff_many<'py>(
 /// Prints the change of each row in another format. `emendate.bulk.convert_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn convert_many<'py>(
-    py: Python<'py>,
+pub(crate) fn convert_many(
+    py: Python<'_>,
     batch: AnyRecordBatch,
     inputs: Vec<Option<String>>,
     to: &str,
@@ -173,7 +173,7 @@ pub(crate) fn convert_many<'py>(
     columns: Option<Vec<String>>,
     threads: usize,
     max_steps: Option<u64>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'_, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
     let task = Task::Convert { to: Arc::from(to), format: format.map(Arc::from) };
     done(py, settings.job(task, inputs, columns::CONVERT).map_err(|error| raised(py, &error))?, batch)
@@ -182,8 +182,8 @@ pub(crate) fn convert_many<'py>(
 /// Rewards the edit of each row. `emendate.bulk.reward_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn reward_many<'py>(
-    py: Python<'py>,
+pub(crate) fn reward_many(
+    py: Python<'_>,
     batch: AnyRecordBatch,
     inputs: Vec<Option<String>>,
     reward: &str,
@@ -193,7 +193,7 @@ pub(crate) fn reward_many<'py>(
     columns: Option<Vec<String>>,
     threads: usize,
     max_steps: Option<u64>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'_, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
     let task = row::Measure::named(reward).map(|measure| Task::Reward {
         measure,
