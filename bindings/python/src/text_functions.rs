@@ -44,7 +44,11 @@ pub(crate) fn apply(
 #[pyfunction]
 #[pyo3(signature = (files, patch, *, format=None, path=None, r#match="standard", strip=None, reverse=false,
     overwrite=false, placeholders_meant=false, max_bytes=None, max_steps=None))]
-#[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "they are keyword arguments in Python, whose dict is converted"
+)]
 pub(crate) fn apply_files(
     py: Python<'_>,
     files: BTreeMap<String, String>,
@@ -108,7 +112,11 @@ pub(crate) fn diff(py: Python<'_>, before: &str, after: &str) -> PyResult<TextDi
 #[pyfunction]
 #[pyo3(signature = (files, patch, to, *, format=None, path=None, r#match="standard", strip=None, max_bytes=None,
     max_steps=None))]
-#[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "they are keyword arguments in Python, whose dict is converted"
+)]
 pub(crate) fn convert(
     py: Python<'_>,
     files: BTreeMap<String, String>,

@@ -145,7 +145,6 @@ pub(crate) fn apply_many(
 
 /// Compares the two texts of each row. `emendate.bulk.diff_many` documents it.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 pub(crate) fn diff_many(
     py: Python<'_>,
     batch: AnyRecordBatch,
@@ -163,8 +162,8 @@ pub(crate) fn diff_many(
 /// Prints the change of each row in another format. `emendate.bulk.convert_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn convert_many(
-    py: Python<'_>,
+pub(crate) fn convert_many<'py>(
+    py: Python<'py>,
     batch: AnyRecordBatch,
     inputs: Vec<Option<String>>,
     to: &str,
@@ -173,7 +172,7 @@ pub(crate) fn convert_many(
     columns: Option<Vec<String>>,
     threads: usize,
     max_steps: Option<u64>,
-) -> PyResult<Bound<'_, PyAny>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
     let task = Task::Convert { to: Arc::from(to), format: format.map(Arc::from) };
     done(py, settings.job(task, inputs, columns::CONVERT).map_err(|error| raised(py, &error))?, batch)
@@ -182,8 +181,8 @@ pub(crate) fn convert_many(
 /// Rewards the edit of each row. `emendate.bulk.reward_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn reward_many(
-    py: Python<'_>,
+pub(crate) fn reward_many<'py>(
+    py: Python<'py>,
     batch: AnyRecordBatch,
     inputs: Vec<Option<String>>,
     reward: &str,
@@ -193,7 +192,7 @@ pub(crate) fn reward_many(
     columns: Option<Vec<String>>,
     threads: usize,
     max_steps: Option<u64>,
-) -> PyResult<Bound<'_, PyAny>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
     let task = row::Measure::named(reward).map(|measure| Task::Reward {
         measure,
