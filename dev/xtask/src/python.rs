@@ -27,7 +27,11 @@ pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
     tested.extend((oldest != newest).then_some(newest));
     for python in &tested {
         let venv = place.fresh(python, &wheel)?;
-        let passed = output(Command::new(venv.join("bin/python")).args(["-m", "pytest"]).current_dir(&place.package))?;
+        let passed = output(
+            Command::new(venv.join("bin/python"))
+                .args(["-m", "pytest", "-p", "no:cacheprovider"])
+                .current_dir(&place.package),
+        )?;
         let summary = passed.trim_end().lines().last().unwrap_or_default();
         said.push(format!("Python 3.{}: {summary}", python.minor));
     }

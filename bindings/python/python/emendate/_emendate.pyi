@@ -1,4 +1,28 @@
-from typing import Final, Literal, Protocol, TypeAlias, final, type_check_only
+from typing import Any, Final, Literal, final
+
+from emendate._arrow import ArrowArray, ArrowStream
+
+__all__ = [
+    "Applied",
+    "AppliedFiles",
+    "ChangedFile",
+    "ChangedSpan",
+    "PatchText",
+    "TextDiff",
+    "__version__",
+    "apply",
+    "apply_files",
+    "apply_many",
+    "convert",
+    "convert_many",
+    "diff",
+    "diff_many",
+    "edit",
+    "print_formats",
+    "reward_many",
+    "similarity",
+    "text_formats",
+]
 
 _Match = Literal["exact", "strict", "standard"]
 _Tier = Literal[
@@ -159,24 +183,8 @@ def similarity(a: str, b: str, *, by: Literal["characters", "lines"] = "characte
 def text_formats() -> list[str]: ...
 def print_formats() -> list[str]: ...
 
-@type_check_only
-class _ArrowArray(Protocol):
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
-
-@type_check_only
-class _ArrowStream(Protocol):
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-ArrowInput: TypeAlias = _ArrowArray | _ArrowStream
-
-@type_check_only
-class ArrowBatch(Protocol):
-    """A batch that exports `__arrow_c_array__`, or a stream that exports `__arrow_c_stream__`."""
-    def __arrow_c_schema__(self) -> object: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
 def apply_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     inputs: list[str | None],
     format: str | None,
     match: _Match,
@@ -184,17 +192,17 @@ def apply_many(
     threads: int,
     max_bytes: int | None,
     max_steps: int | None,
-) -> ArrowBatch: ...
+) -> Any: ...
 def diff_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     inputs: list[str | None],
     to: str | None,
     columns: list[str] | None,
     threads: int,
     max_steps: int | None,
-) -> ArrowBatch: ...
+) -> Any: ...
 def convert_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     inputs: list[str | None],
     to: str,
     format: str | None,
@@ -202,9 +210,9 @@ def convert_many(
     columns: list[str] | None,
     threads: int,
     max_steps: int | None,
-) -> ArrowBatch: ...
+) -> Any: ...
 def reward_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     inputs: list[str | None],
     reward: str,
     tier_penalty: float,
@@ -213,4 +221,4 @@ def reward_many(
     columns: list[str] | None,
     threads: int,
     max_steps: int | None,
-) -> ArrowBatch: ...
+) -> Any: ...

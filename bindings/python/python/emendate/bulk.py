@@ -16,32 +16,30 @@ on an error), `format`, `tier` (string), `edits`, `added`, `removed` (uint32), `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from emendate import _emendate
 
 if TYPE_CHECKING:
-    from emendate._emendate import ArrowBatch, ArrowInput
+    from emendate._arrow import ArrowArray, ArrowStream
 
 __all__ = ["apply_many", "convert_many", "diff_many", "reward_many"]
 
-_Match = Literal["exact", "strict", "standard"]
-
 
 def apply_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     *,
     before: str = "before",
     edit: str = "edit",
     path: str | None = None,
     format: str | None = None,
     format_column: str | None = None,
-    match: _Match = "standard",
+    match: Literal["exact", "strict", "standard"] = "standard",
     columns: Sequence[str] | None = None,
     threads: int = 0,
     max_bytes: int | None = None,
     max_steps: int | None = None,
-) -> ArrowBatch:
+) -> Any:
     """Applies the edit of each row to its text, as `emendate.apply` does.
 
     `before`, `edit`, `path` and `format_column` name columns of the batch; `format` is the format of all rows that have
@@ -53,7 +51,7 @@ def apply_many(
 
 
 def diff_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     *,
     before: str = "before",
     after: str = "after",
@@ -62,7 +60,7 @@ def diff_many(
     columns: Sequence[str] | None = None,
     threads: int = 0,
     max_steps: int | None = None,
-) -> ArrowBatch:
+) -> Any:
     """Compares the two texts of each row. `diff` is null for equal ones; `to` is one of `emendate.print_formats()`.
 
     Usual columns: ok, code, diff, added, removed.
@@ -72,7 +70,7 @@ def diff_many(
 
 
 def convert_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     to: str,
     *,
     before: str = "before",
@@ -80,11 +78,11 @@ def convert_many(
     path: str | None = None,
     format: str | None = None,
     format_column: str | None = None,
-    match: _Match = "standard",
+    match: Literal["exact", "strict", "standard"] = "standard",
     columns: Sequence[str] | None = None,
     threads: int = 0,
     max_steps: int | None = None,
-) -> ArrowBatch:
+) -> Any:
     """Prints the change that each row's edit makes in another format, as the column `diff`.
 
     Usual columns: ok, code, diff, format.
@@ -95,7 +93,7 @@ def convert_many(
 
 
 def reward_many(
-    batch: ArrowInput,
+    batch: ArrowArray | ArrowStream,
     *,
     reward: Literal["exact", "applied", "similarity", "line_similarity"] = "exact",
     before: str = "before",
@@ -105,11 +103,11 @@ def reward_many(
     tier_penalty: float = 0.0,
     format: str | None = None,
     format_column: str | None = None,
-    match: _Match = "standard",
+    match: Literal["exact", "strict", "standard"] = "standard",
     columns: Sequence[str] | None = None,
     threads: int = 0,
     max_steps: int | None = None,
-) -> ArrowBatch:
+) -> Any:
     """Rewards the edit of each row, from 0.0 to 1.0; an edit that cannot be applied has 0.0, and its `code` says why.
 
     `exact`: 1.0 for the expected text. `applied`: 1.0 for an edit that can be applied. `similarity`: the ratio of the text
