@@ -235,7 +235,7 @@ impl FilePatch {
     /// True for a single hunk that says that the old file has no lines, if nothing says that there was one.
     fn fills(&self) -> bool {
         let [NumberedHunk { hunk, .. }] = &*self.hunks else { return false };
-        // An id of zeros stands for a file that is not there.
+        // An id of zeros means that there is no file.
         let absent = |id: &str| whole_file::is_empty_id(id) || id.bytes().all(|digit| digit == b'0');
         let id = self.ids.0.as_deref().is_some_and(|id| !absent(id));
         let named = self.sides.0.is_some() && self.sides.1.is_some();

@@ -5,9 +5,7 @@ pub(crate) mod relocate;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile};
-use crate::model::call_context::CallContext;
-use crate::model::call_handle::CallPhase;
-use crate::model::call_size::check_together;
+use crate::model::{call_context::CallContext, call_handle::CallPhase, call_size::check_together};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
 use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_edit, plan_write};
 use crate::pipeline::plan::file_plan::{
