@@ -271,7 +271,7 @@ fn moved_file_returns_with_its_later_edits() {
 }
 
 #[test]
-fn models_undo_their_own_operations_and_persons_any() {
+fn callers_undo_their_own_operations_and_others_on_request() {
     let bench = Bench::new();
     let (one, two) = (caller("one"), caller("two"));
     for agent in [&one, &two] {
@@ -286,7 +286,9 @@ fn models_undo_their_own_operations_and_persons_any() {
     assert!(bench.path("two").exists() && !bench.path("one").exists());
     ok(bench.call(&one, "undo", json!({ "id": last, "any_session": true })));
     assert!(!bench.path("two").exists());
-    ok(bench.call(&person(), "undo", json!({ "redo": true })));
+    // A person, too, takes back what others did only on request.
+    assert_eq!(code(&bench.call(&person(), "undo", json!({ "redo": true }))), "operation.not_found");
+    ok(bench.call(&person(), "undo", json!({ "redo": true, "any_session": true })));
     assert!(bench.path("two").exists());
 }
 
