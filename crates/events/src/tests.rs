@@ -163,7 +163,7 @@ fn write_failure_is_reported_once_and_events_are_kept_for_a_while() {
     let sink = Sink::default().file(pipe, 1 << 20, false);
     sink.push(event("edit", "ok", 0));
     sink.flush();
-    assert!(sink.notices()[0].contains("no regular file"));
+    assert!(sink.notices()[0].contains("not a regular file"));
 }
 
 #[test]

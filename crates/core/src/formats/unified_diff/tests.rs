@@ -361,7 +361,7 @@ fn created_and_deleted_files_are_parsed() {
         of("a\n", None)
     );
     unparsable(git, "no hunk holds it");
-    unparsable("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n b\n", "no added line");
+    unparsable("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n b\n", "not an added line");
     unparsable("--- /dev/null\n+++ b/x\n", "no hunk follows");
 
     let gone = |text: &str| match only(text) {
@@ -372,8 +372,8 @@ fn created_and_deleted_files_are_parsed() {
     assert_eq!(gone("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\\ No newline at end of file\n").as_deref(), Some("a"));
     assert_eq!(gone("diff --git a/x b/x\ndeleted file mode 100644\n"), None);
     assert_eq!(gone("diff --git a/x b/x\ndeleted file mode 100644\nindex e69de29..0000000\n").as_deref(), Some(""));
-    unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", "no removed line");
-    unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n+b\n", "no removed line");
+    unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", "not a removed line");
+    unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n+b\n", "not a removed line");
     let mnemonic = only("diff --git i/x w/x\nnew file mode 100644\n--- /dev/null\n+++ w/x\n@@ -0,0 +1 @@\n+a\n");
     assert_eq!(mnemonic.path, "x");
     // If both sides have a name, a file whose lines are all removed is emptied, not deleted.
