@@ -205,7 +205,7 @@ fn invalid_notebooks_are_refused() {
         ("{\"nbformat\": 4, \"cells\": {}}", "no list of cells"),
         ("{\"nbformat\": 4, \"cells\": [], \"cells\": []}", "two members"),
         ("{\"nbformat\": 4, \"cells\": [{\"source\": \"\", \"source\": \"\"}]}", "two members"),
-        ("{\"nbformat\": 4, \"cells\": [7]}", "no object"),
+        ("{\"nbformat\": 4, \"cells\": [7]}", "not an object"),
     ] {
         let error = edited(text, &[replace(0, "x")]).unwrap_err();
         assert!(error.code() == Code::NotebookInvalid && error.to_string().contains(part), "{text}: {error}");
