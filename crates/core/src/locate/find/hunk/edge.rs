@@ -122,15 +122,15 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
 }
 
 /// True when a dropped line shows that the hunk is about something else: a counterpart next to the place that differs in
-/// a number or in the name of what it defines; or a definition that is elsewhere, or without as much other context that
-/// is there. With such context the definition was renamed or moved.
+/// a number; or a definition that is elsewhere, or without as much other context that is there. With such context the
+/// definition was renamed.
 fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.left_out);
     let count = seeker.index.lines().count();
     let above = (0..front).filter_map(|at| Some((old[at], (place.lines.start + at).checked_sub(front)?)));
     let below = (0..back).map(|at| (old[old.len() - back + at], place.lines.end + at));
     let mut beside = above.chain(below).filter(|(_, line)| *line < count);
-    if beside.any(|(old, line)| is_another_line(old, seeker.index.line(line))) {
+    if beside.any(|(old, line)| typo::has_another_number(old, seeker.index.line(line))) {
         return true;
     }
     let dropped = || old[..front].iter().chain(&old[old.len() - back..]);
@@ -140,12 +140,6 @@ fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
         line.contains(name) && typo::defined(line.trim()) == Some(name)
     });
     is_elsewhere || kept_context(seeker, front, back) < dropped().filter(|line| !is_blank(line)).count()
-}
-
-/// True for a line of the file that differs from its counterpart in a number or in the name of what both define.
-fn is_another_line(old: &str, file: &str) -> bool {
-    let names = [typo::defined(old.trim()), typo::defined(file.trim())];
-    matches!(names, [Some(old), Some(file)] if old != file) || typo::has_another_number(old, file)
 }
 
 /// Counts the context lines with text that the hunk keeps.
