@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Steps of one call. A step is about one comparison of two lines, or 16 bytes scanned.
-pub const WORK_STEPS_MAX: u64 = 250_000_000;
+pub const WORK_STEPS_MAX: u64 = 400_000_000;
 
 /// Bytes of a plain scan that count as one step.
 pub const STEP_BYTES: usize = 16;
