@@ -102,7 +102,7 @@ fn sought_text(op: &Op) -> Option<String> {
 fn shortened(place: &SafePath, error: &Error) -> Error {
     // Reading an empty file again does not help.
     if error.data().get("reason").is_some_and(|reason| reason == "empty_file") {
-        return error.clone().fact("repeated", true);
+        return error.clone();
     }
     let mut short = Error::new(error.code(), error.message())
         .evidence("The same call failed in the same way before, and the file has not changed.");
