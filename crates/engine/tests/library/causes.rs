@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// What is at a path.
+/// The entry at a path.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(untagged)]
 enum Entry {
@@ -34,14 +34,14 @@ struct Case {
     #[serde(default)]
     then: Tree,
     tool: String,
-    /// The arguments; `{root}` stands for the directory.
+    /// The arguments; `{root}` is replaced by the directory.
     call: Value,
     /// The entries that differ after the call; `null`: the entry is gone. Missing: the call is refused.
     after: Option<BTreeMap<String, Option<Entry>>>,
     /// The codes that a refusal may have. Beside `after`: the call may be refused as well.
     #[serde(default)]
     refused: Vec<String>,
-    /// What the reply must say.
+    /// Texts that the reply contains.
     #[serde(default)]
     says: Vec<String>,
     /// The caller is a person, who may edit unread files.
