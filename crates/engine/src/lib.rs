@@ -1,5 +1,23 @@
 //! Emendate: the file-editing engine for AI coding agents.
 //!
+//! A [`Workspace`] opens directories, and each [`Session`] has a builder per call, with typed outcomes:
+//!
+//! ```
+//! use emendate::Workspace;
+//!
+//! let directory = tempfile::tempdir()?;
+//! let workspace = Workspace::open([directory.path()]).build()?;
+//! let session = workspace.session("agent-1");
+//! session.write("hello.txt", "one\ntwo\n").run()?;
+//! let done = session.edit("hello.txt").replace("two", "TWO").run()?;
+//! assert_eq!((done.files[0].added, done.files[0].removed), (1, 1));
+//! session.undo().run()?;
+//! assert_eq!(session.read("hello.txt").run()?.text, "one\ntwo\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Engine::call`] takes the name of a tool and JSON instead, as models send them:
+//!
 //! ```
 //! use emendate::{CallContext, Config, Engine, StateLocation};
 //! use serde_json::json;
