@@ -1,4 +1,4 @@
-"""What the wheel has beside the functions."""
+"""Contents of the wheel beside the functions."""
 
 import importlib.metadata
 import importlib.resources

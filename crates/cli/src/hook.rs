@@ -17,7 +17,7 @@ pub(crate) enum HookPhase {
     PreToolUse,
     /// After a tool was used: remembers what was read and written
     PostToolUse,
-    /// When a conversation starts or continues: tells the server which one it is
+    /// At the start or continuation of a conversation: reports its id to the server
     SessionStart,
 }
 
@@ -33,9 +33,9 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
     })?;
     let session = session::of_conversation(event["session_id"].as_str().unwrap_or("unknown"));
     if let Some(file) = desk.conversation_file().filter(|_| reader.is_none())
-        && let Err(error) = file.tell(&session)
+        && let Err(error) = file.write(&session)
     {
-        output::note(&format!("The server is not told which conversation this is: {error}."));
+        output::note(&format!("The id of the conversation could not be written for the server: {error}."));
     }
     let Some((offer, fields)) = call(&event) else { return Ok(0) };
     let engine = desk.open()?;

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// The variable in which Claude Code tells the programs that it starts the id of the conversation.
+/// The variable in which Claude Code passes the conversation's id to the programs that it starts.
 const CONVERSATION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 /// Directory of the files about conversations, below the state directory.
 const CONVERSATIONS: &str = "conversations";
@@ -116,20 +116,20 @@ impl ConversationFile {
         Some(ConversationFile { path: state.join(CONVERSATIONS).join(client.id.to_string()), client })
     }
 
-    /// Reads the session; `None` if no hook has told it.
+    /// Reads the session; `None` before the first hook.
     pub(crate) fn session(&self) -> Option<String> {
-        let told: Value = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
-        if told["started"].as_u64()? != self.client.started {
+        let stored: Value = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        if stored["started"].as_u64()? != self.client.started {
             return None;
         }
-        told["session"].as_str().map(str::to_owned)
+        stored["session"].as_str().map(str::to_owned)
     }
 
-    /// Writes the session, readable for its owner only, and removes the files of clients that have ended.
+    /// Stores the session, readable for its owner only, and removes the files of clients that have ended.
     ///
     /// Errors: those of the file system.
-    pub(crate) fn tell(&self, session: &str) -> std::io::Result<()> {
-        if self.session().is_some_and(|told| told == session) {
+    pub(crate) fn write(&self, session: &str) -> std::io::Result<()> {
+        if self.session().is_some_and(|known| known == session) {
             return Ok(());
         }
         let Some(directory) = self.path.parent() else { return Ok(()) };
@@ -153,15 +153,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conversation_of_a_client_is_told_to_its_server() {
+    fn server_reads_the_conversation_of_its_client() {
         let state = tempfile::tempdir().unwrap();
         let file = |started| ConversationFile {
             path: state.path().join(CONVERSATIONS).join("1"),
             client: ClientProcess { id: 1, started },
         };
         assert_eq!(file(7).session(), None);
-        file(7).tell("claude-a").unwrap();
-        file(7).tell("claude-b").unwrap();
+        file(7).write("claude-a").unwrap();
+        file(7).write("claude-b").unwrap();
         assert_eq!(file(7).session().as_deref(), Some("claude-b"));
         // Another process with the number of one that has ended.
         assert_eq!(file(8).session(), None);

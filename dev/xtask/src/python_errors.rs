@@ -24,7 +24,7 @@ class EmendError(Exception):
     code: str
     """The stable name of the cause, such as `match.ambiguous`."""
     message: str
-    """What is wrong, in a line or two."""
+    """The fault, in a line or two."""
     evidence: str
     """Lines of the text, a diff or the faulty input; may be empty."""
     next: str
@@ -45,7 +45,7 @@ class EmendError(Exception):
 
     @property
     def remedy(self) -> str:
-        """What the caller can do, in a few words: one of the values of `REMEDIES`."""
+        """The remedy, in a few words: one of the values of `REMEDIES`."""
         return REMEDIES.get(self.code, "nothing to try")
 
     @property
@@ -83,7 +83,7 @@ pub(crate) fn module() -> String {
     for row in CODES {
         let _ = writeln!(out, "    \"{}\": \"{}\",", row.name, row.remedy.as_str());
     }
-    out.push_str("}\n\"\"\"What the caller can do about each code.\"\"\"\n\nRETRYABLE = frozenset(\n    {\n");
+    out.push_str("}\n\"\"\"The remedy for each code.\"\"\"\n\nRETRYABLE = frozenset(\n    {\n");
     for row in CODES.iter().filter(|row| row.code.retryable()) {
         let _ = writeln!(out, "        \"{}\",", row.name);
     }

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, Final, Literal, final
 
 from emendate._arrow import ArrowArray, ArrowStream
@@ -188,7 +189,7 @@ def apply_many(
     inputs: list[str | None],
     format: str | None,
     match: _Match,
-    columns: list[str] | None,
+    columns: Sequence[str] | None,
     threads: int,
     max_bytes: int | None,
     max_steps: int | None,
@@ -197,7 +198,7 @@ def diff_many(
     batch: ArrowArray | ArrowStream,
     inputs: list[str | None],
     to: str | None,
-    columns: list[str] | None,
+    columns: Sequence[str] | None,
     threads: int,
     max_steps: int | None,
 ) -> Any: ...
@@ -207,7 +208,7 @@ def convert_many(
     to: str,
     format: str | None,
     match: _Match,
-    columns: list[str] | None,
+    columns: Sequence[str] | None,
     threads: int,
     max_steps: int | None,
 ) -> Any: ...
@@ -218,7 +219,7 @@ def reward_many(
     tier_penalty: float,
     format: str | None,
     match: _Match,
-    columns: list[str] | None,
+    columns: Sequence[str] | None,
     threads: int,
     max_steps: int | None,
 ) -> Any: ...

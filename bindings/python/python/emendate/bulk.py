@@ -46,8 +46,7 @@ def apply_many(
     none of their own. Usual columns: ok, code, after, format, tier, added, removed.
     """
     inputs = [before, edit, path, format_column]
-    wanted = None if columns is None else list(columns)
-    return _emendate.apply_many(batch, inputs, format, match, wanted, threads, max_bytes, max_steps)
+    return _emendate.apply_many(batch, inputs, format, match, columns, threads, max_bytes, max_steps)
 
 
 def diff_many(
@@ -65,8 +64,7 @@ def diff_many(
 
     Usual columns: ok, code, diff, added, removed.
     """
-    wanted = None if columns is None else list(columns)
-    return _emendate.diff_many(batch, [before, after, path], to, wanted, threads, max_steps)
+    return _emendate.diff_many(batch, [before, after, path], to, columns, threads, max_steps)
 
 
 def convert_many(
@@ -88,8 +86,7 @@ def convert_many(
     Usual columns: ok, code, diff, format.
     """
     inputs = [before, edit, path, format_column]
-    wanted = None if columns is None else list(columns)
-    return _emendate.convert_many(batch, inputs, to, format, match, wanted, threads, max_steps)
+    return _emendate.convert_many(batch, inputs, to, format, match, columns, threads, max_steps)
 
 
 def reward_many(
@@ -116,5 +113,4 @@ def reward_many(
     Usual columns: reward, ok, code, tier.
     """
     inputs = [before, edit, path, format_column, expected]
-    wanted = None if columns is None else list(columns)
-    return _emendate.reward_many(batch, inputs, reward, tier_penalty, format, match, wanted, threads, max_steps)
+    return _emendate.reward_many(batch, inputs, reward, tier_penalty, format, match, columns, threads, max_steps)

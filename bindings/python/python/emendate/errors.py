@@ -15,7 +15,7 @@ class EmendError(Exception):
     code: str
     """The stable name of the cause, such as `match.ambiguous`."""
     message: str
-    """What is wrong, in a line or two."""
+    """The fault, in a line or two."""
     evidence: str
     """Lines of the text, a diff or the faulty input; may be empty."""
     next: str
@@ -36,7 +36,7 @@ class EmendError(Exception):
 
     @property
     def remedy(self) -> str:
-        """What the caller can do, in a few words: one of the values of `REMEDIES`."""
+        """The remedy, in a few words: one of the values of `REMEDIES`."""
         return REMEDIES.get(self.code, "nothing to try")
 
     @property
@@ -255,7 +255,7 @@ REMEDIES = {
     "lock.timeout": "repeat the call",
     "internal.bug": "nothing to try",
 }
-"""What the caller can do about each code."""
+"""The remedy for each code."""
 
 RETRYABLE = frozenset(
     {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Work that one row may take unless the caller says otherwise: about a tenth of a second.
 const ROW_STEPS: u64 = 40_000_000;
 
-/// What is done with each row of a batch, and where its inputs are.
+/// The task for each row of a batch, with the columns of its inputs.
 #[derive(Clone)]
 pub(crate) struct BulkJob {
     task: Task,

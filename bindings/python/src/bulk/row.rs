@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The path of a text without one.
 const TEXT_PATH: &str = "text";
 
-/// What is done with each row.
+/// The task for each row.
 #[derive(Clone)]
 pub(super) enum Task {
     /// Inputs: before, edit, path, format.
@@ -23,7 +23,7 @@ pub(super) enum Task {
     Reward { measure: Measure, tier_penalty: f64, format: Option<Arc<str>> },
 }
 
-/// How the text after an edit is rewarded.
+/// The measure by which the text after an edit is rewarded.
 #[derive(Clone, Copy)]
 pub(super) enum Measure {
     /// 1 for the expected text.
@@ -50,7 +50,7 @@ impl Measure {
     }
 }
 
-/// What a row has in its columns.
+/// The values of a row's columns.
 #[derive(Default)]
 pub(super) struct Row {
     pub(super) error: Option<Error>,

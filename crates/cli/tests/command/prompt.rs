@@ -106,7 +106,7 @@ fn no_leaves_the_file_alone() {
     let terminal = Terminal::open(&bed);
     terminal.types("emend edit a.txt --old old --new new; echo \"ended with [$?]\"");
     terminal.shows("Write this?");
-    // What is not an answer is asked again.
+    // The question is repeated after a text that is not an answer.
     terminal.types("perhaps");
     terminal.types("n");
     let screen = terminal.shows("ended with [14]");

@@ -126,7 +126,7 @@ fn server_and_hooks_of_a_conversation_are_one_session() {
     let bed = Bed::with("one\ntwo\nthree\n");
     let mut server = Server::start(&bed, None);
     hook(&bed, "session-start", "c1", "");
-    // What the client's own tool read counts for the server.
+    // Reads by the client's own tool count for the server.
     hook(&bed, "post-tool-use", "c1", "Read");
     assert!(!server.edit(&bed, "two", "2").0);
     assert_eq!(last_session(&bed), "claude-c1");

@@ -1,4 +1,4 @@
-//! How similar two texts are, by the measure of Python's `difflib`.
+//! The similarity of two texts, by the measure of Python's `difflib`.
 //!
 //! `SequenceMatcher` takes the longest common run, the first one in the first text and then in the second, and goes on to
 //! the left and to the right of it. Its ratio is `2 · matched / (length of both)`. Finding the run costs Python the

@@ -144,7 +144,7 @@ fn tag(text: &str) -> Result<Handle> {
     })
 }
 
-/// How blanks in new text are treated that git calls errors.
+/// The treatment of blanks in new text that git calls errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Whitespace {
     /// They are written as they are.

@@ -28,14 +28,9 @@ use crate::pipeline::plan::target::{self, name_rejects};
 use crate::pipeline::report::receipt::Receipt;
 use crate::session::names::name_in_header;
 use crate::session::registers::{load_registers, store_registers};
-use emendate_core::Code;
-use emendate_core::Error;
-use emendate_core::Request;
-use emendate_core::Result;
 use emendate_core::line_edits::Registers;
-use emendate_core::work;
-use emendate_fs::SafePath;
-use emendate_fs::readable_size;
+use emendate_core::{Code, Error, Request, Result, work};
+use emendate_fs::{SafePath, readable_size};
 use serde_json::Value;
 use std::cell::Cell;
 

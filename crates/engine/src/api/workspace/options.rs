@@ -58,7 +58,7 @@ impl EditOptions {
         EditOptions { on_stale: Some(on_stale), ..self }
     }
 
-    /// How much matching may forgive (default: the configuration's).
+    /// The tolerance of matching (default: the configuration's).
     pub fn matching(self, matching: Matching) -> EditOptions {
         EditOptions { matching: Some(matching), ..self }
     }
