@@ -10,7 +10,7 @@ pub(crate) fn matching(name: &str) -> Result<Matching, Error> {
         "exact" => Ok(Matching::Exact),
         "strict" => Ok(Matching::Strict),
         "standard" => Ok(Matching::Standard),
-        _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is no tolerance."))
+        _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is not a tolerance."))
             .next("Use one of: exact, strict, standard.")),
     }
 }
