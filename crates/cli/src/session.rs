@@ -49,9 +49,8 @@ fn of_environment() -> Option<String> {
 /// Returns the session of this terminal: all processes that its shell starts have the same session in the system, and
 /// so have those of a script without a terminal.
 fn of_terminal() -> String {
-    let leader = rustix::process::getsid(None).ok();
-    let started = leader.and_then(|leader| ProcessStatus::of(leader.as_raw_pid())).map_or(0, |status| status.started);
-    let leader = leader.map_or(0, Pid::as_raw_pid);
+    let leader = session_leader();
+    let started = ProcessStatus::of(&leader.to_string()).map_or(0, |status| status.started);
     let user = rustix::process::getuid().as_raw();
     // Numbers of processes are used again; the boot and the start distinguish them.
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -59,25 +58,42 @@ fn of_terminal() -> String {
     format!("cli-{hash}")
 }
 
+/// Returns the process that leads this terminal's session; 0 in a container if the leader is outside it.
+#[cfg(target_os = "linux")]
+fn session_leader() -> i32 {
+    // rustix panics where the system returns 0.
+    ProcessStatus::of("self").map_or(0, |status| status.leader)
+}
+
+/// Returns the process that leads this terminal's session.
+#[cfg(not(target_os = "linux"))]
+fn session_leader() -> i32 {
+    rustix::process::getsid(None).map_or(0, Pid::as_raw_pid)
+}
+
 /// A process, as the system describes it.
 struct ProcessStatus {
     parent: i32,
+    /// The leader of its session; 0 for a leader outside this container.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has `/proc`"))]
+    leader: i32,
     /// Its start, in ticks since the boot.
     started: u64,
     name: String,
 }
 
 impl ProcessStatus {
-    /// Reads it; `None` for a process that does not exist, and on systems without `/proc`.
-    fn of(process: i32) -> Option<ProcessStatus> {
+    /// Reads it, by its number or as `self`; `None` for a process that does not exist, and on systems without `/proc`.
+    fn of(process: &str) -> Option<ProcessStatus> {
         // The name is in parentheses and may contain any character.
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let (head, rest) = text.rsplit_once(')')?;
         let (_, name) = head.split_once('(')?;
         let mut fields = rest.split_ascii_whitespace();
         let parent = fields.nth(1)?.parse().ok()?;
-        let started = fields.nth(17)?.parse().ok()?;
-        Some(ProcessStatus { parent, started, name: name.to_owned() })
+        let leader = fields.nth(1)?.parse().ok()?;
+        let started = fields.nth(15)?.parse().ok()?;
+        Some(ProcessStatus { parent, leader, started, name: name.to_owned() })
     }
 }
 
@@ -93,7 +109,9 @@ impl ClientProcess {
     fn of_this() -> Option<ClientProcess> {
         let mut id = rustix::process::getppid()?.as_raw_pid();
         for _ in 0..=SHELLS_BETWEEN_MAX {
-            let Some(status) = ProcessStatus::of(id) else { return Some(ClientProcess { id, started: 0 }) };
+            let Some(status) = ProcessStatus::of(&id.to_string()) else {
+                return Some(ClientProcess { id, started: 0 });
+            };
             if !SHELLS.contains(&status.name.trim_start_matches('-')) {
                 return (id > 1).then_some(ClientProcess { id, started: status.started });
             }
@@ -171,9 +189,10 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn status_of_a_process_is_read() {
-        let own = ProcessStatus::of(std::process::id().cast_signed()).unwrap();
+        let own = ProcessStatus::of("self").unwrap();
         assert_eq!(Some(own.parent), rustix::process::getppid().map(Pid::as_raw_pid));
         assert!(own.started > 0 && !own.name.is_empty());
-        assert!(ProcessStatus::of(i32::MAX).is_none());
+        assert_eq!(ProcessStatus::of(&std::process::id().to_string()).unwrap().started, own.started);
+        assert!(ProcessStatus::of(&i32::MAX.to_string()).is_none());
     }
 }

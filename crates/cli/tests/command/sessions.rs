@@ -1,9 +1,9 @@
 //! Sessions of callers that name none: a terminal, server processes, and a conversation of Claude Code.
 
-use crate::bed::Bed;
+use crate::bed::{Bed, feed};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A client's server, `emend mcp`; this process is the client.
 struct Server {
@@ -75,6 +75,24 @@ fn reads_of_a_terminal_and_of_servers_count_for_themselves_only() {
     assert!(last_session(&bed).starts_with("cli-"));
     first.end();
     second.end();
+}
+
+#[test]
+fn leader_of_the_terminal_may_be_outside_the_container() {
+    let bed = Bed::with("one\ntwo\n");
+    let container = ["--pid", "--fork", "--mount-proc"];
+    if !Command::new("unshare").args(container).arg("true").status().is_ok_and(|it| it.success()) {
+        println!("left out: process namespaces are not allowed here");
+        return;
+    }
+    let plain = bed.command(&[]);
+    let script = "\"$0\" read a.txt && \"$0\" edit a.txt --old two --new 2 --unread deny";
+    let mut command = Command::new("unshare");
+    command.args(container).args(["sh", "-ec", script]).arg(plain.get_program()).current_dir(bed.work()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PATH", "/usr/bin:/bin");
+    feed(command, b"").exits(0);
+    assert_eq!(bed.get("a.txt"), "one\n2\n");
+    assert!(last_session(&bed).starts_with("cli-"));
 }
 
 #[test]
