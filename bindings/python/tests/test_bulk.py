@@ -143,7 +143,7 @@ def test_mistakes_of_a_program_raise() -> None:
         bulk.apply_many(batch, before="n")
     with pytest.raises(errors.CallError, match="no column `nothing`"):
         bulk.apply_many(batch, columns=["nothing"])
-    with pytest.raises(errors.CallError, match="no reward"):
+    with pytest.raises(errors.CallError, match="not a reward"):
         bulk.reward_many(batch, reward="nothing")  # type: ignore[arg-type]
     with pytest.raises((TypeError, ValueError)):
         bulk.apply_many([1, 2])  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 //! The command line arguments.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 mod file_part;
 mod patch;

@@ -60,11 +60,11 @@ impl ConfigLocation {
             return Ok(ConfigLocation { path: file.to_owned(), root: project.to_owned() });
         }
         if file.is_symlink() && !file.exists() {
-            let what = format!("{} is a symbolic link to something that is not there.", shown(file));
-            return Err(Error::new(Code::PathSymlink, what).next("Make what it leads to, or remove the link."));
+            let what = format!("{} is a symbolic link whose target does not exist.", shown(file));
+            return Err(Error::new(Code::PathSymlink, what).next("Create its target, or remove the link."));
         }
         let Some(there) = file.ancestors().find(|path| path.exists()) else {
-            return Err(Error::new(Code::PathInvalid, format!("{} is not a path of a file.", shown(file))));
+            return Err(Error::new(Code::PathInvalid, format!("{} is not the path of a file.", shown(file))));
         };
         let real = there.canonicalize().map_err(|error| io_error(&shown(there), &error))?;
         let rest = file.strip_prefix(there).unwrap_or(Path::new(""));

@@ -352,7 +352,7 @@ fn object(text: &str) -> Result<Map<String, Value>> {
     }
     match serde_json::from_str(text).map_err(|error| malformed(&error))? {
         Value::Object(fields) if fields.contains_key("file_path") => {
-            Err(usage("The file is given twice.", "Leave file_path out, or use `emend call edit`."))
+            Err(usage("The file is given twice.", "Omit file_path, or use `emend call edit`."))
         }
         Value::Object(fields) => Ok(fields),
         _ => Err(usage("The input must be a JSON object.", "Send {\"old_string\": …, \"new_string\": …}.")),

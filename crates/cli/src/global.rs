@@ -1,5 +1,5 @@
 //! Options that every command knows.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};

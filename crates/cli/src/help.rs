@@ -73,7 +73,7 @@ Examples:
   printf 'a.txt\\n<<<<<<< SEARCH\\nold\\n=======\\nnew\\n>>>>>>> REPLACE\\n' | emend apply";
 
 pub(crate) const REPLACE: &str = "\
-One operation: all files change, or none, and `emend undo` takes it back whole. Guarded files and secrets
+One operation: all files change, or none, and `emend undo` reverts all of it. Guarded files and secrets
 are left alone and named. Ctrl-C before the writing begins leaves everything as it is.
 
 Examples:
@@ -120,8 +120,8 @@ Examples:
 
 pub(crate) const REDO: &str = "\
 Examples:
-  emend redo                              takes back the last undo, unless something was done since
-  emend redo 18                           takes back that undo";
+  emend redo                              reverts the last undo, unless something was done since
+  emend redo 18                           reverts that undo";
 
 pub(crate) const HISTORY: &str = "\
 Examples:

@@ -28,7 +28,7 @@ pub(crate) enum HookPhase {
 pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>) -> Result<u8> {
     let text = input::stdin("the event as JSON")?;
     let event: Value = serde_json::from_str(&text).map_err(|error| {
-        Error::new(Code::CallInvalid, format!("The event is no JSON: {error}."))
+        Error::new(Code::CallInvalid, format!("The event is not JSON: {error}."))
             .next("Let Claude Code call this: see `emend hook --help`.")
     })?;
     let session = session::of_conversation(event["session_id"].as_str().unwrap_or("unknown"));

@@ -63,6 +63,6 @@ fn all(reader: impl std::io::Read, name: &str) -> Result<Vec<u8>> {
 
 fn not_text(name: &str, error: &std::string::FromUtf8Error) -> Error {
     let at = error.utf8_error().valid_up_to();
-    Error::new(Code::CallInvalid, format!("{name} is not UTF-8 text: byte {at} begins no character."))
+    Error::new(Code::CallInvalid, format!("{name} is not UTF-8 text: byte {at} does not begin a character."))
         .next("Convert it to UTF-8; emend writes it in the encoding of the file that is edited.")
 }

@@ -1,6 +1,6 @@
 //! `emend mcp install` and `uninstall`: adds our server to the files of clients, written through the engine like any
 //! edit.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use crate::args::profile_parser;
 use crate::clients::{self, ConfigLocation, of, places, project_root, variable};
@@ -125,8 +125,8 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
         return Err(Error::new(Code::FileMissing, what).next("Start it once, or repeat the command with --force."));
     }
     if args.replace_builtins && files.settings.is_none() {
-        let what = format!("The own tools of {} cannot be disabled from here.", client.title);
-        return Err(Error::new(Code::CallInvalid, what).next("Leave --replace-builtins out."));
+        let what = format!("The built-in tools of {} cannot be disabled from here.", client.title);
+        return Err(Error::new(Code::CallInvalid, what).next("Omit --replace-builtins."));
     }
     let before = PriorFile::read(files.servers)?;
     let known = client.entry(before.text(), &before.name())?;
@@ -160,12 +160,12 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
     let mut told = vec![format!("{} starts: {} {}", client.title, entry.command, entry.args.join(" "))];
     if !taken.is_empty() {
         told.push(format!(
-            "{} can no longer use its own {} (permissions.deny), so it edits with the tools of emend. What its own Read shows counts as read, by a hook. Your earlier deny rules are unchanged.",
+            "{} can no longer use its own {} (permissions.deny), so it edits with emend's tools. A hook makes what its own Read shows count as read. Your earlier deny rules are unchanged.",
             client.title,
             taken.join(", ")
         ));
     }
-    told.push(format!("To take it out again: emend mcp uninstall {}{}", client.name, of(files.scope)));
+    told.push(format!("To remove it: emend mcp uninstall {}{}", client.name, of(files.scope)));
     finish(desk, client, files.scope, &files.project, changes, told)
 }
 

@@ -1,6 +1,6 @@
 //! Notebooks, images and PDFs: options for reading them, and `notebook-edit`, whose arguments become the input of its
 //! tool.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use crate::args::ExtraArgs;
 use crate::files::{InputFields, ToolCall, edits_of, given, usage};

@@ -393,7 +393,7 @@ fn status(reply: &Reply, shown: io::Result<()>, exit: u8) -> u8 {
 
 /// Creates the error for an answer that could not be printed: the reported change is done all the same.
 pub(crate) fn output_error(failure: &io::Error) -> Error {
-    Error::new(Code::IoPartial, format!("The call was done, but its answer could not be written: {failure}."))
+    Error::new(Code::IoPartial, format!("The call was carried out, but its answer could not be written: {failure}."))
         .next("Read the file to see its state.")
 }
 

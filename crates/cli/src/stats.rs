@@ -1,5 +1,5 @@
 //! `emend stats`: tables of the counters.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use crate::context::CliContext;
 use crate::{io_error, output};

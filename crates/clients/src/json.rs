@@ -61,7 +61,7 @@ impl<'t> JsonFile<'t> {
         let json = JsonFile { text, name, root };
         match &json.root {
             Some(ast::Value::Object(_)) | None => Ok(json),
-            Some(other) => Err(json.wrong(other.range().start, "the file is no JSON object")),
+            Some(other) => Err(json.wrong(other.range().start, "the file is not a JSON object")),
         }
     }
 

@@ -225,7 +225,7 @@ fn invalid_files_are_refused_with_the_position() {
     for (name, text, place) in [
         ("cursor", "{\n  \"a\": 1,,\n}", "f:2:10: "),
         ("cursor", "{\n  \"a\": [1\n", "f:"),
-        ("cursor", "[1]", "f:1:1: the file is no JSON object"),
+        ("cursor", "[1]", "f:1:1: the file is not a JSON object"),
         ("cursor", "{\n \"mcpServers\": 3 }", "f:2:16: `mcpServers` is not an object"),
         ("cursor", "{\"mcpServers\": {\"emend\": []}}", "f:1:26: `mcpServers.emend` is not an object"),
         ("cursor", "{\"mcpServers\": {},\n \"mcpServers\": {}}", "f:2:2: `mcpServers` occurs here for the second time"),

@@ -12,7 +12,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 fn parse(text: &str, name: &str) -> Result<DocumentMut> {
     let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         let at = error.span().map_or(0, |span| span.start);
-        invalid_file(name, text, at, error.message().lines().next().unwrap_or("it is no TOML"))
+        invalid_file(name, text, at, error.message().lines().next().unwrap_or("it is not TOML"))
     })?;
     Ok(document)
 }

@@ -43,7 +43,7 @@ impl Halt {
             )
             .next("Send less in one call: fewer edits, a shorter text to look for, or fewer files."),
             Halt::Cancelled => Error::new(Code::CallCancelled, "The call was cancelled; nothing was written.")
-                .next("Send it again if it is wanted after all."),
+                .next("Send it again if it is still wanted."),
         }
     }
 }

@@ -141,7 +141,7 @@ pub(crate) fn check_listing(place: &SafePath, entries: Option<Vec<DirEntry>>) ->
     }
     let what = format!("The directory {} has more than {DIR_ENTRIES_MAX} entries.", show(place.absolute()));
     Err(Error::new(Code::CallTooLarge, what)
-        .next("Name the files in it, or a directory further down; or leave it out with a glob such as \"!name/**\"."))
+        .next("Name the files in it, or a directory further down; or exclude it with a glob such as \"!name/**\"."))
 }
 
 /// Checks a path without touching the disk: not empty, no NUL, absolute, not too long.
@@ -158,7 +158,7 @@ pub(crate) fn check_path_syntax(asked: &Path, roots: &[RootInfo]) -> Result<(), 
         return Err(os_error("name a file by", asked, Errno::NAMETOOLONG));
     }
     if bytes.contains(&0) {
-        return Err(invalid_path(asked, "holds a NUL byte", "Leave the NUL out."));
+        return Err(invalid_path(asked, "contains a NUL byte", "Remove the NUL."));
     }
     if !asked.is_absolute() {
         let next = if asked.starts_with("~") {
@@ -260,7 +260,7 @@ pub(crate) fn holds_more(path: &Path, others: &[String]) -> Error {
 /// There is nothing to remove at the path.
 pub(crate) fn nothing_to_remove(path: &Path) -> Error {
     Error::new(Code::FileMissing, format!("Cannot remove {}: nothing is there.", show(path)))
-        .next("Leave the removal out.")
+        .next("Omit the removal.")
         .fact("path", show(path))
 }
 

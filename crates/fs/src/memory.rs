@@ -234,7 +234,7 @@ impl MemoryStore {
             return Err(error::invalid_path(
                 path,
                 "ends in `/`, but is not a directory",
-                "Leave the `/` at the end out.",
+                "Remove the `/` at the end.",
             ));
         }
         Ok(SafePath::new(0, canonical, relative, path, via))

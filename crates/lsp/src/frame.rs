@@ -50,7 +50,7 @@ fn header(pipe: &mut impl BufRead) -> Result<Option<u64>, String> {
 }
 
 fn lost(error: &io::Error) -> String {
-    format!("could not be heard: {error}")
+    format!("could not be read: {error}")
 }
 
 fn strange(line: &[u8]) -> String {

@@ -3,7 +3,7 @@
 //!
 //! This crate touches no files: texts go in, messages of other programs come out. A server's answer counts only for the
 //! very text it was last shown ([`AnswerBasis`]); otherwise [`UnknownReason`] gives the reason why nothing is known.
-#![allow(clippy::disallowed_methods, reason = "who waits for another program needs a clock")]
+#![allow(clippy::disallowed_methods, reason = "waiting for another program needs a clock")]
 
 mod diagnostic;
 mod document;

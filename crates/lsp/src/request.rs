@@ -139,13 +139,12 @@ impl RunningServer {
             // Diagnostics published before everything was loaded may still be corrected.
             let since = state.loaded.map_or(published.when, |loaded| loaded.max(published.when)).elapsed();
             match (published.version, settle) {
-                (Some(about), _) if about == version => {
-                    (since >= settle.unwrap_or(VERSIONED_SETTLE)).then(|| Ok((published.items.clone(), AnswerBasis::Version)))
-                }
+                (Some(about), _) if about == version => (since >= settle.unwrap_or(VERSIONED_SETTLE))
+                    .then(|| Ok((published.items.clone(), AnswerBasis::Version))),
                 (Some(_), _) => None,
                 (None, None) => {
-                    let why = "it does not say which text it speaks of; settle_ms in the configuration lets it be believed \
-                               after a silence";
+                    let why = "it does not say which version of the text its report is about; with settle_ms in the \
+                               configuration the report counts after a pause";
                     Some(Err(DiagnosticsFailure::new(UnknownReason::Version, why.to_owned())))
                 }
                 (None, Some(settle)) => {

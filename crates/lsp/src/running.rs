@@ -290,7 +290,7 @@ impl RunningServer {
             match frame::read(&mut pipe) {
                 Ok(Some(body)) => {
                     if !self.handle_message(&body) {
-                        break Some("said too much that is not a message".to_owned());
+                        break Some("wrote too much that is not a message".to_owned());
                     }
                 }
                 Ok(None) => break None,

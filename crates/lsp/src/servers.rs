@@ -271,9 +271,9 @@ impl ServerSlot {
         let Some(live) = &self.live else { return };
         let starting = matches!(live.state().stage, ServerStage::Starting);
         if starting && live.born.elapsed() > INITIALIZE_WAIT {
-            live.shut_down(Some("did not get ready".to_owned()));
+            live.shut_down(Some("did not become ready".to_owned()));
         } else if !starting && live.silence() > SILENCE_MAX {
-            live.shut_down(Some("does not answer any more".to_owned()));
+            live.shut_down(Some("no longer answers".to_owned()));
         }
         let why = match &live.state().stage {
             ServerStage::Gone(why) => why.clone(),

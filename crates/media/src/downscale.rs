@@ -15,7 +15,7 @@ pub const fn has_downscale() -> bool {
 #[cfg(not(feature = "downscale"))]
 pub fn downscaled(_bytes: &[u8], _image: Image, _side: u32) -> Result<Vec<u8>> {
     Err(Error::new(Code::MediaUnsupported, "This build cannot make images smaller (feature `downscale`).")
-        .next("Leave max_side out, or have a program make the image smaller first."))
+        .next("Omit max_side, or shrink the image with another program first."))
 }
 
 #[cfg(feature = "downscale")]
@@ -47,7 +47,7 @@ mod here {
                 Code::MediaUnreadable,
                 format!("The image has {}×{} pixels, too many to be decoded.", image.width, image.height),
             )
-            .next("Have a program make it smaller first."));
+            .next("Shrink it with another program first."));
         }
         let mut reader = ImageReader::with_format(Cursor::new(bytes), from);
         let mut limits = Limits::default();

@@ -80,7 +80,7 @@ pub struct Image {
 /// Errors: `media.unreadable` for a file that is visibly truncated or damaged.
 pub fn image(bytes: &[u8]) -> Result<Image> {
     let kind = MediaKind::of(bytes).filter(|kind| *kind != MediaKind::Pdf);
-    let kind = kind.ok_or_else(|| unreadable("The file is no PNG, JPEG, GIF or WebP image.".to_owned()))?;
+    let kind = kind.ok_or_else(|| unreadable("The file is not a PNG, JPEG, GIF or WebP image.".to_owned()))?;
     let (width, height) = header::size(kind, bytes)
         .filter(|&(width, height)| width > 0 && height > 0)
         .ok_or_else(|| unreadable(format!("The {} image is damaged or cut off.", kind.name())))?;

@@ -32,7 +32,7 @@ pub fn run_on_copy(job: CommandJob<'_>, name: &OsStr, stop: &AtomicBool) -> Resu
         let file = fs::File::open(&path).map_err(|error| copy_failure(&error))?;
         file.take(most.saturating_add(1)).read_to_end(&mut said.output).map_err(|error| copy_failure(&error))?;
     } else if said.status == Some(0) {
-        return Err(Error::new(Code::IoFailed, "The command took the file away that it was to change."));
+        return Err(Error::new(Code::IoFailed, "The command removed the file that it should change."));
     }
     if said.output.len() > job.output_bytes_max {
         let what = format!("The command made a file of more than {} bytes.", job.output_bytes_max);
@@ -43,7 +43,7 @@ pub fn run_on_copy(job: CommandJob<'_>, name: &OsStr, stop: &AtomicBool) -> Resu
 
 /// Returns the error of a copy that cannot be made.
 fn copy_failure(error: &std::io::Error) -> Error {
-    Error::new(Code::IoFailed, format!("There is no copy to work on: {error}."))
+    Error::new(Code::IoFailed, format!("The working copy cannot be created: {error}."))
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Document {
         if self.parts <= NODES_MAX {
             Ok(())
         } else {
-            Err(SyntaxError::limit_reached(at, "the text holds more than a million values"))
+            Err(SyntaxError::limit_reached(at, "the text contains more than a million values"))
         }
     }
 

@@ -132,8 +132,8 @@ impl JsonReader<'_> {
     fn close(&mut self, next: ExpectedToken) -> Result<ExpectedToken, SyntaxError> {
         if matches!(next, ExpectedToken::Item | ExpectedToken::Member) && self.dialect == JsonDialect::Strict {
             let comma = self.text[..self.at].rfind(',').unwrap_or(self.at);
-            let fault = SyntaxError::new(comma, "there is a comma behind the last item");
-            return Err(fault.hint("JSON has no comma there; take it out."));
+            let fault = SyntaxError::new(comma, "there is a comma after the last item");
+            return Err(fault.hint("JSON has no comma there; remove it."));
         }
         self.at += 1;
         let Some(part) = self.open.pop() else { return Err(self.fault("nothing is open here")) };
@@ -215,12 +215,12 @@ impl JsonReader<'_> {
                     from = at;
                 }
                 b'\n' => {
-                    let fault = SyntaxError::new(start, "a string goes over the end of its line");
+                    let fault = SyntaxError::new(start, "a string extends past the end of its line");
                     return Err(fault.hint("Write `\\n` for a line end in a string, or close it."));
                 }
                 0..0x20 => {
                     return Err(
-                        SyntaxError::new(at, "a string holds a control character").hint("Write `\\t` for a tab.")
+                        SyntaxError::new(at, "a string contains a control character").hint("Write `\\t` for a tab.")
                     );
                 }
                 _ => at += 1,
@@ -257,7 +257,7 @@ impl JsonReader<'_> {
             "True" | "False" | "None" | "TRUE" | "FALSE" => "JSON writes true, false and null.",
             "undefined" | "NaN" | "Infinity" | "-Infinity" => "JSON has null, and no such value.",
             _ if word.starts_with(|char: char| char.is_ascii_digit() || "+-.".contains(char)) => {
-                "A number of JSON has no sign +, no zero in front and digits around its point."
+                "A number of JSON has no sign +, no leading zero, and digits on both sides of its point."
             }
             _ => "Strings need double quotes.",
         };
@@ -353,12 +353,12 @@ mod tests {
             assert_eq!(fault(text, JsonDialect::Strict), None, "{text}");
         }
         for (text, wrong) in [
-            ("{\"a\": 1,}", "7 there is a comma behind the last item"),
+            ("{\"a\": 1,}", "7 there is a comma after the last item"),
             ("[1 2]", "3 a comma or `]` is missing before this"),
             ("{\"a\" 1}", "5 a colon is missing before this"),
             ("{\"a\": 1", "0 this object is never closed"),
             ("{\"a\": [1}", "8 the list that began in line 1 needs `]` before this `}`"),
-            ("[\"a\nb\"]", "1 a string goes over the end of its line"),
+            ("[\"a\nb\"]", "1 a string extends past the end of its line"),
             ("[True]", "1 `True` is not a value of JSON"),
             ("[01]", "1 `01` is not a value of JSON"),
             ("[1.]", "1 `1.` is not a value of JSON"),

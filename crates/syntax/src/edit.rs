@@ -100,10 +100,10 @@ impl SyntaxTree<'_> {
             let line = after.lines().nth(error.line - 1).unwrap_or_default();
             return Err(Error::new(
                 Code::SyntaxBroken,
-                format!("{} parses as it is, and would not after this.", symbol.path),
+                format!("{} parses now, and would not after this edit.", symbol.path),
             )
             .evidence(format!("First at line {} of the result: {}", error.line, line.trim()))
-            .next("Correct the text and send it again; if it is right all the same, use edit with old_string.")
+            .next("Correct the text and send it again; if it is correct anyway, use edit with old_string.")
             .fact("line", error.line));
         }
         Ok(splices)
@@ -252,8 +252,11 @@ impl SyntaxTree<'_> {
             .rev()
             .find(|it| self.language.0.containers.contains(&it.kind()) && it.end_byte() >= symbol.span.end());
         if list.is_some_and(|it| it.named_children(&mut it.walk()).filter(|child| !is_comment(*child)).count() == 1) {
-            return Err(Error::new(Code::SymbolEntangled, format!("{} is all that its block holds.", symbol.path))
-                .next("Delete what it is inside of, or put something in its place."));
+            return Err(Error::new(
+                Code::SymbolEntangled,
+                format!("{} is the only content of its block.", symbol.path),
+            )
+            .next("Delete the block around it, or replace it."));
         }
         let (above, below) = self.gaps(rows);
         let next = rows.last + 1 + below;
@@ -275,7 +278,9 @@ impl SyntaxTree<'_> {
         }
         splices.edits.push((Span::new(start, end), String::new()));
         if rows.above < rows.first {
-            splices.notes.push(format!("What stood above it went with it: {}.", lines(rows.above + 1, rows.first)));
+            splices
+                .notes
+                .push(format!("The lines above it were removed with it: {}.", lines(rows.above + 1, rows.first)));
         }
         Ok(splices)
     }
@@ -316,7 +321,7 @@ fn reindented(text: &str, indent: &str, notes: &mut Vec<String>) -> String {
         }
     }
     if movable && !rest.is_empty() {
-        notes.push("The new text was indented like the place it went to.".to_owned());
+        notes.push("The new text was indented to match its destination.".to_owned());
     }
     out
 }

@@ -102,7 +102,7 @@ impl SyntaxTree<'_> {
             ));
         }
         if symbol.kind == "constructor" {
-            return Err(refused(symbol, "It is called as its type is: rename that.".to_owned()));
+            return Err(refused(symbol, "It has the name of its type: rename the type.".to_owned()));
         }
         self.only_one(symbol)?;
         let places = self.leaves(old);
@@ -113,7 +113,10 @@ impl SyntaxTree<'_> {
             let line = place.start_position().row + 1;
             let at = Span::from(place.byte_range());
             let Some(take) = self.is_meant(&known, *place) else {
-                return Err(refused(symbol, format!("`{old}` on line {line} may be another thing of that name.")));
+                return Err(refused(
+                    symbol,
+                    format!("`{old}` on line {line} may refer to something else of that name."),
+                ));
             };
             if take {
                 renamed.insert(at.start());
@@ -124,9 +127,10 @@ impl SyntaxTree<'_> {
         }
         if !left.is_empty() {
             left.dedup();
-            splices
-                .notes
-                .push(format!("Left, because they mean or may mean another `{old}`: lines {}.", left.join(", ")));
+            splices.notes.push(format!(
+                "Not renamed, because they refer or may refer to another `{old}`: lines {}.",
+                left.join(", ")
+            ));
         }
         self.tell_words(old, &places, &mut splices.notes);
         Ok(splices)
@@ -348,7 +352,7 @@ impl SyntaxTree<'_> {
         lines.dedup();
         if !lines.is_empty() {
             lines.truncate(20);
-            notes.push(format!("Comments and strings with the word were left: lines {}.", lines.join(", ")));
+            notes.push(format!("Comments and strings with the word were not changed: lines {}.", lines.join(", ")));
         }
     }
 }

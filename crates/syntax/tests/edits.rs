@@ -88,7 +88,7 @@ fn insertions_keep_the_spacing() {
 fn deletions_include_comments_and_one_gap() {
     let (after, notes) = edit("rust", RUST, ("f", SymbolAction::Delete), "").unwrap();
     assert_eq!(after, RUST.replace("/// about f\n#[inline]\nfn f() {\n    g();\n}\n\n", ""));
-    assert_eq!(notes, ["What stood above it went with it: lines 3-4."]);
+    assert_eq!(notes, ["The lines above it were removed with it: lines 3-4."]);
     assert_eq!(text("rust", RUST, ("P.n", SymbolAction::Delete), ""), RUST.replace("\n    fn n(&self) {}\n", ""));
     let toml = "[a]\nx = 1\n\n# about c\n[c]\ny = 1\n";
     assert_eq!(text("toml", toml, ("a", SymbolAction::Delete), ""), "# about c\n[c]\ny = 1\n");
@@ -131,7 +131,7 @@ fn replacement_that_does_not_parse_is_refused() {
 fn uses_of_the_symbol_are_renamed() {
     let (after, notes) = edit("rust", RUST, ("f", SymbolAction::Rename), "h").unwrap();
     assert_eq!(after, RUST.replace("fn f()", "fn h()"));
-    assert_eq!(notes, ["Comments and strings with the word were left: lines 3."]);
+    assert_eq!(notes, ["Comments and strings with the word were not changed: lines 3."]);
     let text_ = "struct A;\nimpl A {\n    fn m(&self) {\n        self.n(); b.n(); Self::n(self); A::n(self); dbg!(self.n());\n    }\n    fn n(&self) {}\n}\n";
     let (after, notes) = edit("rust", text_, ("A.n", SymbolAction::Rename), "k").unwrap();
     assert_eq!(
@@ -142,7 +142,7 @@ fn uses_of_the_symbol_are_renamed() {
             .replace("A::n", "A::k")
             .replace("fn n", "fn k")
     );
-    assert_eq!(notes, ["Left, because they mean or may mean another `n`: lines 4."]);
+    assert_eq!(notes, ["Not renamed, because they refer or may refer to another `n`: lines 4."]);
     let after = text("rust", text_, ("A", SymbolAction::Rename), "B");
     assert_eq!(after, text_.replace("A;", "B;").replace("impl A", "impl B").replace("A::", "B::"));
     let python = "def f(a):\n    return a\n\ndef g():\n    x = f(1)\n    o.f(f=2)\n    return \"f\"\n";

@@ -44,7 +44,7 @@ impl Measure {
             "applied" => Ok(Measure::Applied),
             "similarity" => Ok(Measure::Similarity),
             "line_similarity" => Ok(Measure::LineSimilarity),
-            _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is no reward."))
+            _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is not a reward."))
                 .next("Use one of: exact, applied, similarity, line_similarity.")),
         }
     }

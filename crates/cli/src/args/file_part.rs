@@ -1,5 +1,5 @@
 //! Which files of an operation are shown, and how.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use clap::Args;
 

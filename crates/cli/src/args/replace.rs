@@ -1,5 +1,5 @@
 //! The arguments of `emend replace`.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use super::scope::ScopeArgs;
 use clap::Args;

@@ -1,5 +1,5 @@
 //! Arguments of the commands that take changes back.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use clap::Args;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
 //! Which files a walk over many of them looks at.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use clap::Args;
 

@@ -27,8 +27,8 @@ struct TourStep {
 
 static TOUR_STEPS: &[TourStep] = &[
     TourStep {
-        title: "A match that forgives",
-        about: "The old text has lost its indentation. The place is found, and the new text fits in.",
+        title: "A lenient match",
+        about: "The old text has lost its indentation. The place is found, and the new text is indented to fit.",
         args: &[
             "edit",
             "shop.py",
@@ -43,7 +43,7 @@ static TOUR_STEPS: &[TourStep] = &[
     },
     TourStep {
         title: "A patch, as a model wrote it",
-        about: "It has no line numbers, and other blanks than the file. `apply` takes diffs and search/replace blocks, too.",
+        about: "It has no line numbers, and its spacing differs from the file's. `apply` takes diffs and search/replace blocks, too.",
         args: &["apply", "fix.patch"],
         status: 0,
         contains: "        return sum(item.amount for item in items)\n",
@@ -59,7 +59,7 @@ static TOUR_STEPS: &[TourStep] = &[
     },
     TourStep {
         title: "Undo",
-        about: "The last change is taken back, from any process and for all files of the call.",
+        about: "The last change is reverted, from any process and for all files of the call.",
         args: &["undo"],
         status: 0,
         contains: "        return len(items)\n",
@@ -112,8 +112,8 @@ fn walk<W: Write>(out: &mut output::StyledWriter<W>, directory: &Path) -> io::Re
     }
     out.plain("")?;
     out.heading(&match failed {
-        0 => "All four commands behaved. What next:".to_owned(),
-        _ => format!("{failed} of {} commands did not behave; please report it.", TOUR_STEPS.len()),
+        0 => "All four commands worked. What next:".to_owned(),
+        _ => format!("{failed} of {} commands did not work as expected; please report it.", TOUR_STEPS.len()),
     })?;
     for (name, text) in show_next(directory) {
         out.plain(&format!("   {name:34} {text}"))?;

@@ -161,7 +161,7 @@ fn requested_arguments_are_in_the_entry() {
     for (words, exit, part) in [
         (&["claude-desktop"][..], 2, "--root DIR"),
         (&["cline", "--scope", "project"], 2, "no configuration of a project"),
-        (&["cursor", "--replace-builtins"], 2, "Leave --replace-builtins out"),
+        (&["cursor", "--replace-builtins"], 2, "Omit --replace-builtins"),
         (&["cursor", "--root", "gone"], 2, "gone"),
         (&["emacs"], 2, "claude-desktop"),
         (&["cursor", "--profile", "x"], 2, "hashline"),
@@ -306,7 +306,7 @@ fn protected_and_invalid_files_stay_unchanged() {
     bed.run(&["mcp", "install", "cursor"]).exits(0);
     assert!(broken.is_symlink() && fs::read_to_string(bed.beside("elsewhere.json")).unwrap().contains("emend"));
     fs::remove_file(bed.beside("elsewhere.json")).unwrap();
-    assert!(bed.run(&["mcp", "install", "cursor"]).exits(14).err.contains("not there"));
+    assert!(bed.run(&["mcp", "install", "cursor"]).exits(14).err.contains("does not exist"));
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn times_are_local_unless_utc_is_asked_for() {
     assert_eq!(time(&["show", "--utc"]), utc);
     assert_eq!(bed.run(&["history", "--since", "1h"]).exits(0).out.lines().count(), 1);
     let future = bed.run(&["history", "--since", "2999-01-01"]).exits(0).out;
-    assert!(future.starts_with("No operation that fits"), "{future}");
+    assert!(future.starts_with("No operation in the history"), "{future}");
     bed.run(&["history", "--since", "soon"]).exits(2);
 }
 
@@ -114,7 +114,7 @@ fn command_sent_twice_changes_the_file_once() {
     let insertion = ["edit", "a.txt", "--old", "import os", "--new", "import os\nimport sys"];
     bed.run(&insertion).exits(0);
     let again = bed.run(&insertion);
-    assert!(again.code != 0 && again.err.contains("This call was done already"), "{}", again.err);
+    assert!(again.code != 0 && again.err.contains("This call was already carried out"), "{}", again.err);
     assert!(again.err.contains("--repeat"), "{}", again.err);
     assert_eq!(bed.get("a.txt"), "import os\nimport sys\n");
     bed.run(&[&insertion[..], &["--repeat"]].concat()).exits(0);

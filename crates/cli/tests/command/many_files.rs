@@ -63,7 +63,7 @@ fn programs_and_models_get_a_count_and_the_next_call() {
     let rest = bed.call("history", &json!({ "id": id, "from": first["data"]["next"] })).exits(0).json();
     assert_eq!((listed(&rest), rest["data"].get("next")), ((FILES - LISTED, json!(FILES)), None));
     let wrong = bed.call("history", &json!({ "id": id, "from": "x" })).exits(2).json();
-    assert!(wrong["next"].as_str().unwrap().contains("Leave from out"), "{wrong}");
+    assert!(wrong["next"].as_str().unwrap().contains("Omit from"), "{wrong}");
     let total = bed.run(&["stats", "--json"]).exits(0).json();
     assert!(total["data"]["total"]["calls"].is_u64(), "{total}");
 }

@@ -169,7 +169,7 @@ fn op(edit: CellEditInput) -> Result<Op> {
     let text = match (act, edit.new_source) {
         (CellAction::Delete, Some(text)) if !text.is_empty() => {
             return Err(wrong("delete takes no new_source.")
-                .next("Leave new_source out to delete the cell; to change it, leave edit_mode out."));
+                .next("Omit new_source to delete the cell; to change it, omit edit_mode."));
         }
         (CellAction::Delete, _) => String::new(),
         (_, Some(text)) => normalize_text(&text),

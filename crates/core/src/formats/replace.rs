@@ -89,7 +89,7 @@ pub fn same_texts(names: &TextNames) -> Error {
         Phrase::Field("new_string"),
         " that differs from ",
         Phrase::Field("old_string"),
-        ", or nothing if the file is as wanted."
+        "; no call is needed if the file is already as intended."
     ])
 }
 

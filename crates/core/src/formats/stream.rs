@@ -192,7 +192,7 @@ impl PatchStream {
     pub fn finish(self, out: &mut Vec<StreamEvent>) -> Result<ParsedText> {
         let text = String::from_utf8(self.text).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} begins no character."))
+            Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} does not begin a character."))
                 .next("Send the text in UTF-8.")
         })?;
         if let Some(understood) = detect::calls(&text, self.named, &self.options) {

@@ -143,7 +143,7 @@ fn insertion(line: usize, text: &str) -> Result<Op> {
     let mut text = normalize_text(text);
     if text.is_empty() {
         return Err(Error::new(Code::EditNoChange, "No changes to make: insert_text is empty.")
-            .next("Send the lines to insert, or nothing if the file is as wanted."));
+            .next("Send the lines to insert; no call is needed if the file is already as intended."));
     }
     if !text.ends_with('\n') {
         text.push('\n');

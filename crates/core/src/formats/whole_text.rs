@@ -13,7 +13,7 @@ use crate::text::span::Span;
 use std::borrow::Cow;
 
 /// The note of a write whose content came in a fence.
-pub const FENCE_NOTE: &str = "The fence around the whole content was left out.";
+pub const FENCE_NOTE: &str = "The fence around the whole content was removed.";
 
 /// Extensions of texts that may legitimately be fenced.
 const PROSE_EXTENSIONS: &[&str] = &[

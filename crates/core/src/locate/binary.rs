@@ -29,7 +29,7 @@ pub fn apply_binary(old: &[u8], change: &BinaryChange) -> Result<Vec<u8>> {
         BinaryPayload::Delta(delta) => patched(old, delta)?,
     };
     if change.after.as_deref().is_some_and(|id| !is_object(&new, id)) {
-        return Err(broken("it leads to other bytes than its `index` line says"));
+        return Err(broken("its result does not match its `index` line"));
     }
     Ok(new)
 }
@@ -79,7 +79,7 @@ impl<'a> Delta<'a> {
             let byte = self.byte()?;
             let bits = usize::from(byte & 0x7f);
             if shift >= usize::BITS || (bits << shift) >> shift != bits {
-                return Err(broken("its delta names a size beyond all bounds"));
+                return Err(broken("its delta names an impossible size"));
             }
             size |= bits << shift;
             shift += 7;
@@ -111,13 +111,13 @@ fn patched(old: &[u8], delta: &[u8]) -> Result<Vec<u8>> {
         let what = format!(
             "The binary patch makes {size} bytes, more than the {BINARY_RESULT_BYTES_MAX} that a file may have."
         );
-        return Err(Error::new(Code::CallTooLarge, what).next("Write the file by another way."));
+        return Err(Error::new(Code::CallTooLarge, what).next("Write the file in another way."));
     }
     let mut new = Vec::new();
     while !delta.rest.is_empty() {
         let order = delta.byte()?;
         let part = match order {
-            0 => return Err(broken("its delta holds an instruction that does not exist")),
+            0 => return Err(broken("its delta contains an unknown instruction")),
             1..=0x7f => delta.bytes(usize::from(order))?,
             _ => {
                 let from = delta.sparse(order & 0x0f, 4)?;

@@ -72,7 +72,7 @@ impl ConflictKind {
                 in_turn(),
                 " so that each edit is applied to the result of the one before, or merge the edits."
             ]
-            .or("Merge the edits into one, or send them in calls of their own, one after another."),
+            .or("Merge the edits into one, or send them in separate calls, one after another."),
         }
     }
 }
@@ -159,17 +159,18 @@ fn hunks(ops: &[Op]) -> Option<Vec<&Hunk>> {
 /// Formats the report for a patch, whose hunks have no options.
 fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let (kind, ..) = clashes.first()?;
-    let mut error = Error::new(kind.code(), "Hunks of the patch are in each other's way; nothing was written.");
+    let mut error = Error::new(kind.code(), "Hunks of the patch conflict with each other; nothing was written.");
     for &(_, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
         let (one, two) = (hunk_name(hunks, first), hunk_name(hunks, second));
         let same = hunks[first].lines == hunks[second].lines;
         error = error.evidence(if same {
-            format!("- {two} says the same as {one}, and its place is there once")
+            format!("- {two} is identical to {one}, and its place occurs once")
         } else {
             format!("- {one} and {two} change the same lines, or one changes what the other expects")
         });
     }
-    let next = "Make one hunk of those that meet, from the lines of the file as they are now; leave out repetitions.";
+    let next =
+        "Merge the hunks that overlap into one, using the lines of the file as they are now; omit repeated hunks.";
     Some(error.next(next).fact("conflicts", listed(clashes)))
 }
 

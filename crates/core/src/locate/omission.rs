@@ -28,7 +28,7 @@ pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> R
     let remark = || lost_lines::remarks(&find.old, new, may_omit(new)).first().map(|(_, line)| *line);
     let line = new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new)).or_else(remark);
     let Some(line) = line else { return Ok(()) };
-    Err(Error::new(Code::EditOmission, "The new text has a placeholder for text that was left out.")
+    Err(Error::new(Code::EditOmission, "The new text has a placeholder for omitted text.")
         .evidence(format!("The line: {}", line.trim()))
         .next(
             Advice::from("Write the text out in full, or replace only the part that changes.")
@@ -39,8 +39,8 @@ pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> R
 
 /// Advice for text that only looks like a placeholder.
 pub(crate) fn advice_if_intended() -> Advice {
-    advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
-        .or("If the line is meant to be there, word it in another way.")
+    advice!["If the line is intended as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
+        .or("If the line belongs in the file, phrase it differently.")
 }
 
 /// Returns the first placeholder of the new text that is not in the old text.
@@ -204,7 +204,7 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
             ),
         ),
         Some((first, line)) => OmissionVerdict::Warn(format!(
-            "Line {} looks like a placeholder for text left out: {}",
+            "Line {} looks like a placeholder for omitted text: {}",
             first + 1,
             line.trim()
         )),
@@ -219,7 +219,7 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
 fn refusal(found: &[(usize, &str)], before: usize, after: usize) -> Error {
     let shown = found.iter().take(SHOWN_PLACEHOLDERS_MAX);
     let shown: Vec<String> = shown.map(|(at, line)| format!("Line {}: {}", at + 1, line.trim())).collect();
-    let what = "The new text has a placeholder for text that was left out; the file would lose it.";
+    let what = "The new text has a placeholder for omitted text; the file would lose it.";
     Error::new(Code::EditOmission, what)
         .evidence(shown.join("\n"))
         .evidence(format!("The file has {before} lines, the new text {after}."))

@@ -36,14 +36,14 @@ fn other_text(file: &Snapshot, text: &str) -> Error {
             pair => break pair,
         }
     };
-    Error::new(Code::MatchNotFound, "The file to be removed has other text than the patch removes; it was kept.")
+    Error::new(Code::MatchNotFound, "The file to delete differs from the text that the patch removes; it was kept.")
         .evidence(format!(
             "First difference, line {number}: the file has {}, the patch {}.",
             quoted_line(now),
             quoted_line(said)
         ))
         .fact("reason", "not_found")
-        .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
+        .next("Read the file again; to remove it whatever it contains, use *** Delete File or a deletion without text.")
 }
 
 /// Quotes a line, or says that there is none.
@@ -53,16 +53,14 @@ fn quoted_line(line: Option<&str>) -> String {
 
 /// Creates the error for an existing entry at the destination of a move or copy.
 pub fn occupied(path: &str) -> Error {
-    Error::new(Code::FileExists, "There is a file already where this one is to go; nothing was moved or copied.")
-        .evidence(path)
-        .next(
-            advice![
-                "Choose another path, delete that file earlier in the same call, or repeat the call with ",
-                Phrase::Set("overwrite", true.into()),
-                "."
-            ]
-            .or("Choose another path, or delete that file earlier in the same call."),
-        )
+    Error::new(Code::FileExists, "The destination already exists; nothing was moved or copied.").evidence(path).next(
+        advice![
+            "Choose another path, delete that file earlier in the same call, or repeat the call with ",
+            Phrase::Set("overwrite", true.into()),
+            "."
+        ]
+        .or("Choose another path, or delete that file earlier in the same call."),
+    )
 }
 
 /// Creates the error for a file that an earlier part of the call takes from its path.
@@ -76,9 +74,9 @@ pub fn file_gone(path: &str) -> Error {
 pub fn file_exists(path: &str, text: Option<(&Snapshot, &str)>) -> Error {
     let same = text.is_some_and(|(now, text)| now.text() == normalize_text(text));
     let error = if same {
-        Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
+        Error::new(Code::EditNoChange, "The file already exists, with exactly this text.")
             .fact("already_applied", true)
-            .next("Nothing is left to do for this file; leave it out.")
+            .next("Nothing is left to do for this file; omit it.")
     } else {
         Error::new(Code::FileExists, "Cannot create new file - file already exists.").next(
             advice![
@@ -98,7 +96,7 @@ pub fn file_exists(path: &str, text: Option<(&Snapshot, &str)>) -> Error {
 /// Creates the error for a second text of a file in one call.
 pub fn written_twice(path: &str) -> Error {
     Error::new(Code::CallInvalid, format!("The call writes {path} twice."))
-        .next("Name the file once, with all that is to be done to it.")
+        .next("Name the file once, with all of its changes.")
 }
 
 /// Creates the error for edits by line number of a file that an earlier part of the call changes.

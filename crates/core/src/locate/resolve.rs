@@ -183,7 +183,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
                 let mut outcome = outcome(base, index, &ops[index], placed);
                 if let Some(first) = repeated[index] {
                     outcome.places = 0;
-                    outcome.notes = vec![format!("says the same as edits[{first}], which was applied once.")];
+                    outcome.notes = vec![format!("is identical to edits[{first}], which was applied once.")];
                 }
                 outcomes.push(outcome);
             }
@@ -370,7 +370,7 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
 /// Creates the error for filling a file that has text (code 3 of the Edit tool), or for a call that did so before.
 pub fn not_blank(base: &Snapshot, new: &str) -> Error {
     if base.text() == new {
-        return Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
+        return Error::new(Code::EditNoChange, "The file already exists, with exactly this text.")
             .fact("already_applied", true)
             .next("Nothing is left to do.");
     }

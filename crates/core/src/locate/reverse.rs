@@ -53,7 +53,7 @@ impl Request {
 
 fn undone(file: FileRequest) -> Result<FileRequest> {
     if file.mode.is_some() {
-        return Err(silent(&file.path, "it sets a permission and does not say the old one"));
+        return Err(silent(&file.path, "it sets a permission and does not contain the old one"));
     }
     let FileRequest { path, alternatives: also, base, action: ask, .. } = file;
     match ask {
@@ -75,7 +75,7 @@ fn undone(file: FileRequest) -> Result<FileRequest> {
         }
         FileAction::Write(_) => Err(silent(&path, "it writes the whole file and does not contain its earlier text")),
         FileAction::Create(_) | FileAction::Copy { .. } | FileAction::Binary(_) => {
-            Err(silent(&path, "what it makes is neither text nor a change of text"))
+            Err(silent(&path, "its result is neither text nor a change of text"))
         }
     }
 }
@@ -90,8 +90,8 @@ fn undone_ops(path: &str, ops: Vec<Op>) -> Result<Vec<Op>> {
 }
 
 fn silent(path: &str, why: &str) -> Error {
-    Error::new(Code::CallInvalid, format!("The change of {path} cannot be turned round: {why}."))
-        .next("Send the opposite change itself.")
+    Error::new(Code::CallInvalid, format!("The change of {path} cannot be reversed: {why}."))
+        .next("Send the opposite change as an edit.")
 }
 
 #[cfg(test)]

@@ -199,7 +199,7 @@ impl Codec {
             return Err(unencodable(
                 vec!['\0'],
                 "The new text has a NUL character, which would make the file binary.".to_owned(),
-                "Leave it out, or write it as an escape of the language.".into(),
+                "Omit it, or write it as an escape sequence of the language.".into(),
             ));
         }
         if self.settled == EncodingEvidence::Guessed && !text.is_ascii() {
@@ -221,7 +221,7 @@ impl Codec {
             let name = self.charset.name();
             unencodable(
                 chars,
-                format!("The file is in {name}, which has no place for some of the new characters."),
+                format!("The file is in {name}, which cannot represent some of the new characters."),
                 format!("Use characters that {name} has, or convert the file to UTF-8 first.").into(),
             )
         })

@@ -36,8 +36,8 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
     places.truncate(LISTED_PLACES_MAX);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     Some(format!(
-        "The new text holds characters that cannot be seen or that change the order in which it is shown ({}{more}); \
-         take them out unless they are meant.",
+        "The new text contains characters that are invisible or change the order in which text is displayed ({}{more}); \
+         remove them unless they are intended.",
         places.join(", ")
     ))
 }
@@ -52,13 +52,13 @@ pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
         if is_odd_blank(char) {
             let code = u32::from(char);
             return format!(
-                "The new text brings a blank that is no plain space into a file of plain ASCII (first line {line}: \
-                 U+{code:04X}); write a space unless it is meant."
+                "The new text adds an unusual space character to a file of plain ASCII (first line {line}: \
+                 U+{code:04X}); write a plain space unless this is intended."
             );
         }
         format!(
-            "The new text brings curly quotes into a file of plain ASCII (first line {line}: {char}); write straight ones \
-             unless they are meant."
+            "The new text adds curly quotes to a file of plain ASCII (first line {line}: {char}); write straight ones \
+             unless they are intended."
         )
     })
 }

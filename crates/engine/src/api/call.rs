@@ -90,8 +90,8 @@ pub(crate) fn caught<T>(
 ) -> Result<T> {
     let run = std::panic::AssertUnwindSafe(|| metered(context, caller, run));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
-        Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
-            .next("Please report the call that led here. Read the file to see its state."))
+        Err(Error::new(Code::InternalBug, format!("{name} failed because of a bug in the engine."))
+            .next("Please report the call that caused it. Read the file to see its state."))
     })
 }
 

@@ -238,14 +238,14 @@ pub static LIMITS: &[Limit] = &[
         most: REPLY_TEXT_CHARS_MAX as u64,
         unit: "characters of the text of any other reply",
         code: None,
-        next: "The reply reports how much is left out and which call shows it. The limit is `[reply] text` in the configuration. A converted change is refused instead.",
+        next: "The reply reports how much is omitted and which call shows it. The limit is `[reply] text` in the configuration. A converted change is refused instead.",
     },
     Limit {
         name: "reply data",
         most: REPLY_DATA_BYTES_MAX as u64,
         unit: "bytes of a reply's data as JSON; requested images and documents have rows of their own",
         code: None,
-        next: "`omitted` in the data lists what is left out and the call that shows it. The limit is `[reply] data` in the configuration.",
+        next: "`omitted` in the data lists what is omitted and the call that shows it. The limit is `[reply] data` in the configuration.",
     },
     Limit {
         name: "cells",
@@ -257,7 +257,7 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "image",
         most: IMAGE_BYTES_MAX as u64,
-        unit: "bytes of an image that is read, and of all images in a notebook's outputs together; further ones are left out",
+        unit: "bytes of an image that is read, and of all images in a notebook's outputs together; further ones are omitted",
         code: Some(Code::ReadTooLarge),
         next: "Set `max_side`, in a build with the feature `downscale`.",
     },

@@ -121,7 +121,7 @@ lines; give offset and limit for others. A file must be read before it is edited
         summary: "find lines by a regular expression or plain text, ready to be edited",
         prompt: "\
 Searches files for a regular expression, or for plain text with literal. path is a directory or a file. Hits are grouped by file and shown as \
-read shows lines; what is shown counts as read, so it can be edited right away. Ignored (.gitignore) and hidden files are left out unless no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
+read shows lines; what is shown counts as read, so it can be edited right away. Ignored (.gitignore) and hidden files are skipped unless no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "Narrow the pattern, path or glob, or lower limit and context.",
@@ -133,7 +133,7 @@ read shows lines; what is shown counts as read, so it can be edited right away. 
         title: "List files",
         summary: "list the files below a directory, without ignored and hidden ones",
         prompt: "\
-Lists the files below a directory, one path a line, relative to it. Ignored (.gitignore) and hidden files are left out unless no_ignore or hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
+Lists the files below a directory, one path a line, relative to it. Ignored (.gitignore) and hidden files are skipped unless no_ignore or hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "Name a directory below it, or give depth or glob.",
@@ -238,7 +238,7 @@ wrong). Context must make each place unique. Relative paths start from directory
         prompt: "\
 Replaces a text in every file below a directory, in one operation: all files or none. old_string is plain text, taken exactly; or pattern with \
 regex: true, where $1 in new_string is what the first group matched. glob picks files (\"*.rs\", \"!tests/**\"); ignored and hidden files are \
-left out as in search. expected is the number of replacements in all files together; without it the reply counts and lists them and writes \
+skipped as in search. expected is the number of replacements in all files together; without it the reply counts and lists them and writes \
 nothing. dry_run shows the diffs.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: false },
         seed: SeedCodes::None,
@@ -305,7 +305,7 @@ would make the file unparsable is refused.",
         title: "Undo an operation",
         summary: "undo the last call, or a named one, in all of its files; or redo it",
         prompt: "\
-Takes back what a call did, with all of its files, or none: contents, permissions, files that were created, removed or moved. Without \
+Reverts what a call did, in all of its files or none: contents, permissions, files that were created, removed or moved. Without \
 arguments the last operation of this session; id names another one (data.operation of its reply, or history). If a file changed \
 since on other lines, those changes are kept; on the same lines, nothing is done and the reply says what to do. The undo can be undone \
 with redo.",
@@ -321,7 +321,7 @@ with redo.",
         summary: "restore a file to its state after an operation of the history",
         prompt: "\
 Restores one file to its state after an operation, or before it with ^ after the name, whatever changed since. It \
-must have been read, if it exists. This is an operation itself, so undo takes it back.",
+must have been read, if it exists. This is an operation itself, so undo reverts it.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: true },
         seed: SeedCodes::None,
         rest: "history with the id of the operation and file_path shows the change of one file.",

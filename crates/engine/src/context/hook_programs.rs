@@ -114,7 +114,7 @@ pub(crate) fn consult(
             }
         }
         Ok(CommandOutput { stderr: complaint, .. }) => {
-            format!("it ended with a failure: {}.", first_line(&complaint))
+            format!("it failed: {}.", first_line(&complaint))
         }
     };
     if hook.required && hook.on != HookEvent::AfterEdit {

@@ -280,7 +280,7 @@ impl Context {
         }
         let mut fresh = [0; 32];
         getrandom::fill(&mut fresh)
-            .map_err(|error| Error::new(Code::IoFailed, format!("There are no random numbers: {error}.")))?;
+            .map_err(|error| Error::new(Code::IoFailed, format!("The system provides no random numbers: {error}.")))?;
         Ok(self.secret.get_or_init(|| fresh))
     }
 

@@ -140,7 +140,7 @@ fn tag(text: &str) -> Result<Handle> {
         ShortTag::parse(text.trim().trim_start_matches('#')).map(|tag| Handle::Lines(HeaderStyle::Pilcrow, tag));
     text.parse().map(Handle::Tag).ok().or(short).ok_or_else(|| {
         Error::new(Code::CallInvalid, format!("`{text}` is not a tag: a tag is eight hexadecimal digits."))
-            .next("Use data.tag of a read or edit reply, or leave tag out.")
+            .next("Use data.tag of a read or edit reply, or omit tag.")
     })
 }
 

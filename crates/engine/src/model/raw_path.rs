@@ -40,7 +40,7 @@ pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBu
     };
     let bytes = field.as_str().and_then(|text| BASE64.decode(text.as_bytes()).ok()).ok_or_else(|| {
         Error::new(Code::CallInvalid, "path_b64 is not base64 (with `=` at the end where it needs them).")
-            .next(format!("Copy path_b64 from a reply, or leave it out and give {name}."))
+            .next(format!("Copy path_b64 from a reply, or omit it and give {name}."))
     })?;
     let path = PathBuf::from(OsString::from_vec(bytes));
     let words = [shown(&path), path.to_string_lossy().into_owned()];
@@ -52,7 +52,7 @@ pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBu
             return Err(Error::new(Code::CallInvalid, format!("{name} and path_b64 name two files."))
                 .evidence(format!("{name}: {}", shown(said)))
                 .evidence(format!("path_b64: {}", words[0]))
-                .next("Leave out the one that is not meant."));
+                .next("Omit the one that is not meant."));
         }
         Some(_) => {}
     }
@@ -98,5 +98,5 @@ pub(crate) fn read(place: &SafePath, rest: Value) -> Phrase {
 
 /// Returns the hint for a model on how to name the file.
 pub(crate) fn hint(bytes: &str) -> String {
-    format!("The name is no UTF-8; name the file by path_b64 \"{bytes}\".")
+    format!("The name is not UTF-8; name the file by path_b64 \"{bytes}\".")
 }

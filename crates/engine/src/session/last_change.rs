@@ -60,7 +60,7 @@ pub(crate) fn done_before(
 
 /// Creates the error for a call that was done as this operation.
 pub(crate) fn done_as(id: OperationId) -> Error {
-    let what = format!("This call was done already, as operation {id}, and its result is in place.");
+    let what = format!("This call was already carried out, as operation {id}, and its result is in place.");
     done_already(&what).fact("operation", id.to_string())
 }
 
@@ -69,9 +69,9 @@ pub(crate) fn done_already(what: &str) -> Error {
     Error::new(Code::EditNoChange, what)
         .next(
             advice![
-                "Nothing is left to do. If it is meant once more, send the call with ",
+                "Nothing is left to do. To repeat it, send the call with ",
                 Phrase::Set("repeat", true.into()),
-                ", or with old text that contains what is there already."
+                ", or with old text that includes the text already there."
             ]
             .or("Nothing is left to do. To make the change once more, send old text that includes the text already there."),
         )

@@ -114,8 +114,11 @@ fn resolve_name(
         .filter(|path| path.starts_with(directory) && path.ends_with(&file.path));
     match (same.next(), same.next()) {
         (Some(only), None) => {
-            let note =
-                format!("{} was taken for {}, the only file read whose path ends so.", shown(&file.path), shown(only));
+            let note = format!(
+                "{} was read as {}, the only file read whose path ends like that.",
+                shown(&file.path),
+                shown(only)
+            );
             Ok((text(only), Some(note)))
         }
         // Missing or ambiguous: the usual error for a missing file.
@@ -159,7 +162,7 @@ fn stays_inside(directory: &Path, name: &str) -> Result<()> {
                     format!("The name {name} leaves the directory of the edits."),
                 )
                 .evidence(shown(directory))
-                .next("Name files below it; or give the directory that holds them all as directory."));
+                .next("Name files below it; or give the directory that contains them all as directory."));
             }
             Component::ParentDir => depth -= 1,
             Component::RootDir | Component::Prefix(_) => return Ok(()),

@@ -43,8 +43,8 @@ pub(crate) fn file_not_found(context: &Context, place: &SafePath, caller: &CallC
                 .fact("did_you_mean", shown(&meant))
         }
         None if deleted => error.next(
-            advice!["If it is to be there again, use ", Phrase::Tool("write"), " with its whole text."]
-                .or("If it is to be there again, send its whole text as a new file."),
+            advice!["To create it again, use ", Phrase::Tool("write"), " with its whole text."]
+                .or("To create it again, send its whole text as a new file."),
         ),
         None => error.next(
             advice!["Check the path; to create the file, use ", Phrase::Tool("write"), "."]

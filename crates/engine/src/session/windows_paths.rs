@@ -75,7 +75,7 @@ fn read_windows_name(
     if exists(name) || (new && !exists(&slashed) && !exists(first) && !is_usual(&slashed)) {
         return false;
     }
-    notes.push(format!("{} was read as {}: backslashes were taken for slashes.", shown(&*name), shown(&slashed)));
+    notes.push(format!("{} was read as {}: backslashes were read as slashes.", shown(&*name), shown(&slashed)));
     *name = slashed;
     true
 }

@@ -87,7 +87,7 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
     if is_link || plan.before.is_binary() {
         return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")
             .evidence(plan.place.shown())
-            .next("Leave that file out, or apply the edits as they are."));
+            .next("Omit that file, or apply the edits as they are."));
     }
     let moved = plan.source_file.as_ref().filter(|origin| !origin.copied);
     let gone = plan.target == TargetState::Nothing;

@@ -120,7 +120,7 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
     }
     let mut notes = Vec::new();
     if cut || walked.cut {
-        notes.push("Not all is shown: name a directory below it, a depth or a glob, or raise limit.".to_owned());
+        notes.push("Not everything is shown: name a directory below it, a depth or a glob, or raise limit.".to_owned());
     }
     if walked.denied > 0 {
         notes.push(format!("{} file{} may not be read.", walked.denied, plural(walked.denied)));

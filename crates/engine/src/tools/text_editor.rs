@@ -36,7 +36,7 @@ impl UnlistedEntries {
                 let _ = writeln!(text, "Note: {count} {what}");
             }
         };
-        note(self.long, &format!("with a path of more than {PATH_MAX_BYTES} bytes cannot be named and are left out."));
+        note(self.long, &format!("with a path of more than {PATH_MAX_BYTES} bytes cannot be named and are omitted."));
         note(self.closed, "of these directories cannot be listed: their contents are omitted.");
     }
 }
@@ -59,7 +59,7 @@ fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) ->
     if context.store().list(&place)?.is_some() {
         if args.view_range.is_some() {
             return Err(Error::new(Code::CallInvalid, "view_range is for files; this is a directory.")
-                .next("Leave view_range out."));
+                .next("Omit view_range."));
         }
         return list_names(context, caller, &place);
     }
@@ -201,7 +201,7 @@ fn taught(error: Error, args: &TextEditorInput) -> Error {
         Code::EditNoChange
             if args.command == EditorCommand::StrReplace && !error.data().contains_key("already_applied") =>
         {
-            "Send a new_str that differs from old_str, or nothing if the file is as wanted.".to_owned()
+            "Send a new_str that differs from old_str; no call is needed if the file is already as intended.".to_owned()
         }
         Code::FileMissing => error.next_step().replace("use write", "use the command create"),
         Code::OperationMissing => "Make the change with str_replace or insert.".to_owned(),

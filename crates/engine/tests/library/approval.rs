@@ -82,7 +82,7 @@ fn refusal_is_reported_and_not_asked_again() {
     let asked = asked(&bench, &bench.edit("a.txt", "two", "2"));
     bench.caller.approval = Some(Approval::denied(asked["seal"].as_str().unwrap()));
     let reply = bench.edit("a.txt", "two", "2");
-    assert!(reply.text().contains("The person said no"), "{}", reply.text());
+    assert!(reply.text().contains("The person declined"), "{}", reply.text());
     assert!(question(&reply.result.unwrap_err()).is_none());
 }
 

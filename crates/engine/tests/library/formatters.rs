@@ -64,8 +64,8 @@ fn program_that_writes_in_place_gets_a_copy() {
 #[test]
 fn failing_formatter_leaves_the_edit_unchanged() {
     let scripts = [
-        ("exit 3", "always", "did not take it"),
-        ("echo broken >&2; exit 1", "always", "did not take it: broken."),
+        ("exit 3", "always", "rejected it"),
+        ("echo broken >&2; exit 1", "always", "rejected it: broken."),
         ("true", "always", "wrote nothing"),
         ("sleep 60", "always", "did not end"),
         ("printf '\\377'", "always", "not UTF-8"),

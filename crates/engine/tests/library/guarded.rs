@@ -178,7 +178,7 @@ fn changed_files_that_instruct_agents_are_flagged() {
     let note = |reply: &Reply| reply.to_json()["data"]["notes"].to_string();
     let changed = bench.write("AGENTS.md", "written\n");
     assert!(note(&changed).contains("AGENTS.md is read by agents as instructions"), "{}", changed.text());
-    assert!(changed.text().contains("a person should look at this change"));
+    assert!(changed.text().contains("a person should review this change"));
     assert!(note(&bench.write(".github/workflows/ci.yml", "written\n")).contains("rights of the repository"));
     assert_eq!(note(&bench.write("README.md", "written\n")), "[]");
     assert_eq!(note(&bench.write("AGENTS.md", "written\n")), "[]", "nothing was changed");

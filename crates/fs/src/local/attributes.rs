@@ -66,12 +66,12 @@ pub(super) fn apply_attributes(wanted: &FileAttributes, target: impl AsFd, notes
     if (now.st_uid, now.st_gid) != (*uid, *gid)
         && let Err(errno) = sys::fchown(&target, Some(Uid::from_raw(*uid)), Some(Gid::from_raw(*gid)))
     {
-        notes.push(format!("the owner {uid}:{gid} could not be given back: {errno}"));
+        notes.push(format!("the owner {uid}:{gid} could not be restored: {errno}"));
     }
     let present = names(&target)?;
     for (name, value) in named {
         if let Err(errno) = sys::fsetxattr(&target, name, value) {
-            notes.push(format!("extended attribute {} could not be given back: {errno}", text(name)));
+            notes.push(format!("extended attribute {} could not be restored: {errno}", text(name)));
         }
     }
     remove_inherited(&present, |kept| named.iter().any(|(name, _)| name == kept), &target, notes);

@@ -178,7 +178,7 @@ pub(super) fn still_expected(
             return Err(error::raced(path, "was replaced by something else"));
         }
         // The kernel gave up because of a concurrent rename.
-        Err(Errno::AGAIN) => return Err(error::raced(path, "is just being replaced")),
+        Err(Errno::AGAIN) => return Err(error::raced(path, "is being replaced")),
         Err(errno) if look == OpenMode::Overwrite => return Err(error::os_error("open for writing", path, errno)),
         Err(errno) => return Err(error::os_error("open", path, errno)),
     };

@@ -117,8 +117,7 @@ impl LocalTransaction<'_> {
                 // Its writes must go into the file that has the name.
                 return self.overwrite_instead(index, old, "another program has it open for writing");
             }
-            let lost =
-                "another program has it open for writing; what it writes there from now on goes with the old file";
+            let lost = "another program has it open for writing; what it writes from now on is lost with the old file";
             self.entries[index].notes.push(lost.to_owned());
         }
         match draft.new_state {
@@ -282,7 +281,7 @@ impl LocalTransaction<'_> {
             self.keep_record();
             return Err(error::partial(
                 &cause,
-                "All is written and in place, but a power cut may bring the old state back.",
+                "Everything is written and in place, but a power cut may bring the old state back.",
             ));
         }
         // Needed for recovery after a power cut, so removed only now.

@@ -79,7 +79,7 @@ impl LocalTransaction<'_> {
             (None, None) => sys::statat(folder, entry.name).map(|stat| read::file_meta(&stat)),
         };
         let stamp = stamp.map_err(|errno| {
-            error::partial(&error::os_error("look at", entry.path(), errno), "All is written and in place.")
+            error::partial(&error::os_error("look at", entry.path(), errno), "Everything is written and in place.")
         })?;
         let entry = &mut self.entries[index];
         let method = match &entry.tree {

@@ -253,7 +253,7 @@ impl SpliceWriter<'_> {
 /// The error for a large file that would have to be overwritten while it is the source of its new content.
 pub(super) fn needs_temp_file(path: &Path, size: u64, why: &str) -> Error {
     let what = format!(
-        "{} has {size} bytes and would have to be written in place, because {why}; a file that is written in place is taken \
+        "{} has {size} bytes and would have to be written in place, because {why}; a file that is written in place is loaded \
          whole.",
         error::show(path)
     );

@@ -240,7 +240,7 @@ fn check_only(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<()> {
     let path = entry.path();
     let entries = match TreeEntries::read(folder.fd.as_fd(), entry.name) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-            return Err(error::raced(path, "is not a directory any more"));
+            return Err(error::raced(path, "is no longer a directory"));
         }
         other => other.map_err(|errno| error::os_error("list the directory", path, errno))?,
     };

@@ -67,7 +67,7 @@ pub(super) fn resolve(
     }
     // A trailing slash means a directory; dropping it silently would edit another file than was named.
     if asked.as_os_str().as_encoded_bytes().ends_with(b"/") && walk.folders.len() < walk.names.len() {
-        return Err(error::invalid_path(asked, "ends in `/`, but is not a directory", "Leave the `/` at the end out."));
+        return Err(error::invalid_path(asked, "ends in `/`, but is not a directory", "Remove the `/` at the end."));
     }
     let relative: PathBuf = walk.names.iter().collect();
     Ok(SafePath::new(walk.root, &local.infos[walk.root].canonical, relative, asked, walk.via_link))
@@ -156,7 +156,7 @@ impl PathWalk<'_> {
             return Err(error::invalid_path(
                 self.requested,
                 "has a `..` after a directory that does not exist",
-                "Leave the `..` out.",
+                "Remove the `..`.",
             ));
         }
         if self.names.pop().is_some() {

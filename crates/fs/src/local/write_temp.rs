@@ -65,7 +65,7 @@ pub(super) fn write_entry(
             }
             write_beside(folder, entry, &model, &stamp, options)
         }
-        (NewState::Spliced { .. }, _) => Err(error::raced(path, "is not a file any more")),
+        (NewState::Spliced { .. }, _) => Err(error::raced(path, "is no longer a file")),
         (NewState::File { .. }, _) => add_new(folder, entry, options),
     }
 }

@@ -23,7 +23,7 @@ impl BearerToken {
             )));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(token_refusal("A token consists of ASCII characters without blanks.".to_owned()));
+            return Err(token_refusal("A token consists of ASCII characters without spaces.".to_owned()));
         }
         Ok(BearerToken(blake3::hash(text.as_bytes())))
     }
@@ -34,7 +34,7 @@ impl BearerToken {
     pub fn random() -> Result<(BearerToken, String)> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| {
-            Error::new(Code::IoFailed, format!("The system gives no random numbers: {error}."))
+            Error::new(Code::IoFailed, format!("The system provides no random numbers: {error}."))
                 .next("Give a token of your own.")
         })?;
         let text = BASE64URL_NOPAD.encode(&bytes);
@@ -52,7 +52,7 @@ impl BearerToken {
 /// Refuses a token.
 fn token_refusal(what: String) -> Error {
     Error::new(Code::CallInvalid, what)
-        .next("Use e.g. what `openssl rand -hex 32` prints, or leave it out: then one is made.")
+        .next("Use e.g. what `openssl rand -hex 32` prints, or omit it, and one is generated.")
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Compiler<'_> {
             broken(Some(LineCol::of(&text, fault.at)), what)
         })?;
         let &[root] = &*document.roots else {
-            return Err(broken(None, "it holds no schema, or several".to_owned()));
+            return Err(broken(None, "it contains no schema, or several".to_owned()));
         };
         if !matches!(document.value(root), Value::Object(_) | Value::Bool(_)) {
             return Err(broken(None, "it is not an object".to_owned()));

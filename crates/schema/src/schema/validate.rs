@@ -54,7 +54,7 @@ pub(super) fn check(schema: &Schema, document: &Document) -> CheckReport {
         }
     }
     if document.roots.is_empty() {
-        let (pointer, what) = (String::new(), "the text holds no value".to_owned());
+        let (pointer, what) = (String::new(), "the text contains no value".to_owned());
         checked.violations.push(Violation { at: 0, pointer, kind: what.clone(), what });
     }
     checked.untried_patterns = run.untried.iter().map(|id| schema.patterns[*id as usize].text.clone()).collect();

@@ -100,7 +100,7 @@ impl Format for WordAnchors {
             let inner = value.get(name).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
             if let Some(inner @ (Value::Array(_) | Value::Object(_))) = inner {
                 value[name] = inner;
-                notes.push(format!("{name} was a string that holds a list; it was read as the list."));
+                notes.push(format!("{name} was a string that contains a list; it was read as the list."));
             }
             if value.get(name).is_some_and(Value::is_object) {
                 value[name] = Value::Array(vec![value[name].take()]);
@@ -195,7 +195,7 @@ fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
     };
     let line = line.map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
     if line.as_deref().is_some_and(|line| line.contains('\n')) {
-        return Err(wrong(&format!("{field} holds more than one line.")));
+        return Err(wrong(&format!("{field} contains more than one line.")));
     }
     let Ok(word) = word.parse::<AnchorWord>() else {
         let shown: String = word.chars().take(60).collect();

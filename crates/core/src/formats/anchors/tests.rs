@@ -71,8 +71,8 @@ fn insertions_keep_their_order_around_a_line() {
 #[test]
 fn mismatched_anchors_are_refused() {
     for (edits, part) in [
-        (json!([{ "anchor": "{0}:A", "text": "x" }]), "with other text"),
-        (json!([{ "anchor": "{0}:a ", "text": "x" }]), "with other text"),
+        (json!([{ "anchor": "{0}:A", "text": "x" }]), "its text differs"),
+        (json!([{ "anchor": "{0}:a ", "text": "x" }]), "its text differs"),
         (json!([{ "anchor": "{3}", "end_anchor": "{0}", "text": "x" }]), "comes after"),
         (json!([{ "anchor": "not a word", "text": "x" }]), "must begin with the word"),
         (json!([{ "anchor": "3:a", "text": "x" }]), "must begin with the word"),

@@ -8,7 +8,7 @@ use crate::formats::stream::{FileActionKind, StreamEvent};
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 
 const CHUNK_HEADER_ADVICE: &str =
-    "Write the lines below `@@`: each begins with a blank (it stays), `-` (it goes) or `+` (it is new).";
+    "Write the lines below `@@`: each begins with a space (unchanged), `-` (removed) or `+` (added).";
 
 impl ApplyPatchParser {
     /// Parses a line of an operation.

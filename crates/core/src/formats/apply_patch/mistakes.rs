@@ -28,23 +28,23 @@ impl ApplyPatchMistake {
     pub(super) fn note(self) -> &'static str {
         match self {
             ApplyPatchMistake::NoBegin => "`*** Begin Patch` was missing before this line",
-            ApplyPatchMistake::Marker => "the marker was not spelled as the format has it",
-            ApplyPatchMistake::Around => "text around the patch was left out",
+            ApplyPatchMistake::Marker => "the marker was not spelled as the format requires",
+            ApplyPatchMistake::Around => "text around the patch was ignored",
             ApplyPatchMistake::Indented => "the patch was indented as a whole; the indentation was removed",
-            ApplyPatchMistake::BlankBetween => "a blank line between operations was left out",
+            ApplyPatchMistake::BlankBetween => "a blank line between operations was ignored",
             ApplyPatchMistake::BlankInNew => "an empty line of a new file had no `+`",
-            ApplyPatchMistake::ChunkInNew => "a marker without meaning in a new file was left out",
-            ApplyPatchMistake::Name => "quotes, blanks or stars around a file name were removed",
-            ApplyPatchMistake::UnifiedHeader => "the header of a unified diff was left out",
+            ApplyPatchMistake::ChunkInNew => "a marker without meaning in a new file was ignored",
+            ApplyPatchMistake::Name => "quotes, spaces or asterisks around a file name were removed",
+            ApplyPatchMistake::UnifiedHeader => "the header of a unified diff was ignored",
             ApplyPatchMistake::Numbers => "line numbers after `@@` were taken as a hint",
-            ApplyPatchMistake::At => "the `@@` line was not spelled as the format has it",
+            ApplyPatchMistake::At => "the `@@` line was not spelled as the format requires",
             ApplyPatchMistake::Unmarked => "a line without ` `, `-` or `+` was taken as one that stays",
-            ApplyPatchMistake::EmptyChunk => "`@@` without any line below was left out",
-            ApplyPatchMistake::SamePart => "a chunk that changes nothing was left out",
+            ApplyPatchMistake::EmptyChunk => "`@@` without any line below was ignored",
+            ApplyPatchMistake::SamePart => "a chunk that changes nothing was skipped",
             ApplyPatchMistake::EndIndented => {
                 "the indented `*** End Patch` at the end was taken as the end of the patch"
             }
-            ApplyPatchMistake::SeveralPatches => "a further patch begins; all of them are taken together",
+            ApplyPatchMistake::SeveralPatches => "another patch begins; all patches are applied together",
             ApplyPatchMistake::NoUpdate => "`*** Update File:` was missing; the file of the call is meant",
         }
     }

@@ -190,7 +190,7 @@ impl ApplyPatchParser {
         }
         self.notes.push(note + ".");
         if opener.directory.as_deref().is_some_and(shell::is_unknown) {
-            let what = "only a shell can work out the directory of the `cd` before the patch.";
+            let what = "only a shell can resolve the directory of the `cd` before the patch.";
             self.note_problem(line, what, "Send the patch alone, with names from the root of the project.", false);
         }
         self.directory = opener.directory;
@@ -211,7 +211,7 @@ impl ApplyPatchParser {
                 self.note_mistake(ApplyPatchMistake::Marker);
             }
             Marker::Begin => {
-                let what = format!("a patch begins, but the one of line {} is not ended.", self.begin);
+                let what = format!("a patch begins, but the one on line {} is not ended.", self.begin);
                 self.note_problem(line, what, format!("End each patch with `{}`.", marker::END_MARKER), false);
             }
             Marker::End => {
@@ -294,12 +294,17 @@ impl ApplyPatchParser {
     fn environment(&mut self, line: &str, id: &str) {
         let id = id.trim();
         if self.environment.is_some() {
-            self.note_problem(line, "the environment is named twice.", "Leave this line out.", true);
+            self.note_problem(line, "the environment is named twice.", "Omit this line.", true);
         } else if id.is_empty() {
-            self.note_problem(line, "the environment has no name.", "Leave this line out.", true);
+            self.note_problem(line, "the environment has no name.", "Omit this line.", true);
         } else if self.state != ApplyPatchState::Between || self.sections.last().is_some_and(|it| it.line > self.begin)
         {
-            self.note_problem(line, "the environment is named after an operation.", "Leave this line out.", true);
+            self.note_problem(
+                line,
+                "the environment must be named before the first operation.",
+                "Omit this line.",
+                true,
+            );
         } else {
             self.notes.push(format!("The patch names the environment `{id}`; there is only this one."));
         }

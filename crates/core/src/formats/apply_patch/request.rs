@@ -143,11 +143,12 @@ pub(super) fn into_request(
     }
     if request.files.is_empty() {
         let what = match idle {
-            Some(line) => format!("Line {line} of the request: the chunk changes nothing, and neither does the rest."),
-            None => "The patch has no operation: nothing was asked.".to_owned(),
+            Some(line) => format!("Line {line} of the request: the chunk changes nothing, and neither do the others."),
+            None => "The patch has no operation.".to_owned(),
         };
-        return Err(Error::new(Code::EditNoChange, what)
-            .next("Mark the lines to take away with `-` and the new ones with `+`."));
+        return Err(
+            Error::new(Code::EditNoChange, what).next("Mark the lines to remove with `-` and the new ones with `+`.")
+        );
     }
     if manner.reverse {
         return request.reverse();
@@ -157,7 +158,7 @@ pub(super) fn into_request(
 
 /// Creates the error for a text without any patch.
 pub(super) fn no_patch() -> Error {
-    let what = format!("There is no patch in it: no line says `{}`.", marker::BEGIN_MARKER);
+    let what = format!("The text contains no patch: there is no line `{}`.", marker::BEGIN_MARKER);
     Error::new(Code::EditUnparsable, what).next(format!(
         "Send `{}`, the operations (`*** Update File: PATH`, then `@@` and the changed lines), `{}`.",
         marker::BEGIN_MARKER,

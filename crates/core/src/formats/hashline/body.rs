@@ -51,7 +51,7 @@ const OLD_ROWS_NOTE: &str = "Rows with `-` were read as removed lines and checke
 const BULLETS_NOTE: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
 const NUMBERS_NOTE: &str = "Line numbers copied in front of the body rows were removed.";
 const LOOKS_LIKE_OP_NOTE: &str =
-    "A body row `+…` reads like an operation; it was written as text. Leave out the `+` to make it one.";
+    "A body row `+…` reads like an operation; it was written as text. Omit the `+` to make it one.";
 const BLANK_ROWS_NOTE: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
 
 /// Resolves the rows of an operation. `cut_off`: the text was aborted inside it.
@@ -171,9 +171,7 @@ fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>,
     let bullets = rows.iter().filter(|row| is_minus(row)).all(|row| is_bullet(&row.text));
     if !matches!(open.place, LineTarget::Lines { .. } | LineTarget::Block(_)) && plus_rows(rows).next().is_some() {
         let what = "`-` rows are not valid; an insertion removes no lines. To insert a literal line starting with `-`, write `+-…`.";
-        return Err(
-            broken(first.at, what, &first.text).next("Leave the `-` rows out, or replace the lines with a range.")
-        );
+        return Err(broken(first.at, what, &first.text).next("Omit the `-` rows, or replace the lines with a range."));
     }
     let newer = dialect.header == HeaderStyle::Brackets;
     let literal = newer && bullets && rows.iter().all(|row| row.sort == RowKind::Blank || is_bullet(&row.text));
@@ -184,7 +182,7 @@ fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>,
     if bullets || plus_rows(rows).next().is_none() {
         let what = "`-` rows are not valid; hashline ranges already name the lines being changed. To insert a literal line starting with `-`, write `+-…`.";
         return Err(
-            broken(first.at, what, &first.text).next("Leave the `-` rows out and send the new lines as `+TEXT` rows.")
+            broken(first.at, what, &first.text).next("Omit the `-` rows and send the new lines as `+TEXT` rows.")
         );
     }
     let (old, new): (Vec<BodyRow>, Vec<BodyRow>) = std::mem::take(rows).into_iter().partition(is_minus);

@@ -148,7 +148,7 @@ impl HashlineParser {
         }
         self.close_section(out);
         (self.fence, self.outside) = (None, true);
-        self.notes.push("Text around the fenced edits was left out.".to_owned());
+        self.notes.push("Text around the fenced edits was ignored.".to_owned());
         true
     }
 
@@ -157,7 +157,7 @@ impl HashlineParser {
         match text {
             "*** Begin Patch" => return true,
             "*** End of File" if !self.sections.is_empty() => {
-                self.notes.push("`*** End of File` is not part of hashline and was left out.".to_owned());
+                self.notes.push("`*** End of File` is not part of hashline and was ignored.".to_owned());
                 return true;
             }
             "*** End Patch" => self.close(out, false),
@@ -258,7 +258,7 @@ impl HashlineParser {
             self.fail(stray::elided(line, self.at));
         } else {
             self.notes.push(format!(
-                "Line {} of the input ({}) was left out; it is not part of a file.",
+                "Line {} of the input ({}) was ignored; it is not part of a file.",
                 self.at,
                 trimmed(line)
             ));

@@ -92,7 +92,7 @@ impl HashlineSection {
 }
 
 fn with_file(at: usize, said: &str) -> Error {
-    let what = format!("`{said}` does not go together with the other operations on this file.");
+    let what = format!("`{said}` cannot be combined with the other operations on this file.");
     broken(at, &what, said).next("One of `REM` and `MV` per file: `REM` alone, `MV` below all line operations.")
 }
 
@@ -162,7 +162,7 @@ fn idle(section: &HashlineSection) -> Error {
     let said = section.dialect_row.headed(&section.path, section.tag.map_or_else(String::new, |tag| tag.to_string()));
     let what = format!("the section of {} has no operation.", section.path);
     broken(section.at, &what, &said)
-        .next(format!("Write an operation below its header, or leave the header out. {}", section.dialect_row.shape()))
+        .next(format!("Write an operation below its header, or omit the header. {}", section.dialect_row.shape()))
 }
 
 fn merge(first: &mut HashlineSection, section: HashlineSection) -> Result<()> {

@@ -245,7 +245,7 @@ fn sections_of_one_path_are_joined_and_inner_brackets_are_text() {
     for text in
         ["[a#1A2B]\nREM\nCUT 1\n", "[a#1A2B]\nCUT 1\nREM\n", "[a#1A2B]\nMV b\nCUT 1\n", "[a#1A2B]\nMV b\nMV c\n"]
     {
-        assert!(refused(text).message().contains("does not go together"), "{text}");
+        assert!(refused(text).message().contains("cannot be combined"), "{text}");
     }
     assert!(
         refused("[a#1A2B]\nCUT 1 @x\n[b#1A2B]\nPUT >1 @x\n[a#1A2B]\nCUT 2\n").message().contains("are not adjacent")

@@ -11,7 +11,7 @@ use crate::text::explain::LineKind as Kind;
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let files = deltas.iter().map(|delta| Ok(FileRequest::new(delta.old_path(), ask(delta, context)?)));
     let request = Request { files: files.collect::<Result<_>>()?, notes: Vec::new() };
-    apply_patch::print(&request).ok_or_else(|| unsaid(deltas[0].path, "a name or a line has a line end in it"))
+    apply_patch::print(&request).ok_or_else(|| unsaid(deltas[0].path, "a name or a line contains a line end"))
 }
 
 fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
@@ -20,7 +20,7 @@ fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
     }
     let (old, new) = (delta.text_before(), delta.text_after());
     if delta.after.is_some() && !new.is_empty() && is_open(new) != is_open(old) {
-        return Err(unsaid(delta.path, "it says nothing of a last line without line end"));
+        return Err(unsaid(delta.path, "it cannot express a last line without a line end"));
     }
     let (before, after) = match (delta.before, delta.after) {
         (None, _) => return Ok(FileAction::Create(NewFile::Text(new.to_owned()))),

@@ -13,7 +13,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
             return Err(unsaid(delta.path, "blocks change text, they do not move or remove files or set permissions"));
         }
         search_replace::print_name(delta.path, &mut out)
-            .ok_or_else(|| unsaid(delta.path, "its name cannot be told apart from other text"))?;
+            .ok_or_else(|| unsaid(delta.path, "its name cannot be distinguished from other text"))?;
         let (Some(before), Some(after)) = (delta.before, delta.after) else {
             search_replace::print_block("", delta.text_after(), &mut out);
             continue;

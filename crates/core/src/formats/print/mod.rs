@@ -125,7 +125,7 @@ impl PrintFormat {
                 Err(error) => last = Some(error),
             }
         }
-        let what = format!("{} cannot say this change.", self.name);
+        let what = format!("{} cannot express this change.", self.name);
         let error = Error::new(Code::CallInvalid, what).next("Use another format, or write the file.");
         Err(last.map_or(error.clone(), |last| error.evidence(last.message())))
     }
@@ -191,7 +191,7 @@ fn apply_ops(before: Option<&Snapshot>, ops: &[Op], order: OpOrder) -> Result<Ve
 
 /// Creates the error for a change that a format cannot express.
 fn unsaid(path: &str, why: &str) -> Error {
-    Error::new(Code::CallInvalid, format!("The change of {path} cannot be said in this format: {why}."))
+    Error::new(Code::CallInvalid, format!("The change of {path} cannot be expressed in this format: {why}."))
         .next("Use another format, or write the file.")
 }
 

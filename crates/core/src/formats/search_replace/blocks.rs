@@ -62,9 +62,9 @@ impl BlockMistake {
             }
             BlockMistake::Fence => "the block has no closing marker; it was taken to end with the fence around it",
             BlockMistake::Divider => "the divider is not as long as the opening marker; it was taken as the divider",
-            BlockMistake::Doubled => "a second divider directly below the first one was left out",
+            BlockMistake::Doubled => "a second divider directly below the first one was ignored",
             BlockMistake::Option => "options below the divider were removed from the new text",
-            BlockMistake::NoChange => "a block whose two parts are the same was left out",
+            BlockMistake::NoChange => "a block whose two parts are the same was skipped",
             BlockMistake::Shell => "shell commands in the text were not run",
         }
     }
@@ -266,7 +266,7 @@ impl BlockReader {
             let begun = draft.at;
             let Ok(closed) = draft.close_nearly(true) else {
                 let what = format!(
-                    "the search part of the block of line {begun} contains an opening marker of the same length."
+                    "the search part of the block on line {begun} contains an opening marker of the same length."
                 );
                 return Err(broken(at, &what));
             };
@@ -314,13 +314,13 @@ impl BlockReader {
         if divides || draft.doubled.is_some() && !line.trim().is_empty() && marker::classify(line).is_none() {
             let signs = "=".repeat(run);
             let what = format!(
-                "the block of line {begun} has a second {signs}; one of the two is text and needs a backslash, or the block longer markers."
+                "the block on line {begun} has a second {signs}; one of the two is text and needs a backslash, or the block longer markers."
             );
             return Err(broken(draft.doubled.unwrap_or(at), &what));
         }
         if marker::open(line).is_some_and(|open| open.run == run) {
             let Ok(closed) = draft.close_nearly(true) else {
-                let what = format!("a block begins, but the one of line {begun} is not closed.");
+                let what = format!("a block begins, but the one on line {begun} is not closed.");
                 return Err(broken(at, &what));
             };
             return self.reopen(closed, at, line, out);

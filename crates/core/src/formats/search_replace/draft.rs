@@ -227,7 +227,7 @@ impl BlockDraft {
             && !self.keeps_markers()
         {
             let what = format!(
-                "the second part of the block of line {} has a line that looks like a marker, so its end is not clear.",
+                "the second part of the block on line {} has a line that looks like a marker, so its end is not clear.",
                 self.at
             );
             return Err(broken(line, &what));

@@ -55,8 +55,8 @@ impl SearchReplaceBlock {
     fn reversed(self) -> Result<SearchReplaceBlock> {
         let SearchReplaceBlock { path, search, replace, .. } = self;
         if replace.is_empty() || search.is_empty() {
-            let what = "a part of the block is empty, so it says no place when it is reversed.";
-            return Err(blocks::broken(self.at, what).next("Write the reversed block out."));
+            let what = "a part of the block is empty, so the reversed block would name no place.";
+            return Err(blocks::broken(self.at, what).next("Write the reversed block yourself."));
         }
         Ok(SearchReplaceBlock { path, search: replace, replace: search, ..self })
     }
@@ -76,7 +76,7 @@ impl SearchReplaceBlock {
         if find.old == text {
             let what = format!("Line {} of the request: the block's two parts are exactly the same.", self.at);
             return Err(Error::new(Code::EditNoChange, what)
-                .next("Leave the block out, or write the new text into its second part.")
+                .next("Omit the block, or write the new text into its second part.")
                 .fact("line", self.at));
         }
         let at = if find.old.is_empty() { Locator::Blank } else { Locator::Find(find) };
@@ -133,7 +133,7 @@ impl Format for SearchReplace {
     fn spec(&self) -> &'static FormatSpec {
         &FormatSpec {
             name: "search_replace",
-            summary: "blocks of text to look for and text to put there, in a reply (SEARCH/REPLACE)",
+            summary: "blocks of text to find and its replacement, in a reply (SEARCH/REPLACE)",
             prompt: PROMPT,
             schema: None,
             key: "",
@@ -197,7 +197,7 @@ impl LineParser for SearchReplaceParser {
 fn request(read: BlockList) -> Result<Request> {
     let BlockList { list: blocks, mistakes: mut slips } = read;
     if blocks.is_empty() {
-        return Err(blocks::broken(1, "there is no SEARCH/REPLACE block in it."));
+        return Err(blocks::broken(1, "the text contains no SEARCH/REPLACE block."));
     }
     if blocks.len() > EDITS_PER_CALL_MAX {
         let what = format!("{} blocks are more than the {EDITS_PER_CALL_MAX} that one call may have.", blocks.len());

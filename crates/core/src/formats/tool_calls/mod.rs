@@ -111,7 +111,7 @@ fn unread_call(text: &str, at: usize) -> Error {
     let what =
         format!("Line {line} of the request: a tool call begins that could not be read; it may have been cut off.");
     Error::new(Code::EditUnparsable, what)
-        .next("Send all calls once more, each complete; nothing was changed.")
+        .next("Send all calls again, each complete; nothing was changed.")
         .fact("line", line)
 }
 

@@ -74,8 +74,9 @@ impl BinaryPatch {
 }
 
 fn too_large(at: usize) -> Error {
-    let what = format!("Line {at} of the request: the binary patches hold more than {BINARY_RESULT_BYTES_MAX} bytes.");
-    Error::new(Code::CallTooLarge, what).next("Send them in several calls, or write the files by another way.")
+    let what =
+        format!("Line {at} of the request: the binary patches contain more than {BINARY_RESULT_BYTES_MAX} bytes.");
+    Error::new(Code::CallTooLarge, what).next("Send them in several calls, or write the files in another way.")
 }
 
 /// Decodes one line: the number of bytes as a letter, then five digits for every four bytes.

@@ -198,9 +198,8 @@ impl HunkBody {
                 "the text was cut off inside this hunk: it announces {} old and {} new lines more.",
                 announced.0, announced.1
             );
-            return Err(
-                broken(self.hunk.source_line, &what).next("Send the whole patch again, with its last line ended.")
-            );
+            return Err(broken(self.hunk.source_line, &what)
+                .next("Send the whole patch again, with a line end after its last line."));
         }
         let rest = self.tail.split_off(self.keeps());
         if announced != (0, 0) && self.hunk.lines.is_empty() && self.tail.is_empty() {
@@ -248,7 +247,7 @@ impl HunkBody {
 
     fn unclear(&self, at: usize) -> Error {
         let what = format!(
-            "is this line part of the hunk of line {}? The lines before it are not marked, and the counts of the hunk do not say.",
+            "is this line part of the hunk of line {}? The lines before it are not marked, and the counts of the hunk do not settle it.",
             self.hunk.source_line
         );
         broken(at, &what).next(

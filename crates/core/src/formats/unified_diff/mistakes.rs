@@ -43,7 +43,7 @@ impl UnifiedDiffMistake {
             UnifiedDiffMistake::Blank => "Blank lines without a mark were read as blank context",
             UnifiedDiffMistake::Bare => "Lines without a mark were read as context that lost its space",
             UnifiedDiffMistake::Prose => "Lines after a complete hunk were read as prose, not as part of it",
-            UnifiedDiffMistake::NoChange => "Hunks that change nothing were left out",
+            UnifiedDiffMistake::NoChange => "Hunks that change nothing were skipped",
             UnifiedDiffMistake::Fills => {
                 "The hunk says that the file has no lines yet; it is created, or filled if it is empty"
             }
@@ -89,4 +89,4 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
 }
 
 const SHAPE_ADVICE: &str = "Write for each file --- a/PATH, +++ b/PATH, then hunks: a line @@ -LINE,COUNT +LINE,COUNT @@, and below it the \
-lines with one mark each: a space (stays), - (goes) or + (comes). /dev/null in place of a path creates or deletes the file.";
+lines with one mark each: a space (unchanged), - (removed) or + (added). /dev/null in place of a path creates or deletes the file.";

@@ -30,7 +30,7 @@ pub(super) fn side(text: &str) -> Result<HeaderSide, &'static str> {
 pub(super) fn check(name: &str) -> Result<(), &'static str> {
     match name {
         "" => Err("the file name is empty"),
-        _ if name.contains('\0') => Err("the file name holds a NUL"),
+        _ if name.contains('\0') => Err("the file name contains a NUL"),
         _ => Ok(()),
     }
 }
@@ -100,7 +100,7 @@ fn is_epoch(stamp: &str) -> bool {
 
 /// Parses a name in C quotes; the rest is the text after the closing one.
 pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
-    let open = "the quoted file name does not end";
+    let open = "the quoted file name has no closing quote";
     let mut bytes = Vec::new();
     let mut rest = text.strip_prefix('"').ok_or(open)?.as_bytes();
     loop {

@@ -151,7 +151,7 @@ impl UnifiedDiffParser {
             file.pair = pair.map_or((None, None), |(old, new)| (Some(old), Some(new)));
         } else if range::is_combined(text) || text.starts_with("diff --c") {
             self.note_detected(at - 1..at);
-            let what = "this is a combined diff (of a merge, with two parents or more), which says no single change.";
+            let what = "this is a combined diff (of a merge, with two parents or more), which does not describe a single change.";
             self.fail(
                 broken(at, what).next("Make a diff against one parent: git diff HEAD^1 HEAD, or git diff --ours."),
             );
@@ -161,7 +161,7 @@ impl UnifiedDiffParser {
             }
         } else if text == "GIT binary patch" {
             if self.file.is_none() {
-                return self.fail(broken(at, "a binary patch begins, but nothing says which file it is about."));
+                return self.fail(broken(at, "a binary patch begins, but no file is named for it."));
             }
             self.indented(indent);
             self.state = UnifiedDiffState::Binary(BinaryPatch::default());
@@ -170,8 +170,8 @@ impl UnifiedDiffParser {
             let file = self.begin(out);
             file.known = Some(name.trim().to_owned());
         } else if bounds::is_binary_notice(text) {
-            let what = format!("`{}` does not say how.", text.trim_end());
-            self.fail(broken(at, &what).next("Make the patch with git diff --binary, or leave the file out."));
+            let what = format!("`{}` does not contain the change.", text.trim_end());
+            self.fail(broken(at, &what).next("Make the patch with git diff --binary, or omit the file."));
         } else if bounds::is_only_in(text) {
             self.mistakes.add(UnifiedDiffMistake::OnlyIn, at);
         } else if text.starts_with("***************") {

@@ -246,7 +246,7 @@ impl UnifiedDiffParser {
             (None, None) if self.detected.is_some() && numbered => FilePatch::at(self.at),
             (None, None) if self.detected.is_some() => return,
             (None, None) => {
-                let what = "a hunk begins, but nothing says which file it is about.";
+                let what = "a hunk begins, but no file is named for it.";
                 return self.fail(broken(self.at, what).next("Put --- a/PATH and +++ b/PATH above the first hunk."));
             }
         };
@@ -316,7 +316,7 @@ impl LineParser for UnifiedDiffParser {
             request.files.extend(file.requests(&self.options, &mut self.mistakes)?);
         }
         if request.files.is_empty() {
-            return Err(broken(1, "there is no unified diff in it."));
+            return Err(broken(1, "the text contains no unified diff."));
         }
         request.notes = self.mistakes.notes();
         Ok(request)

@@ -132,7 +132,7 @@ impl FilePatch {
         self.agree()?;
         let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
         if links.contains(&Some(SUBMODULE_MODE)) {
-            return Err(self.broken("this is a change of a submodule, which is not a file.").next("Leave it out."));
+            return Err(self.broken("this is a change of a submodule, which is not a file.").next("Omit it."));
         }
         let mode = self.modes.1.filter(|mode| mode & FILE_TYPE_MASK != LINK_MODE).map(permission);
         if let Some(change) = self.binary.take() {
@@ -247,7 +247,7 @@ impl FilePatch {
     fn turn(&mut self) -> Result<()> {
         if self.copy.0.is_some() {
             return Err(self
-                .broken("a copy cannot be turned round: the patch does not say what to delete.")
+                .broken("a copy cannot be reversed: the patch does not say what to delete.")
                 .next("Delete the copy by its own patch."));
         }
         swap(&mut self.pair.0, &mut self.pair.1);
@@ -263,7 +263,7 @@ impl FilePatch {
             *new_first = old_first;
         }
         if let Some((_, back)) = self.binary.take() {
-            let what = "the binary patch holds no way back: it has only its forward part.";
+            let what = "the binary patch cannot be reversed: it contains only its forward part.";
             let back = back.ok_or_else(|| self.broken(what).next("Make it with git diff --binary."))?;
             self.binary = Some((back, None));
         }
@@ -303,7 +303,7 @@ impl FilePatch {
         let (old, new) = match (old, new) {
             (None, None) => match &self.known {
                 Some(known) => return Ok(FileNames { path: known.clone(), also: Vec::new() }),
-                None => return Err(self.broken("nothing says which file this is about.")),
+                None => return Err(self.broken("no file is named for this.")),
             },
             pair => pair,
         };
@@ -369,7 +369,7 @@ impl FilePatch {
                     "Line {line} of the request: the hunk changes nothing: its old and new lines are the same."
                 );
                 Err(Error::new(Code::EditNoChange, what)
-                    .next("Mark what goes away with - and what comes with +, or leave the file out.")
+                    .next("Mark removed lines with - and added lines with +, or omit the file.")
                     .fact("line", *line))
             }
             _ => {

@@ -122,7 +122,7 @@ fn names_and_prefixes_are_parsed() {
     }
     unparsable("--- a/x\0y\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "NUL");
     unparsable("--- \n+++ \n@@ -1 +1 @@\n-a\n+b\n", "empty");
-    unparsable("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", "which file");
+    unparsable("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", "no file is named");
     unparsable("--- \"a/\\377\"\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "UTF-8");
 }
 
@@ -145,7 +145,7 @@ fn hunk_for_a_known_file_needs_no_header() {
     let manner = ParseOptions { file: Some("src/x".to_owned()), ..ParseOptions::default() };
     assert_eq!(read_in(&manner, text).unwrap().files[0].path, "src/x");
     for text in [text, "@@\n-a\n+b\n", "@@ ... @@\n-a\n+b\n"] {
-        unparsable(text, "which file");
+        unparsable(text, "no file is named");
     }
     unparsable("nothing here\n", "no unified diff");
     unparsable("", "no unified diff");
@@ -360,7 +360,7 @@ fn created_and_deleted_files_are_parsed() {
         made("--- x\t1970-01-01 01:00:00.000000000 +0100\n+++ x\t2024-01-01 10:00:00.0 +0100\n@@ -0,0 +1 @@\n+a\n"),
         of("a\n", None)
     );
-    unparsable(git, "no hunk holds it");
+    unparsable(git, "no hunk contains it");
     unparsable("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n b\n", "not an added line");
     unparsable("--- /dev/null\n+++ b/x\n", "no hunk follows");
 
@@ -477,7 +477,7 @@ fn binary_patches_apply_in_both_directions() {
     let huge = DELTA.replacen("delta ", "delta 99999999", 1);
     assert_eq!(bad(&huge).code(), Code::CallTooLarge);
     let wrong = LITERAL.replacen("..", "..0", 1);
-    unparsable(&wrong, "other bytes");
+    unparsable(&wrong, "does not match its");
 }
 
 #[test]
@@ -503,7 +503,7 @@ fn hunks_without_changes_are_noted() {
     let error = bad(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n b\n@@ -9 +9 @@\n-c\n+c\n"));
     assert_eq!((error.code(), error.data()["line"].as_u64()), (Code::EditNoChange, Some(3)));
     assert_eq!(body("@@ -1,2 +1,2 @@\n a\n b\n@@ -9 +9 @@\n-c\n+d\n"), "-c\n+d\n");
-    assert!(notes(&format!("{HEAD}@@ -1 +1 @@\n a\n@@ -9 +9 @@\n-c\n+d\n")).contains("left out (line 3)"));
+    assert!(notes(&format!("{HEAD}@@ -1 +1 @@\n a\n@@ -9 +9 @@\n-c\n+d\n")).contains("skipped (line 3)"));
 }
 
 #[test]

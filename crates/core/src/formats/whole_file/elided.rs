@@ -26,7 +26,7 @@ impl Format for ElidedFile {
     fn spec(&self) -> &'static FormatSpec {
         &FormatSpec {
             name: "elided",
-            summary: "files in fences, with placeholders for the code that stays",
+            summary: "files in fences, with placeholders for unchanged code",
             prompt: PROMPT,
             schema: None,
             key: "",

@@ -96,8 +96,9 @@ impl LineParser for WholeFileParser {
 
     fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         if self.reverse {
-            return Err(Error::new(Code::CallInvalid, "A whole file does not contain the earlier text.")
-                .next("Leave reverse out."));
+            return Err(
+                Error::new(Code::CallInvalid, "A whole file does not contain the earlier text.").next("Omit reverse.")
+            );
         }
         let (files, notes) = self.reader.end(out)?;
         if files.is_empty() {

@@ -24,8 +24,8 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
         .fact("line", line)
 }
 
-const SHAPE_ADVICE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text has fences \
-itself, use a longer one around it (````).";
+const SHAPE_ADVICE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text itself contains \
+fences, use a longer fence around it (````).";
 
 /// Bytes of blank lines above the first line of a text that may be an edit.
 const BLANK_BYTES_MAX: usize = 256;
@@ -209,7 +209,7 @@ impl WholeFileReader {
                 self.files.push(FileContent { path: path.clone(), text: mem::take(&mut one.text), at: one.at });
             }
             (_, [first, ..]) if !self.files.is_empty() => {
-                notes.push(format!("Fences without a file name were left out (the first on line {}).", first.at));
+                notes.push(format!("Fences without a file name were ignored (the first on line {}).", first.at));
             }
             _ => {}
         }
@@ -230,7 +230,7 @@ impl WholeFileReader {
         if line.trim() == "</file>" {
             return Err(broken(
                 self.count,
-                "</file> closes a text that is closed already: its text holds that tag itself.",
+                "</file> closes a text that is already closed: the text itself contains that tag.",
             )
             .next("Write this file in a fence, with its path alone on the line above."));
         }
@@ -267,8 +267,7 @@ impl WholeFileReader {
             && closed.end == end
             && (closed.followed || is_markdown(&closed.path))
         {
-            let what =
-                format!("this fence may belong to the text of {}, so nothing says where that ends.", closed.path);
+            let what = format!("this fence may belong to the text of {}, so its end is not clear.", closed.path);
             return Err(broken(self.count, &what));
         }
         if path.is_some() && !is_text(info) {
@@ -411,8 +410,8 @@ fn emit(draft: &mut TextDraft, to: usize, out: &mut Vec<StreamEvent>) {
 }
 
 fn edit_inside(at: usize) -> Error {
-    broken(at, "the fence holds an edit, not the whole text of a file.")
-        .next("Name the format of the edit in the call, or send it in a call of its own.")
+    broken(at, "the fence contains an edit, not the whole text of a file.")
+        .next("Name the format of the edit in the call, or send it in a separate call.")
 }
 
 fn is_markdown(path: &str) -> bool {

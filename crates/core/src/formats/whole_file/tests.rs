@@ -64,7 +64,7 @@ fn inner_fences_and_tags_are_text() {
     fails("src/a.md\n```\na\n```sh\nb\n```\nc\n```\n", "as long as");
     fails("a.md\n```\na\n\n```\n\nb\n```\nc\n```\n", "may belong");
     fails("a.rs\n```\na\n```\nb\n```\nc\n```\n", "may belong");
-    fails("<file path=\"a.xml\">\n<x>\n</file>\n</x>\n</file>\n", "closed already");
+    fails("<file path=\"a.xml\">\n<x>\n</file>\n</x>\n</file>\n", "already closed");
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn ambiguous_files_are_refused() {
     fails("src/a.rs\n\n\n```\nold\n```\n", "no fence with a file name");
     fails("src/a.rs\n<source>\nold\n", "cut off");
     fails("src/a.rs\n<source>\n<source>\nold\n</source>\n", "the tag that is around it");
-    fails("src/a.rs\n```\n<<<<<<< SEARCH\n", "holds an edit");
-    fails("src/a.rs\n```diff\n-a\n```\n", "holds an edit");
+    fails("src/a.rs\n```\n<<<<<<< SEARCH\n", "contains an edit");
+    fails("src/a.rs\n```diff\n-a\n```\n", "contains an edit");
     fails("<write_to_file>\n<content>\n", "needs <path>");
     assert!(WholeFile.parse(FormatInput::Json(serde_json::json!({}))).is_err());
     let block = "src/a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```\n";

@@ -123,8 +123,8 @@ impl<'a> AnchorPage<'a> {
                 if first > last {
                     let what =
                         format!("{said}: {} comes after {}: a range begins with its upper line.", from.word, to.word);
-                    let error = Error::new(Code::CallInvalid, what)
-                        .next("Exchange anchor and end_anchor if that range is meant.");
+                    let error =
+                        Error::new(Code::CallInvalid, what).next("Swap anchor and end_anchor if that range is meant.");
                     return Err(PlacementError { error, show: Some((last, first)) });
                 }
                 LineTarget::Lines { from: first, to: last }
@@ -190,7 +190,7 @@ impl<'a> AnchorPage<'a> {
             Some(said) if *said != self.text(line) => {
                 let error = Error::new(
                     Code::MatchNotFound,
-                    format!("{word} is a line of this file, but with other text than you say."),
+                    format!("{word} is a line of this file, but its text differs from what you sent."),
                 )
                 .evidence(format!("said:  {:?}\nis:    {:?}", shortened(said), shortened(self.text(line))))
                 .next("Send the word alone, or with the line as it is, if that line is meant.");

@@ -108,7 +108,7 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
     let mut texts = TextPair { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };
     let mut fragments = fragments(&texts, &gaps);
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
-        return Err("The text has no line beside its placeholders.".to_owned());
+        return Err("The text consists only of placeholders.".to_owned());
     };
     texts.part = is_part(&texts, first, last);
     if texts.part {

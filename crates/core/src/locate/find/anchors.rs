@@ -64,7 +64,7 @@ pub(crate) fn between(
     let new = bare.as_deref().unwrap_or(new);
     let search = MatchSearch::new(index, &find, new);
     if settings.stale {
-        let why = "The file changed since it was read, and anchors do not show what lies between them.";
+        let why = "The file changed since it was read, and anchors do not show what is between them.";
         return Err(drift_refusal(&search, &MatchRefusal::new(RefusalReason::Unlike, why)));
     }
     let mut stretches = stretches(&search, anchors).map_err(|it| drift_refusal(&search, &it))?;
@@ -105,7 +105,7 @@ pub(crate) fn between(
         notes.push(target_indent::WRITTEN_AS_IS_NOTE.to_owned());
     } else if stretch.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {
         notes.push(
-            "The anchors have another indentation than the file; the new text was shifted to the file's.".to_owned(),
+            "The anchors are indented differently from the file; the new text was shifted to the file's.".to_owned(),
         );
     }
     Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })

@@ -60,7 +60,7 @@ impl IndentMap {
         }
         let mut order: Vec<IndentPair<'_>> = seen.into_iter().collect();
         order.sort_by_key(|(old, _)| old.len());
-        // A deeper indentation is longer on both sides and extends the shallower one: tabs and blanks are not mixed.
+        // A deeper indentation is longer on both sides and extends the shallower one: tabs and spaces are not mixed.
         if !order.windows(2).all(|pair| is_deeper(pair[0].0, pair[1].0) && is_deeper(pair[0].1, pair[1].1)) {
             return None;
         }
@@ -79,7 +79,7 @@ impl IndentMap {
             IndentMap::Verbatim => Ok(indent.to_owned()),
             IndentMap::Add(add) => Ok(format!("{add}{indent}")),
             IndentMap::Remove(take) => indent.strip_prefix(&**take).map(str::to_owned).ok_or_else(|| {
-                misindent("a line of the new text is less deep than the indentation that the old text has too much")
+                misindent("a line of the new text is indented less than the extra indentation of the old text")
             }),
             IndentMap::Widths(widths) => widths.depth(indent),
             IndentMap::FirstLine { first: own, .. } if first => Ok(own.clone()),
@@ -111,7 +111,7 @@ impl Widths {
             return Ok(file.clone());
         }
         self.extrapolated(indent)
-            .ok_or_else(|| misindent("the new text has a depth that nothing in the old text maps onto the file"))
+            .ok_or_else(|| misindent("the new text has an indentation that no line of the old text maps to the file"))
     }
 
     fn extrapolated(&self, indent: &str) -> Option<String> {
@@ -151,7 +151,7 @@ fn times(indent: &str, step: &str) -> Option<usize> {
 }
 
 fn misindent(why: &str) -> MatchRefusal {
-    MatchRefusal::new(RefusalReason::Misindent, format!("The text is there with other indentation, but {why}."))
+    MatchRefusal::new(RefusalReason::Misindent, format!("The text occurs with different indentation, but {why}."))
 }
 
 /// Detects the indentation step: a tab, or the most frequent increase in blanks from one line to the next.

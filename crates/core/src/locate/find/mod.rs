@@ -140,7 +140,7 @@ static TIERS: [TierRow; 13] = [
         name: "trailing_blanks",
         run: tier::trailing::run,
         min_alnum: tier::trailing::RULE.min_alnum,
-        note: "Found although blanks at line ends differ; unchanged lines keep the file's.",
+        note: "Found although the whitespace at line ends differs; unchanged lines keep the file's.",
     },
     TierRow {
         tier: Tier::LinesAlike,
@@ -161,14 +161,14 @@ static TIERS: [TierRow; 13] = [
         name: "indent_widths",
         run: tier::widths::run,
         min_alnum: tier::widths::RULE.min_alnum,
-        note: "Found with other indentation (tabs, blanks or width); the new text was brought to the file's.",
+        note: "Found with different indentation (tabs, spaces or width); the new text was converted to the file's.",
     },
     TierRow {
         tier: Tier::BlankRuns,
         name: "blank_runs",
         run: tier::runs::run,
         min_alnum: tier::runs::RULE.min_alnum,
-        note: "Found although blanks inside lines differ in number; the file's were kept.",
+        note: "Found although the amount of whitespace inside lines differs; the file's was kept.",
     },
     TierRow {
         tier: Tier::BlankEdges,
@@ -182,7 +182,7 @@ static TIERS: [TierRow; 13] = [
         name: "line_numbers",
         run: tier::numbers::run,
         min_alnum: 4,
-        note: "Found after taking off line numbers that were copied with the text; they were not written.",
+        note: "Found after removing line numbers that were copied with the text; they were not written.",
     },
     TierRow {
         tier: Tier::Escapes,
@@ -210,7 +210,7 @@ static TIERS: [TierRow; 13] = [
         name: "block",
         run: tier::block::run,
         min_alnum: 12,
-        note: "Found by the first and last line of the old text; lines between differ from it in part, and the whole block was replaced.",
+        note: "Found by the first and last line of the old text; lines between them differ in part, and the whole block was replaced.",
     },
 ];
 

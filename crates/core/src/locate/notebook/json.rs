@@ -113,7 +113,7 @@ fn string(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
                 };
             }
             Some(0..0x20) => {
-                return Err(JsonFault { at: end, what: "a string holds a control character or never ends" });
+                return Err(JsonFault { at: end, what: "a string contains a control character or never ends" });
             }
             Some(_) => end += 1,
             None => return Err(JsonFault { at, what: "a string never ends" }),

@@ -185,7 +185,7 @@ impl<'t> Notebook<'t> {
             }
         }
         let version = number_of(&found, text, "nbformat").ok_or_else(|| {
-            wrong("The file is JSON, but no notebook: it has no nbformat.")
+            wrong("The file is JSON, but not a notebook: it has no nbformat.")
                 .next("Replace the whole file if it is to become a notebook; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one.")
         })?;
         if version != 4 {

@@ -201,7 +201,7 @@ impl<'a> CellEditor<'a> {
     fn write(&mut self, nth: usize, op: &Op, edit: &CellEdit, aim: CellTarget) -> Result<PlacedOp> {
         let written = match (aim, edit.act) {
             (CellTarget::Again(earlier), _) => {
-                let notes = vec![format!("says the same as edits[{earlier}], which was applied once.")];
+                let notes = vec![format!("is identical to edits[{earlier}], which was applied once.")];
                 return Ok(PlacedOp {
                     found: TextMatches { tier: Tier::Exact, matches: Vec::new(), notes },
                     splices: Vec::new(),

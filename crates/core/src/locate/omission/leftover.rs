@@ -28,11 +28,11 @@ pub(super) fn check_whole(old: &str, new: &str) -> Result<()> {
 
 fn refusal((at, line): (usize, &str)) -> Error {
     let what = "The new text has a marker of an edit or of a conflict, which would become a line of the file.";
-    let plain = "Write the text as it has to be, without markers.";
+    let plain = "Write the text as it should be, without markers.";
     let next = advice![
         "Send edit blocks with ",
         Phrase::Tool("apply"),
-        "; or write the text as it has to be, without markers."
+        "; or write the text as it should be, without markers."
     ]
     .or(plain);
     Error::new(Code::EditUnparsable, what)

@@ -9,7 +9,7 @@ use crate::{Code, Error, Result};
 use std::borrow::Cow;
 
 /// The note about edits that were read so.
-pub(super) const NOTE: &str = "The lines of the file end with CR; the line ends of the edit were taken for CRs.";
+pub(super) const NOTE: &str = "The lines of the file end with CR; the line ends of the edit were converted to CR.";
 
 /// The operations with CRs for their line ends, if that is what the file has and any of them has a line end.
 pub(super) fn in_lone_cr<'o>(text: &str, ops: &'o [Op]) -> Cow<'o, [Op]> {
@@ -41,7 +41,7 @@ pub(super) fn check_line_ends(base: &Snapshot, ops: &[Op], changes: &ChangeSet) 
         "The lines of this file end with CR alone, so it is one line for an edit by line number; the edit would add lines \
          that end with LF.",
     )
-    .next("Send the edit with old and new text: line ends are taken for CRs there."))
+    .next("Send the edit with old and new text: line ends are converted to CR there."))
 }
 
 fn has_line_end(op: &Op) -> bool {

@@ -64,7 +64,7 @@ fn unwrapped(tool: &Tool, input: Value, notes: &mut Vec<String>) -> Value {
             Value::String(text) => match serde_json::from_str::<Value>(&text) {
                 Ok(inner @ Value::Object(_)) => {
                     notes.push(
-                        "The arguments were one string that holds JSON; they were read as the object.".to_owned(),
+                        "The arguments were one string that contains JSON; they were read as the object.".to_owned(),
                     );
                     input = inner;
                 }

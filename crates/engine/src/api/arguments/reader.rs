@@ -320,14 +320,14 @@ impl<'a> ArgumentReader<'a> {
                 Code::CallInvalid,
                 format!("`{name}` is not a field of this tool; {field} may be meant."),
             )
-            .next(format!("Send {field} if it is meant, else leave {name} out; {next}")));
+            .next(format!("Send {field} if it is meant, else omit {name}; {next}")));
         }
         let means = |fields: &[&str]| fields.iter().any(|other| folded(other) == key);
         let denies = !self.reads_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
         if denies || !harmless && means(MEANINGFUL_FIELDS) {
-            let what = format!("`{name}` is not a field of this tool, and what it says would change the call.");
+            let what = format!("`{name}` is not a field of this tool, and its value could change what the call does.");
             return Err(Error::new(Code::CallInvalid, what)
-                .next(format!("Leave {name} out if the call is right without it; {next}")));
+                .next(format!("Omit {name} if the call is right without it; {next}")));
         }
         let said = near.map_or_else(|| name.to_owned(), |field| format!("{name} ({field} may be meant)"));
         if !self.ignored.contains(&said) {
@@ -342,7 +342,7 @@ impl<'a> ArgumentReader<'a> {
             notes.push(format!("Read as they were meant: {}.", self.spelled.join(", ")));
         }
         if !self.ignored.is_empty() {
-            notes.push(format!("Left out, as the call has no use for it: {}.", self.ignored.join(", ")));
+            notes.push(format!("Ignored, because the tool has no such field: {}.", self.ignored.join(", ")));
         }
         notes
     }
@@ -370,7 +370,7 @@ fn is_empty_field(out: &Map<String, Value>, field: &str) -> bool {
 
 fn contradiction(first: &str, second: &str, at: &str) -> Error {
     let place = if at.is_empty() { String::new() } else { format!("{at}: ") };
-    Error::new(Code::CallInvalid, format!("{place}{first} and {second} are one field, and say different things."))
+    Error::new(Code::CallInvalid, format!("{place}{first} and {second} are the same field with different values."))
         .next("Send only the one that is meant; nothing was changed.")
 }
 

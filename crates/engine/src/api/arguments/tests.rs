@@ -102,8 +102,8 @@ fn doubtful_fields_are_refused() {
         ("oldText", json!("c"), "old_string and oldText"),
         ("replace_al", json!(true), "replace_all may be meant"),
         ("dryrunn", json!(true), "dry_run may be meant"),
-        ("regex", json!(true), "would change the call"),
-        ("occurrence", json!(2), "would change the call"),
+        ("regex", json!(true), "could change what the call does"),
+        ("occurrence", json!(2), "could change what the call does"),
         ("replacements", json!("no list"), "no JSON"),
         ("line_number", json!("near the top"), "does not fit line"),
     ] {
@@ -164,7 +164,7 @@ fn fields_that_narrow_a_call_are_not_ignored() {
         json!({"input": "x", "files_to_include": "*.rs"}),
     ] {
         let error = read("apply", input.clone()).unwrap_err();
-        assert!(error.message().contains("would change the call"), "{input}: {error}");
+        assert!(error.message().contains("could change what the call does"), "{input}: {error}");
     }
     let any_case = json!({"path": "/r", "old_string": "a", "new_string": "b", "match_case": false});
     assert!(read("replace_in_files", any_case).is_err());

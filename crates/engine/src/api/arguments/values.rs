@@ -88,11 +88,11 @@ impl ArgumentReader<'_> {
         };
         match parsed {
             Ok(value @ Value::Array(_)) if list => {
-                self.notes.push(format!("{at} was a string that holds a list; it was read as the list."));
+                self.notes.push(format!("{at} was a string that contains a list; it was read as the list."));
                 Ok(value)
             }
             Ok(value @ Value::Object(_)) if !texts => {
-                self.notes.push(format!("{at} was a string that holds JSON; it was read as that."));
+                self.notes.push(format!("{at} was a string that contains JSON; it was read as that."));
                 Ok(if list { Value::Array(vec![value]) } else { value })
             }
             // A search takes one pattern as it is.

@@ -17,10 +17,10 @@ Replaces text in a file. Read the file with Read first. Copy old_string from wha
 its exact indentation. It must be unique in the file, or set replace_all.";
 
 pub(super) const GREP_PROMPT: &str = "\
-Searches a directory or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched right away. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
+Searches a directory or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched right away. Ignored and hidden files are skipped; include picks files (\"*.rs\", \"!tests/**\").";
 
 pub(super) const SHORT_SEARCH_PROMPT: &str = "\
-Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so they can be edited right away. Ignored and hidden files are left out.";
+Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so they can be edited right away. Ignored and hidden files are skipped.";
 
 pub(super) const ANCHORED_READ_PROMPT: &str = "\
 Reads a text file. Each line is shown as Word:text; edit names lines by these words, which stay with their lines. By default the first \
@@ -28,14 +28,14 @@ Reads a text file. Each line is shown as Word:text; edit names lines by these wo
 
 pub(super) const ANCHORED_SEARCH_PROMPT: &str = "\
 Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as Word:text and can be edited right away. \
-Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
+Ignored and hidden files are skipped; glob picks files (\"*.rs\", \"!tests/**\").";
 
 pub(super) const TAGGED_READ_PROMPT: &str = "\
 Reads a text file. Shows a header ¶PATH#TAG and lines as N:TEXT; edit needs both. By default the first 2000 lines; give offset and limit \
 for others.";
 
 pub(super) const TAGGED_SEARCH_PROMPT: &str = "\
-Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as N:TEXT under their file's header and can be edited right away. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
+Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as N:TEXT under their file's header and can be edited right away. Ignored and hidden files are skipped; glob picks files (\"*.rs\", \"!tests/**\").";
 
 pub(super) const SHORT_UNDO_PROMPT: &str = "\
 Undoes one of your calls in all of its files: the last one, or id (data.operation of its reply). Later changes by others on other lines are kept. redo reverses the undo.";

@@ -159,10 +159,10 @@ const FLAGGED_FILES: &[(NamePattern, &str)] = &[
     (NamePattern::of("third_party"), VENDORED_WARNING),
     (NamePattern::of("bower_components"), VENDORED_WARNING),
 ];
-const INSTRUCTIONS_WARNING: &str = "is read by agents as instructions; a person should look at this change";
-const LOCK_FILE_WARNING: &str = "is written by a package manager; change what it is made from and let that write it";
-const VENDORED_WARNING: &str = "is a copy of somebody else's code; the next update of it will undo this change";
-const WORKFLOW_WARNING: &str = "runs with the rights of the repository; a person should look at this change";
+const INSTRUCTIONS_WARNING: &str = "is read by agents as instructions; a person should review this change";
+const LOCK_FILE_WARNING: &str = "is written by a package manager; change its source and regenerate it";
+const VENDORED_WARNING: &str = "is vendored code; its next update will undo this change";
+const WORKFLOW_WARNING: &str = "runs with the rights of the repository; a person should review this change";
 
 /// The policy with everything it depends on.
 pub(crate) struct Guard<'a> {
@@ -268,7 +268,7 @@ impl Guard<'_> {
     /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn check_name(&self, place: &SafePath, access: Access) -> Result<()> {
         if self.own.is_some_and(|own| place.absolute().starts_with(own)) {
-            let next = "Leave it alone; history, undo and restore show and use what is in it.";
+            let next = "Do not change it; history, undo and restore use its contents.";
             let hit = BlockingRule { rule: "the state directory".to_owned(), origin: "emend itself".to_owned(), next };
             return Err(denied(place, access, &hit, None));
         }
@@ -444,7 +444,7 @@ fn is_markdown(name: &str) -> bool {
 
 /// Creates the error for a file whose reading needs approval.
 fn unapproved(place: &SafePath, hit: &BlockingRule) -> Error {
-    Error::new(Code::AccessAsk, "A person has to agree before this file is read.")
+    Error::new(Code::AccessAsk, "A person must approve this before the file is read.")
         .evidence(format!("{} matches the rule `{}` of {}.", place.shown(), hit.rule, hit.origin))
         .next("Ask the person to allow it in their configuration, or to give you what you need from it.")
         .fact("rule", hit.rule.clone())

@@ -149,7 +149,7 @@ fn files_that_instruct_agents_are_reported() {
     let store = MemoryStore::new(Path::new("/r"));
     let flag = |path: &str| super::warning(&store.resolve_path(Path::new(path)).unwrap());
     for path in ["/r/CLAUDE.md", "/r/a/AGENTS.md", "/r/gemini.md", "/r/.github/workflows/ci.yml"] {
-        assert!(flag(path).is_some_and(|note| note.contains("a person should look")), "{path}");
+        assert!(flag(path).is_some_and(|note| note.contains("a person should review")), "{path}");
     }
     assert_eq!(flag("/r/README.md").or(flag("/r/.github/CODEOWNERS")), None);
     for path in ["/r/CLAUDE.md", "/r/a/Agents.md", "/r/.github/copilot-instructions.md"] {

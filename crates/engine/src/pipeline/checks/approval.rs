@@ -66,7 +66,7 @@ pub(crate) fn approve_plans(
         return Err(ask(plans, &asked, &seal));
     };
     if !approval.agreed {
-        return Err(Error::new(Code::AccessAsk, "The person said no to this change; nothing was changed.")
+        return Err(Error::new(Code::AccessAsk, "The person declined this change; nothing was changed.")
             .next("Do not send it again. Ask the person what they want instead."));
     }
     for (path, text) in &approval.texts {
@@ -154,7 +154,8 @@ fn question_seal(context: &Context, plans: &[FilePlan]) -> Result<String> {
 
 /// Creates the question about some of the plans.
 fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], seal: &str) -> Error {
-    let mut error = Error::new(Code::AccessAsk, "A person has to agree before this is written; nothing was changed.");
+    let mut error =
+        Error::new(Code::AccessAsk, "A person must approve this before it is written; nothing was changed.");
     let mut files = Vec::with_capacity(asked.len());
     for (nth, plan) in plans.into_iter().enumerate() {
         let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };

@@ -48,7 +48,7 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
         && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
     {
         plan.notes.push(format!(
-            "Not formatted: {name} would change this file beyond the edit, or does not take it as it was."
+            "Not formatted: {name} would change this file beyond the edit, or rejects its present text."
         ));
         return;
     }
@@ -86,8 +86,8 @@ fn formatted(
     };
     let said = said.map_err(|error| error.message().to_owned())?;
     if said.status != Some(0) {
-        let complaint = said.stderr.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
-        return Err(format!("{name} did not take it: {complaint}."));
+        let complaint = said.stderr.lines().next().unwrap_or("it failed without output").to_owned();
+        return Err(format!("{name} rejected it: {complaint}."));
     }
     let shaped = String::from_utf8(said.output).map_err(|_| format!("The output of {name} is not UTF-8 text."))?;
     // A program that fails silently must not empty a file.

@@ -48,7 +48,7 @@ pub(crate) fn before_edit(
             }
             if plan.source.is_some() && answer.content.is_some() {
                 plan.notes
-                    .push(format!("What the hook {} would write was left out: the file is too large.", hook.name()));
+                    .push(format!("What the hook {} would write was ignored: the file is too large.", hook.name()));
             } else if let Some(text) = answer.content.filter(|_| cause.is_an_edit()) {
                 plan.replace_text(&format!("The hook {}", hook.name()), &text)?;
             }

@@ -46,7 +46,7 @@ pub(crate) fn check_not_repeated(
     // A person who types another command that inserts the same text again means it.
     let is_model = caller.unread != UnreadPolicy::Allow;
     if is_model && writing.iter().all(|plan| is_in_place(plan)) {
-        let what = "The result is in place already: the new text is around the matched text.";
+        let what = "The result is already in place: the new text is around the matched text.";
         return Err(with_paths(&writing, done_already(what)));
     }
     Ok(())

@@ -56,7 +56,7 @@ pub(crate) fn commit(
         // Dropping the staged files leaves everything unchanged.
         return Err(Error::new(
             Code::OperationLost,
-            "What the log says of that change does not lead back to the earlier text; nothing was written.",
+            "The log's record of that change does not reproduce the earlier text; nothing was written.",
         )
         .next("Read the file and make the change with an edit."));
     }
@@ -109,7 +109,7 @@ fn save_attributes(context: &Context, plan: &mut FilePlan) {
     match context.store().attributes(&plan.place) {
         Ok(attributes) => plan.lost_attributes = attributes,
         Err(error) => plan.notes.push(format!(
-            "Owner and attributes of {} will not come back with an undo: {}",
+            "Owner and attributes of {} will not be restored by an undo: {}",
             plan.place.shown(),
             error.message()
         )),

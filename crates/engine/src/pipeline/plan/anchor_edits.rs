@@ -102,7 +102,7 @@ fn words_of(
         }
         // Another process updated them meanwhile. Anchors that it has shown count, too: continue from there.
     }
-    Err(Error::new(Code::LockTimeout, "Others name lines of this file all the time.")
+    Err(Error::new(Code::LockTimeout, "Other processes keep changing the words of this file.")
         .evidence(place.shown())
         .next("Repeat the call."))
 }

@@ -88,7 +88,7 @@ impl PatchFields {
 /// Puts a text in base64 into `input`; true where it is not text in UTF-8 or in the encoding that the call names.
 fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut CallOptions) -> Result<bool> {
     if fields.get("input").and_then(Value::as_str).is_some_and(|input| !input.is_empty()) {
-        return Err(Error::new(Code::CallInvalid, "The call has input and input_b64.").next("Leave one of them out."));
+        return Err(Error::new(Code::CallInvalid, "The call has input and input_b64.").next("Omit one of them."));
     }
     let bytes = BASE64.decode(text.as_bytes()).map_err(|_| {
         Error::new(Code::CallInvalid, "input_b64 is not base64 (with `=` at the end where it needs them).")
@@ -101,7 +101,7 @@ fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut CallOptions
                 let (text, broken) = encoding.decode_without_bom_handling(error.as_bytes());
                 if broken {
                     let what = format!("The text is not in {}, the encoding of the call.", encoding.name());
-                    return Err(Error::new(Code::CallInvalid, what).next("Leave encoding out, or name the right one."));
+                    return Err(Error::new(Code::CallInvalid, what).next("Omit encoding, or name the right one."));
                 }
                 (text.into_owned(), false)
             } else {
@@ -171,7 +171,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
     }
     Err(Error::new(Code::EditUnparsable, "New lines have whitespace errors, which the call refuses.")
         .evidence(refused.join("\n"))
-        .next("Send the lines without them, or set whitespace to fix, which leaves them out."))
+        .next("Send the lines without them, or set whitespace to fix, which removes them."))
 }
 
 impl Selection {
@@ -205,10 +205,10 @@ impl Selection {
         if request.files.is_empty() {
             return Err(Error::new(Code::EditNoChange, "The patterns leave no file to change.")
                 .evidence(format!("Left out: {list}"))
-                .next("Correct the patterns in only (`!` in front leaves out; the first that matches decides)."));
+                .next("Correct the patterns in only (`!` in front excludes; the first that matches decides)."));
         }
         if !left_out.is_empty() {
-            request.notes.push(format!("Left out by the patterns: {list}."));
+            request.notes.push(format!("Excluded by the patterns: {list}."));
         }
         Ok(())
     }
@@ -219,7 +219,7 @@ impl Selection {
         if !self.bytes {
             return Ok(());
         }
-        request.notes.push("The text is not UTF-8: it and its files were taken byte by byte.".to_owned());
+        request.notes.push("The text is not UTF-8: it and its files were treated as bytes.".to_owned());
         for file in &mut request.files {
             let FileRequest { path, alternatives: also, action: ask, .. } = file;
             for name in also.iter_mut().chain([path]) {

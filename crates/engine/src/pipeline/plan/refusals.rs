@@ -6,14 +6,14 @@ use std::ffi::OsStr;
 
 /// Creates the error for a link with another target than the patch removes.
 pub(crate) fn other_link(target: &OsStr, text: &str) -> Error {
-    Error::new(Code::MatchNotFound, "The symbolic link to be removed leads elsewhere than the patch says; it was kept.")
+    Error::new(Code::MatchNotFound, "The symbolic link to delete has another target than the patch says; it was kept.")
         .evidence(format!(
-            "It leads to `{}`, the patch says `{}`.",
+            "Its target is `{}`; the patch says `{}`.",
             target.to_string_lossy(),
             text.trim_end_matches('\n')
         ))
         .fact("reason", "not_found")
-        .next("Look at the link again; to remove it wherever it leads, use *** Delete File.")
+        .next("Look at the link again; to remove it whatever its target, use *** Delete File.")
 }
 
 /// Creates the error for an existing entry at the destination of a move or copy.

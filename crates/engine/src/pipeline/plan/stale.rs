@@ -229,7 +229,7 @@ pub(crate) fn conflict(
             line_now(now, text, from).saturating_sub(2),
             line_now(now, text, to) + 2,
         );
-        error = error.evidence(format!("Your edit and the other change meet here; the lines are now:\n{excerpt}"));
+        error = error.evidence(format!("Your edit and the other change overlap here; the lines are now:\n{excerpt}"));
     }
     let list: Vec<Value> = conflicts
         .iter()

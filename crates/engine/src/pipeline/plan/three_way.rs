@@ -29,7 +29,7 @@ pub(crate) fn check_allowed(caller: &CallContext, patch: PatchOptions) -> Result
     }
     Err(Error::new(Code::CallInvalid, "three_way reads objects of git past the rules about files, so this caller cannot use it.")
         .evidence("It is open to the command line and to programs that may edit files they have not read (`--unread allow`).")
-        .next("Leave three_way out: the patch is then placed in the file as it is. If that fails, read the file and send an edit of it."))
+        .next("Omit three_way: the patch is then placed in the file as it is. If that fails, read the file and send an edit of it."))
 }
 
 /// The version of a file that a patch was made for.
@@ -66,7 +66,7 @@ pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile,
         }
     };
     if said.status != Some(0) || !is_object(&said.output, id) {
-        let why = said.stderr.lines().next().unwrap_or("git gave another object").to_owned();
+        let why = said.stderr.lines().next().unwrap_or("git returned another object").to_owned();
         return Ok(Preimage::Unknown(why));
     }
     let seen = now.snapshot.reopen(said.output)?;

@@ -324,7 +324,7 @@ impl Receipt {
         let (line, words) = if edits { generated(plan.before.text()) } else { None }?;
         let words: String = words.chars().take(GENERATED_MARK_CHARS_MAX).collect();
         Some(format!(
-            "The file says that a program writes it (line {line}: {words}); its next run may undo this change."
+            "The file is marked as generated (line {line}: {words}); generating it again may undo this change."
         ))
     }
 
@@ -435,7 +435,7 @@ fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dr
     let bits = plan.mode.filter(|to| plan.source_file.is_none() && plan.current.mode().is_some_and(|now| now != *to));
     let mode = match (plan.executable, bits) {
         (Some(true), _) => " It is executable now.".to_owned(),
-        (Some(false), _) => " It is not executable any more.".to_owned(),
+        (Some(false), _) => " It is no longer executable.".to_owned(),
         (None, Some(bits)) => format!(" Its mode is {bits:o} now."),
         (None, None) => String::new(),
     };

@@ -47,7 +47,7 @@ const LAST_LINE_CHARS: usize = 400;
 
 /// Creates the error for an empty history.
 fn nothing_done() -> Error {
-    Error::new(Code::OperationMissing, "No operation that fits is in the history.")
+    Error::new(Code::OperationMissing, "No operation in the history matches.")
         .next("Omit file_path and session to see all operations.")
 }
 
@@ -87,8 +87,8 @@ impl FilePart {
     /// Errors: `call.invalid` for a `from` that no reply gave.
     fn of(args: &HistoryInput) -> Result<FilePart> {
         let from = args.from.as_deref().map_or(Ok(0), str::parse).map_err(|_| {
-            Error::new(Code::CallInvalid, "With an id, `from` is the number that the reply before gave as `next`.")
-                .next("Leave from out for the first files.")
+            Error::new(Code::CallInvalid, "With an id, `from` is the number that the previous reply gave as `next`.")
+                .next("Omit from for the first files.")
         })?;
         Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
     }
@@ -162,7 +162,7 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
         Ok(ControlFlow::Continue(()))
     })?;
     if rows.is_empty() {
-        text.push_str("No operation that fits is in the history.\n");
+        text.push_str("No operation in the history matches.\n");
     }
     let mut data = Map::new();
     // No remark on a list that was limited on purpose.
@@ -375,7 +375,7 @@ pub(crate) fn collect_garbage(context: &Context, leave: Retention) -> Result<GcS
 fn micros_of(text: &str) -> Result<i64> {
     DateTime::parse_from_rfc3339(text).map(|at| at.timestamp_micros()).map_err(|error| {
         Error::new(Code::CallInvalid, format!("`since` is not a moment in RFC 3339: {error}."))
-            .next("Send a moment such as 2026-11-23T10:00:00Z, or leave since out.")
+            .next("Send a moment such as 2026-11-23T10:00:00Z, or omit since.")
     })
 }
 

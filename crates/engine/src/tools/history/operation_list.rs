@@ -226,7 +226,7 @@ fn state(logged: &LogEntry, status: OperationStatus) -> String {
         Role::Redo(_) => Some(format!("redid what {ids} undid")),
     };
     let unsure = logged.operation.outcome == OperationOutcome::Unknown;
-    let unsure = unsure.then(|| "its process ended in the middle of it, so it may not have been done".to_owned());
+    let unsure = unsure.then(|| "its process ended during it, so it may be incomplete".to_owned());
     let undo = matches!(logged.operation.role, Role::Undo(_));
     let then = status.reversal.map(|last| {
         // What an undo did is in effect again where its redo was undone.

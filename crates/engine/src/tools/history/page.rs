@@ -122,14 +122,14 @@ pub(crate) fn stored_content(
 ) -> Result<Vec<u8>> {
     let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
     let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
-    let touched = touched.ok_or_else(|| no_such_side(path, "was not touched by that operation"))?;
+    let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
     let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&touched.path)))?;
     context.check_access(&place, Access::Read)?;
     let side = match moment {
         OperationSide::Before => touched.before,
         OperationSide::After => touched.after,
     };
-    let side = side.ok_or_else(|| no_such_side(path, "was not there at that moment"))?;
+    let side = side.ok_or_else(|| no_such_side(path, "did not exist at that time"))?;
     let now = context.load_binary(&place).ok().flatten();
     let hand: Vec<_> =
         now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();

@@ -118,7 +118,7 @@ fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
     if from >= total || to < from {
         return Err(Error::new(Code::ReadRange, format!("The notebook has {total} cells; there are no cells {said}."))
             .next(match total {
-                0 => "Leave cells out: the notebook is empty.".to_owned(),
+                0 => "Omit cells: the notebook is empty.".to_owned(),
                 _ => format!("Give cells from 0 to {}, such as \"0-{}\".", total - 1, (total - 1).min(9)),
             })
             .fact("total_cells", total));
@@ -180,7 +180,7 @@ impl NotebookRenderer<'_, '_> {
             if self.chars + size > self.most {
                 self.text.truncate(before);
                 let _ = writeln!(self.text, "<output cell=\"{at}\">⟪not shown: the reply is full⟫</output>");
-                self.notes.push(format!("Outputs of cell {at} are left out, because the reply is full."));
+                self.notes.push(format!("Outputs of cell {at} are omitted, because the reply is full."));
                 break;
             }
             self.chars += size;

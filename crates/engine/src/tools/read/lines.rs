@@ -64,7 +64,7 @@ pub(crate) fn read_lines(context: &Context, caller: &CallContext, query: &LinesQ
         None => 1..total + 1,
     };
     if query.lines.is_some() && lines.is_empty() {
-        return Err(Error::new(Code::ReadRange, format!("The file has {total} lines; none of them was asked for."))
+        return Err(Error::new(Code::ReadRange, format!("The file has {total} lines; none of them was requested."))
             .next(format!("Ask for lines from 1 to {total}."))
             .fact("total_lines", total));
     }

@@ -33,16 +33,16 @@ fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let side = whole.width.max(whole.height);
     let smaller = args.max_side.filter(|&most| most < side);
     if args.max_side == Some(0) {
-        return Err(Error::new(Code::CallInvalid, "max_side must be at least 1.").next("Leave max_side out."));
+        return Err(Error::new(Code::CallInvalid, "max_side must be at least 1.").next("Omit max_side."));
     }
     let made = smaller.map(|most| downscaled(bytes, whole, most)).transpose()?;
     let sent = made.as_deref().unwrap_or(bytes);
     if sent.len() > IMAGE_BYTES_MAX {
         let next = if has_downscale() {
             advice!["Call ", raw_path::read(place, json!({ "max_side": 1568 })), " for a smaller one."]
-                .or("Have a program make the image smaller first.")
+                .or("Shrink the image with another program first.")
         } else {
-            Advice::from("Have a program make the image smaller first.")
+            Advice::from("Shrink the image with another program first.")
         };
         return Err(Error::new(
             Code::ReadTooLarge,

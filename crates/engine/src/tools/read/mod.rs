@@ -136,7 +136,7 @@ pub(crate) fn read(context: &Context, caller: &CallContext, mut input: Value) ->
     if let Some(symbol) = &args.symbol {
         if args.offset.is_some() || args.limit.is_some() {
             return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
-                .next("Leave offset and limit out; the symbol says which lines."));
+                .next("Omit offset and limit; the symbol determines the lines."));
         }
         let (offset, limit) = grammars(context, caller).lines_of(&place, opened.snapshot.text(), symbol)?;
         (args.offset, args.limit) = (Some(offset), Some(limit));
@@ -187,7 +187,7 @@ fn read_cells(
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
     if by_lines && args.cells.is_some() {
         return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.")
-            .next("Leave offset, limit, symbol and format out to see cells."));
+            .next("Omit offset, limit, symbol and format to see cells."));
     }
     if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
         return Ok(NotebookView::NotAsked);
@@ -272,8 +272,9 @@ fn page(
     let from = args.offset.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(READ_LINES_DEFAULT);
     if limit == 0 {
-        return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
-            .next("Leave limit out, or give a number of lines."));
+        return Err(
+            Error::new(Code::CallInvalid, "limit must be at least 1.").next("Omit limit, or give a number of lines.")
+        );
     }
     if from > total.max(1) {
         return Err(Error::new(Code::ReadRange, format!("The file has {total} lines, so there is no line {from}."))
@@ -388,7 +389,7 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
     if snapshot.text().is_empty() {
         notes.push("Warning: the file exists but the contents are empty.".to_owned());
     } else if snapshot.text().trim().is_empty() {
-        notes.push("Warning: the file exists but holds nothing but white space.".to_owned());
+        notes.push("Warning: the file exists but contains only whitespace.".to_owned());
     }
     let last = page.from + page.shown.saturating_sub(1);
     if last < page.total && args.limit.is_none() {

@@ -234,7 +234,7 @@ fn candidate_files(context: &Context, args: &ReplaceInput, watch: &CallHandle) -
     if let Some((_, number)) = &walked.long {
         let what = format!("{number} paths below {} have more than {PATH_MAX_BYTES} bytes.", args.path);
         return Err(Error::new(Code::CallTooLarge, what)
-            .next("Leave them out with a glob such as \"!name/**\", or name another directory. Nothing was written."));
+            .next("Exclude them with a glob such as \"!name/**\", or name another directory. Nothing was written."));
     }
     Ok((places, walked))
 }

@@ -62,7 +62,8 @@ impl ReplaceQuery {
                 Ok(ReplaceQuery::Text { finder: Box::new(finder), op: edit.to_op()? })
             }
             (Some(_), None) => {
-                let next = "For a regular expression give pattern instead, with regex: true; leave the flags out for plain text.";
+                let next =
+                    "For a regular expression give pattern instead, with regex: true; omit the flags for plain text.";
                 Err(invalid("old_string is plain text; regex, ignore_case and multiline are for pattern.", next))
             }
             (None, Some(pattern)) if args.regex => {
@@ -155,7 +156,7 @@ struct Replacements<'t> {
 impl Replacements<'_> {
     fn add(&mut self, regex: &BoundedRegex, found: Match) -> Result<()> {
         let Some(old) = self.text.get(found.start()..found.end()) else {
-            return Err(invalid("A match begins or ends inside a character.", "Correct the pattern: leave (?-u) out."));
+            return Err(invalid("A match begins or ends inside a character.", "Correct the pattern: omit (?-u)."));
         };
         if !self.groups.is_empty() && !regex.groups(self.text.as_bytes(), found, &mut self.groups)? {
             work::check()?;

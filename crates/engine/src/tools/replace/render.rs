@@ -90,7 +90,7 @@ fn skipped_note(names: &[String], why: &str) -> Option<String> {
         String::new()
     };
     let shown = names.iter().take(SKIPPED_NAMES_MAX).map(String::as_str).collect::<Vec<&str>>().join(", ");
-    (!names.is_empty()).then(|| format!("Left as they are, though they have the text, {why}: {shown}{more}."))
+    (!names.is_empty()).then(|| format!("Not changed although they contain the text, {why}: {shown}{more}."))
 }
 
 pub(super) fn answer(

@@ -68,7 +68,7 @@ pub(crate) fn edit_symbol(
     let args: EditSymbolInput = formats::from_json(FormatInput::Json(input))?;
     let action = SymbolAction::named(&args.action).ok_or_else(|| {
         let words: Vec<&str> = SymbolAction::ALL.iter().map(|(word, _)| *word).collect();
-        Error::new(Code::CallInvalid, format!("`{}` is not something to do to a symbol.", args.action))
+        Error::new(Code::CallInvalid, format!("`{}` is not an action.", args.action))
             .next(format!("Set action to one of: {}.", words.join(", ")))
     })?;
     if args.text.is_none() && action != SymbolAction::Delete {

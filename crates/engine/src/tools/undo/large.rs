@@ -18,7 +18,7 @@ const MODE_CHANGED: WholeFileReason =
     WholeFileReason::new("also changed its mode, which is undone together with all of its text", USE_EDIT_INSTEAD);
 const NO_RECORD: WholeFileReason = WholeFileReason::new("has no record of this change alone", USE_EDIT_INSTEAD);
 const CHANGED_SINCE: WholeFileReason =
-    WholeFileReason::new("changed since that operation, so it would have to be taken whole", USE_EDIT_INSTEAD);
+    WholeFileReason::new("changed since that operation, so it would have to be loaded whole", USE_EDIT_INSTEAD);
 const LONG_LINE: WholeFileReason = WholeFileReason::new(
     "has lines around the change that are too long, or too many changes, to be undone in parts",
     USE_EDIT_INSTEAD,

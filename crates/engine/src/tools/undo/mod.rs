@@ -109,7 +109,7 @@ pub(crate) fn undo_operations(
     if times == 0 || times > UNDONE_OPERATIONS_MAX {
         return Err(Error::new(
             Code::CallInvalid,
-            format!("`last` is {times}; one call takes back 1 to {UNDONE_OPERATIONS_MAX} operations."),
+            format!("`last` is {times}; one call undoes 1 to {UNDONE_OPERATIONS_MAX} operations."),
         )
         .next(format!("Give last: 1 to {UNDONE_OPERATIONS_MAX}.")));
     }

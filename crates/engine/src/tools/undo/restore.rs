@@ -194,7 +194,7 @@ pub(crate) fn side_at(
         }
     }
     first.ok_or_else(|| {
-        Error::new(Code::OperationMissing, "No operation of the history touched this file.")
+        Error::new(Code::OperationMissing, "No operation of the history changed this file.")
             .evidence(place.shown())
             .next(
                 advice![
@@ -202,7 +202,7 @@ pub(crate) fn side_at(
                     Phrase::Call("history", raw_path::call(place.absolute(), Value::Null)),
                     " to see what is known of it."
                 ]
-                .or("Nothing of it can be put back."),
+                .or("Nothing of it can be restored."),
             )
     })
 }

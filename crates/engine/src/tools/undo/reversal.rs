@@ -54,7 +54,7 @@ pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &
     let mut course = Overlay::new(context, caller);
     for logged in all {
         let plans = of_one(&Reversal { context, caller, course: &course, root, logged }).map_err(|error| {
-            let several = format!("None of the {} operations was taken back. ", all.len());
+            let several = format!("None of the {} operations was undone. ", all.len());
             if all.len() > 1 { error.prefixed(&several) } else { error }
         })?;
         course.apply_reversal(plans)?;
@@ -292,7 +292,7 @@ impl Reversal<'_> {
             return Err(self.conflict(&from, source.after, &here, "something else is there now."));
         }
         let (Some(before), Some(after)) = (source.before, file.after) else {
-            return Err(self.conflict(&to, file.after, &there, "the file cannot be put back."));
+            return Err(self.conflict(&to, file.after, &there, "the file cannot be restored."));
         };
         let origin = Some(SourceFile { place: to.clone(), copied: false });
         let mut merged = false;
@@ -435,7 +435,7 @@ pub(super) fn not_kept(place: &SafePath, logged: &LogEntry) -> Error {
     };
     Error::new(
         Code::OperationLost,
-        format!("Operation {} cannot be undone: the earlier content is not there, because {why}.", logged.id),
+        format!("Operation {} cannot be undone: the earlier content is not available, because {why}.", logged.id),
     )
     .evidence(place.shown())
     .next("Read the file and make the change with an edit.")

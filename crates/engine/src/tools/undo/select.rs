@@ -91,8 +91,8 @@ pub(crate) fn operation(context: &Context, name: OperationName) -> Result<(usize
     }
     found.pop().ok_or_else(|| {
         Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number)).next(
-            advice!["Call ", Phrase::Tool("history"), " for those there are. Old ones are dropped in time."]
-                .or("Use the name that the reply to the change gave. Old ones are dropped in time."),
+            advice!["Call ", Phrase::Tool("history"), " for those there are. Old ones are deleted in time."]
+                .or("Use the name that the reply to the change gave. Old ones are deleted in time."),
         )
     })
 }
@@ -265,7 +265,7 @@ pub(super) fn foreign(logged: &LogEntry) -> Error {
         format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
     )
     .next(
-        advice!["If it is really meant, repeat the call with ", Phrase::Set("any_session", true.into()), "."]
+        advice!["If this is intended, repeat the call with ", Phrase::Set("any_session", true.into()), "."]
             .or("Undo operations of this session only."),
     )
 }

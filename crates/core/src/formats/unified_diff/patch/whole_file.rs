@@ -26,7 +26,9 @@ impl FilePatch {
             open = hunk.open.1;
         }
         if self.hunks.is_empty() && self.ids.1.as_deref().is_some_and(|id| !is_empty_id(id)) {
-            return Err(self.broken("the new file has content, but no hunk holds it.").next("Send the whole patch."));
+            return Err(self
+                .broken("the new file has content, but no hunk contains it.")
+                .next("Send the whole patch."));
         }
         if open || is_link {
             text.pop();
@@ -53,7 +55,7 @@ impl FilePatch {
             {
                 let what = format!("the file is deleted, but `{}` in its hunk is not a removed line.", line.text);
                 return Err(broken(hunk.source_line, &what).next(
-                    "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
+                    "Begin every line with -, or omit the hunk and keep the header; to empty the file, name it on both sides.",
                 ));
             }
             text.push_str(&hunk.old_text());

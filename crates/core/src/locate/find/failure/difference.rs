@@ -54,7 +54,7 @@ pub(in crate::locate::find) fn first_difference(
 fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
     let (class, what) = class(old, file, name);
     let mut words = format!("First difference, line {at}: {what}.");
-    let blanks = ["tabs and blanks", "indentation", "trailing blanks", "blanks"].contains(&class);
+    let blanks = ["tabs and spaces", "indentation", "trailing blanks", "blanks"].contains(&class);
     if blanks {
         let _ = write!(
             words,
@@ -78,22 +78,22 @@ fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
 /// Returns the class of a difference, and a phrase that describes it.
 fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
     if old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS) {
-        return described("trailing blanks", "the blanks at the end of the line differ");
+        return described("trailing blanks", "the whitespace at the end of the line differs");
     }
     if trimmed(old) == trimmed(file) {
         return match has_tab_indent(old) == has_tab_indent(file) {
             true => described("indentation", "the depth of indentation differs"),
             false if has_tab_indent(file) => {
-                described("tabs and blanks", &format!("the file is indented with tabs, {name} with blanks"))
+                described("tabs and spaces", &format!("the file is indented with tabs, {name} with spaces"))
             }
-            false => described("tabs and blanks", &format!("the file is indented with blanks, {name} with tabs")),
+            false => described("tabs and spaces", &format!("the file is indented with spaces, {name} with tabs")),
         };
     }
     if fold::are_equal_under(old, file, Normalization::Indentation) {
         return described("quotes", "quotes, dashes or other punctuation look alike and are different characters");
     }
     if fold::are_equal_under(old, file, Normalization::BlankRuns) {
-        return described("blanks", "the number of blanks inside the line differs");
+        return described("blanks", "the amount of whitespace inside the line differs");
     }
     if old.to_lowercase() == file.to_lowercase() || trimmed(old).to_lowercase() == trimmed(file).to_lowercase() {
         return described("case", "upper and lower case differ");

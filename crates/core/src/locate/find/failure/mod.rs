@@ -101,7 +101,7 @@ pub(super) fn no_such_line(search: &MatchSearch<'_>, tier: Tier, field: &'static
     let near = match bounded(|| nearest::find_nearest(search)) {
         NearestResult::Place(near) if near.likeness >= SHOWN_LIKENESS_MIN => near.lines,
         _ => {
-            return error.evidence("No line of the file is like it.").next(
+            return error.evidence("No line of the file is similar.").next(
                 advice!["Read the file again and copy the line as ", Phrase::Field(field), ", without its number."]
                     .or("Read the file again and copy the line, without its number."),
             );
@@ -285,8 +285,8 @@ fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
     let lines = search.lines().count();
     let what = match lines {
         0 => "The file is empty.".to_owned(),
-        1 => "The file holds nothing but white space (1 line).".to_owned(),
-        _ => format!("The file holds nothing but white space ({lines} lines)."),
+        1 => "The file contains only whitespace (1 line).".to_owned(),
+        _ => format!("The file contains only whitespace ({lines} lines)."),
     };
     opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached)
         .evidence(what)
@@ -361,7 +361,7 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) 
             return error.evidence("The text is too large to search for similar text.").fact("too_large", true);
         }
         NearestResult::Place(nearest) if nearest.likeness >= SHOWN_LIKENESS_MIN => nearest,
-        _ => return error.evidence("Nothing similar is in the file."),
+        _ => return error.evidence("The file contains nothing similar."),
     };
     let NearestLines { lines, likeness, .. } = &nearest;
     let (from, to) = (lines.start + 1, lines.end);
@@ -481,7 +481,7 @@ mod tests {
 
     #[test]
     fn blank_file_is_reported() {
-        for (file, what) in [("", "is empty"), (" \n\n", "white space (2 lines)")] {
+        for (file, what) in [("", "is empty"), (" \n\n", "whitespace (2 lines)")] {
             let error = refuse(file, "some text", "x");
             assert!(error.to_string().contains(what) && error.next_step().contains("write"), "{error}");
         }
@@ -515,7 +515,7 @@ mod tests {
     #[test]
     fn absence_of_similar_text_is_reported() {
         let error = refuse("alpha\nbeta\n", "nonexistent_text_xyz", "q");
-        assert!(error.to_string().contains("Nothing similar"), "{error}");
+        assert!(error.to_string().contains("nothing similar"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::text::fold;
 use crate::work;
 
 /// The note for a completed hunk.
-pub(super) const BLANKS_FILLED_NOTE: &str = "Blank lines of the file that the hunk left out were kept.";
+pub(super) const BLANKS_FILLED_NOTE: &str = "Blank lines of the file that the hunk omits were kept.";
 /// Places that are compared.
 const COMPARED_PLACES_MAX: usize = 1_000;
 

@@ -32,7 +32,7 @@ pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
         let open = if below == 0 { hunk.open } else { (false, false) };
         out.push((
             Hunk { lines: kept, first, open, at_end: hunk.at_end && below == 0, ..hunk.clone() },
-            format!("Context that the call allows to differ was left out: {above} lines above, {below} below."),
+            format!("Context that the call allows to differ was ignored: {above} lines above, {below} below."),
         ));
     }
     out

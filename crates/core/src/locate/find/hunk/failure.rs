@@ -38,7 +38,7 @@ pub(super) fn no_anchor(index: &SearchIndex<'_>, hunk: &Hunk, nth: usize) -> Err
     let outer = if nth == 0 { String::new() } else { format!(" below `{}`", hunk.scopes[nth - 1]) };
     let error = Error::new(Code::MatchNotFound, format!("The anchor `@@ {anchor}` is not in the file{outer}."))
         .fact("reason", "no_anchor")
-        .next("Copy the anchor from the file, the line of the function or class around the change, or leave it out.");
+        .next("Copy the anchor from the file, the line of the function or class around the change, or omit it.");
     let error = match &*lines_of_old(index, hunk) {
         [] => error,
         [line] => error.evidence(format!("Without it the hunk fits at line {line} alone.")),
@@ -186,7 +186,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
     if let Some(text) = numbers::suggestion(search) {
         return Error::new(
             Code::MatchNotFound,
-            "The lines of the hunk begin with line numbers, which the file has not.",
+            "The lines of the hunk begin with line numbers, which the file does not have.",
         )
         .evidence(format!("Without them: {}", text.lines().next().unwrap_or_default()))
         .fact("reason", "line_numbers")
@@ -203,7 +203,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
                 "They begin with: {}",
                 search.pattern.old.iter().find(|it| !it.trim().is_empty()).unwrap_or(&"")
             ))
-            .evidence("Nothing similar is in the file.")
+            .evidence("The file contains nothing similar.")
             .next("Read the file again and build the hunk from its lines; check that it is the right file.");
     };
     let (from, to) = (nearest.lines.start, nearest.lines.end);
@@ -226,12 +226,9 @@ fn misplaced(index: &SearchIndex<'_>, hunk: &Hunk, limits: &HunkConstraints) -> 
     lines.sort_unstable();
     lines.dedup();
     let (what, next) = if limits.at_end() {
-        ("not at the end of the file, as `*** End of File` says", "Leave `*** End of File` out if that place is meant.")
+        ("not at the end of the file, as `*** End of File` says", "Omit `*** End of File` if that place is meant.")
     } else {
-        (
-            "not below the anchor",
-            "Take the line of the function or class around that place as the anchor, or leave it out.",
-        )
+        ("not below the anchor", "Use the line of the function or class around that place as the anchor, or omit it.")
     };
     let anchor = hunk.scopes.last().filter(|_| !limits.at_end()).map_or(String::new(), |it| format!(" `@@ {it}`"));
     let places = if lines.len() == 1 { "line" } else { "lines" };

@@ -4,7 +4,7 @@ use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use std::collections::BTreeSet;
 
 /// The repair of lines between added ones.
-pub(super) const UNMARKED_NOTE: &str = "Lines without a mark between added ones were taken as added.";
+pub(super) const UNMARKED_NOTE: &str = "Lines without a mark between added lines were read as added.";
 
 /// Returns a hunk without line numbers in which blank lines between added lines are added as well; `None` if it has no
 /// such lines.
@@ -36,7 +36,7 @@ pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<
         notes.push(UNMARKED_NOTE);
     }
     if drop_blank(&mut out.lines) {
-        notes.push("A blank last line that the hunk removes and adds is not in the file and was left out.");
+        notes.push("A blank last line that the hunk removes and adds is not in the file and was ignored.");
     }
     (!notes.is_empty()).then_some((out, notes))
 }

@@ -16,9 +16,8 @@ use crate::text::tokens;
 const COMPARED_LINES_MAX: usize = 2_000_000;
 
 pub(super) const MISSING_BLANK_NOTE: &str =
-    "Context lines of the hunk lack the blank that marks them; they were read as the file has them.";
-pub(super) const TOKENS_NOTE: &str =
-    "Blanks between the tokens of the hunk's lines differ from the file's; context was kept as the file has it.";
+    "Context lines of the hunk lack their leading space; they were read as they are in the file.";
+pub(super) const TOKENS_NOTE: &str = "The whitespace between the tokens of the hunk's lines differs from the file's; context was kept as it is in the file.";
 pub(super) const CONTEXT_INDENT_NOTE: &str = "The indentation of context lines differs from the file's, that of the changed lines does not; only the changed lines were written.";
 
 /// Returns exact places after restoring the blank that marks each context line.

@@ -354,7 +354,7 @@ fn blanks_between_tokens_may_differ() {
     let patch = " int main(void)\n {\n-    call(first, second);\n+    call(first);\n     return 0;\n";
     let (text, resolved) = run(file.as_bytes(), &[hunk(patch)]).unwrap();
     assert_eq!(text, file.replace("call( first,second );", "call(first);"));
-    assert!(resolved.ops[0].notes[0].contains("Blanks between the tokens"), "{:?}", resolved.ops[0].notes);
+    assert!(resolved.ops[0].notes[0].contains("whitespace between the tokens"), "{:?}", resolved.ops[0].notes);
     // Words are not joined.
     refuse("returnvalue = long_name_here\n", hunk("-return value = long_name_here\n+x"));
 }

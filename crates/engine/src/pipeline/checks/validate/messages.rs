@@ -39,7 +39,10 @@ pub(super) fn repeated(text: &str, repeated: &DuplicateName) -> String {
 pub(super) fn untried_note(source: &SchemaSource, patterns: &[String]) -> Option<String> {
     let first: String = patterns.first()?.chars().take(80).collect();
     let more = if patterns.len() > 1 { format!(" and {} more", patterns.len() - 1) } else { String::new() };
-    Some(format!("Not tried, because it looks around or back: the pattern {first}{more} of {}.", source.name()))
+    Some(format!(
+        "Not checked, because it uses lookaround or backreferences: the pattern {first}{more} of {}.",
+        source.name()
+    ))
 }
 
 pub(super) fn old_problems_note(source: &SchemaSource, count: usize, more: bool) -> String {
@@ -72,9 +75,9 @@ pub(super) fn broken(case: &ValidationCase<'_>, fault: &SyntaxError) -> Error {
         () if case.before.trim().is_empty() => {
             format!("The new file would not be valid {name}; nothing was written.")
         }
-        () => format!("The file is valid {name} and would not be any more; nothing was written."),
+        () => format!("The file is valid {name} and would no longer be; nothing was written."),
     };
-    let right = "Send the call again with new text that is right there.";
+    let right = "Send the call again with corrected text.";
     let next = if is_claude {
         Advice::from(CORRECT_SETTINGS)
     } else if case.sources.is_empty() {

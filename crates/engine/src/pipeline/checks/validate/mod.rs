@@ -174,7 +174,8 @@ impl ValidationCase<'_> {
         };
         match before {
             PriorValidity::Broken => {
-                self.notes.push(format!("The file was no valid {} before this edit either: {wrong}", self.kind.name()));
+                self.notes
+                    .push(format!("The file was not valid {} before this edit either: {wrong}", self.kind.name()));
             }
             PriorValidity::Unknown => self.notes.push(messages::unchecked_note(self.place, "it was too large before")),
             _ if marks => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),

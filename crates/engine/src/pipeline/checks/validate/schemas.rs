@@ -125,7 +125,7 @@ fn schema_file(context: &Context, path: &Path, own: bool) -> Result<String, Stri
     let place = context.resolve_path(path, Access::Read).map_err(|error| unreadable(&error))?;
     let version = context.store().read(&place, SCHEMA_BYTES_MAX, Vec::new()).map_err(|error| unreadable(&error))?;
     let version = version.ok_or_else(|| "there is no such file".to_owned())?;
-    String::from_utf8(version.bytes).map_err(|_| "it is no UTF-8 text".to_owned())
+    String::from_utf8(version.bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 /// Describes a file that cannot be read.

@@ -155,8 +155,8 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
     let error = Error::new(Code::MatchNotFound, "String to replace not found in file.")
         .evidence(format!("The first line of the text searched for: {}", first.join(" | ")))
         .evidence(format!(
-            "The file has {size} bytes. Only in files of up to {most} bytes is text looked for that is merely like \
-                 old_string."
+            "The file has {size} bytes. Text that is only similar to old_string is searched for in files of up to {most} \
+                 bytes."
         ))
         .fact("reason", "not_found")
         .fact("size", size)

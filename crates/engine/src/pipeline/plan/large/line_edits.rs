@@ -21,7 +21,7 @@ const _: () = assert!(CONTEXT_LINES_NEEDED > CONTEXT_LINES);
 
 const WHOLE_FILE_EDIT: WholeFileReason = WholeFileReason::new(
     "is edited by blocks or by words, which takes all of its text",
-    "Name the lines by their numbers; leave marks with words and encoding out.",
+    "Name the lines by their numbers; omit encoding, and formats with words.",
 );
 const DISTANT_EDITS: WholeFileReason =
     WholeFileReason::new("does not have that text on that line", "Read the lines again, then send the edit again.");

@@ -56,17 +56,17 @@ pub(crate) const SHOWN_AS_WHOLE: WholeFileReason = WholeFileReason::new(
     "Read it with offset and limit alone, in any format but those with words.",
 );
 const DECLARED_ENCODING: WholeFileReason = WholeFileReason::new(
-    "is said to be in another encoding than UTF-8, so it would have to be taken whole",
+    "is declared to be in an encoding other than UTF-8, so it would have to be loaded whole",
     "Use ASCII text only, or ask a person to raise max_whole.",
 );
 const NEEDS_MERGE: WholeFileReason = WholeFileReason::new(
-    "changed since it was read, and would have to be taken whole to be merged",
+    "changed since it was read, and would have to be loaded whole to be merged",
     "Read the lines again, then send the edit again.",
 );
 const IS_BINARY: WholeFileReason =
     WholeFileReason::new("is binary", "It cannot be edited as text; use another program.");
 const NOT_UTF8: WholeFileReason = WholeFileReason::new(
-    "is not UTF-8, so it would have to be taken whole",
+    "is not UTF-8, so it would have to be loaded whole",
     "Convert it to UTF-8 first, e.g. with iconv, or ask a person to raise max_whole.",
 );
 const TOO_MANY_OCCURRENCES: WholeFileReason = WholeFileReason::new(

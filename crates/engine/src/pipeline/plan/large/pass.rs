@@ -15,7 +15,7 @@ pub(crate) const SEARCH_NEEDS_WHOLE: WholeFileReason = WholeFileReason::new(
     "Search without multiline, and with numbers as marks.",
 );
 const LONG_LINE: WholeFileReason = WholeFileReason::new(
-    "has lines of more than a megabyte, so it would have to be taken whole",
+    "has lines of more than a megabyte, so it would have to be loaded whole",
     "Use another program.",
 );
 

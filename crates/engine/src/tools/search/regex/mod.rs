@@ -65,7 +65,7 @@ impl BoundedRegex {
         let invalid = |error: String| {
             Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
                 .evidence(error.chars().take(MESSAGE_CHARS_MAX).collect::<String>())
-                .next(format!("Correct it, or {plain} for plain text, or set multiline if it holds a line end."))
+                .next(format!("Correct it, or {plain} for plain text, or set multiline if it contains a line end."))
         };
         let library = library(pattern, look).map_err(|error| invalid(error.to_string()))?;
         let hir = parsed(pattern, look).map_err(|error| invalid(error.to_string()))?;
