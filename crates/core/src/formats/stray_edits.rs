@@ -24,7 +24,8 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
         return None;
     }
     let lines = outside(text, claimed);
-    let mut at = lines.iter().position(|line| begins(line)).or_else(|| json(&lines)).or_else(|| pair(&lines));
+    let mut at = lines.iter().position(|line| begins(line) || begins_in_list(line));
+    at = at.or_else(|| json(&lines)).or_else(|| pair(&lines));
     at = at.or_else(|| bare_markers(&lines));
     // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
@@ -109,6 +110,21 @@ fn begins(line: &str) -> bool {
     }
 }
 
+/// True for a line that opens a block behind the sign of a quotation or a list, or a call behind other tags.
+fn begins_in_list(line: &str) -> bool {
+    let mut text = line.trim_start();
+    while let Some(rest) = ["> ", "- ", "* ", "+ "].iter().find_map(|sign| text.strip_prefix(sign)) {
+        text = rest.trim_start();
+    }
+    let digits = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
+    text = digits.strip_prefix(". ").filter(|_| digits.len() < text.len()).map_or(text, str::trim_start);
+    text.starts_with("<<") && search_replace::loosely_opens(text)
+        || line.match_indices('<').take(TAGS_PER_LINE_MAX).any(|(at, _)| is_tag(&line[at + 1..]))
+}
+
+/// Tags of a line that are looked at.
+const TAGS_PER_LINE_MAX: usize = 16;
+
 /// True for a tag that contains the old text of an edit.
 fn is_tag(rest: &str) -> bool {
     let name = rest.strip_prefix("parameter name=\"").unwrap_or(rest);
@@ -123,12 +139,15 @@ fn pair(lines: &[&str]) -> Option<usize> {
         let at = lines.iter().position(|line| is_word(line, old))?;
         lines[at..].iter().any(|line| is_word(line, new)).then_some(at)
     });
+    let headed = lines.iter().position(|line| is_heading(line, &["search", "find"]));
+    let headed = headed
+        .filter(|at| lines[*at..].iter().any(|line| is_heading(line, &["replace", "replace with", "replacement"])));
     let tags = TAGS.iter().filter_map(|(old, new)| {
         let at = lines.iter().position(|line| line.contains(&format!("<{old}>")))?;
         let mut parts = [format!("</{old}>"), format!("<{new}>"), format!("</{new}>")].into_iter();
         parts.all(|part| lines[at..].iter().any(|line| line.contains(&part))).then_some(at)
     });
-    words.chain(tags).min()
+    words.chain(tags).chain(headed).min()
 }
 
 /// Returns the line of a bare `<<<<<<<`, if lines that divide and close a block follow it.
@@ -137,6 +156,12 @@ fn bare_markers(lines: &[&str]) -> Option<usize> {
     let at = lines.iter().position(|line| is_run(line, '<'))?;
     let divider = at + lines[at..].iter().position(|line| is_run(line, '='))?;
     lines[divider..].iter().any(|line| line.trim_start().starts_with(">>>>")).then_some(at)
+}
+
+/// True for a line that consists of one of the words, in any case, apart from the signs of a heading around it.
+fn is_heading(line: &&str, words: &[&str]) -> bool {
+    let bare = line.trim_matches(|ch: char| " \t*#:[]_=-`".contains(ch));
+    bare.len() <= 12 && words.iter().any(|word| bare.eq_ignore_ascii_case(word))
 }
 
 /// True for a line that consists of the word.
@@ -257,6 +282,13 @@ mod tests {
             "b.rs\n<<<<<<<\nx\n=======\ny\n>>>>>>>\n",
             "b.rs\n<<<<\nx\n====\ny\n>>>> b.rs\n",
             "b.rs\nSEARCH:\nx\nREPLACE:\ny\n",
+            "b.rs\n[SEARCH]\nx\n[REPLACE]\ny\n",
+            "b.rs\nSEARCH\nx\nREPLACE\ny\n",
+            "b.rs\n**Find:**\nx\n**Replace with:**\ny\n",
+            "b.rs\n> <<<<<<< SEARCH\n> x\n> =======\n> y\n> >>>>>>> REPLACE\n",
+            "b.rs\n- <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",
+            "b.rs\n1. <<<<<<< SEARCH\n   x\n   =======\n   y\n   >>>>>>> REPLACE\n",
+            "<function_calls><invoke name=\"Edit\"><parameter name=\"old_string\">x</parameter></invoke></function_calls>\n",
             "<edit file=\"b.rs\"><search>x</search><replace>y</replace></edit>\n",
             "  b.rs\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",
             "{\"file_path\": \"b.rs\", \"old_string\": \"x\", \"new_string\": \"y\"}\n",

@@ -3,7 +3,7 @@
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::inside_fence;
-use crate::locate::find::{COPIED_NUMBERS_NOTE, without_copied_numbers};
+use crate::locate::find::{COPIED_NUMBERS_NOTE, check_new_file, without_copied_numbers};
 use crate::locate::omission::{OmissionVerdict, check_whole_text};
 use crate::locate::op::{Locator, Matching, Op, OpOrder, ResolveSettings, normalize_text};
 use crate::locate::resolve::resolve;
@@ -54,20 +54,30 @@ impl<'t> WholeText<'t> {
         Ok(WholeText { content, notes, placeholders })
     }
 
-    /// Reads the text of a file to be created.
-    pub fn of_new_file(content: &'t str) -> WholeText<'t> {
+    /// Reads the text of a file to be created. Text for people may quote a reply of `read`; other text with its line
+    /// numbers is refused.
+    ///
+    /// Errors: `call.invalid`.
+    pub fn of_new_file(extension: Option<&str>, content: &'t str, matching: Matching) -> Result<WholeText<'t>> {
+        if matching == Matching::Standard && !is_prose(extension) {
+            check_new_file(content)?;
+        }
         let mut notes = Vec::new();
         if let OmissionVerdict::Warn(warning) = check_whole_text("", content, true) {
             notes.push(warning);
         }
-        WholeText { content: Cow::Borrowed(content), notes, placeholders: None }
+        Ok(WholeText { content: Cow::Borrowed(content), notes, placeholders: None })
     }
 }
 
 /// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
 pub fn without_fence<'t>(extension: Option<&str>, content: &'t str) -> Option<&'t str> {
-    let extension = extension?.to_ascii_lowercase();
-    if PROSE_EXTENSIONS.contains(&&*extension) { None } else { inside_fence(content) }
+    if is_prose(Some(extension?)) { None } else { inside_fence(content) }
+}
+
+/// True for the extension of texts for people.
+fn is_prose(extension: Option<&str>) -> bool {
+    extension.is_some_and(|it| PROSE_EXTENSIONS.contains(&&*it.to_ascii_lowercase()))
 }
 
 /// True for a text that begins with a fence of its own, which a write keeps.

@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::whole_text::{WholeText, new_file_change, whole_change};
 use crate::locate::find::Tier;
-use crate::locate::op::FileMode;
+use crate::locate::op::{FileMode, Matching};
 use crate::locate::resolve::ResolvedEdit;
 use crate::text::change::ChangeSet;
 use crate::text::explain;
@@ -58,10 +58,10 @@ impl FileWork {
     }
 
     /// Makes a text the content of a file that is not there.
-    pub(super) fn of_new_text(content: &str) -> Result<FileWork> {
+    pub(super) fn of_new_text(extension: Option<&str>, content: &str, matching: Matching) -> Result<FileWork> {
         let mut work = FileWork::of_new_file();
         work.add_whole(&new_file_change(&work.before, content)?);
-        work.notes.extend(WholeText::of_new_file(content).notes);
+        work.notes.extend(WholeText::of_new_file(extension, content, matching)?.notes);
         Ok(work)
     }
 

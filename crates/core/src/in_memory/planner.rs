@@ -200,7 +200,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let content = inside.unwrap_or(content);
         let mut work = match now {
             Some(now) => self.rewritten(now, content)?,
-            None => FileWork::of_new_text(content)?,
+            None => FileWork::of_new_text(extension(path), content, self.options.matching)?,
         };
         work.notes.extend(inside.map(|_| FENCE_NOTE.to_owned()));
         self.put(path, work)
@@ -218,14 +218,26 @@ impl<V: View + ?Sized> Planner<'_, V> {
         Ok(work)
     }
 
+    /// Returns the work that makes a text the content of a file that an earlier step removed.
+    fn readded(&self, now: Snapshot, content: &str) -> Result<FileWork> {
+        let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
+        let WholeText { content, notes, placeholders } = WholeText::read(&now, content, matching, placeholders_meant)?;
+        if let Some(refusal) = placeholders {
+            return Err(refusal);
+        }
+        let mut work = FileWork::of_whole_text(now, &content)?;
+        work.notes.extend(notes);
+        Ok(work)
+    }
+
     fn create(&mut self, path: &str, content: &str) -> Result<()> {
         match self.works.get(path) {
             Some(_) if self.overlay.has_file(path) => Err(refusals::file_exists(path, None)),
             // The content that an earlier step removed is replaced.
             Some(_) => {
                 let work = match self.overlay.base().file(path)? {
-                    Some(now) => FileWork::of_whole_text(now, content)?,
-                    None => FileWork::of_new_text(content)?,
+                    Some(now) => self.readded(now, content)?,
+                    None => FileWork::of_new_text(extension(path), content, self.options.matching)?,
                 };
                 self.put(path, work)
             }

@@ -55,12 +55,12 @@ pub(crate) fn new_placeholder<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     (found.len() > placeholders(old).len()).then_some(first.1)
 }
 
-/// The first comment of nothing but dots that takes the place of lines of `old`. Bare dots are code in some languages.
+/// The first line of nothing but dots that takes the place of lines of `old`.
 fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     if !may_omit(new) {
         return None;
     }
-    lost_lines::dots(old, new).into_iter().map(|(_, line)| line).find(|line| line.trim() != "...")
+    lost_lines::dots(old, new).first().map(|(_, line)| *line)
 }
 
 /// Marks and words, one of which every placeholder has.
@@ -111,6 +111,7 @@ pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
             .filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"))
             .map(|it| it.0),
     );
+    found.extend(lost_lines::dots(old, new).iter().map(|it| it.0));
     found.sort_unstable();
     found.dedup();
     if found.is_empty() {
@@ -315,6 +316,8 @@ mod tests {
             assert_eq!(dots_for_lines(old, &new), Some(dots));
             assert_eq!(dots_for_lines(old, &format!("{old}{dots}\n")), None);
         }
+        let several = "def one():\n    a = 1\n    return a\n";
+        assert_eq!(dots_for_lines(several, "def one():\n    ...\n"), Some("    ..."));
         // The body of a stub.
         assert_eq!(dots_for_lines("def one():\n    return 1\n", "def one():\n    ...\n"), None);
     }

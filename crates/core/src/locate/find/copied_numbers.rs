@@ -10,6 +10,7 @@ use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::line_format;
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use crate::text::snapshot::Snapshot;
 
 /// The note about removed numbers.
@@ -25,10 +26,14 @@ const EXAMINED_LINES_MAX: usize = 200;
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Result<Option<String>> {
-    let Some(lines) = copied(new) else { return Ok(None) };
-    if old.is_empty() || split(old).iter().any(|line| numbers::has_number(line)) {
+    let numbered = copied(new);
+    if numbered.is_none() && !new.lines().any(is_read_shape)
+        || old.is_empty()
+        || split(old).iter().any(|line| numbers::has_number(line))
+    {
         return Ok(None);
     }
+    let Some(lines) = numbered else { return refuse_partly_numbered(base, new, "new_string") };
     let at = memchr::memmem::find(base.text().as_bytes(), old.as_bytes());
     let place = at.map(|at| base.lines().line_of(base.text(), at));
     let suspicious = !old.contains('\t');
@@ -39,11 +44,69 @@ pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Res
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
-    let Some(lines) = copied(new) else { return Ok(None) };
-    if is_blank_or_numbered(&split(base.text())) {
+    let numbered = copied(new);
+    if numbered.is_none() && !new.lines().any(is_read_shape) || is_blank_or_numbered(&split(base.text())) {
         return Ok(None);
     }
+    let Some(lines) = numbered else { return refuse_partly_numbered(base, new, "content") };
     decided(base, new, &lines, Some(1), true, "content")
+}
+
+/// Refuses the text of a new file if all of its lines, at least two, are numbered from 1 as `read` numbers them.
+///
+/// Errors: `call.invalid`.
+pub(crate) fn check_new_file(new: &str) -> Result<()> {
+    match copied(new) {
+        Some(lines) if lines.first == 1 && lines.rests.len() > 1 && new.lines().all(is_read_shape) => {
+            Err(numbers_refusal(new, "Every line of the new text begins with a line number.", "content"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes copied line numbers from the added lines of a hunk; `None` if not all of them have the numbers of `read`, or
+/// if other lines have numbers, too.
+pub(super) fn uncopied_hunk(hunk: &Hunk) -> Option<Hunk> {
+    let added: Vec<&str> = added(hunk).map(|line| &*line.text).collect();
+    let others = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added);
+    if added.is_empty()
+        || !added.iter().all(|line| is_read_shape(line))
+        || others.into_iter().any(|line| numbers::has_number(&line.text))
+    {
+        return None;
+    }
+    let mut rests =
+        numbers::numbered(&added)?.rests.into_iter().map(str::to_owned).collect::<Vec<String>>().into_iter();
+    let mut meant = hunk.clone();
+    for line in meant.lines.iter_mut().filter(|line| line.kind == HunkLineKind::Added) {
+        line.text = rests.next()?;
+    }
+    Some(meant)
+}
+
+fn added(hunk: &Hunk) -> impl Iterator<Item = &HunkLine> {
+    hunk.lines.iter().filter(|line| line.kind == HunkLineKind::Added)
+}
+
+/// True for a line with a number as `read` writes it: padded, with a tab or an arrow behind it.
+fn is_read_shape(line: &str) -> bool {
+    let digits = line.trim_start_matches(' ');
+    let rest = digits.trim_start_matches(|ch: char| ch.is_ascii_digit());
+    rest.len() < digits.len() && rest.starts_with(['\t', '→']) && is_padded(line)
+}
+
+/// Refuses new text of which some lines are numbered lines of the file, as `read` shows them.
+fn refuse_partly_numbered(base: &Snapshot, new: &str, field: &'static str) -> Result<Option<String>> {
+    let own = split(base.text());
+    let is_copy = |line: &&str| {
+        let Some(lines) = numbers::numbered(&[line]) else { return false };
+        let there = lines.first.checked_sub(1).and_then(|at| own.get(at));
+        lines.rests.first().is_some_and(|rest| !rest.trim().is_empty() && there == Some(rest))
+    };
+    if new.lines().filter(|line| is_read_shape(line)).any(|line| is_copy(&line)) {
+        return Err(numbers_refusal(new, "Some lines of the new text begin with a line number.", field));
+    }
+    Ok(None)
 }
 
 /// Removes copied line numbers from lines to be inserted behind a line, 0 for the beginning; `None` if they have none.
@@ -86,8 +149,10 @@ fn decided(
     let in_table = ['\t', '→'].contains(&lines.sign);
     let padded = in_table && split(new).iter().all(|line| is_padded(line));
     let at_place = in_table && suspicious && place == Some(lines.first);
-    if padded || at_place || stands_there(base, lines) {
-        let mut text = lines.lines(lines.set_off).join("\n");
+    // `12: text` has a blank that may be the tool's: the lines of the file decide.
+    let spaced = !in_table && lines.padded && !lines.set_off && is_there(base, lines, true);
+    if padded || at_place || spaced || is_there(base, lines, lines.set_off) {
+        let mut text = lines.lines(lines.set_off || spaced).join("\n");
         if new.ends_with('\n') {
             text.push('\n');
         }
@@ -96,7 +161,11 @@ fn decided(
     if !suspicious || !in_table || lines.rests.len() < 2 {
         return Ok(None);
     }
-    Err(Error::new(Code::CallInvalid, "Every line of the new text begins with a line number.")
+    Err(numbers_refusal(new, "Every line of the new text begins with a line number.", field))
+}
+
+fn numbers_refusal(new: &str, what: &'static str, field: &'static str) -> Error {
+    Error::new(Code::CallInvalid, what)
         .evidence(
             new.lines().take(3).map(|line| line_format::clip(line).into_owned()).collect::<Vec<String>>().join("\n"),
         )
@@ -110,7 +179,7 @@ fn decided(
             ]
             .or("Send the text without the numbers and the tabs after them."),
         )
-        .fact("reason", "line_numbers"))
+        .fact("reason", "line_numbers")
 }
 
 /// True for a number in the format of a reply: padded to its width.
@@ -121,8 +190,8 @@ fn is_padded(line: &str) -> bool {
 }
 
 /// True when at least half of the lines are in the file, with the same numbers.
-fn stands_there(base: &Snapshot, lines: &NumberedLines<'_>) -> bool {
-    let rests = lines.lines(lines.set_off);
+fn is_there(base: &Snapshot, lines: &NumberedLines<'_>, pad: bool) -> bool {
+    let rests = lines.lines(pad);
     let text = split(base.text());
     let filled = || rests.iter().zip(lines.first..).filter(|(rest, _)| !rest.trim().is_empty());
     let same =
@@ -183,6 +252,30 @@ mod tests {
             ("", 0, "1\tanna\n2\tbert\n"),
         ] {
             assert_eq!(of(file, behind, new), Ok(None), "{new}");
+        }
+    }
+
+    #[test]
+    fn number_with_colon_and_blank_is_removed_beside_lines_of_the_file() {
+        assert_eq!(
+            edit(FILE, "    first();\n    second();\n", "2:     first();\n3:     third();\n"),
+            FILE.replace("second", "third")
+        );
+        assert_eq!(edit("a\nb\n", "b", "1: one"), "a\n1: one\n");
+    }
+
+    #[test]
+    fn partly_numbered_text_is_refused_if_a_numbered_line_is_the_files() {
+        let error = refuse(FILE, "    first();\n", "     2\t    first();\n    zero();\n");
+        assert_eq!((error.code(), error.data()["reason"].as_str()), (Code::CallInvalid, Some("line_numbers")));
+        assert_eq!(edit("a\n", "a", "x\n     7\ty"), "x\n     7\ty\n");
+    }
+
+    #[test]
+    fn text_of_a_new_file_numbered_as_read_does_is_refused() {
+        assert!(super::check_new_file("     1\tone\n     2\ttwo\n").is_err());
+        for text in ["1\tone\n2\ttwo\n", "     1\tone\n", "     5\tone\n     6\ttwo\n", "one\n", ""] {
+            assert!(super::check_new_file(text).is_ok(), "{text}");
         }
     }
 

@@ -6,6 +6,8 @@ use super::phrase;
 use super::remark::{self, RemarkKind};
 use std::collections::{HashMap, HashSet};
 
+/// Lines of a body that dots may not replace.
+const LOST_BODY_LINES: usize = 2;
 /// Lines on either side of the dots that are searched for a line of the old text.
 const CONTEXT_LINES: usize = 8;
 
@@ -87,10 +89,15 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
 
 impl ComparedTexts<'_> {
     /// True for dots with a meaning in the language: the body of a stub, a prompt in an example, the end of a document.
+    /// The body of a definition that the old text has with several lines was not meant to become a stub.
     fn is_code(&self, at: usize) -> bool {
         let line = self.lines[at];
         if !matches!(line.trim(), "..." | "…") || self.old.contains(&line.trim()) {
             return self.old.contains(&line.trim());
+        }
+        let opened = self.above(at).is_some_and(|(_, fresh)| fresh == 0);
+        if opened && self.surplus_lost(at) >= LOST_BODY_LINES {
+            return false;
         }
         let above = self.lines[..at].iter().rev().map(|line| line.trim()).find(|line| !line.is_empty());
         let below = self.lines[at + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());

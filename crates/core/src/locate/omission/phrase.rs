@@ -164,6 +164,11 @@ pub(super) fn is_known_word(word: &str) -> bool {
     OMISSION_WORDS.contains(&word) || OMITTED_NOUNS.contains(&word) || FILLER_WORDS.contains(&word)
 }
 
+/// True for a noun for omitted text.
+pub(super) fn is_omitted_noun(word: &str) -> bool {
+    OMITTED_NOUNS.contains(&word)
+}
+
 /// True for a line that is only a placeholder.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();

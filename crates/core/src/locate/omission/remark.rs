@@ -17,7 +17,7 @@ pub(super) enum RemarkKind {
 }
 
 /// Words that say that text stays, was left out or goes on.
-const OMISSION_WORDS: [&str; 46] = [
+const OMISSION_WORDS: [&str; 49] = [
     "unchanged",
     "same",
     "omitted",
@@ -64,9 +64,12 @@ const OMISSION_WORDS: [&str; 46] = [
     "missing",
     "excluded",
     "ellipsis",
+    "ibid",
+    "cont",
+    "folded",
 ];
 /// Words for text that the reader is supposed to know.
-const KNOWN_TEXT_WORDS: [&str; 12] = [
+const KNOWN_TEXT_WORDS: [&str; 16] = [
     "rest",
     "existing",
     "remaining",
@@ -79,9 +82,13 @@ const KNOWN_TEXT_WORDS: [&str; 12] = [
     "everything",
     "further",
     "additional",
+    "prior",
+    "stuff",
+    "blah",
+    "yada",
 ];
 /// Words that complete such phrases, besides those of [`phrase`].
-const OTHER_WORDS: [&str; 82] = [
+const OTHER_WORDS: [&str; 89] = [
     "so",
     "on",
     "modifications",
@@ -164,6 +171,13 @@ const OTHER_WORDS: [&str; 82] = [
     "clarity",
     "simplicity",
     "readability",
+    "copy",
+    "paste",
+    "include",
+    "they",
+    "them",
+    "some",
+    "region",
 ];
 /// Phrases of other languages.
 const FOREIGN_PHRASES: [&str; 26] = [
@@ -282,8 +296,14 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
         let documents = line.starts_with(['"', '\'']) && line.ends_with(&line[..1].repeat(3));
         return says(quoted).filter(|kind| documents || *kind == RemarkKind::Omission);
     }
+    if let Some(kind) = of_signs(line) {
+        return Some(kind);
+    }
     if let Some(comment) = comment(line) {
         return says(comment);
+    }
+    if is_bare_phrase(line) {
+        return says(line).map(|_| RemarkKind::Heading);
     }
     let at = trailing_comment(line)?;
     let (code, rest) = (line[..at].trim_end(), &line[at..]);
@@ -302,6 +322,53 @@ fn trailing_comment(line: &str) -> Option<usize> {
             && matches!(bytes[at - 1], b' ' | b'\t')
             && TRAILING_LEADS.iter().any(|lead| line[at..].starts_with(lead))
     })
+}
+
+/// Signs of vertical or raised dots.
+const DOT_SIGNS: [char; 5] = ['.', '…', '⋮', '⋯', '·'];
+
+/// Returns the kind of a line of nothing but signs: scissors, dots of other shapes, or a rule in a comment, which may
+/// also separate what is above from what is below.
+fn of_signs(line: &str) -> Option<RemarkKind> {
+    if line.chars().any(|ch| ch.is_alphanumeric() && ch != '8') {
+        return None;
+    }
+    let text = comment(line).unwrap_or(line).trim();
+    let bare: String = text.chars().filter(|ch| !ch.is_whitespace()).collect();
+    let cut = bare.trim_matches(['-', '=', '~']);
+    let scissors = matches!(cut, "8<" | ">8" | "8<8<" | ">8>8" | "8<>8" | "✂" | "✁");
+    let is_dots = bare.chars().all(|ch| DOT_SIGNS.contains(&ch)) && !bare.is_empty();
+    let dots = is_dots && (bare.chars().count() >= 3 || !bare.contains('.')) && !matches!(line, "..." | "…");
+    let rule = is_commented_rule(line, &bare);
+    match (scissors || dots, rule) {
+        (true, _) => Some(RemarkKind::Omission),
+        (false, true) => Some(RemarkKind::Heading),
+        (false, false) => None,
+    }
+}
+
+/// True for a comment of a colon, or of a few dashes or tildes.
+fn is_commented_rule(line: &str, bare: &str) -> bool {
+    let led = ["#", "//", ";"].iter().any(|lead| line.strip_prefix(lead).is_some_and(|rest| rest.starts_with(' ')));
+    led && bare.len() <= 5
+        && (bare == ":" || ["-", "~"].iter().any(|sign| bare.len() >= 3 && bare.replace(sign, "").is_empty()))
+}
+
+/// Words one of which a phrase without any punctuation has.
+const BARE_WORDS: [&str; 7] = ["existing", "remaining", "rest", "previous", "unchanged", "omitted", "unmodified"];
+/// Words of such a phrase.
+const BARE_WORDS_MAX: usize = 6;
+
+/// True for a line of a few words without punctuation that can be a placeholder. Lines of code have punctuation.
+fn is_bare_phrase(line: &str) -> bool {
+    if line.len() > 60 || !line.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'.')) {
+        return false;
+    }
+    let line = line.trim_end_matches('.').to_ascii_lowercase();
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let named = words.iter().any(|word| BARE_WORDS.contains(word));
+    let alone = matches!(*words, ["unchanged" | "omitted" | "unmodified"]);
+    named && words.len() <= BARE_WORDS_MAX && (alone || words.iter().any(|word| phrase::is_omitted_noun(word)))
 }
 
 /// The text of a line that is nothing but a string, or a value of JSON.
@@ -332,6 +399,13 @@ fn comment(line: &str) -> Option<&str> {
     for tail in TAILS.iter().filter(|_| commented) {
         text = text.strip_suffix(tail).map_or(text, str::trim_end);
     }
+    if let Some(inside) = ["@@", "===", "==", "~~~", "***", "---"]
+        .iter()
+        .find_map(|sign| text.strip_prefix(sign)?.strip_suffix(sign))
+        .filter(|inside| inside.starts_with(' ') && inside.ends_with(' '))
+    {
+        (text, commented) = (inside.trim(), true);
+    }
     // A selector or a directive, such as `#rest {`.
     if line.starts_with('#') && line[1..].starts_with(char::is_alphanumeric) && !text.contains(' ') {
         return None;
@@ -354,7 +428,8 @@ fn says(text: &str) -> Option<RemarkKind> {
         return Some(RemarkKind::Omission);
     }
     let separators = |ch: char| !ch.is_alphanumeric() && ch != '_';
-    let words: Vec<&str> = lower.split(separators).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        lower.split(separators).map(|word| word.trim_matches('_')).filter(|word| !word.is_empty()).collect();
     let words = words.strip_prefix(&["todo"]).or(words.strip_prefix(&["note"])).unwrap_or(&words);
     if words.is_empty() || words.len() > REMARK_WORDS_MAX {
         return None;
@@ -366,6 +441,11 @@ fn says(text: &str) -> Option<RemarkKind> {
     let is_short = words.len() <= SENTENCE_WORDS_MAX && !words.iter().any(|word| CLAUSE_WORDS.contains(word));
     if is_short && (ends || as_before && words.len() > 1) {
         return Some(RemarkKind::Omission);
+    }
+    let goes_here = pair("go", "here") || pair("goes", "here");
+    let is_same = words.last() == Some(&"same") && words.len() <= 3;
+    if is_short && words.len() > 1 && (is_same || goes_here && words.last() == Some(&"here")) {
+        return Some(RemarkKind::Heading);
     }
     let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
     let is_known = |word: &&str| {
@@ -393,7 +473,7 @@ fn says(text: &str) -> Option<RemarkKind> {
         || inserting
         || going_on
         || alone;
-    let is_heading = words.iter().any(|word| KNOWN_TEXT_WORDS.contains(word));
+    let is_heading = words.iter().any(|word| KNOWN_TEXT_WORDS.contains(word)) || words.starts_with(&["some", "code"]);
     match (is_omission, is_heading) {
         (true, _) => Some(RemarkKind::Omission),
         (false, true) => Some(RemarkKind::Heading),
@@ -432,11 +512,37 @@ mod tests {
             "// nothing changed below",
             "{# unchanged #}",
             "! remains as is",
+            "# --- 8< ---",
+            "--- 8< ---",
+            "# >8",
+            "⋮",
+            "# ⋯",
+            "# . . .",
+            "@@ unchanged @@",
+            "=== unchanged ===",
+            "# (cont.)",
+            "# The remaining functions stay as they are",
             concat!("// TO", "DO: rest of the code unchanged"),
         ] {
             assert_eq!(kind(line), Some(RemarkKind::Omission), "{line}");
         }
-        for line in ["# other methods", "// existing tests", "/* more functions below */", "# remaining imports"] {
+        for line in [
+            "# other methods",
+            "// existing tests",
+            "/* more functions below */",
+            "# remaining imports",
+            "# ---",
+            "# :",
+            "unchanged",
+            "existing code",
+            "# Prior content",
+            "# copy the rest",
+            "# two: same",
+            "# functions two and three go here",
+            "#region existing code",
+            "# some code here",
+            "# blah blah",
+        ] {
             assert_eq!(kind(line), Some(RemarkKind::Heading), "{line}");
         }
         for line in
@@ -463,6 +569,16 @@ mod tests {
             "the rest of the file",
             "'a'",
             "\"unchanged_lines\"",
+            "# ----------------",
+            "---",
+            "...",
+            "…",
+            "#---",
+            "8",
+            "else",
+            "return rest",
+            "more data",
+            "existing",
         ] {
             assert_ne!(kind(line), Some(RemarkKind::Omission), "{line}");
         }

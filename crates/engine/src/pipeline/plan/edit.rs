@@ -34,6 +34,7 @@ use emendate_core::whole_text::whole_change;
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::borrow::Cow;
+use std::ffi::OsStr;
 
 /// A function that returns the operations for the version the caller saw.
 type OpsBuilder<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
@@ -202,7 +203,8 @@ fn plan_whole(
         let before = empty_file_text(context, &place, options)?;
         let changes = new_file_change(&before, content)?;
         let mut plan = FilePlan::create(place, before, without_ops(changes));
-        plan.notes.extend(WholeText::of_new_file(content).notes);
+        let extension = plan.place.absolute().extension().and_then(OsStr::to_str);
+        plan.notes.extend(WholeText::of_new_file(extension, content, options.matching)?.notes);
         return Ok(plan);
     };
     let reject = options.on_stale == StalePolicy::Reject || !options.on_stale_asked;

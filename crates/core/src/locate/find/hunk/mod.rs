@@ -16,6 +16,7 @@ mod respace;
 mod scope;
 mod seek;
 
+use super::copied_numbers;
 use super::literal;
 use super::refusal::MatchRefusal;
 use super::rivals;
@@ -23,7 +24,7 @@ use super::search::{MatchSearch, PatternLines, SearchIndex};
 use super::{TextEdit, TextMatch, TextMatches, Tier};
 use crate::code::Code;
 use crate::error::Result;
-use crate::locate::op::{Hunk, HunkLine, HunkLineKind, ResolveSettings, TextQuery};
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind, Matching, ResolveSettings, TextQuery};
 use crate::locate::resolve::EXPLAINED_FAILURES_MAX;
 use crate::text::span::Span;
 use crate::work;
@@ -70,12 +71,25 @@ struct HunkMatches {
     notes: Vec<String>,
 }
 
-/// Places the hunks of one file, in the order of the patch.
+/// Places the hunks of one file, in the order of the patch. Added lines lose line numbers that were copied with them.
 pub(crate) fn place_all(
     index: &SearchIndex<'_>,
     hunks: &[&Hunk],
     settings: ResolveSettings,
 ) -> Vec<Result<TextMatches>> {
+    let tolerant = settings.matching == Matching::Standard;
+    let bare: Vec<Option<Hunk>> =
+        hunks.iter().map(|hunk| if tolerant { copied_numbers::uncopied_hunk(hunk) } else { None }).collect();
+    let meant: Vec<&Hunk> = hunks.iter().zip(&bare).map(|(hunk, bare)| bare.as_ref().unwrap_or(hunk)).collect();
+    let mut placed = place_as_given(index, &meant, settings);
+    for found in placed.iter_mut().zip(&bare).filter(|(_, bare)| bare.is_some()).filter_map(|(it, _)| it.as_mut().ok())
+    {
+        found.notes.insert(0, copied_numbers::COPIED_NUMBERS_NOTE.to_owned());
+    }
+    placed
+}
+
+fn place_as_given(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSettings) -> Vec<Result<TextMatches>> {
     let many = hunks.len() >= LINE_TABLE_HUNKS_MIN;
     let sides: Vec<TextQuery> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
     let literal =
@@ -156,7 +170,7 @@ fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> 
     let filled = || {
         Some((place_alone(index, settings, &blanks::fill_blank_lines(index, hunk)?)?, vec![blanks::BLANKS_FILLED_NOTE]))
     };
-    let tolerant = settings.matching == crate::locate::op::Matching::Standard && !settings.stale;
+    let tolerant = settings.matching == Matching::Standard && !settings.stale;
     let (mut found, repairs) = marked.or_else(|| if tolerant { filled() } else { None })?;
     found.notes.extend(repairs.into_iter().map(str::to_owned));
     Some(found)
