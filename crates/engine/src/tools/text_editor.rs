@@ -195,6 +195,16 @@ fn taught(error: Error, args: &TextEditorInput) -> Error {
                                  occurs once."
                 .to_owned()
         }
+        Code::MatchNotFound if error.data().get("reason").is_some_and(|reason| reason == "empty_file") => {
+            let create = json!({ "command": "create", "path": args.path });
+            format!("Fill it with {create} and its text as file_text.")
+        }
+        Code::MatchNotFound if let Some(text) = error.data().get("suggestion") => {
+            format!("If that text is meant, send the call again with \"old_str\": {text}.")
+        }
+        Code::MatchNotFound if error.data().contains_key("already_applied") => {
+            format!("Nothing is left to do if the text there is as wanted; else view the file again with {view}.")
+        }
         Code::MatchNotFound => {
             format!("View {} and copy old_str from it, without line numbers.", nearest(&error, view))
         }

@@ -117,6 +117,13 @@ fn of_new_text(root: &str) -> Vec<(&'static str, Value)> {
         ("edit", edit("blank.txt", "x", "y")),
         ("edit", edit("a.txt", "the first line of the file", &"// ... existing code ...\n".repeat(9))),
         ("write", json!({"file_path": file("a.txt"), "content": "the first line of the file\n// ...\n"})),
+        ("write", json!({"file_path": file("a.txt"), "content": "the first line of the file\n# --- 8< ---\n"})),
+        ("write", json!({"file_path": file("new.py"), "content": "     1\tx = 1\n     2\ty = 2\n"})),
+        ("edit", edit("a.txt", "the first line of the file\n", "     1\tthe first line of the file\nmore\n")),
+        (
+            "edit",
+            json!({"file_path": file("a.txt"), "start_line_text": "twice", "end_line_text": "the first line of the file", "new_text": "x"}),
+        ),
         (
             "apply",
             json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first line of the file\n=======\n// ... existing code ...\n>>>>>>> REPLACE\n"}),
@@ -222,6 +229,34 @@ fn calls(advice: &str, offers: &'static [ToolView]) -> Vec<(&'static ToolView, V
     out
 }
 
+/// Fields that advice says to set: `"NAME": VALUE` outside of a whole call.
+fn settings(advice: &str) -> Vec<(String, Value)> {
+    let set = advice.match_indices("\": ").filter_map(|(end, _)| {
+        let start = advice[..end].rfind('"')?;
+        let name = &advice[start + 1..end];
+        let in_call = advice[..start].ends_with(['{', ',']);
+        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let value = serde_json::Deserializer::from_str(&advice[end + 3..]).into_iter::<Value>().next()?.ok()?;
+        (is_name && !in_call).then(|| (name.to_owned(), value))
+    });
+    set.collect()
+}
+
+/// The call with a field set as advised: in the call, or in the first of its edits.
+fn with_setting(offer: &ToolView, input: &Value, name: &str, value: Value) -> Option<Value> {
+    let schema = Value::Object(offer.schema());
+    let mut call = input.clone();
+    if schema["properties"].get(name).is_some() {
+        call[name] = value;
+        return Some(call);
+    }
+    let mut of_edits = BTreeSet::new();
+    fields(&schema, &mut of_edits);
+    let entry = call.get_mut("edits")?.get_mut(0)?;
+    entry[name] = of_edits.contains(name).then_some(value)?;
+    Some(call)
+}
+
 fn check(name: &str, offers: &'static [ToolView]) -> usize {
     let mut advised = 0;
     let probe = Bench::new();
@@ -257,6 +292,12 @@ fn check(name: &str, offers: &'static [ToolView]) -> usize {
             assert_eq!(unsent(&error.to_string(), &sent, offer), None, "{name} {} {input}: {error}", offer.name);
             let helped = !error.next_step().contains("ask a person");
             assert!(helped || !["default", "claude", "full"].contains(&name), "{name} {} {input}: {error}", offer.name);
+            for (field, value) in settings(error.next_step()) {
+                let call = with_setting(offer, &input, &field, value);
+                let call = call.unwrap_or_else(|| panic!("{name} {} has no {field}: {error}", offer.name));
+                let fits = jsonschema::validator_for(&Value::Object(offer.schema())).unwrap();
+                assert!(fits.is_valid(&call), "{name} {}: {call}\n{error}", offer.name);
+            }
             for (offer, call) in calls(&advice, offers) {
                 let schema = Value::Object(offer.schema());
                 let fits = jsonschema::validator_for(&schema).unwrap();

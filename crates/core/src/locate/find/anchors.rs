@@ -15,7 +15,9 @@ use super::target_indent::{self, Depth, MatchedLine};
 use super::{TextMatch, TextMatches, Tier, failure, omission, select};
 use crate::advice;
 use crate::advice::Phrase;
+use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::locate::line_format;
 use crate::locate::op::{AnchorPair, ExpectedMatches, ResolveSettings, TextNames, TextQuery};
 use crate::locate::resolve;
 use crate::text::fold::{self, Normalization, is_blank};
@@ -147,14 +149,34 @@ fn missing(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Error {
     let (field, line, why) = match (line_with_key(keys, &anchors.first), line_with_key(keys, &anchors.last)) {
         (None, _) => ("start_line_text", &anchors.first, "is not a line of the file".to_owned()),
         (_, None) => ("end_line_text", &anchors.last, "is not a line of the file".to_owned()),
-        (Some(at), _) => {
-            let why = format!("is not a line that closes what start_line_text (line {}) begins", at + 1);
-            ("end_line_text", &anchors.last, why)
-        }
+        (Some(start), Some(end)) => return reversed(search, start, end),
     };
     let find = TextQuery::new(line, ExpectedMatches::Unique);
     let alone = MatchSearch::new(search.index, &find, "");
     failure::no_such_line(&alone, Tier::Drift, field, &why)
+}
+
+/// Creates the error for a last line that is only above the first one, or is the first one.
+fn reversed(search: &MatchSearch<'_>, start: usize, end: usize) -> Error {
+    let why =
+        format!("end_line_text is at line {}, but no such line is below start_line_text, line {}.", end + 1, start + 1);
+    Error::new(Code::MatchNotFound, failure::NOT_FOUND_MESSAGE)
+        .evidence(why)
+        .evidence(line_format::excerpt(search.base, start.min(end) + 1, start.min(end) + 1))
+        .evidence(line_format::excerpt(search.base, start.max(end) + 1, start.max(end) + 1))
+        .next(
+            advice![
+                "Name as ",
+                Phrase::Field("start_line_text"),
+                " the line of the range that comes first in the file, and as ",
+                Phrase::Field("end_line_text"),
+                " the one that comes last."
+            ]
+            .or("Name the line that comes first in the file as the first one."),
+        )
+        .fact("reason", "not_found")
+        .fact("field", "end_line_text")
+        .fact("tier", Tier::Drift.number())
 }
 
 /// Returns the first line that is equal but for its indentation.
@@ -171,6 +193,11 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
     let (mut out, mut cells) = (Vec::new(), 0usize);
     if is_blank(&anchors.first) || is_blank(&anchors.last) {
         return Ok(out);
+    }
+    if first == last && starts.len() == 1 {
+        let start = starts[0];
+        let indent = IndentMap::shift(&anchor_pairs(anchors, search, start, start));
+        return Ok(vec![AnchoredRange { first: start, last: start, indent, kept: 1.0 }]);
     }
     for start in starts.into_iter().take(EXAMINED_PLACES_MAX) {
         let from = ends.partition_point(|&end| end <= start);

@@ -540,7 +540,6 @@ mod tests {
             "# two: same",
             "# functions two and three go here",
             "#region existing code",
-            "# some code here",
             "# blah blah",
         ] {
             assert_eq!(kind(line), Some(RemarkKind::Heading), "{line}");

@@ -256,7 +256,7 @@ pub static ALIASES: &[Aliases] = &[
         fields: &[
             row("file_path", FILE_NAMES),
             row("symbol", &["symbol_name", "name"]),
-            row("text", &["new_text", "new_string", "content", "code", "new_code"]),
+            row("text", &["new_text", "new_string", "content", "code", "new_code", "new_name"]),
             row("line", LINE_NAMES),
         ],
         items: &[],

@@ -386,6 +386,10 @@ fn denied(place: &SafePath, access: Access, hit: &BlockingRule, other: Option<&P
         Access::Read => "File is denied for reading by your permission settings.",
         Access::Write => "File is in a directory that is denied by your permission settings.",
     };
+    denied_as(what, place, hit, other)
+}
+
+fn denied_as(what: &'static str, place: &SafePath, hit: &BlockingRule, other: Option<&Path>) -> Error {
     let BlockingRule { rule, origin, next } = hit;
     let is = other.map_or(String::new(), |other| format!("is the same as {}, which ", shown(other)));
     Error::new(Code::AccessDenied, what)
@@ -410,8 +414,9 @@ fn is_creation_rule(place: &SafePath, rule: &PathRule) -> bool {
     rule.is_about_creation() && rule.matches(place.relative(), place.absolute())
 }
 
-const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requires explicit user request. Focus on code implementation unless specifically asked \
-    for docs; a person can allow it with documentation = \"allow\" or a rule as Write(**/*.md) under [policy] in emend.toml.";
+const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requires explicit user request.";
+const IF_DOCUMENTATION: &str = "Focus on code implementation unless specifically asked for docs; a person can allow it with \
+    documentation = \"allow\" or a rule as Write(**/*.md) under [policy] in emend.toml.";
 
 /// Applies the rules about creating documentation (seed 000): `None` if the file is not documentation, or a rule allows
 /// it.
@@ -432,8 +437,8 @@ pub(crate) fn documentation(config: &Config, place: &SafePath, mode: PolicyMode)
         AccessVerdict::Free => Ok(None),
         AccessVerdict::Ask(hit) => Ok(Some(hit)),
         AccessVerdict::Denied(hit) => {
-            let hit = BlockingRule { next: NO_DOCUMENTATION, ..hit };
-            Err(denied(place, Access::Write, &hit, None))
+            let hit = BlockingRule { next: IF_DOCUMENTATION, ..hit };
+            Err(denied_as(NO_DOCUMENTATION, place, &hit, None))
         }
     }
 }

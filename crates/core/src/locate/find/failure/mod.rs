@@ -40,7 +40,7 @@ const PARTIAL_LIKENESS_MIN: f64 = 0.5;
 /// Occurrences of the new text that are examined.
 const APPLIED_PLACES_MAX: usize = 64;
 
-const NOT_FOUND_MESSAGE: &str = "String to replace not found in file.";
+pub(super) const NOT_FOUND_MESSAGE: &str = "String to replace not found in file.";
 
 /// Creates the error for text that is not in the file.
 pub(super) fn not_found(search: &MatchSearch<'_>, reached: Tier) -> Error {
