@@ -231,11 +231,7 @@ impl MemoryStore {
             ));
         }
         if path.as_os_str().as_bytes().ends_with(b"/") && !state.is_folder(&relative) {
-            return Err(error::invalid_path(
-                path,
-                "ends in `/`, but is not a directory",
-                "Remove the `/` at the end.",
-            ));
+            return Err(error::invalid_path(path, "ends in `/`, but is not a directory", "Remove the `/` at the end."));
         }
         Ok(SafePath::new(0, canonical, relative, path, via))
     }

@@ -58,8 +58,9 @@ fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) ->
     let place = context.store().resolve_path(Path::new(&args.path))?;
     if context.store().list(&place)?.is_some() {
         if args.view_range.is_some() {
-            return Err(Error::new(Code::CallInvalid, "view_range is for files; this is a directory.")
-                .next("Omit view_range."));
+            return Err(
+                Error::new(Code::CallInvalid, "view_range is for files; this is a directory.").next("Omit view_range.")
+            );
         }
         return list_names(context, caller, &place);
     }
