@@ -123,6 +123,10 @@ fn hint(dialect: &HashlineDialect, text: &str) -> Option<String> {
     if upper != text && matches!((dialect.read)(&upper), Some(Ok(_))) {
         return Some(format!("Verbs are written in upper case: `{upper}`."));
     }
+    let zero = text.trim_end_matches(':').split([' ', '\t', '.', '-']).any(|word| word == "0");
+    if zero && begins_like_an_operation(text) {
+        return Some("Lines are numbered from 1; to add rows at the beginning, insert them before line 1.".to_owned());
+    }
     let comma = text.split_once(',').filter(|(head, tail)| {
         head.ends_with(|ch: char| ch.is_ascii_digit()) && tail.starts_with(|ch: char| ch.is_ascii_digit())
     });
@@ -131,5 +135,8 @@ fn hint(dialect: &HashlineDialect, text: &str) -> Option<String> {
     let to: usize = tail.split(|ch: char| !ch.is_ascii_digit()).next()?.parse().ok()?;
     let last = from.saturating_add(to).saturating_sub(1);
     let between = dialect.between;
+    if to == last {
+        return Some(format!("A range is written with `{between}`: write {from}{between}{to}."));
+    }
     Some(format!("A comma may mean the last line or a count: write {from}{between}{to} or {from}{between}{last}."))
 }
