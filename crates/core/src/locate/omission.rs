@@ -6,6 +6,7 @@ mod leftover;
 mod lost_lines;
 mod phrase;
 mod remark;
+mod remark_words;
 
 use crate::advice;
 use crate::advice::{Advice, Phrase};

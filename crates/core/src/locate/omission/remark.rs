@@ -4,6 +4,7 @@
 //! text would be lost, and one without a word for leaving out only at the end of a block.
 
 use super::phrase;
+use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, LEADS, OMISSION_WORDS, OTHER_WORDS, STUBS, TAILS};
 
 /// The kinds of remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,259 +17,6 @@ pub(super) enum RemarkKind {
     Trailing,
 }
 
-/// Words that say that text stays, was left out or goes on.
-const OMISSION_WORDS: [&str; 49] = [
-    "unchanged",
-    "same",
-    "omitted",
-    "keep",
-    "kept",
-    "brevity",
-    "untouched",
-    "unmodified",
-    "unaltered",
-    "snip",
-    "snipped",
-    "truncated",
-    "elided",
-    "skipped",
-    "skip",
-    "clipped",
-    "retain",
-    "retained",
-    "preserve",
-    "preserved",
-    "etc",
-    "ditto",
-    "idem",
-    "intact",
-    "abbreviated",
-    "abridged",
-    "shortened",
-    "identical",
-    "continue",
-    "continues",
-    "continued",
-    "leave",
-    "unabridged",
-    "stripped",
-    "collapsed",
-    "redacted",
-    "remain",
-    "remains",
-    "stays",
-    "stay",
-    "cut",
-    "trimmed",
-    "hidden",
-    "missing",
-    "excluded",
-    "ellipsis",
-    "ibid",
-    "cont",
-    "folded",
-];
-/// Words for text that the reader is supposed to know.
-const KNOWN_TEXT_WORDS: [&str; 16] = [
-    "rest",
-    "existing",
-    "remaining",
-    "remainder",
-    "previous",
-    "original",
-    "other",
-    "others",
-    "more",
-    "everything",
-    "further",
-    "additional",
-    "prior",
-    "stuff",
-    "blah",
-    "yada",
-];
-/// Words that complete such phrases, besides those of [`phrase`].
-const OTHER_WORDS: [&str; 89] = [
-    "so",
-    "on",
-    "modifications",
-    "modification",
-    "modified",
-    "nothing",
-    "left",
-    "insert",
-    "add",
-    "put",
-    "back",
-    "you",
-    "see",
-    "shown",
-    "end",
-    "down",
-    "up",
-    "through",
-    "now",
-    "there",
-    "way",
-    "like",
-    "those",
-    "these",
-    "too",
-    "also",
-    "we",
-    "have",
-    "had",
-    "has",
-    "been",
-    "do",
-    "does",
-    "not",
-    "change",
-    "needed",
-    "required",
-    "functionality",
-    "behavior",
-    "behaviour",
-    "block",
-    "blocks",
-    "loop",
-    "branches",
-    "helpers",
-    "helper",
-    "attributes",
-    "members",
-    "getters",
-    "setters",
-    "types",
-    "type",
-    "structs",
-    "traits",
-    "comments",
-    "docs",
-    "markup",
-    "html",
-    "css",
-    "json",
-    "data",
-    "values",
-    "keys",
-    "options",
-    "steps",
-    "queries",
-    "columns",
-    "rows",
-    "elements",
-    "nodes",
-    "children",
-    "endpoints",
-    "views",
-    "models",
-    "setup",
-    "boilerplate",
-    "version",
-    "space",
-    "removed",
-    "clarity",
-    "simplicity",
-    "readability",
-    "copy",
-    "paste",
-    "include",
-    "they",
-    "them",
-    "some",
-    "region",
-];
-/// Phrases of other languages.
-const FOREIGN_PHRASES: [&str; 26] = [
-    "inchangé",
-    "reste du",
-    "reste de la",
-    "unverändert",
-    "rest des ",
-    "rest der ",
-    "bleibt gleich",
-    "sin cambios",
-    "resto del",
-    "resto de la",
-    "sem alterações",
-    "restante do",
-    "resto do",
-    "invariato",
-    "resto della",
-    "без изменений",
-    "остальной код",
-    "остальные ",
-    "省略",
-    "不变",
-    "不變",
-    "其余",
-    "其餘",
-    "保持原样",
-    "変更なし",
-    "同じ",
-];
-/// Statements that do nothing.
-const STUBS: [&str; 18] = [
-    "pass",
-    "...",
-    "…",
-    "return",
-    "return;",
-    "return null;",
-    "return None",
-    "null",
-    "null,",
-    "None",
-    "{}",
-    "{",
-    "}",
-    ";",
-    concat!("to", "do!()"),
-    concat!("un", "implemented!()"),
-    "nil",
-    "end",
-];
-/// Signs before a comment, longer ones first. Those that may also begin code are followed by a blank.
-const LEADS: [&str; 35] = [
-    "@REM ",
-    "@rem ",
-    ":: ",
-    "\u{235D} ",
-    "#|",
-    "{{!--",
-    "{/*",
-    "{{!",
-    "--[[",
-    "<!--",
-    "<%#",
-    "<#",
-    "/*",
-    "(*",
-    "{-",
-    "{#",
-    "@*",
-    "//",
-    "-- ",
-    "... ",
-    "… ",
-    ".. ",
-    "#",
-    ";;",
-    "; ",
-    "%%",
-    "% ",
-    "* ",
-    "! ",
-    "' ",
-    "\" ",
-    "rem ",
-    "REM ",
-    "dnl ",
-    "| ",
-];
-/// Signs behind a comment.
-const TAILS: [&str; 13] = ["|#", "--}}", "*/}", "}}", "]]", "-->", "%>", "#>", "*/", "*)", "-}", "#}", "*@"];
 /// Signs that begin a comment behind a statement; [`trailing_comment`] knows their first bytes.
 const TRAILING_LEADS: [&str; 8] = ["#", "//", "/*", "<!--", "--", ";", "%", "{/*"];
 /// Bytes of a line and words of a remark that are looked at.
@@ -335,6 +83,8 @@ fn of_signs(line: &str) -> Option<RemarkKind> {
     }
     let text = comment(line).unwrap_or(line).trim();
     let bare: String = text.chars().filter(|ch| !ch.is_whitespace()).collect();
+    let core = line.trim_matches(|ch: char| " \t/*{}<>!#;%()[]-".contains(ch));
+    let bare = if bare.is_empty() && core != line { core.to_owned() } else { bare };
     let cut = bare.trim_matches(['-', '=', '~']);
     let scissors = matches!(cut, "8<" | ">8" | "8<8<" | ">8>8" | "8<>8" | "✂" | "✁");
     let is_dots = bare.chars().all(|ch| DOT_SIGNS.contains(&ch)) && !bare.is_empty();
@@ -434,6 +184,9 @@ fn says(text: &str) -> Option<RemarkKind> {
     if words.is_empty() || words.len() > REMARK_WORDS_MAX {
         return None;
     }
+    if names_lines(words) || matches!(words, ["nothing" | "noop"] | ["n", "c"]) {
+        return Some(RemarkKind::Heading);
+    }
     let has = |word: &str| words.contains(&word);
     let pair = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
     let ends = words.last().is_some_and(|last| ["unchanged", "omitted", "untouched", "unmodified"].contains(last));
@@ -460,9 +213,9 @@ fn says(text: &str) -> Option<RemarkKind> {
     }
     let any = |list: &[&str]| list.iter().any(|word| has(word));
     let nothing_changes =
-        any(&["no", "nothing", "not"]) && ["chang", "modif", "shown"].iter().any(|it| lower.contains(it));
+        any(&["no", "nothing", "not", "don"]) && ["chang", "modif", "shown"].iter().any(|it| lower.contains(it));
     let referring = has("see") && any(&["above", "original"]) || has("end") && has("changes");
-    let inserting = has("here") && (any(&["code", "logic", "implementation"]) || pair("goes", "here"));
+    let inserting = has("here") && (any(&["code", "logic", "implementation", "implement"]) || pair("goes", "here"));
     let going_on = pair("so", "on") || pair("as", "above") || pair("like", "before");
     let alone = matches!(words, ["rest" | "more" | "others"] | ["the", "rest"] | ["rest", "here"]);
     let dotted = ["...", "…"].iter().any(|dots| text.starts_with(dots) || text.ends_with(dots));
@@ -479,6 +232,18 @@ fn says(text: &str) -> Option<RemarkKind> {
         (false, true) => Some(RemarkKind::Heading),
         (false, false) => None,
     }
+}
+
+/// True for words that name lines by their number or amount: `lines 9-11`, `+3 lines`, `L9-L11`.
+fn names_lines(words: &[&str]) -> bool {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_line = |word: &str| word.strip_prefix('l').is_some_and(is_number);
+    let named = words.iter().any(|word| ["line", "lines"].contains(word)) || words.iter().all(|word| is_line(word));
+    named
+        && words.iter().any(|word| is_number(word) || is_line(word))
+        && words
+            .iter()
+            .all(|word| is_number(word) || is_line(word) || ["line", "lines", "to", "through", "and"].contains(word))
 }
 
 #[cfg(test)]
@@ -521,6 +286,8 @@ mod tests {
             "@@ unchanged @@",
             "=== unchanged ===",
             "# (cont.)",
+            "{/* ... */}",
+            "// don't change",
             "# The remaining functions stay as they are",
             concat!("// TO", "DO: rest of the code unchanged"),
         ] {
@@ -535,6 +302,13 @@ mod tests {
             "# :",
             "unchanged",
             "existing code",
+            "// lines 9-11",
+            "// +3 lines",
+            "[3 lines]",
+            "// L9-L11",
+            "// old code",
+            "// followed by the rest",
+            "// noop",
             "# Prior content",
             "# copy the rest",
             "# two: same",
