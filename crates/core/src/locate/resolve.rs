@@ -244,7 +244,7 @@ fn hunks_placed(
 ) -> std::vec::IntoIter<Result<TextMatches>> {
     let hunks: Vec<&Hunk> =
         ops.iter().filter_map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect();
-    find::hunk::place_all(index, &hunks, settings).into_iter()
+    find::place_hunks(index, &hunks, settings).into_iter()
 }
 
 /// Turns failures into an error, unless the call accepts partial results and there is one.
@@ -333,7 +333,9 @@ fn place(
         Locator::Blank => return Err(not_blank(base, &op.text)),
         Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
-        Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
+        Locator::Hunk(hunk) => find::place_hunks(index, &[hunk], settings)
+            .pop()
+            .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))?,
         Locator::Lines(_) => return line_edits::place_one(base, op, settings),
         Locator::Cell(_) => {
             let one = notebook::place_all(base, std::slice::from_ref(op)).pop();

@@ -30,7 +30,7 @@ mod typo;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::omission;
-use crate::locate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
+use crate::locate::op::{ExpectedMatches, Hunk, Matching, ResolveSettings, TextQuery};
 use crate::text::fold;
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
@@ -247,6 +247,25 @@ impl TierRow {
                     && tier::windows::is_short(&search.pattern))
                 || (self.tier == Tier::Punctuation && fold::has_quotes(&search.find.old)))
     }
+}
+
+/// Places the hunks of one file, in the order of the patch. Added lines lose line numbers that were copied with them.
+pub(crate) fn place_hunks(
+    index: &SearchIndex<'_>,
+    hunks: &[&Hunk],
+    settings: ResolveSettings,
+) -> Vec<Result<TextMatches>> {
+    let tolerant = settings.matching == Matching::Standard;
+    let bare: Vec<Option<Hunk>> =
+        hunks.iter().map(|hunk| if tolerant { copied_numbers::uncopied_hunk(hunk) } else { None }).collect();
+    let meant: Vec<&Hunk> = hunks.iter().zip(&bare).map(|(hunk, bare)| bare.as_ref().unwrap_or(hunk)).collect();
+    let mut placed = hunk::place_all(index, &meant, settings);
+    for (found, _) in placed.iter_mut().zip(&bare).filter(|(_, bare)| bare.is_some()) {
+        if let Ok(found) = found {
+            found.notes.insert(0, COPIED_NUMBERS_NOTE.to_owned());
+        }
+    }
+    placed
 }
 
 /// Finds `find.old` in the decoded text and computes the edits that replace it by `new`.

@@ -171,6 +171,20 @@ pub(crate) fn plan_stale(
     }
 }
 
+/// Plans the text of a file that the call removed and adds again: a new text of the file, all of it.
+///
+/// Errors: `edit.omission`.
+pub(crate) fn plan_after_removal(plan: &mut FilePlan, now: Snapshot, text: &str, options: &CallOptions) -> Result<()> {
+    let whole = WholeText::read(&now, text, options.matching, options.cause.allows_invalid)?;
+    if let Some(refusal) = whole.placeholders {
+        return Err(refusal);
+    }
+    plan.changes = whole_change(&now, &whole.content)?;
+    plan.before = now;
+    plan.notes.extend(whole.notes);
+    Ok(())
+}
+
 pub(crate) fn plan_write(
     context: &Context,
     caller: &CallContext,

@@ -16,7 +16,6 @@ mod respace;
 mod scope;
 mod seek;
 
-use super::copied_numbers;
 use super::literal;
 use super::refusal::MatchRefusal;
 use super::rivals;
@@ -71,25 +70,12 @@ struct HunkMatches {
     notes: Vec<String>,
 }
 
-/// Places the hunks of one file, in the order of the patch. Added lines lose line numbers that were copied with them.
+/// Places the hunks of one file, in the order of the patch.
 pub(crate) fn place_all(
     index: &SearchIndex<'_>,
     hunks: &[&Hunk],
     settings: ResolveSettings,
 ) -> Vec<Result<TextMatches>> {
-    let tolerant = settings.matching == Matching::Standard;
-    let bare: Vec<Option<Hunk>> =
-        hunks.iter().map(|hunk| if tolerant { copied_numbers::uncopied_hunk(hunk) } else { None }).collect();
-    let meant: Vec<&Hunk> = hunks.iter().zip(&bare).map(|(hunk, bare)| bare.as_ref().unwrap_or(hunk)).collect();
-    let mut placed = place_as_given(index, &meant, settings);
-    for found in placed.iter_mut().zip(&bare).filter(|(_, bare)| bare.is_some()).filter_map(|(it, _)| it.as_mut().ok())
-    {
-        found.notes.insert(0, copied_numbers::COPIED_NUMBERS_NOTE.to_owned());
-    }
-    placed
-}
-
-fn place_as_given(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSettings) -> Vec<Result<TextMatches>> {
     let many = hunks.len() >= LINE_TABLE_HUNKS_MIN;
     let sides: Vec<TextQuery> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
     let literal =
@@ -181,12 +167,6 @@ fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, meant: &Hunk)
     let find = seek::old_side(meant);
     let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
     settle(index, meant, sought).ok()
-}
-
-/// Places a single hunk.
-pub(crate) fn place_one(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> Result<TextMatches> {
-    let mut found = place_all(index, &[hunk], settings);
-    found.pop().unwrap_or_else(|| Err(failure::no_position(hunk)))
 }
 
 /// Selects the only place of a hunk.

@@ -7,7 +7,7 @@ use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile};
 use crate::model::{call_context::CallContext, call_handle::CallPhase, call_size::check_together};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
-use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_edit, plan_write};
+use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_after_removal, plan_edit, plan_write};
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, TargetState, add_edits, replace_all_bytes, without_ops,
 };
@@ -23,7 +23,6 @@ use crate::session::last_change::done_before;
 use crate::session::names::{name_in_header, path_exists};
 use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::{self, Registers};
-use emendate_core::whole_text::WholeText;
 use emendate_core::{
     BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, anchor_map,
     check_amount, notebook as core_notebook, refusals::check_removed_text, whole_text::whole_change,
@@ -377,15 +376,8 @@ impl RequestTree<'_> {
         };
         match (file, &plan.current) {
             (NewFile::Text(text), CurrentState::File(now)) if !now.snapshot.is_binary() => {
-                // A file that is removed and added again is a file with a new text.
-                let (matching, meant) = (self.options.matching, self.options.cause.allows_invalid);
-                let whole = WholeText::read(&now.snapshot, text, matching, meant)?;
-                if let Some(refusal) = whole.placeholders {
-                    return Err(refusal);
-                }
-                plan.before = now.snapshot.clone();
-                plan.changes = whole_change(&plan.before, &whole.content)?;
-                plan.notes.extend(whole.notes);
+                let now = now.snapshot.clone();
+                plan_after_removal(plan, now, text, self.options)?;
             }
             (NewFile::Text(text), _) => {
                 plan.before = empty_file_text(self.context, &plan.place, self.options)?;
