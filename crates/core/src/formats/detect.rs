@@ -5,8 +5,8 @@ use super::mixed;
 use super::search_replace::SearchReplace;
 use super::stream::{self, LineParser, ParseOptions};
 use super::unified_diff::UnifiedDiff;
-use super::whole_file::WholeFile;
 use super::whole_file::elided::ElidedFile;
+use super::whole_file::{self, WholeFile};
 use super::{Format, repair_hint, stray_edits, text_formats, tool_calls};
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
@@ -86,10 +86,18 @@ pub(super) fn unwrap_and_detect<'a>(
                 text = Cow::Owned(blocks);
                 (&SearchReplace, SearchReplace.detected_ranges(&text))
             }
+            (Err(error), None) => possible_files(&text, &manner).ok_or(error)?,
             (detected, _) => detected?,
         },
     };
     Ok(DetectedText { text, format, options: manner, directory, notes, detected: claimed })
+}
+
+/// Returns the fences below lines that may be names of existing files, in a text that looks like nothing else.
+fn possible_files(text: &str, manner: &ParseOptions) -> Option<FormatRanges> {
+    let ranges = whole_file::possible_ranges(text);
+    let meant = !ranges.is_empty() && manner.file.is_none() && repair_hint::is_unlike_edits(text);
+    meant.then(|| (elided_or_whole(text, &ranges), ranges))
 }
 
 /// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, then parses. The caller's
@@ -172,12 +180,17 @@ fn detect(text: &str) -> Result<FormatRanges> {
     match outermost_index(&claims) {
         Some(at) => {
             let (format, stretches) = claims.swap_remove(at);
-            let elided = format.spec().name == WholeFile.spec().name && ElidedFile::has_placeholder(text, &stretches);
-            Ok((if elided { &ElidedFile } else { format }, stretches))
+            let whole = format.spec().name == WholeFile.spec().name;
+            Ok((if whole { elided_or_whole(text, &stretches) } else { format }, stretches))
         }
         None if claims.is_empty() => Err(repair_hint::unknown_format(text)),
         None => Err(ambiguous(text, &claims)),
     }
+}
+
+/// Returns the format of whole files, with or without placeholders in them.
+fn elided_or_whole(text: &str, files: &[Range<usize>]) -> &'static dyn Format {
+    if ElidedFile::has_placeholder(text, files) { &ElidedFile } else { &WholeFile }
 }
 
 /// True when every inner range lies in an outer one; both are sorted.

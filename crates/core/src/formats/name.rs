@@ -118,7 +118,15 @@ pub(super) fn on_marker(rest: &str) -> Option<&str> {
 
 /// True for a word with a slash or an extension.
 fn is_pathlike(word: &str) -> bool {
-    word.contains('/') || word.contains('\\') || extension(word)
+    word.contains('/') || word.contains('\\') || extension(word) || extension(without_line(word))
+}
+
+/// Returns a name without the number of a line behind it: `a.rs:12`, `a.rs:12-20`.
+fn without_line(word: &str) -> &str {
+    let is_range = |text: &str| {
+        text.starts_with(|ch: char| ch.is_ascii_digit()) && text.chars().all(|ch| ch.is_ascii_digit() || ch == '-')
+    };
+    word.rsplit_once(':').filter(|(_, lines)| is_range(lines)).map_or(word, |(name, _)| name)
 }
 
 /// Returns the last line above a block as the name of a file without an extension, if it is a single word.
@@ -143,11 +151,33 @@ pub(super) fn alone(line: &str) -> Option<String> {
     (whole && !has_letter_or_digit(after) && (!has_letter_or_digit(before) || label.is_some())).then_some(name)
 }
 
+/// Returns a line that may be the name of an existing file whose whole text follows: a single word, or a path with blanks
+/// in it. A label and a heading are not.
+pub(super) fn possible(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let word = ["**`", "`", "**", "__"].iter().find_map(|mark| {
+        let back: String = mark.chars().rev().collect();
+        line.strip_prefix(mark)?.strip_suffix(&*back)
+    });
+    let word = word.unwrap_or(line);
+    let is_plain = |ch: char| ch.is_alphanumeric() || "._-/\\ +@".contains(ch);
+    let verb = word.split(' ').next().is_some_and(|first| LEADING_WORDS.contains(&first.to_lowercase().as_str()));
+    let spaced = word.contains(' ') && word.split(' ').next_back().is_some_and(extension) && !verb;
+    ((1..=NAME_CHARS_MAX).contains(&word.len())
+        && (spaced || !word.contains(' '))
+        && has_letter_or_digit(word)
+        && word.chars().all(is_plain)
+        && !word.ends_with(['/', '\\']))
+    .then_some(word)
+}
+
 /// True for a part with a letter or a digit.
 fn has_letter_or_digit(part: &str) -> bool {
     part.contains(char::is_alphanumeric)
 }
 
+/// Length of a line that may be the name of an existing file.
+const NAME_CHARS_MAX: usize = 200;
 /// First words of sentences about a file.
 const LEADING_WORDS: [&str; 16] = [
     "update", "edit", "modify", "change", "in", "to", "create", "add", "now", "then", "next", "and", "for", "first",
@@ -218,7 +248,7 @@ fn bare(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{above, alone, clean};
+    use super::{above, alone, clean, possible};
 
     #[test]
     fn decorations_of_names_are_removed() {
@@ -268,6 +298,16 @@ mod tests {
             ["Update src/a.rs:", "In `src/a.rs`:", "`src/a.rs` becomes", "The new src/a.rs", "Update file: src/a.rs"]
         {
             assert_eq!(alone(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn line_may_be_the_name_of_an_existing_file() {
+        for (line, name) in [("go", "go"), ("**`go`**", "go"), ("`bin/x`", "bin/x"), ("My Code/n.cs", "My Code/n.cs")] {
+            assert_eq!(possible(line), Some(name), "{line}");
+        }
+        for line in ["Example:", "# go", "Update src/a.rs", "run this", "src/", "a(b)", "...", ""] {
+            assert_eq!(possible(line), None, "{line}");
         }
     }
 

@@ -21,9 +21,7 @@ struct RepairHint {
 pub(super) fn unknown_format(text: &str) -> Error {
     let names: Vec<&str> = text_formats().map(|format| format.spec().name).collect();
     let error = Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.");
-    let likeness = [json_edits, nameless_diff, other_markers, indented_markers, conflict, numbered_ops, nameless_fence]
-        .into_iter()
-        .find_map(|look| look(text));
+    let likeness = likeness(text).or_else(|| nameless_fence(text));
     let Some(RepairHint { what, next, converted }) = likeness else {
         return error.next(format!("Write it as one of: {}; or name the format.", names.join(", ")));
     };
@@ -32,6 +30,17 @@ pub(super) fn unknown_format(text: &str) -> Error {
         Some(text) => error.evidence(format!("Ready to send:\n{}", text.trim_end())).fact("converted", text),
         None => error,
     }
+}
+
+/// Returns what a text resembles.
+fn likeness(text: &str) -> Option<RepairHint> {
+    let looks = [json_edits, nameless_diff, other_markers, indented_markers, conflict, numbered_ops];
+    looks.into_iter().find_map(|look| look(text))
+}
+
+/// True for a text that resembles no edit.
+pub(super) fn is_unlike_edits(text: &str) -> bool {
+    likeness(text).is_none()
 }
 
 /// Recognizes arguments of an editing tool as JSON.
@@ -243,7 +252,7 @@ mod tests {
         assert_eq!(diff, "--- a/FILE\n+++ b/FILE\n@@ -1 +1 @@\n-a\n+b\n");
         let diff = looks("src/a.rs\n```diff\n@@\n-a\n+b\n```\n", "names no file").unwrap();
         assert_eq!(diff, "--- a/src/a.rs\n+++ b/src/a.rs\n@@\n-a\n+b\n");
-        let block = looks("a.rs\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", "other words").unwrap();
+        let block = looks("a.rs\n<<<<<<< OLD\na\n=======\nb\n>>>>>>> NEW\n", "other words").unwrap();
         assert_eq!(block, "a.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n");
         for (text, part) in [
             ("a.rs\n  <<<<<<< SEARCH\n  a\n  =======\n  b\n  >>>>>>> REPLACE\n", "indented"),

@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn unparsed_edit_refuses_the_text() {
         for part in [
-            "b.rs\n<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
+            "b.rs\n<<<<<<< OLD\nx\n=======\ny\n>>>>>>> NEW\n",
             "b.rs\n<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
             "b.rs\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> main\n",
             "b.rs\n<< SEARCH\nx\n====\ny\n>> REPLACE\n",
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_file_that_begins_like_an_edit_is_none() {
         for edit in [
-            "<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
+            "<<<<<<< OLD\nx\n=======\ny\n>>>>>>> NEW\n",
             "<<<<<<< search\nx\n=======\ny\n>>>>>>> replace\n",
             "\n   <<<<<<< SEARCH\n   x\n   =======\n   y\n   >>>>>>> REPLACE\n",
             "<< SEARCH\nx\n====\ny\n>> REPLACE\n",

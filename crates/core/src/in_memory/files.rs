@@ -44,6 +44,7 @@ use std::collections::{BTreeMap, HashSet};
 pub fn apply_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOptions) -> Result<AppliedFiles> {
     limited(options, || {
         let ParsedText { format, mut request, directory } = parsed(patch, options.path.as_deref(), options)?;
+        request.keep_files(|name| named_in(directory.as_deref(), name).iter().any(|name| files.has_file(name)))?;
         name_files(files, directory.as_deref(), &mut request.files)?;
         let changed = planned(files, request.files, options)?;
         Ok(AppliedFiles { format: format.spec().name, files: changed, notes: request.notes })
@@ -84,8 +85,7 @@ fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [
         let exists = |name: &str| made.contains(name) || view.has_file(name);
         let mut candidates = Vec::new();
         for name in std::iter::once(&file.path).chain(&file.alternatives) {
-            candidates.extend(directory.map(|directory| format!("{directory}/{name}")));
-            candidates.push(name.clone());
+            candidates.extend(named_in(directory, name));
         }
         let candidates = candidates.iter().map(|name| plain(name)).collect::<Result<Vec<String>>>()?;
         let own = plain(&file.path)?;
@@ -100,6 +100,11 @@ fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [
         }
     }
     Ok(())
+}
+
+/// Returns the names that a name in a patch may have in the view, the one below the directory of the patch first.
+fn named_in(directory: Option<&str>, name: &str) -> Vec<String> {
+    directory.map(|directory| format!("{directory}/{name}")).into_iter().chain([name.to_owned()]).collect()
 }
 
 /// Returns a name without `.` and `..`.

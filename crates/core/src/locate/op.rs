@@ -1,7 +1,8 @@
 //! Operations: a caller's edits as plain data. Parsed without a file, resolved against one snapshot.
 
 use crate::advice::Vocabulary;
-use crate::error::Result;
+use crate::code::Code;
+use crate::error::{Error, Result};
 use crate::locate::anchor_map::AnchorEdit;
 use crate::locate::line_edits::{self, LineEdit};
 use crate::locate::notebook::CellEdit;
@@ -385,6 +386,8 @@ pub struct FileRequest {
     pub alternatives: Vec<String>,
     /// The version that the caller saw, if the call names one.
     pub base: Option<Handle>,
+    /// The name may be an ordinary word or line of the text: the file is meant only if it exists.
+    pub must_exist: bool,
     /// The permission to set; `None` leaves it unchanged.
     pub mode: Option<FileMode>,
     /// git's object id of the file that a patch was made for, or the beginning of it.
@@ -400,6 +403,7 @@ impl FileRequest {
             path: path.into(),
             raw: None,
             alternatives: Vec::new(),
+            must_exist: false,
             base: None,
             mode: None,
             preimage: None,
@@ -415,6 +419,32 @@ pub struct Request {
     pub files: Vec<FileRequest>,
     /// Notes for the caller about how its text was parsed.
     pub notes: Vec<String>,
+}
+
+impl Request {
+    /// Removes the files whose names are mere words unless such a file exists, and notes it.
+    ///
+    /// Errors: [`Code::EditUnparsable`] if no file is left.
+    pub fn keep_files(&mut self, exists: impl Fn(&str) -> bool) -> Result<()> {
+        let Request { files, notes } = self;
+        let mut missing: Option<String> = None;
+        files.retain(|file| {
+            let keep = !file.must_exist || exists(&file.path);
+            if !keep {
+                notes.push(format!("The fence below `{}` was ignored: there is no such file.", file.path));
+                missing.get_or_insert_with(|| file.path.clone());
+            }
+            keep
+        });
+        match missing {
+            Some(word) if files.is_empty() => {
+                Err(Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.")
+                    .evidence(format!("There is a fence with text in it, but the line above it, `{word}`, is not the name of a file here."))
+                    .next("To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats."))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Request {

@@ -75,33 +75,60 @@ fn shifted(head: usize, range: Range<usize>) -> Range<usize> {
 }
 
 /// Returns `new` with every token that it shares with `old` written in the file's own characters. `None` if `file` does
-/// not resemble `old`. With `runs`, the length of blank runs is ignored.
+/// not resemble `old`. With `runs`, the length of blank runs is ignored, and blanks between tokens are the file's.
 pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
-    let map = MappedText::new(file, runs);
     let old_tokens = tokens(old);
-    let mut ends = Vec::with_capacity(old_tokens.len() + 1);
+    let ends = ends_in_file(file, &old_tokens, runs).or_else(|| ends_by_tokens(file, &old_tokens).filter(|_| runs))?;
+    let new_tokens = tokens(new);
+    let mut out = String::with_capacity(new.len());
+    for stretch in token_runs(&old_tokens, &new_tokens) {
+        match stretch.kept {
+            Some(kept) => out.push_str(&file[ends[kept.start]..ends[kept.end]]),
+            None => out.extend(new_tokens[stretch.new].iter().copied()),
+        }
+    }
+    Some(out)
+}
+
+/// Returns the offsets in the file's line at which the tokens of `old` begin, and the end of the last one.
+fn ends_in_file(file: &str, old: &[&str], runs: bool) -> Option<Vec<usize>> {
+    let map = MappedText::new(file, runs);
+    let mut ends = Vec::with_capacity(old.len() + 1);
     let mut at = 0;
-    ends.push(0);
-    for token in &old_tokens {
+    ends.push(map.from[0]);
+    for token in old {
         let form = MappedText::new(token, runs).text;
         if !map.text.get(at..)?.starts_with(&form) {
             return None;
         }
         at += form.len();
+        ends.push(map.from[at]);
+    }
+    (at == map.text.len()).then_some(ends)
+}
+
+/// The same for a line with equal tokens and other blanks between them. Blanks that only the file has belong to the sign
+/// beside them.
+fn ends_by_tokens(file: &str, old: &[&str]) -> Option<Vec<usize>> {
+    let is_word = |token: &str| token.chars().next().is_some_and(|ch| char_class(ch) == 1);
+    let (mut ends, mut at, mut before) = (vec![0], 0, "");
+    for (nth, token) in old.iter().enumerate() {
+        let rest = &file[at..];
+        let gap = rest.len() - rest.trim_start().len();
+        if token.trim().is_empty() {
+            at += gap;
+        } else {
+            at += gap;
+            at += file[at..].starts_with(token).then_some(token.len())?;
+            // The blanks in front were not in old: they stay with a sign before them.
+            if gap > 0 && nth > 0 && !is_word(before) && !before.trim().is_empty() {
+                ends[nth] += gap;
+            }
+        }
+        before = token;
         ends.push(at);
     }
-    if at != map.text.len() {
-        return None;
-    }
-    let new_tokens = tokens(new);
-    let mut out = String::with_capacity(new.len());
-    for stretch in token_runs(&old_tokens, &new_tokens) {
-        match stretch.kept {
-            Some(kept) => out.push_str(&file[map.from[ends[kept.start]]..map.from[ends[kept.end]]]),
-            None => out.extend(new_tokens[stretch.new].iter().copied()),
-        }
-    }
-    Some(out)
+    (at == file.len()).then_some(ends)
 }
 
 /// The similarity of two lines from 0 to 1: shared tokens, regardless of their order.

@@ -18,6 +18,7 @@ pub(crate) fn name_files(
     directory: &Path,
     request: &mut Request,
 ) -> Result<()> {
+    request.keep_files(|name| is_file(context, directory, name))?;
     // Files created by an earlier part of the request exist for the later ones.
     let mut made: Vec<PathBuf> = Vec::new();
     for file in &mut request.files {
@@ -124,6 +125,14 @@ fn resolve_name(
         // Missing or ambiguous: the usual error for a missing file.
         _ => Ok((text(&exact), None)),
     }
+}
+
+/// True when a file has this name below a directory, as written or with backslashes for slashes.
+fn is_file(context: &Context, directory: &Path, name: &str) -> bool {
+    [name, &*name.replace('\\', "/")].iter().any(|name| {
+        let place = context.store().resolve_path(&directory.join(name));
+        place.is_ok_and(|at| matches!(context.store().metadata(&at), Ok(Some(_))))
+    })
 }
 
 /// True when anything has this name below a directory.

@@ -65,12 +65,16 @@ fn read_windows_name(
     new: bool,
     notes: &mut Vec<String>,
 ) -> bool {
-    if !name.contains('\\') || name.contains('/') || name.starts_with('\\') {
+    if !name.contains('\\') || name.starts_with('\\') {
         return false;
     }
     let exists =
         |name: &str| context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| path_exists(context, &at));
     let slashed = name.replace('\\', "/");
+    // Both kinds of slashes: only a file that exists tells that they mean the same.
+    if name.contains('/') && !exists(&slashed) {
+        return false;
+    }
     let first = slashed.split('/').next().unwrap_or_default();
     if exists(name) || (new && !exists(&slashed) && !exists(first) && !is_usual(&slashed)) {
         return false;

@@ -5,6 +5,7 @@
 //! in no format itself. Anything else is left unchanged.
 
 mod fields;
+mod files;
 mod headers;
 mod json;
 mod shell;
@@ -80,7 +81,10 @@ pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
 fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     let body = text.trim_start_matches('\u{FEFF}').trim();
     let json = json::layer(body).or_else(|| json::layer(in_fence(body)?));
-    json.or_else(|| xml::layer(text)).or_else(|| shell::layer(text)).or_else(|| headers::layer(text))
+    json.or_else(|| xml::layer(text))
+        .or_else(|| files::layer(text))
+        .or_else(|| shell::layer(text))
+        .or_else(|| headers::layer(text))
 }
 
 /// Returns the content of the fence that encloses the whole text.

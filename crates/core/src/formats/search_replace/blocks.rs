@@ -307,8 +307,8 @@ impl BlockReader {
             return self.complete(draft.close(at)?, out);
         }
         let divides = marker::divider(line) == Some(run);
-        if divides && draft.doubled.is_none() && draft.is_bare() {
-            draft.doubled = Some(at);
+        if divides && draft.is_bare() {
+            draft.doubled.get_or_insert(at);
             return Ok(BlockState::Replace(draft));
         }
         if divides || draft.doubled.is_some() && !line.trim().is_empty() && marker::classify(line).is_none() {

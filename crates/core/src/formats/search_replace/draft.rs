@@ -72,7 +72,7 @@ pub(super) struct BlockDraft {
     fence: Option<Fence>,
     /// Bare fences after a possible end at a fence.
     fences: usize,
-    /// 1-based line of a second divider directly below the first one.
+    /// 1-based line of the first of more dividers directly below the divider.
     pub(super) doubled: Option<usize>,
     /// A line of the second part that looks like a marker.
     suspicious_line: Option<usize>,

@@ -1,7 +1,7 @@
 //! Marker lines that open, divide and close a block, in every spelling in use.
 //!
-//! `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` (aider, Roo, Zed), `------- SEARCH`, `=======`, `+++++++ REPLACE`
-//! (Cline), of three characters or more. The other markers of a block have the length of the opening
+//! `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` (aider, Roo, Zed), `<<<<<<< ORIGINAL`, `=======`, `>>>>>>> UPDATED`
+//! (aider's first form), `------- SEARCH`, `=======`, `+++++++ REPLACE` (Cline), of three characters or more. The other markers of a block have the length of the opening
 //! one, so text that contains markers is edited with longer ones, or with a backslash before each marker of the text.
 
 use crate::formats::name;
@@ -36,7 +36,9 @@ pub(in crate::formats) fn open(line: &str) -> Option<OpenMarker<'_>> {
         _ => return None,
     };
     let Some(rest) = rest.trim_start().strip_prefix("SEARCH") else {
-        return name_in_place_of_word(line, count, rest);
+        let is_worded = line.starts_with('<') && count >= ANGLE_RUN_MIN && rest.trim() == ORIGINAL_WORD;
+        let original = is_worded.then_some(OpenMarker { run: count, line: None, name: None });
+        return original.or_else(|| name_in_place_of_word(line, count, rest));
     };
     let separate = rest.starts_with([' ', '\t', ':', '>']) || rest.is_empty();
     let rest = rest.trim_start_matches(':').trim_start().trim_start_matches('>').trim();
@@ -146,6 +148,8 @@ impl MarkerLikeness<'_> {
     }
 }
 
+/// The word of the opening marker in aider's first prompts; `UPDATED` closes such a block.
+const ORIGINAL_WORD: &str = "ORIGINAL";
 /// Words after opening and closing markers in several tools, in capitals.
 const OPENING_WORDS: [&str; 5] = ["SEARCH", "ORIGINAL", "FIND", "BEFORE", "OLD"];
 const CLOSING_WORDS: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "AFTER", "NEW"];
@@ -174,6 +178,7 @@ fn word_among_signs(line: &str) -> &str {
 /// Classifies a line that resembles a marker, including exact ones.
 pub(super) fn classify(line: &str) -> Option<MarkerLikeness<'_>> {
     let text = line.trim();
+    let text = text.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).unwrap_or(text);
     match text.as_bytes().first()? {
         b'<' => {
             let (run, rest) = run(text, '<');

@@ -33,40 +33,7 @@ impl Format for WholeFile {
     }
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
-        let mut out = Vec::new();
-        let mut open: Option<(usize, reader::TextEnd, bool)> = None;
-        // No line with text yet.
-        let mut fresh = true;
-        // The last line, or the one above it if that is blank.
-        let (mut above, mut blank, mut count) = ("", false, 0);
-        for (at, line) in text.lines().enumerate() {
-            count = at + 1;
-            match &mut open {
-                None => {
-                    let named = |info| reader::is_text(info) && reader::named(info, above).is_some();
-                    let fence = reader::TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
-                    let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::TextEnd::Tag(_)));
-                    open = fence.or_else(|| reader::opens_tag(line).map(|end| (at, end, true)));
-                    fresh = true;
-                }
-                Some((start, end, is_file)) => {
-                    // Text that begins like an edit is one, with the name of its file above.
-                    *is_file &= !fresh || !reader::is_edit(line);
-                    let wraps = *end == reader::TextEnd::File && name::is_frame(line);
-                    fresh &= line.trim().is_empty() || wraps;
-                    if end.is_on(line) {
-                        out.extend(is_file.then_some(*start..count));
-                        open = None;
-                    }
-                }
-            }
-            if !line.trim().is_empty() || blank {
-                above = line;
-            }
-            blank = line.trim().is_empty();
-        }
-        out.extend(open.filter(|(_, _, is_file)| *is_file).map(|(start, ..)| start..count));
-        out
+        ranges(text, |info, above| reader::is_text(info) && reader::named(info, above).is_some())
     }
 
     fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
@@ -82,6 +49,50 @@ impl Format for WholeFile {
             &text,
         )
     }
+}
+
+/// Returns the lines of fences below a line that may be the name of an existing file.
+pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
+    ranges(text, |info, above| reader::perhaps_named(info, above).is_some())
+}
+
+/// Returns the lines of files in a text, each from its fence or tag to its end. `is_named` tells whether a fence has a
+/// name, from its info string and the line above.
+fn ranges(text: &str, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut open: Option<(usize, reader::TextEnd, bool)> = None;
+    // No line with text yet.
+    let mut fresh = true;
+    // The last line, or the one above it if that is blank.
+    let (mut above, mut blank, mut count) = ("", false, 0);
+    for (at, line) in text.lines().enumerate() {
+        count = at + 1;
+        match &mut open {
+            None => {
+                let named = |info| is_named(info, above);
+                let fence = reader::TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
+                let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::TextEnd::Tag(_)));
+                open = fence.or_else(|| reader::opens_tag(line).map(|end| (at, end, true)));
+                fresh = true;
+            }
+            Some((start, end, is_file)) => {
+                // Text that begins like an edit is one, with the name of its file above.
+                *is_file &= !fresh || !reader::is_edit(line);
+                let wraps = *end == reader::TextEnd::File && name::is_frame(line);
+                fresh &= line.trim().is_empty() || wraps;
+                if end.is_on(line) {
+                    out.extend(is_file.then_some(*start..count));
+                    open = None;
+                }
+            }
+        }
+        if !line.trim().is_empty() || blank {
+            above = line;
+        }
+        blank = line.trim().is_empty();
+    }
+    out.extend(open.filter(|(_, _, is_file)| *is_file).map(|(start, ..)| start..count));
+    out
 }
 
 struct WholeFileParser {
@@ -111,11 +122,13 @@ impl LineParser for WholeFileParser {
                     .next("Send each file once, with its whole text."));
             }
         }
-        Ok(Request {
-            files: files.into_iter().map(|file| FileRequest::new(file.path, FileAction::Write(file.text))).collect(),
-            notes,
-        })
+        Ok(Request { files: files.into_iter().map(request).collect(), notes })
     }
+}
+
+fn request(file: FileContent) -> FileRequest {
+    let FileContent { path, text, must_exist, .. } = file;
+    FileRequest { must_exist, ..FileRequest::new(path, FileAction::Write(text)) }
 }
 
 const PROMPT: &str = "\

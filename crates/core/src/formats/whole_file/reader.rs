@@ -15,6 +15,8 @@ pub(super) struct FileContent {
     pub(super) text: String,
     /// 1-based line of the request on which it begins.
     pub(super) at: usize,
+    /// The name may be an ordinary word.
+    pub(super) must_exist: bool,
 }
 
 /// Creates an error that names the line of the request.
@@ -81,6 +83,11 @@ pub(super) fn named(info: &str, above: &str) -> Option<String> {
     name::in_info(info).filter(|_| says).or_else(|| name::alone(above))
 }
 
+/// Returns the line above a fence if it may be the name of an existing file.
+pub(super) fn perhaps_named<'a>(info: &str, above: &'a str) -> Option<&'a str> {
+    name::possible(above).filter(|_| named(info, above).is_none() && is_text(info))
+}
+
 /// Parses a tag that opens a file.
 pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     let line = line.trim_start();
@@ -111,6 +118,7 @@ pub(super) fn is_edit(line: &str) -> bool {
 struct TextDraft {
     /// `None` for a fence without a name.
     path: Option<String>,
+    must_exist: bool,
     at: usize,
     end: TextEnd,
     text: String,
@@ -206,7 +214,8 @@ impl WholeFileReader {
         let mut notes = Vec::new();
         match (&self.options.file, &mut *self.nameless) {
             (Some(path), [one]) if self.files.is_empty() => {
-                self.files.push(FileContent { path: path.clone(), text: mem::take(&mut one.text), at: one.at });
+                let text = mem::take(&mut one.text);
+                self.files.push(FileContent { path: path.clone(), text, at: one.at, must_exist: false });
             }
             (_, [first, ..]) if !self.files.is_empty() => {
                 notes.push(format!("Fences without a file name were ignored (the first on line {}).", first.at));
@@ -274,6 +283,11 @@ impl WholeFileReader {
             return Err(edit_inside(self.count));
         }
         self.closed = self.closed.take().filter(|_| path.is_none());
+        let perhaps = perhaps_named(info, &self.above[near]).filter(|_| self.options.file.is_none());
+        if let (None, Some(word)) = (&path, perhaps) {
+            let word = self.options.name(word);
+            return Ok(WholeFileState::Open(TextDraft { must_exist: true, ..self.begin(Some(word), end, out) }));
+        }
         Ok(WholeFileState::Open(self.begin(path, end, out)))
     }
 
@@ -282,7 +296,7 @@ impl WholeFileReader {
         if let Some(path) = &path {
             out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Write });
         }
-        TextDraft { path, at: self.count, end, text: String::new(), ends: None, emitted: 0 }
+        TextDraft { path, must_exist: false, at: self.count, end, text: String::new(), ends: None, emitted: 0 }
     }
 
     /// Parses a line before the text of `<write_to_file>`.
@@ -315,6 +329,11 @@ impl WholeFileReader {
         let begins = |text: &str| text.lines().all(|line| line.trim().is_empty() || name::is_frame(line));
         let fresh = draft.text.len() < BLANK_BYTES_MAX
             && (draft.text.trim_start().is_empty() || draft.end == TextEnd::File && begins(&draft.text));
+        // A fence in the text of a file that may not exist: nothing is known about either.
+        if draft.must_exist && (fresh && is_edit(line) || draft.end.competes(line).is_some_and(|info| !info.is_empty()))
+        {
+            (draft.path, draft.must_exist) = (None, false);
+        }
         if draft.path.is_some() && fresh && is_edit(line) {
             return Err(edit_inside(draft.at));
         }
@@ -373,11 +392,11 @@ impl WholeFileReader {
         draft.text.truncate(draft.ends.unwrap_or(draft.text.len()));
         let len = draft.text.len();
         emit(&mut draft, len, out);
-        let TextDraft { path, at, end, text, .. } = draft;
+        let TextDraft { path, must_exist, at, end, text, .. } = draft;
         self.above = <[String; 2]>::default();
         let Some(path) = path else {
             if self.nameless.len() < 2 {
-                self.nameless.push(FileContent { path: String::new(), text, at });
+                self.nameless.push(FileContent { path: String::new(), text, at, must_exist });
             }
             return;
         };
@@ -385,7 +404,7 @@ impl WholeFileReader {
             self.closed = Some(ClosedFence { path: path.clone(), end, followed: false });
         }
         out.push(StreamEvent::FileDone);
-        self.files.push(FileContent { path, text, at });
+        self.files.push(FileContent { path, text, at, must_exist });
     }
 }
 

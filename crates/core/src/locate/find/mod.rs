@@ -40,7 +40,7 @@ pub use copied_numbers::{COPIED_NUMBERS_NOTE, without_copied_numbers};
 pub(crate) use copied_numbers::{check_new_file, uncopied_insertion};
 pub(crate) use literal::of_ops;
 use match_site::MatchSite;
-use refusal::MatchRefusal;
+use refusal::{MatchRefusal, RefusalReason};
 pub(crate) use search::SearchIndex;
 use search::{CandidateSites, MatchSearch};
 
@@ -324,6 +324,14 @@ fn found_as_given(
                 Err(error) if error.code() == Code::EditMisindent => verbatim(&search, settings).unwrap_or(Err(error)),
                 settled => settled,
             };
+        }
+    }
+    let row = &TIERS[usize::from(Tier::BlankRuns.number())];
+    let is_free = refused.as_ref().is_none_or(|refusal| refusal.reason == RefusalReason::Unlike);
+    if is_free && row.is_open(&search, settings) && settings.matching == Matching::Standard && !settings.stale {
+        let trial = tier::spacing::run(&search);
+        if !trial.places.is_empty() {
+            return settle(&search, row, trial);
         }
     }
     // A search that ran to its end found nothing.

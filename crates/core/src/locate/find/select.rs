@@ -13,7 +13,7 @@ use crate::text::span::Span;
 
 /// Lines by which a hint may be off if no other occurrence is as near.
 const HINT_NEAR_LINES: usize = 3;
-/// Lines by which a hint may be off if every other occurrence is at least twice as far.
+/// Lines by which a hint may be off if every other occurrence is clearly farther.
 const HINT_FAR_LINES: usize = 200;
 
 /// The selected occurrences.
@@ -102,14 +102,18 @@ fn only(lines: &[usize], is: impl Fn(usize) -> bool) -> Option<usize> {
     at.next().filter(|_| at.next().is_none())
 }
 
-/// Returns the occurrence at the hinted line, the only one near it, or the nearest if every other is at least twice as
-/// far.
+/// True when a place is at least twice as far as the nearest one, or half as far again by more than a few lines.
+pub(super) fn is_clearly_farther(other: usize, nearest: usize) -> bool {
+    other >= 2 * nearest || 2 * other >= 3 * nearest && other > nearest + HINT_NEAR_LINES
+}
+
+/// Returns the occurrence at the hinted line, the only one near it, or the nearest if every other is clearly farther.
 fn hinted(lines: &[usize], hint: usize) -> Option<usize> {
     let close = || only(lines, |line| line.abs_diff(hint) <= HINT_NEAR_LINES);
     only(lines, |line| line == hint).or_else(close).or_else(|| {
         let least =
             lines.iter().map(|line| line.abs_diff(hint)).min().filter(|least| (1..=HINT_FAR_LINES).contains(least))?;
-        only(lines, |line| line.abs_diff(hint) < 2 * least)
+        only(lines, |line| !is_clearly_farther(line.abs_diff(hint), least))
     })
 }
 
@@ -182,6 +186,8 @@ mod tests {
         assert!(run(&two, op(Some(40), None)).unwrap().starts_with("return 43"));
         assert!(run(&two, op(Some(110), None)).unwrap().ends_with("return 43;\n"));
         assert!(run(&two, op(Some(70), None)).is_err(), "about halfway");
+        let apart = [&"// filler\n".repeat(119), "return 42;\n", &"// filler\n".repeat(479), "return 42;\n"].concat();
+        assert_eq!(run(&apart, op(Some(300), None)).unwrap(), apart.replacen("42", "43", 1), "180 and 300 off");
         let long = ["return 42;\n", &"// filler\n".repeat(900), "return 42;\n"].concat();
         assert!(run(&long, op(Some(202), None)).is_err(), "too far");
         assert!(run(FILE, op(Some(50), None)).is_err(), "none is near");

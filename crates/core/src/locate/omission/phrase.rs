@@ -260,7 +260,19 @@ fn is_cut(line: &str) -> bool {
     let clipped = lower.strip_prefix("<response clipped>").is_some_and(|rest| rest.trim_start().starts_with("<note>"));
     counted && inside.len() < lower.len()
         || clipped
+        || inside.len() < lower.len() && is_limit(inside)
         || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
+}
+
+/// True for the words of a harness that cut a text off at a limit: a bracket of plain words, `truncated` among them, with a
+/// number or a word for a limit.
+fn is_limit(inside: &str) -> bool {
+    let plain = |ch: char| ch.is_alphanumeric() || " .:;-–—…'".contains(ch);
+    let words = || inside.split(|ch: char| !ch.is_alphanumeric()).filter(|word| !word.is_empty());
+    inside.chars().all(plain)
+        && (3..=PHRASE_WORDS_MAX).contains(&words().count())
+        && words().any(|word| ["truncated", "trimmed", "clipped"].contains(&word))
+        && words().any(|word| ["limit", "exceeded", "exceeds", "long", "large"].contains(&word))
 }
 
 /// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a blank.
@@ -386,6 +398,8 @@ mod tests {
             "[... 340 more lines not shown ...]",
             "[Trimmed input: ~1200 chars]",
             "<response clipped>",
+            "[message truncated - exceeded 16000 character limit]",
+            "[Output truncated: too long]",
             "// No changes below",
             "// rest of the implementation",
             "; ... rest of file unchanged",
@@ -450,6 +464,8 @@ mod tests {
             "- the rest",
             "{ ... }",
             "[...]",
+            "[limit, truncated]",
+            "[truncated, exceeded, x]",
             "(...)",
             "... y = f(x) ...",
             ">>> print(x)",

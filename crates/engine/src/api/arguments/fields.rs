@@ -1,5 +1,6 @@
 //! The fields of a tool, and checks whether values fit them.
 
+use crate::api::arguments::values::bare_path;
 use crate::model::raw_path::PATH_FIELDS;
 use serde_json::{Map, Value};
 
@@ -87,7 +88,7 @@ fn is_relative(name: &str, value: &Value) -> bool {
         }
 }
 
-/// True for a path that does not begin at the root.
+/// True for a path that does not begin at the root, or has something around it.
 fn is_relative_text(value: &Value) -> bool {
-    value.as_str().is_some_and(|path| !path.starts_with('/'))
+    value.as_str().is_some_and(|path| !path.starts_with('/') || bare_path(path) != path)
 }

@@ -1,7 +1,7 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
 use crate::api::arguments::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, folded};
-use crate::api::arguments::fields::KnownFields;
+use crate::api::arguments::fields::{KnownFields, has_type};
 use crate::api::arguments::join;
 use crate::api::tool_table::Tool;
 use crate::model::raw_path::PATH_FIELDS;
@@ -192,6 +192,14 @@ impl<'a> ArgumentReader<'a> {
         for (name, value) in fields {
             match self.meaning(&name, &names, known, level) {
                 FieldRef::Field(field, _) if value.is_null() && !required.contains(&&*field) => {}
+                // An optional number or choice that was left open.
+                FieldRef::Field(field, _)
+                    if value == ""
+                        && !has_type(self.known.resolve_schema(&known[&field]), "string")
+                        && !required.contains(&&*field) =>
+                {
+                    self.ignored.push(name);
+                }
                 FieldRef::Field(field, exact) => {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
                     if !exact {

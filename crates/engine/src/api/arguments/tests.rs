@@ -133,9 +133,10 @@ fn meaningless_fields_are_ignored() {
 
 #[test]
 fn ambiguous_paths_stay_unchanged() {
-    for path in ["~/a", "C:/a", "file:///a", ""] {
+    for path in ["~/a", "C:/a", "file:///a%20b", "file://host/a", ""] {
         assert_eq!(value("read", json!({"file_path": path}))["file_path"], path);
     }
+    assert_eq!(value("read", json!({"file_path": "file:///a"}))["file_path"], "/a");
     let none = Arguments::read(tool("read").unwrap(), None, json!({"path": "a"})).unwrap();
     assert_eq!(none.value["file_path"], "a");
     assert_eq!(value("search", json!({"pattern": "x", "path": "."}))["path"], "/r");

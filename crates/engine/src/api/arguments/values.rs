@@ -4,7 +4,7 @@ use crate::api::arguments::fields::has_type;
 use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
 use crate::model::raw_path::PATH_FIELDS;
 use emendate_core::{Code, Error, Result};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::Path;
 
 impl ArgumentReader<'_> {
@@ -19,9 +19,13 @@ impl ArgumentReader<'_> {
         let schema = known.resolve_schema(schema);
         let value = match value {
             Value::String(text) if !has_type(schema, "string") => self.parsed(text, schema, at, field)?,
-            Value::Object(_) if has_type(schema, "array") && !has_type(schema, "object") => {
-                self.notes.push(format!("{at} was one entry without a list; it was read as a list of one."));
-                Value::Array(vec![value])
+            Value::Object(fields) if has_type(schema, "array") && !has_type(schema, "object") => {
+                let numbered = numbered_entries(&fields);
+                self.notes.push(match numbered {
+                    Some(_) => format!("{at} was an object with numbers as keys; it was read as a list."),
+                    None => format!("{at} was one entry without a list; it was read as a list of one."),
+                });
+                Value::Array(numbered.unwrap_or_else(|| vec![Value::Object(fields)]))
             }
             Value::Number(number) if has_type(schema, "integer") && !has_type(schema, "number") => whole(number),
             Value::Number(number) if has_type(schema, "boolean") && (number.as_u64().is_some_and(|it| it <= 1)) => {
@@ -84,6 +88,13 @@ impl ArgumentReader<'_> {
         let parsed = match serde_json::from_str::<Value>(unfenced(word)) {
             // JSON in a string in a string.
             Ok(Value::String(inner)) if !texts => serde_json::from_str::<Value>(&inner),
+            Err(error) => {
+                let repaired = repaired_json(unfenced(word)).and_then(|json| serde_json::from_str(&json).ok());
+                if repaired.is_some() {
+                    self.notes.push(format!("{at} was not quite JSON; line ends in its texts and commas before a bracket were read as meant."));
+                }
+                repaired.ok_or(error)
+            }
             parsed => parsed,
         };
         match parsed {
@@ -112,6 +123,11 @@ impl ArgumentReader<'_> {
     /// Makes a path absolute, if its root is unambiguous.
     pub(super) fn path(&mut self, value: Value) -> Value {
         let Value::String(text) = &value else { return value };
+        let inner = bare_path(text);
+        if inner != text {
+            self.notes.push(format!("{text:?} was read as {inner}."));
+            return self.path(Value::String(inner.to_owned()));
+        }
         let drive = matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
         if text.is_empty() || text.starts_with(['/', '~']) || text.contains('\0') || text.contains("://") || drive {
             return value;
@@ -150,6 +166,29 @@ fn boolean(word: &str) -> Option<bool> {
     }
 }
 
+/// Returns a path without the line ends and quotes around it, and without `file://`.
+pub(super) fn bare_path(text: &str) -> &str {
+    let mut inner = text.trim_matches(['\n', '\r']);
+    for quote in ['"', '\'', '`'] {
+        if let Some(quoted) = inner.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
+            && !quoted.is_empty()
+            && !quoted.contains(quote)
+        {
+            inner = quoted;
+        }
+    }
+    // A name with escapes is for whoever sent it to decode.
+    inner.strip_prefix("file://").filter(|path| path.starts_with('/') && !path.contains('%')).unwrap_or(inner)
+}
+
+/// Returns the entries of an object whose keys count them.
+fn numbered_entries(fields: &Map<String, Value>) -> Option<Vec<Value>> {
+    let first = fields.keys().next()?.parse::<usize>().ok().filter(|first| *first <= 1)?;
+    let counts = fields.keys().enumerate().all(|(nth, key)| key.parse() == Ok(first + nth));
+    let objects = fields.values().all(Value::is_object);
+    (counts && objects).then(|| fields.values().cloned().collect())
+}
+
 /// Returns the path in a Markdown link to itself, `[a.rs](src/a.rs)`; a route such as `[id](x)` is none.
 fn inside_link(text: &str) -> Option<&str> {
     let (shown, target) = text.strip_prefix('[')?.strip_suffix(')')?.split_once("](")?;
@@ -163,6 +202,25 @@ fn whole(number: serde_json::Number) -> Value {
     let float =
         number.as_f64().filter(|it| !number.is_u64() && !number.is_i64() && it.fract() == 0.0 && it.abs() < 9e15);
     float.and_then(|it| format!("{it:.0}").parse::<i64>().ok()).map_or(Value::Number(number), Value::from)
+}
+
+/// Returns JSON with line ends and tabs inside of its texts escaped, and without commas before a closing bracket; `None` if
+/// it has neither.
+fn repaired_json(json: &str) -> Option<String> {
+    let mut out = String::with_capacity(json.len() + 16);
+    let (mut in_text, mut escaped) = (false, false);
+    for (at, ch) in json.char_indices() {
+        match ch {
+            '\n' if in_text => out.push_str("\\n"),
+            '\r' if in_text => out.push_str("\\r"),
+            '\t' if in_text => out.push_str("\\t"),
+            ',' if !in_text && json[at + 1..].trim_start().starts_with([']', '}']) => {}
+            ch => out.push(ch),
+        }
+        in_text ^= ch == '"' && !escaped;
+        escaped = in_text && ch == '\\' && !escaped;
+    }
+    (out != json && !in_text).then_some(out)
 }
 
 /// A text without a fence around all of it.

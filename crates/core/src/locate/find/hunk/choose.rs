@@ -4,12 +4,11 @@
 use super::{HunkMatches, scope};
 use crate::error::Result;
 use crate::locate::find::search::SearchIndex;
+use crate::locate::find::select::is_clearly_farther;
 use crate::locate::op::Hunk;
 
 /// Rounds: a placed hunk may determine the place of another one.
 const DISAMBIGUATION_ROUNDS: usize = 8;
-/// Factor by which every other place must be farther away than the nearest one.
-const DISTANCE_FACTOR_MIN: usize = 2;
 
 /// Selects one place for every hunk for which a rule decides.
 pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<HunkMatches>]) {
@@ -107,10 +106,7 @@ fn offsets(hunks: &[&Hunk], sought: &[Result<HunkMatches>]) -> Vec<isize> {
 fn nearest(distances: &[usize]) -> Option<usize> {
     let (at, least) = distances.iter().copied().enumerate().min_by_key(|&(_, it)| it)?;
     let others = distances.iter().enumerate().filter(|&(other, _)| other != at);
-    others
-        .min_by_key(|&(_, it)| it)
-        .is_some_and(|(_, &next)| next >= (least * DISTANCE_FACTOR_MIN).max(1))
-        .then_some(at)
+    others.min_by_key(|&(_, it)| it).is_some_and(|(_, &next)| next > 0 && is_clearly_farther(next, least)).then_some(at)
 }
 
 /// Selects by the order of the hunks, if there is only one way to place each below the one before it.

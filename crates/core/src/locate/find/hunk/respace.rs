@@ -2,15 +2,12 @@
 
 use super::seek::{CANDIDATES_MAX, Seeker, candidate, literal as places};
 use super::{HunkCandidate, wanted};
-use crate::locate::find::indent::{self, IndentMap};
-use crate::locate::find::match_site::{MatchSite, SitePlan};
-use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{MatchSearch, span_of};
-use crate::locate::find::target_indent;
-use crate::locate::find::tier::widths;
+use crate::locate::find::indent::IndentMap;
+use crate::locate::find::match_site::MatchSite;
+use crate::locate::find::search::MatchSearch;
+use crate::locate::find::tier::spacing;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind, TextQuery};
 use crate::text::fold::{self, BLANKS, Normalization, is_blank};
-use crate::text::tokens;
 
 /// Lines compared for one hunk.
 const COMPARED_LINES_MAX: usize = 2_000_000;
@@ -73,41 +70,8 @@ fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: us
     })
 }
 
-/// Letters and digits of a hunk that is found by its tokens.
-const TOKENS_ALNUM_MIN: usize = 8;
-/// Places that are examined.
-const PIVOT_PLACES_MAX: usize = 100;
-
-/// Returns places with the same tokens as the hunk, whatever blanks separate them. A blank within a word or a number
-/// separates two tokens, so that no word is split or joined.
+/// Returns places with the same tokens as the hunk, whatever blanks separate them.
 pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
-    let search = &seeker.search;
-    let old = &search.pattern.old;
-    if search.pattern.alnum(TOKENS_ALNUM_MIN) < TOKENS_ALNUM_MIN || old.is_empty() {
-        return Vec::new();
-    }
-    let count = search.lines().count();
-    // The line with most letters and digits determines where windows may begin.
-    let pivot = (0..old.len()).max_by_key(|&at| fold::count_alnum(old[at], 200)).unwrap_or(0);
-    let lines = search.index.differing_in_blanks(old[pivot], PIVOT_PLACES_MAX);
-    let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
-    let starts: Vec<usize> = starts.filter(|first| first + old.len() <= count).collect();
-    starts
-        .into_iter()
-        .filter(|first| (*first..).zip(old).all(|(at, old)| tokens::are_same(search.line(at), old)))
-        .map(|first| candidate(search, &spaced(search, first)))
-        .collect()
-}
-
-/// Creates the site of lines that differ in blanks between tokens.
-fn spaced<'a>(search: &MatchSearch<'a>, first: usize) -> MatchSite<'a> {
-    let old = &search.pattern.old;
-    let pairs = indent::pairs((first..).zip(old).map(|(at, old)| (*old, search.line(at))));
-    if let Some(indent) = IndentMap::shift(&pairs).or_else(|| widths::map(search, &search.pattern, &pairs, 0)) {
-        return MatchSite::lines(search, first, &search.pattern, indent, true);
-    }
-    let refusal =
-        MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON).at(first, first + old.len());
-    let span = span_of(search.lines(), first, first + old.len());
-    MatchSite { span, plan: SitePlan::Refused(refusal) }
+    let places = spacing::places(&seeker.search, |_, _| true);
+    places.iter().map(|place| candidate(&seeker.search, place)).collect()
 }

@@ -353,7 +353,7 @@ fn blanks_between_tokens_may_differ() {
     let file = "int main( void )\n{\n    call( first,second );\n    return 0;\n}\n";
     let patch = " int main(void)\n {\n-    call(first, second);\n+    call(first);\n     return 0;\n";
     let (text, resolved) = run(file.as_bytes(), &[hunk(patch)]).unwrap();
-    assert_eq!(text, file.replace("call( first,second );", "call(first);"));
+    assert_eq!(text, file.replace("call( first,second );", "call( first );"));
     assert!(resolved.ops[0].notes[0].contains("whitespace between the tokens"), "{:?}", resolved.ops[0].notes);
     // Words are not joined.
     refuse("returnvalue = long_name_here\n", hunk("-return value = long_name_here\n+x"));

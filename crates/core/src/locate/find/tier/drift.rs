@@ -3,7 +3,8 @@
 //! *Blank-line drift* (11a): all lines that are not blank occur in order with nothing else between them; they have at
 //! least six letters or digits, and at least one of them is distinctive (eight letters or digits, unique in the file).
 //!
-//! *Context drift* (11b): old has at least four lines that are not blank and thirty letters or digits; its first and
+//! *Context drift* (11b): old has at least four lines that are not blank (three, if all are there but for typos) and
+//! thirty letters or digits; its first and
 //! last line occur; three quarters of the lines and of their weight occur in order; at most max(1, n/5) lines of the
 //! file are interspersed and max(1, n/4) of old are missing; no other place comes within 0.15; one of the found lines
 //! is distinctive, or a run of them with half of the weight is unique; no missing line of eight letters or digits
@@ -36,6 +37,9 @@ const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
 const ALIGNMENT_OVERHEAD_CELLS: usize = 500;
 const LIKENESS_MIN: f64 = 0.75;
 const LIKENESS_MARGIN: f64 = 0.15;
+/// Lines of a short text, and the share of its weight from which a place is examined.
+const FEW_LINES: usize = 5;
+const FEW_LINES_SHARE_MIN: f64 = 0.3;
 /// Letters and digits of a distinctive line.
 const DISTINCTIVE_ALNUM_MIN: usize = 8;
 /// Blank lines that a window of the file may have in addition to those of old.
@@ -241,6 +245,8 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         out: &mut Vec<DriftAlignment>,
     ) -> Result<(), MatchRefusal> {
         let all: usize = self.weights.iter().sum();
+        // Of a few lines, the one with a typo may be the heaviest.
+        let share_min = if self.at.len() <= FEW_LINES { FEW_LINES_SHARE_MIN } else { LIKENESS_MIN - LIKENESS_MARGIN };
         let ends = stretch.places(self.keys[self.keys.len() - 1]);
         for &start in starts {
             let from = ends.partition_point(|&end| end <= start);
@@ -249,7 +255,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
                 if work::spend_or_end(1) {
                     return Ok(());
                 }
-                if share(stretch.weight(start..end + 1), all) < LIKENESS_MIN - LIKENESS_MARGIN {
+                if share(stretch.weight(start..end + 1), all) < share_min {
                     continue;
                 }
                 *cells = cells.saturating_add(ALIGNMENT_OVERHEAD_CELLS + (end - start).saturating_mul(self.keys.len()));
@@ -361,7 +367,9 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     fn judge(&self, best: &DriftAlignment, complete: bool) -> Result<(), MatchRefusal> {
         let lines = self.at.len();
         let enough = if complete { 6 } else { 30 };
-        if self.search.pattern.alnum(enough) < enough || (!complete && lines < 4) {
+        let mistyped = best.missing.is_empty() && best.extra == 0;
+        let least = if mistyped { 3 } else { 4 };
+        if self.search.pattern.alnum(enough) < enough || (!complete && lines < least) {
             return unlike_refusal("the text is too short to be found by part of its lines");
         }
         if best.score < LIKENESS_MIN || share(best.early.len(), lines) < LIKENESS_MIN {

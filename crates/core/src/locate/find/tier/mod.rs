@@ -12,6 +12,7 @@ pub(super) mod numbers;
 pub(super) mod punctuation;
 pub(super) mod runs;
 pub(super) mod shift;
+pub(super) mod spacing;
 pub(super) mod trailing;
 pub(super) mod widths;
 pub(super) mod windows;

@@ -45,6 +45,10 @@ mod tests {
         assert_eq!(edit("f:\n  x = 1\n  go\n", "x = 1\ngo\n", "x = 3\ngo\n"), "f:\n  x = 3\n  go\n");
         refuse("f:\n  x = 1\ng:\n   x = 1\n", "    x = 1\n", "    x = 2\n");
         refuse("f:\n  }\n", "    }\n", "    )\n");
+        assert_eq!(edit("f\n  x\n  y\n  z\ng\n", "x\ny\nz\n", "x\nY\nz\n"), "f\n  x\n  Y\n  z\ng\n");
+        assert_eq!(edit("f\n  {\n  x\n  y\n  }\n", "{\nx\ny\n}\n", "{\nx\nY\n}\n"), "f\n  {\n  x\n  Y\n  }\n");
+        refuse("f\n  x\n  y\n  z\ng\nx\ny\n z\n", "x\ny\nz\n", "x\nY\nz\n");
+        refuse("f\n  x\n  }\n  }\n", "x\n}\n}\n", "X\n}\n}\n");
     }
 
     #[test]

@@ -14,6 +14,8 @@ use std::rc::Rc;
 
 /// Lines compared for one tier.
 const COMPARED_LINES_MAX: usize = 2_000_000;
+/// Lines that are found by their only place, although they have few letters and digits.
+const SHORT_LINES_MAX: usize = 8;
 /// Sites counted, unless all are wanted.
 const COUNTED_PLACES_MAX: usize = 100;
 
@@ -32,7 +34,7 @@ pub(in crate::locate::find) struct WindowRule {
     pub(in crate::locate::find) fits: fn(&MatchSearch<'_>, &PatternLines<'_>, usize) -> WindowFit,
     /// Letters and digits that old must have.
     pub(in crate::locate::find) min_alnum: usize,
-    /// One or two less distinctive lines match as well if they occur exactly once.
+    /// A few less distinctive lines match as well if they occur exactly once.
     pub(in crate::locate::find) short: bool,
     /// Blank runs may differ.
     pub(in crate::locate::find) runs: bool,
@@ -102,10 +104,11 @@ pub(in crate::locate::find) fn trial<'a>(
     Ok(trial)
 }
 
-/// True for one or two lines with a letter or digit in each.
+/// True for a few lines, the only one or two of them with a letter or digit in each.
 pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
     let filled: Vec<&&str> = wanted.old.iter().filter(|line| !fold::is_blank(line)).collect();
-    (1..=2).contains(&filled.len()) && filled.iter().all(|line| fold::count_alnum(line, 1) > 0)
+    let telling = filled.iter().filter(|line| fold::count_alnum(line, 1) > 0).count();
+    (1..=SHORT_LINES_MAX).contains(&filled.len()) && telling >= filled.len().min(2)
 }
 
 /// True for short lines that are in one place only, as they are but for their indentation or the blanks at their ends.

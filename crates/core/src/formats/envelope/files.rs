@@ -1,0 +1,84 @@
+//! Whole files as nested elements: `<args><file><path>…</path><content>…</content></file></args>`, as Roo's newer tools
+//! take several files, alone or inside of `<write_to_file>`.
+
+use super::{WrapperLayer, is_quiet, lines};
+
+/// Rewrites the elements as `<file path="…">`, which is a form of whole files; `None` for anything else between them.
+pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
+    let at = lines(text).find(|(_, line)| is_start(line.trim_start())).map(|(at, _)| at)?;
+    let (before, rest) = (&text[..at], text[at..].trim_start());
+    let (rest, outer) = match rest.strip_prefix("<write_to_file>") {
+        Some(rest) => (rest.trim_start(), true),
+        None => (rest, false),
+    };
+    let mut rest = rest.strip_prefix("<args>")?.trim_start();
+    let (mut out, mut count) = (String::new(), 0);
+    while let Some(inside) = rest.strip_prefix("<file>") {
+        let (path, content, after) = file(inside)?;
+        out.push_str(&format!("<file path=\"{path}\">\n{content}</file>\n"));
+        rest = after.trim_start();
+        count += 1;
+    }
+    rest = rest.strip_prefix("</args>")?.trim_start();
+    rest = if outer { rest.strip_prefix("</write_to_file>")? } else { rest };
+    let what =
+        if count == 1 { "The file inside <args> was".to_owned() } else { format!("{count} files inside <args> were") };
+    (count > 0 && is_quiet(before) && is_quiet(rest)).then(|| WrapperLayer::new(out, format!("{what} read.")))
+}
+
+fn is_start(line: &str) -> bool {
+    line.starts_with("<args>") || line.trim_end() == "<write_to_file>"
+}
+
+/// Parses a file behind its opening tag: its path, its text and the rest.
+fn file(text: &str) -> Option<(&str, &str, &str)> {
+    let (path, rest) = text.trim_start().strip_prefix("<path>")?.split_once("</path>")?;
+    let body = rest.trim_start().strip_prefix("<content>")?;
+    let (content, rest) = match body.trim_start().strip_prefix("<![CDATA[") {
+        Some(body) => {
+            let (content, rest) = body.split_once("]]>")?;
+            (content, rest.trim_start().strip_prefix("</content>")?)
+        }
+        None => body.split_once("</content>")?,
+    };
+    let mut rest = rest.trim_start();
+    if let Some(counted) = rest.strip_prefix("<line_count>") {
+        rest = counted.split_once("</line_count>")?.1.trim_start();
+    }
+    let content = content.strip_prefix("\r\n").or_else(|| content.strip_prefix('\n')).unwrap_or(content);
+    let path = path.trim();
+    let plain = !path.is_empty() && !path.contains(['"', '\n', '<', '>']) && !content.contains("</file>");
+    plain.then_some((path, content, rest.strip_prefix("</file>")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::layer;
+
+    #[test]
+    fn nested_files_become_whole_files() {
+        let file =
+            |name: &str| format!("<file>\n<path>{name}</path>\n<content><![CDATA[\nx < y\n]]></content>\n</file>\n");
+        let want = |name: &str| format!("<file path=\"{name}\">\nx < y\n</file>\n");
+        let both = format!("<args>\n{}{}</args>\n", file("a.txt"), file("b/c.txt"));
+        for text in [both.clone(), format!("Done:\n\n<write_to_file>\n{both}</write_to_file>\n")] {
+            assert_eq!(layer(&text).unwrap().text, want("a.txt") + &want("b/c.txt"), "{text}");
+        }
+        let plain = "<args><file><path>a</path><content>\nx\n</content><line_count>1</line_count></file></args>";
+        assert_eq!(layer(plain).unwrap().text, "<file path=\"a\">\nx\n</file>\n");
+    }
+
+    #[test]
+    fn anything_else_stays() {
+        for text in [
+            "<args></args>",
+            "<args><file><path>a</path></file></args>",
+            "<args><file><path>a</path><content>x</content><diff></diff></file></args>",
+            "<args><file><path>a</path><content>x</file></content></file></args>",
+            "<write_to_file>\n<path>a</path>\n<content>\nx\n</content>\n</write_to_file>",
+            "text",
+        ] {
+            assert!(layer(text).is_none(), "{text}");
+        }
+    }
+}

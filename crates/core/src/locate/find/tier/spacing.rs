@@ -1,0 +1,94 @@
+//! Second part of tier 6: blanks between tokens, which may be missing on either side.
+//!
+//! Tried only if no tier finds a place. A blank inside of a word or a number separates two tokens, so no word is split or
+//! joined. In lines with quotes or `#` a blank may be text; there only the length of blank runs may differ.
+
+use super::widths;
+use crate::locate::find::indent::{self, IndentMap};
+use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
+use crate::locate::find::search::{CandidateSites, MatchSearch, span_of};
+use crate::locate::find::target_indent;
+use crate::locate::op::ExpectedMatches;
+use crate::text::fold::{self, Normalization};
+use crate::text::tokens;
+
+/// Letters and digits that old must have.
+const ALNUM_MIN: usize = 6;
+/// Places that are examined.
+const PIVOT_PLACES_MAX: usize = 100;
+
+/// Returns the places of an edit.
+pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSites<'a> {
+    let wanted = search.find.expected == ExpectedMatches::Unique;
+    let places = if wanted { places(search, are_same_code) } else { Vec::new() };
+    CandidateSites { places, number: None, fitted: false }
+}
+
+/// True for two lines with the same tokens whose blanks are not part of a text.
+fn are_same_code(file: &str, old: &str) -> bool {
+    !old.contains(['"', '\'', '`', '#']) || fold::are_equal_under(file, old, Normalization::BlankRuns)
+}
+
+/// Returns places with the same tokens as old, whose lines are also the same by `and`.
+pub(in crate::locate::find) fn places<'a>(
+    search: &MatchSearch<'a>,
+    and: impl Fn(&str, &str) -> bool,
+) -> Vec<MatchSite<'a>> {
+    let old = &search.pattern.old;
+    if search.pattern.alnum(ALNUM_MIN) < ALNUM_MIN || old.is_empty() {
+        return Vec::new();
+    }
+    let count = search.lines().count();
+    // The line with most letters and digits determines where windows may begin.
+    let pivot = (0..old.len()).max_by_key(|&at| fold::count_alnum(old[at], 200)).unwrap_or(0);
+    let lines = search.index.differing_in_blanks(old[pivot], PIVOT_PLACES_MAX);
+    let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
+    let same = |file: &str, old: &str| tokens::are_same(file, old) && and(file, old);
+    starts
+        .filter(|first| first + old.len() <= count)
+        .filter(|first| (*first..).zip(old).all(|(at, old)| same(search.line(at), old)))
+        .map(|first| site(search, first))
+        .collect()
+}
+
+/// Creates the site of lines that differ in blanks between tokens.
+fn site<'a>(search: &MatchSearch<'a>, first: usize) -> MatchSite<'a> {
+    let old = &search.pattern.old;
+    let pairs = indent::pairs((first..).zip(old).map(|(at, old)| (*old, search.line(at))));
+    if let Some(indent) = IndentMap::shift(&pairs).or_else(|| widths::map(search, &search.pattern, &pairs, 0)) {
+        return MatchSite::lines(search, first, &search.pattern, indent, true);
+    }
+    let refusal =
+        MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON).at(first, first + old.len());
+    let span = span_of(search.lines(), first, first + old.len());
+    MatchSite { span, plan: SitePlan::Refused(refusal) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, refuse};
+
+    #[test]
+    fn blanks_between_tokens_are_those_of_the_file() {
+        let file = "begin();\ncall( a,b, value );\nend();\n";
+        for old in ["call(a, b, value);\n", "begin();\ncall(a, b, value);\nend();\n"] {
+            assert_eq!(edit(file, old, &old.replace("value", "other")), file.replace("value", "other"), "{old}");
+        }
+        assert_eq!(edit("if (value){\n", "if (value) {\n", "if (value && ready) {\n"), "if (value && ready){\n");
+        assert_eq!(
+            edit("value=compute(x);\n", "value = compute(x);\n", "value = compute(y);\n"),
+            "value=compute(y);\n"
+        );
+        let deep = "f {\n\tfirst_call(a,b);\n\tsecond_call(c);\n}\n";
+        let old = "first_call(a, b);\nsecond_call(c);\n";
+        assert_eq!(edit(deep, old, &old.replace('c', "k")), deep.replace('c', "k"));
+    }
+
+    #[test]
+    fn blanks_that_may_be_text_are_respected() {
+        refuse("print(\"first,value\");\n", "print(\"first, value\");\n", "print(\"first, other\");\n");
+        refuse("int my_value = 1;\n", "int my _value = 1;\n", "int my _value = 2;\n");
+        refuse("call(first,value);\ncall( first, value );\n", "call(first, value);\n", "call(first, other);\n");
+    }
+}
