@@ -2,8 +2,9 @@
 
 use crate::context::Context;
 use crate::context::policy::Access;
+use crate::pipeline::plan::refusals::check_link;
 use emendate_core::refusals::check_request;
-use emendate_core::{Code, Error, FileAction, FileMode, FileRequest, Handle, Request, Result};
+use emendate_core::{Code, Error, FileAction, FileMode, FileRequest, Handle, NewFile, Request, Result};
 use emendate_fs::SafePath;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -117,6 +118,9 @@ fn resolve_target(
         }
         _ => context.resolve_no_follow(&path, Access::Write)?,
     };
+    if let FileAction::Create(NewFile::Link(target)) = &ask {
+        check_link(&context.roots(), &place, target)?;
+    }
     let to = match &ask {
         FileAction::Move { to, .. } | FileAction::Copy { to, .. } => {
             Some(resolve_new(context, Path::new(to), leaving)?)

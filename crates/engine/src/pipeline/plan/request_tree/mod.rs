@@ -13,7 +13,7 @@ use crate::pipeline::plan::file_plan::{
 };
 use crate::pipeline::plan::line_edits::plan_rows;
 use crate::pipeline::plan::notebook::edit::plan_cells;
-use crate::pipeline::plan::refusals::{check_link, file_exists, file_gone, other_link};
+use crate::pipeline::plan::refusals::{file_exists, file_gone, other_link};
 use crate::pipeline::plan::target::ActionTarget;
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
 use crate::pipeline::plan::{notebook, reject, stale};
@@ -338,9 +338,6 @@ impl RequestTree<'_> {
     }
 
     fn create(&mut self, place: &SafePath, file: &NewFile) -> Result<usize> {
-        if let NewFile::Link(target) = file {
-            check_link(&self.context.roots(), place, target)?;
-        }
         let known = self.plan_at(place);
         let removed = known.is_some_and(|at| self.plans[at].target == TargetState::Nothing);
         if known.is_some() && !removed {
