@@ -125,7 +125,8 @@ pub fn text_formats() -> impl Iterator<Item = &'static dyn Format> {
 ///
 /// Errors: [`Code::CallInvalid`], with the names.
 pub fn requested_text_format(name: &str) -> Result<&'static dyn Format> {
-    text_formats().find(|format| format.spec().name == name).ok_or_else(|| {
+    let same = |own: &str| own.eq_ignore_ascii_case(&name.trim().replace(['-', ' '], "_"));
+    text_formats().find(|format| same(format.spec().name)).ok_or_else(|| {
         let names: Vec<&str> = text_formats().map(|format| format.spec().name).collect();
         Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
             .next(format!("Use one of: {}.", names.join(", ")))

@@ -143,6 +143,7 @@ pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Str
 pub(super) fn alone(line: &str) -> Option<String> {
     let name = clean(line)?;
     let (before, after) = line.split_once(&*name)?;
+    let before = without_list_number(before);
     let label = before.split_once([':', '=']).filter(|(label, _)| is_label(label) && !names_a_part(label));
     let after = after.trim_start();
     let after = NEW_FILE_REMARKS.iter().find_map(|remark| after.strip_prefix(remark)).unwrap_or(after);
@@ -169,6 +170,12 @@ pub(super) fn possible(line: &str) -> Option<&str> {
         && word.chars().all(is_plain)
         && !word.ends_with(['/', '\\']))
     .then_some(word)
+}
+
+/// Returns the text behind the number of an entry in a list: `1. `.
+fn without_list_number(text: &str) -> &str {
+    let rest = text.trim_start().trim_start_matches(|ch: char| ch.is_ascii_digit());
+    rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")).filter(|_| rest.len() < text.len()).unwrap_or(text)
 }
 
 /// True for a part with a letter or a digit.
@@ -290,6 +297,7 @@ mod tests {
             "**File:** `src/a.rs`:",
             "- src/a.rs",
             "// src/a.rs",
+            "1. `src/a.rs`",
             "<path>src/a.rs</path>",
         ] {
             assert_eq!(alone(line).as_deref(), (!line.starts_with('<')).then_some("src/a.rs"), "{line}");

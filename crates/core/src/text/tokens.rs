@@ -81,13 +81,32 @@ pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> 
     let ends = ends_in_file(file, &old_tokens, runs).or_else(|| ends_by_tokens(file, &old_tokens).filter(|_| runs))?;
     let new_tokens = tokens(new);
     let mut out = String::with_capacity(new.len());
-    for stretch in token_runs(&old_tokens, &new_tokens) {
-        match stretch.kept {
-            Some(kept) => out.push_str(&file[ends[kept.start]..ends[kept.end]]),
-            None => out.extend(new_tokens[stretch.new].iter().copied()),
+    let stretches = token_runs(&old_tokens, &new_tokens);
+    let mut done = 0;
+    for (nth, stretch) in stretches.iter().enumerate() {
+        if let Some(kept) = &stretch.kept {
+            out.push_str(&file[ends[kept.start]..ends[kept.end]]);
+            done = kept.end;
+            continue;
         }
+        let next = stretches[nth + 1..].iter().find_map(|it| it.kept.as_ref()).map_or(old_tokens.len(), |it| it.start);
+        let (front, back) = blanks_around(&old_tokens[done..next], &file[ends[done]..ends[next]]);
+        out.push_str(front);
+        out.extend(new_tokens[stretch.new.clone()].iter().copied());
+        out.push_str(back);
     }
     Some(out)
+}
+
+/// Returns the blanks at both ends of the file's form of some tokens, which these tokens do not have: they stay around
+/// what replaces the tokens.
+fn blanks_around<'f>(old: &[&str], file: &'f str) -> (&'f str, &'f str) {
+    let text = file.trim();
+    let (Some(first), Some(last), false) = (old.first(), old.last(), text.is_empty()) else { return ("", "") };
+    let front = &file[..file.len() - file.trim_start().len()];
+    let back = &file[file.trim_end().len()..];
+    let bare = |token: &str| !token.trim().is_empty();
+    (if bare(first) { front } else { "" }, if bare(last) { back } else { "" })
 }
 
 /// Returns the offsets in the file's line at which the tokens of `old` begin, and the end of the last one.

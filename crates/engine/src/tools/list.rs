@@ -58,6 +58,11 @@ pub(crate) fn list(context: &Context, caller: &CallContext, mut input: Value) ->
     let args: ListInput = formats::from_json(formats::FormatInput::Json(input))?;
     let place = context.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
     if context.store().list(&place)?.is_none() {
+        if let Ok(Some(_)) = context.store().metadata(&place) {
+            return Err(Error::new(Code::PathInvalid, "The path is a file, not a directory.")
+                .evidence(place.shown())
+                .next(format!("Read it, or list {}.", shown(place.absolute().parent().unwrap_or(place.absolute())))));
+        }
         return Err(Error::new(Code::FileMissing, "The directory does not exist.")
             .evidence(place.shown())
             .next("List the directory above it to see the names that are there."));

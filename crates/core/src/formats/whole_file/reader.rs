@@ -83,9 +83,10 @@ pub(super) fn named(info: &str, above: &str) -> Option<String> {
     name::in_info(info).filter(|_| says).or_else(|| name::alone(above))
 }
 
-/// Returns the line above a fence if it may be the name of an existing file.
-pub(super) fn perhaps_named<'a>(info: &str, above: &'a str) -> Option<&'a str> {
-    name::possible(above).filter(|_| named(info, above).is_none() && is_text(info))
+/// Returns the line above a fence, or its info string, if that may be the name of an existing file.
+pub(super) fn perhaps_named<'a>(info: &'a str, above: &'a str) -> Option<&'a str> {
+    let file = name::possible(info).filter(|word| word.contains('.') && !word.contains(' '));
+    file.or_else(|| name::possible(above)).filter(|_| named(info, above).is_none() && is_text(info))
 }
 
 /// Parses a tag that opens a file.

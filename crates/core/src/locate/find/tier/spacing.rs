@@ -80,6 +80,9 @@ mod tests {
             edit("value=compute(x);\n", "value = compute(x);\n", "value = compute(y);\n"),
             "value=compute(y);\n"
         );
+        let file = "def f(a, b):\n    total = a + b\n    return total\n";
+        let old = "total=a+b\nreturn total\n";
+        assert_eq!(edit(file, old, &old.replace('+', "-")), file.replace('+', "-"));
         let deep = "f {\n\tfirst_call(a,b);\n\tsecond_call(c);\n}\n";
         let old = "first_call(a, b);\nsecond_call(c);\n";
         assert_eq!(edit(deep, old, &old.replace('c', "k")), deep.replace('c', "k"));
