@@ -57,6 +57,11 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
     if news != files && news != olds && olds != files && is_moved(&matched, &new) {
         return Depth::Unclear;
     }
+    if olds.as_deref() == Some("")
+        && news.as_deref().zip(files.as_deref()).is_some_and(|(new, file)| in_other_unit(new, file))
+    {
+        return Depth::Unclear;
+    }
     if news.is_none() || news != files || matched.iter().all(|it| indent_of(it.old) == indent_of(it.file)) {
         return Depth::OldText;
     }
@@ -81,6 +86,12 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
         (1.., 1..) => Depth::Unclear,
         _ => Depth::OldText,
     }
+}
+
+/// True for two indentations, one of tabs and the other of spaces: one added to the other has no depth.
+fn in_other_unit(new: &str, file: &str) -> bool {
+    let only = |text: &str, unit: char| !text.is_empty() && text.chars().all(|ch| ch == unit);
+    only(new, ' ') && only(file, '\t') || only(new, '\t') && only(file, ' ')
 }
 
 /// True when no line of old is at its depth in the file, and no line that both texts have is at one depth in both.
@@ -206,6 +217,21 @@ mod tests {
         // Old, new and file at three depths.
         let error = refuse(FILE, "def go(self):\n    return 1\n", "  def go(self):\n      return 3\n");
         assert!(error.to_string().contains("depth is not clear"), "{error}");
+    }
+
+    #[test]
+    fn spaces_are_not_added_to_tabs() {
+        let file = "class A:\n\tdef f(self):\n\t\tx_one = 1\n\t\ty_two = 2\n";
+        let error = refuse(file, "x_one = 1\ny_two = 2", "        x_one = 5\n        y_two = 6");
+        assert!(error.to_string().contains("depth is not clear"), "{error}");
+        assert_eq!(
+            edit(file, "x_one = 1\ny_two = 2", "x_one = 5\ny_two = 6"),
+            file.replace("= 1", "= 5").replace("= 2", "= 6")
+        );
+        assert_eq!(
+            edit(file, "x_one = 1\ny_two = 2", "\t\tx_one = 5\n\t\ty_two = 6"),
+            file.replace("= 1", "= 5").replace("= 2", "= 6")
+        );
     }
 
     #[test]

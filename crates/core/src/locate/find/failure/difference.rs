@@ -81,7 +81,8 @@ fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
         return described("trailing blanks", "the whitespace at the end of the line differs");
     }
     if trimmed(old) == trimmed(file) {
-        return match has_tab_indent(old) == has_tab_indent(file) {
+        let is_bare = |line: &str| !line.starts_with(BLANKS);
+        return match is_bare(old) || is_bare(file) || has_tab_indent(old) == has_tab_indent(file) {
             true => described("indentation", "the depth of indentation differs"),
             false if has_tab_indent(file) => {
                 described("tabs and spaces", &format!("the file is indented with tabs, {name} with spaces"))
