@@ -107,8 +107,11 @@ fn rewritten_text(data: &Map<String, Value>, offer: &ToolView) -> Option<String>
     ))
 }
 
+/// True for an error that the client's own tool would not find, or explain less well. Line numbers in new text are the
+/// only fault of arguments among them: the client would write them.
 fn is_ours(error: &Error) -> bool {
-    let other = matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid);
+    let is_numbers = error.data().get("reason").is_some_and(|reason| reason == "line_numbers");
+    let other = matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid) && !is_numbers;
     !other && !error.code().as_str().starts_with("io.")
 }
 

@@ -141,6 +141,12 @@ fn text_that_only_the_engine_would_write_as_meant_is_denied() {
     let (decision, reason) =
         decided(&bed, event(&bed, "Edit", "a.py", edit("    return 1\n", "     5\t    return 11\n"))).unwrap();
     assert!(decision == "deny" && reason.contains("line numbers"), "{reason}");
+    let partly = edit("def one():\n", "     4\tdef one():\n    \"\"\"One.\"\"\"\n");
+    let (decision, reason) = decided(&bed, event(&bed, "Edit", "a.py", partly)).unwrap();
+    assert!(decision == "deny" && reason.contains("a line number"), "{reason}");
+    let numbered_file = json!({ "content": "     1\tx = 1\n     2\ty = 2\n" });
+    let (decision, reason) = decided(&bed, event(&bed, "Write", "new.py", numbered_file)).unwrap();
+    assert!(decision == "deny" && reason.contains("a line number"), "{reason}");
     let (decision, reason) = whole("import os\n\n\n# etc.\n").unwrap();
     assert!(decision == "deny" && !reason.contains("existing code"), "{reason}");
     assert_eq!(whole(&file.replace("return 1", "return 11")), None);

@@ -36,7 +36,7 @@ fn said(bench: &Bench, reply: &Reply) -> (String, Value) {
         Err(error) => error.to_json(),
     };
     if let Some(data) = data.as_object_mut() {
-        for own in ["originalFile", "originalFileOmitted", "mtime", "cachedTime", "currentTime"] {
+        for own in ["originalFile", "originalFileOmitted", "mtime", "cachedTime", "currentTime", "difference"] {
             data.remove(own);
         }
         for file in data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {

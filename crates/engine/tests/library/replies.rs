@@ -269,3 +269,18 @@ fn reply_limits_are_configurable() {
     assert_eq!(project("[reply]\ntext = 2000\n").unwrap().text, 2000);
     assert!(project("[reply]\ntext = 1\n").unwrap_err().to_string().contains("less than 1000"));
 }
+
+#[test]
+fn stale_reply_has_both_times_and_their_difference() {
+    let bench = Bench::new();
+    bench.put("a.txt", "one\ntwo\n");
+    bench.read("a.txt").result.unwrap();
+    let path = bench.root.join("a.txt");
+    let seen = std::fs::metadata(&path).unwrap().modified().unwrap();
+    bench.put("a.txt", "one\nTWO\n");
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(seen + std::time::Duration::from_millis(90_500)).unwrap();
+    let error = bench.edit("a.txt", "two", "2").result.unwrap_err();
+    assert_eq!(error.data()["difference"], "90500ms", "{error}");
+    assert!(error.data().contains_key("cachedTime") && error.data().contains_key("currentTime"), "{error}");
+}

@@ -67,14 +67,17 @@ fn plain(line: &str) -> Option<(HeaderStyle, &str)> {
     (!is_notice(line)).then(|| (HeaderStyle::Brackets, trimmed(inner)))
 }
 
-/// Returns the content of a header without the signs of Markdown around it: a heading, a quote, emphasis, code, a
-/// number of a list, a name for the path, a colon behind it.
+/// Returns the content of a header without the signs of Markdown around it: a heading, a quote, emphasis, code, the
+/// sign or number of a list, a name for the path, a colon behind it.
 fn undecorated(line: &str) -> Option<&str> {
     const SIGNS: [char; 7] = [' ', '\t', '#', '>', '`', '*', ':'];
     let (before, inner) = line.split_once('¶')?;
     let words = before.trim_matches(SIGNS);
     let numbered = words.strip_suffix(['.', ')']).is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
-    let named = words.is_empty() || numbered || ["file", "path"].iter().any(|word| words.eq_ignore_ascii_case(word));
+    let named = words.is_empty()
+        || numbered
+        || matches!(words, "-" | "---")
+        || ["file", "path"].iter().any(|word| words.eq_ignore_ascii_case(word));
     named.then(|| trimmed(inner.trim_end_matches(SIGNS)))
 }
 

@@ -72,11 +72,14 @@ pub(crate) fn shown_above(place: &SafePath, what: &str) -> Advice {
         .or(read_again(place))
 }
 
-/// Adds the times of the version that the caller saw and of the current file (seed 003).
+/// Adds the times of the version that the caller saw and of the current file, and their difference (seeds 000 and 003).
 fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
     let error = error.fact("currentTime", time_data(now));
     match seen {
-        Some(seen) => error.fact("cachedTime", time_data(seen)),
+        Some(seen) => {
+            let between = now.mtime_ns.abs_diff(seen.mtime_ns) / 1_000_000;
+            error.fact("cachedTime", time_data(seen)).fact("difference", format!("{between}ms"))
+        }
         None => error,
     }
 }
