@@ -121,6 +121,13 @@ pub(crate) enum Command {
     /// Restore a file to its state after an operation
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
+    /// Record the files that any program changed, created or deleted since the last snapshot
+    #[command(after_help = help::SNAPSHOT)]
+    Snapshot {
+        /// A few words for the history: what happened
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
     /// Delete old history by age and size
     #[command(after_help = help::GC)]
     Gc(GcArgs),

@@ -148,6 +148,17 @@ Examples:
   emend restore src/main.rs@17            as it was after operation 17
   emend restore src/main.rs@17^           as it was before";
 
+pub(crate) const SNAPSHOT: &str = "\
+The first snapshot records what is there; each later one is an operation with the files that changed since, whoever
+changed them. Ignored files, secrets and files of more than 8 MiB are left out. Files whose time and size did not change
+are not read again. With outside = \"snapshots\" under [history], `emend hook` takes one before and after each shell
+command of Claude Code.
+
+Examples:
+  emend snapshot                          before a command that changes many files
+  cargo fmt; emend snapshot --note 'cargo fmt'
+  emend show last                         what it changed; emend undo ID takes it back";
+
 pub(crate) const GC: &str = "\
 Without options, deletes what exceeds the limits: 60 days, 10 000 operations, 256 MB of contents.
 Deleted operations can no longer be undone; `emend history` marks them.
@@ -232,8 +243,11 @@ pub(crate) const HOOK: &str = "\
 In .claude/settings.json:
   {\"hooks\": {
     \"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"emend hook session-start\"}]}],
-    \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
-    \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
+    \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit|Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
+    \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write|NotebookEdit|Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
+
+For Bash, a snapshot is taken before and after the command if outside = \"snapshots\" is set under [history] (see
+`emend help snapshot`); otherwise nothing is done.
 
 The session's name is `claude-` followed by Claude Code's session id. A server that Claude Code started uses the same one.";
 

@@ -167,6 +167,11 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<ToolCall> {
     Ok(ask("restore", Some(&path), fields.put("irreversible", args.irreversible.then_some(true))))
 }
 
+/// Builds the input of `snapshot`.
+pub(crate) fn snapshot(note: Option<&str>) -> ToolCall {
+    ask("snapshot", None, InputFields::default().put("note", note))
+}
+
 /// `emend gc`.
 pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
     let engine = desk.open()?;

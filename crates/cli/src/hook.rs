@@ -6,7 +6,7 @@ use crate::{input, output, session};
 use clap::Subcommand;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::{CallContext, Engine, REWRITTEN_TEXT_NOTES, ToolView, UnreadPolicy, client_tool};
+use emendate::{CallContext, Engine, OutsideChanges, REWRITTEN_TEXT_NOTES, ToolView, UnreadPolicy, client_tool};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -37,6 +37,9 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
     {
         output::note(&format!("The id of the conversation could not be written for the server: {error}."));
     }
+    if is_shell(&event) {
+        return snapshot(desk, moment, &session);
+    }
     let Some((offer, fields)) = call(&event) else { return Ok(0) };
     let engine = desk.open()?;
     // Claude Code itself checks whether the file was read before.
@@ -54,6 +57,30 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
         }
         HookPhase::PreToolUse | HookPhase::SessionStart => {}
         HookPhase::PostToolUse => remember(&engine, &caller, offer, fields),
+    }
+    output::notices(&engine);
+    Ok(0)
+}
+
+/// True for a call of the client's shell.
+fn is_shell(event: &Value) -> bool {
+    event["tool_name"] == "Bash"
+}
+
+/// Takes a snapshot before or after a command of the client's shell, if the configuration asks for that. A failure does
+/// not stop the command: its changes are then found later.
+fn snapshot(desk: &CliContext<'_>, moment: HookPhase, session: &str) -> Result<u8> {
+    let engine = desk.open()?;
+    if engine.config().outside_changes() != OutsideChanges::Snapshots {
+        return Ok(0);
+    }
+    let note = match moment {
+        HookPhase::PostToolUse => format!("during a shell command of {session}"),
+        HookPhase::PreToolUse | HookPhase::SessionStart => format!("before a shell command of {session}"),
+    };
+    let caller = CallContext { unread: UnreadPolicy::Allow, ..desk.caller_for_client("hook", "") };
+    if let Err(error) = engine.call(&caller, "snapshot", json!({ "note": note })).result {
+        output::note(&format!("No snapshot was taken: {error}"));
     }
     output::notices(&engine);
     Ok(0)

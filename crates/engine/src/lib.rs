@@ -55,7 +55,7 @@ pub use api::workspace::session::Session;
 pub use api::workspace::undo::{UndoCall, UndoOutcome};
 pub use api::workspace::{Workspace, WorkspaceBuilder};
 pub use context::PROJECT_FILES;
-pub use context::config::{Config, FILE_BYTES_MAX, FORMATTERS, PolicyMode, UserFileLoader};
+pub use context::config::{Config, FILE_BYTES_MAX, FORMATTERS, OutsideChanges, PolicyMode, UserFileLoader};
 pub use context::event_sink::COUNTERS_FILE;
 pub use context::history_stores::StateLocation;
 pub use context::syntax::{ParserIsolation, answer_questions};

@@ -349,6 +349,16 @@ pub trait Store: Send + Sync {
     /// more than 500,000 entries, or `io.*`.
     fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>>;
 
+    /// Returns the entries of a directory with their metadata, those of links of the links themselves; an entry that
+    /// vanished meanwhile is absent. `None` if it is not a directory.
+    fn list_with_meta(&self, place: &SafePath) -> Result<Option<Vec<(DirEntry, FileMeta)>>> {
+        let Some(entries) = self.list(place)? else { return Ok(None) };
+        let names: Vec<&OsStr> = entries.iter().map(|entry| &*entry.name).collect();
+        let found = self.lookup_names(place.root(), place.relative(), &names)?;
+        let all = entries.iter().zip(found).filter_map(|(entry, found)| Some((entry.clone(), found?.meta)));
+        Ok(Some(all.collect()))
+    }
+
     /// Looks up names in a directory below a root; `None` for a name that does not exist or cannot be examined. Only
     /// device, inode and type of the results are reliable; nothing is opened.
     ///

@@ -27,6 +27,7 @@ mod record;
 mod replacement;
 mod root;
 mod sessions;
+mod stat_cache;
 mod varint;
 
 pub use clock::wait_briefly;
@@ -34,11 +35,12 @@ pub use database::Database;
 pub use lines::LineSet;
 pub use memory::MemoryHistory;
 pub use operation::{
-    ChangeContent, DiskUsage, FileChange, FileKind, FileState, GcStats, History, HistoryGap, KnownContent, LogEntry,
-    LogReceipt, Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome, OwnedContent,
-    Retention, Role, SessionUpdate,
+    ChangeContent, DiskUsage, FileChange, FileKind, FileState, GcStats, History, HistoryGap, KnownContent, KnownState,
+    LogEntry, LogReceipt, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationId, OperationLog, OperationName,
+    OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate,
 };
 pub use record::{Record, RecordOrigin, VersionBody};
 pub use replacement::{ByteReplacement, OwnedByteReplacement};
 pub use root::root_key;
 pub use sessions::{CONTENT_BYTES_MAX, HistoryLimits, Sessions};
+pub use stat_cache::{CachedFile, StatCache};

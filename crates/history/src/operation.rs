@@ -10,7 +10,7 @@ use emendate_fs::FileAttributes;
 
 use rustix::process::Pid;
 
-use crate::{ByteReplacement, OwnedByteReplacement, Record, clock};
+use crate::{ByteReplacement, OwnedByteReplacement, Record, StatCache, clock};
 
 /// Microseconds after which the process with an operation's process id must be another one.
 const CALL_TIME_MAX_US: i64 = 60_000_000;
@@ -175,7 +175,15 @@ pub struct Operation {
     pub created_dirs: Vec<Vec<u8>>,
 }
 
+/// Session and tool of the operations that record what others did to files.
+pub const OUTSIDE: &str = "outside";
+
 impl Operation {
+    /// True for the record of a change that was made without the engine.
+    pub fn is_outside(&self) -> bool {
+        self.tool == OUTSIDE
+    }
+
     /// Returns the operations that it undoes, the newest first.
     pub fn undoes(&self) -> impl Iterator<Item = OperationId> {
         self.role.undoes().into_iter().chain(self.also_undoes.iter().copied())
@@ -252,6 +260,42 @@ pub struct SessionUpdate<'a> {
     pub path: &'a [u8],
     /// The record.
     pub record: &'a Record,
+}
+
+/// The state in which a path was last known: what any session saw, or an operation left, last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownState {
+    /// The state; `None` if there was nothing.
+    pub state: Option<FileState>,
+    /// An operation on the path is in doubt, so the state may not be the one on disk.
+    pub in_doubt: bool,
+}
+
+impl KnownState {
+    /// True if content and kind are those of the state; the mode does not matter.
+    pub fn is_like(&self, other: Option<FileState>) -> bool {
+        self.state.map(|it| (it.content, it.kind)) == other.map(|it| (it.content, it.kind))
+    }
+}
+
+/// Both states of a file that others changed, as far as the caller has them.
+#[derive(Clone, Copy, Default)]
+pub struct OutsideContent<'a> {
+    /// The bytes before the change, if the store may not have them.
+    pub old_bytes: Option<&'a [u8]>,
+    /// The bytes after it.
+    pub new_bytes: Option<&'a [u8]>,
+}
+
+/// A file that was found and not known before.
+#[derive(Clone, Copy)]
+pub struct NewlyKnown<'a> {
+    /// Bytes of the canonical absolute path.
+    pub path: &'a [u8],
+    /// Its state.
+    pub state: FileState,
+    /// Its bytes, if they are to be stored.
+    pub bytes: Option<&'a [u8]>,
 }
 
 /// Result of logging an operation.
@@ -349,6 +393,30 @@ pub trait OperationLog: Send + Sync {
         known: &[SessionUpdate<'_>],
     ) -> Result<LogReceipt>;
 
+    /// Returns, for each path, the content that was seen or written last, by any session; `None` for a path that was
+    /// never seen, and the id `0` for one where nothing was left. Cheap: it may miss what an operation in doubt changes.
+    fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>>;
+
+    /// Returns the state in which each path was last known; `None` for a path that never was.
+    fn last_known(&self, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>>;
+
+    /// Logs a change that others made, as committed, and remembers the state after it as the newest known one. Files
+    /// that are no longer known in the state before it, because another process recorded the change, are left out.
+    /// Returns `None`, writing nothing, if no file remains.
+    fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>>;
+
+    /// Remembers files that were not known, as the state from which later changes start.
+    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()>;
+
+    /// Returns the paths at which something is known to be, in any order.
+    fn known_paths(&self) -> Result<Vec<Vec<u8>>>;
+
+    /// Returns what the last snapshot found; `None` if there was none, or it cannot be read.
+    fn stat_cache(&self) -> Option<StatCache>;
+
+    /// Replaces what the last snapshot found.
+    fn keep_stat_cache(&self, cache: &StatCache) -> Result<()>;
+
     /// Marks operations as committed by the process that performed them. Those that another process aborted too early
     /// are restored.
     fn mark_committed(&self, ids: &[OperationId]) -> Result<()>;
@@ -414,9 +482,28 @@ pub(crate) fn already_undone(operation: &Operation) -> Error {
         .next("Call history to see the result, then repeat the call.")
 }
 
+/// The content id that marks a path where nothing was left.
+pub(crate) const NOTHING: ContentId = ContentId::from_bytes([0; 16]);
+
+/// Returns the part of an outside change whose files are known as they were before it, or not known at all.
+pub(crate) fn still_outside<'a, 'b>(
+    operation: &'a Operation,
+    contents: &'a [OutsideContent<'b>],
+    known: &[Option<KnownState>],
+) -> (Operation, Vec<OutsideContent<'b>>) {
+    let kept = operation
+        .files
+        .iter()
+        .zip(contents)
+        .zip(known)
+        .filter(|((file, _), known)| known.is_none_or(|known| !known.in_doubt && known.is_like(file.before)));
+    let (files, contents) = kept.map(|((file, content), _)| (file.clone(), *content)).unzip();
+    (Operation { files, ..operation.clone() }, contents)
+}
+
 /// Checks that there is one change per file.
-pub(crate) fn check_changes(operation: &Operation, changes: &[ChangeContent<'_>]) -> Result<()> {
-    if operation.files.len() == changes.len() {
+pub(crate) fn check_changes(operation: &Operation, changes: usize) -> Result<()> {
+    if operation.files.len() == changes {
         return Ok(());
     }
     Err(Error::new(emendate_core::Code::InternalBug, "An operation was logged with changes of other files."))

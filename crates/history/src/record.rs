@@ -5,7 +5,7 @@ use core::ops::Range;
 use emendate_core::ContentId;
 use emendate_fs::FileMeta;
 
-use crate::LineSet;
+use crate::{FileKind, FileState, LineSet};
 
 /// The way in which a session learned of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +35,14 @@ pub struct Record {
     pub offset: Option<u64>,
     /// The number of requested lines, if the read named one.
     pub limit: Option<u64>,
+}
+
+impl Record {
+    /// The state of the file at that time.
+    pub fn state(&self) -> FileState {
+        let kind = if self.meta.is_link() { FileKind::Link } else { FileKind::Regular };
+        FileState { content: self.content, mode: self.meta.mode & 0o7777, kind }
+    }
 }
 
 /// Data from which the version's bytes can be restored later.

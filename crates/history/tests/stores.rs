@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
-    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, LogEntry, LogReceipt,
-    MemoryHistory, Operation, OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement,
-    OwnedContent, Record, Retention, SessionUpdate, Sessions, VersionBody,
+    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, KnownState, LogEntry,
+    LogReceipt, MemoryHistory, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
+    OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache,
+    VersionBody,
 };
 
 #[test]
@@ -87,6 +88,27 @@ impl OperationLog for Chosen {
         known: &[SessionUpdate<'_>],
     ) -> Result<LogReceipt> {
         self.now().log(operation, changes, known)
+    }
+    fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {
+        self.now().newest_seen(paths)
+    }
+    fn last_known(&self, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>> {
+        self.now().last_known(paths)
+    }
+    fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>> {
+        self.now().log_outside(operation, contents)
+    }
+    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+        self.now().know(found)
+    }
+    fn known_paths(&self) -> Result<Vec<Vec<u8>>> {
+        self.now().known_paths()
+    }
+    fn stat_cache(&self) -> Option<StatCache> {
+        self.now().stat_cache()
+    }
+    fn keep_stat_cache(&self, cache: &StatCache) -> Result<()> {
+        self.now().keep_stat_cache(cache)
     }
     fn mark_committed(&self, ids: &[OperationId]) -> Result<()> {
         self.now().mark_committed(ids)

@@ -13,7 +13,7 @@ pub struct Names {
     pub base: PathBuf,
     /// `data.tag` of every reply in order of the calls; empty for a reply without one.
     pub tags: Vec<String>,
-    /// `data.operation` of every reply that has one.
+    /// `data.operation` of every reply that has one, and the operations that replies list.
     pub operations: Vec<String>,
 }
 

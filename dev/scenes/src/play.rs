@@ -140,7 +140,11 @@ impl Play {
         is_bounded(&call.tool, &reply)?;
         self.names.tags.push(reply.data.get("tag").and_then(Value::as_str).unwrap_or_default().to_owned());
         let operation = reply.data.get("operation").and_then(Value::as_str);
-        self.names.operations.extend(operation.map(str::to_owned));
+        // Those that a list has, too: a change by others is in no other reply.
+        let rows = reply.data.get("operations").and_then(Value::as_array).into_iter().flatten();
+        let listed = rows.filter_map(|row| row["id"].as_str());
+        let undone = reply.data.get("undone").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        self.names.operations.extend(operation.into_iter().chain(listed).chain(undone).map(str::to_owned));
         reply.text = self.names.plain(&reply.text);
         reply.data = self.names.plain_value(&reply.data);
         for (from, to) in [(&self.stage.state, "$STATE"), (&self.stage.home, "$HOME")] {

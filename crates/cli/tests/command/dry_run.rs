@@ -66,6 +66,7 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("show", "", none()),
         ("diff", "1..2", none()),
         ("restore", "a.txt@1", none()),
+        ("snapshot", "", none()),
         ("gc", "--days 0 --size 0", none()),
         ("call", "edit", edit_call.to_string()),
         ("serve", "--ndjson", request.to_string()),

@@ -68,6 +68,9 @@ const ROWS: &[(&str, Row)] = &[
     ("places", Edge(places)),
     ("new text", Edge(new_text)),
     ("hunks", Edge(hunks)),
+    ("snapshot files", Edge(snapshot_files)),
+    ("snapshot file", Edge(snapshot_file)),
+    ("snapshot contents", Elsewhere("It needs 64 MiB: crates/engine/tests/library/snapshots.rs.")),
     ("kept", Around(kept)),
     ("taken back", Around(taken_back)),
     ("reply", Edge(reply)),
@@ -226,6 +229,16 @@ fn entries(bed: &Bed, _: Door, count: usize) -> Asked {
     }
     let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new" });
     Asked { other: "match.not_found", ..call("replace_in_files", replace) }
+}
+
+fn snapshot_files(bed: &Bed, door: Door, count: usize) -> Asked {
+    entries(bed, door, count);
+    call("snapshot", json!({ "dry_run": true }))
+}
+
+fn snapshot_file(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    hollow(bed, bytes);
+    Asked { told: "1 files are larger than 8 MiB", ..call("snapshot", json!({ "dry_run": true })) }
 }
 
 fn replaced_files(bed: &Bed, _: Door, count: usize) -> Asked {

@@ -31,7 +31,7 @@ impl ContentId {
     }
 
     /// Converts back from [`ContentId::to_bytes`].
-    pub fn from_bytes(bytes: [u8; 16]) -> ContentId {
+    pub const fn from_bytes(bytes: [u8; 16]) -> ContentId {
         ContentId(u128::from_be_bytes(bytes))
     }
 

@@ -17,6 +17,8 @@ use crate::tools::read::cells::OUTPUT_CHARS_MAX;
 use crate::tools::read::media::PDF_PAGES_MAX;
 use crate::tools::replace::REPLACED_FILES_MAX;
 use crate::tools::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
+use crate::tools::snapshot::SNAPSHOT_BYTES_MAX;
+use crate::tools::snapshot::scan::{SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_FILES_MAX};
 use emendate_core::EDITS_PER_CALL_MAX;
 use emendate_core::notebook::CELLS_MAX;
 use emendate_core::refusals::FILES_PER_CALL_MAX;
@@ -211,6 +213,27 @@ pub static LIMITS: &[Limit] = &[
         unit: "hunks that one call of `undo`, `restore` or `history` names",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
+    },
+    Limit {
+        name: "snapshot files",
+        most: SNAPSHOT_FILES_MAX as u64,
+        unit: "files of a snapshot, without ignored ones",
+        code: Some(Code::CallTooLarge),
+        next: "Name directories of generated files in .gitignore or .ignore.",
+    },
+    Limit {
+        name: "snapshot file",
+        most: SNAPSHOT_FILE_BYTES_MAX,
+        unit: "bytes of a file that belongs to a snapshot",
+        code: None,
+        next: "Larger files are counted in the reply, and are not recorded.",
+    },
+    Limit {
+        name: "snapshot contents",
+        most: SNAPSHOT_BYTES_MAX,
+        unit: "bytes of new contents that one snapshot stores; the first one stores at most a quarter of `megabytes` in [history]",
+        code: None,
+        next: "The reply counts the files that are recorded without their contents: their later changes are found, and cannot be undone.",
     },
     Limit {
         name: "kept",

@@ -244,6 +244,18 @@ pub const OUTPUTS: &[OutputGroup] = &[
         ],
     },
     OutputGroup {
+        title: "A snapshot",
+        tools: &["snapshot"],
+        fields: &[
+            any("operation", "The operation that has the changes; null if nothing changed."),
+            list("operations", "All of them: one for each root with changes."),
+            list("files", "One entry a changed file: filePath, type, linesAdded, linesRemoved; at most 100."),
+            number("filesTotal", "The number of all changed files."),
+            number("scanned", "The number of files that the snapshot has."),
+            flag("dryRun", "Nothing was recorded."),
+        ],
+    },
+    OutputGroup {
         title: "Operations of the history",
         tools: &["history"],
         fields: &[

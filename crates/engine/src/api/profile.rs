@@ -315,6 +315,7 @@ pub static PROFILES: &[Profile] = &[
             all("undo"),
             all("restore"),
             all("history"),
+            all("snapshot"),
             all("outline"),
             all("check"),
             all("edit_symbol"),

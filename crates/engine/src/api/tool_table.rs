@@ -17,7 +17,7 @@ use crate::tools::replace::replace_in_files;
 use crate::tools::symbols::edit::{EditSymbolInput, edit_symbol};
 use crate::tools::symbols::outline;
 use crate::tools::undo::{self, restore};
-use crate::tools::{check, convert, list, read, search};
+use crate::tools::{check, convert, list, read, search, snapshot};
 use emendate_core::Result;
 use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
 use serde_json::{Map, Value};
@@ -78,6 +78,8 @@ enum ToolInput {
     Restore,
     /// A query of the history.
     History,
+    /// A snapshot of the working files.
+    Snapshot,
     /// A query of a file's structure.
     Outline,
     /// A query of the problems in files.
@@ -341,6 +343,20 @@ and to, what changed between the two. undo and restore take the names.",
         example: r#"{"file_path": "/work/src/main.rs", "limit": 5}"#,
         input: ToolInput::History,
     },
+    Tool {
+        name: "snapshot",
+        title: "Record changes of others",
+        summary: "record the files that were changed, created or deleted since the last snapshot, by whatever program",
+        prompt: "\
+Records every file below the roots that was changed, created or deleted since the last snapshot, by whatever program, as one operation, which \
+history shows and undo takes back by its id. Take one before and after a command that changes files. The first snapshot only records what is there. \
+Ignored files (.gitignore), secrets and files of more than 8 MiB are left out.",
+        annotations: Annotations { read_only: false, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        rest: "history with the id of the operation shows its files.",
+        example: r#"{"note": "cargo fmt"}"#,
+        input: ToolInput::Snapshot,
+    },
 ];
 
 /// Returns the tool of that name.
@@ -360,6 +376,7 @@ impl Tool {
             ToolInput::History => {
                 vec![schemars::schema_for!(history_tool::HistoryInput), schemars::schema_for!(RawPath)]
             }
+            ToolInput::Snapshot => vec![schemars::schema_for!(snapshot::SnapshotInput)],
             ToolInput::Outline => vec![schemars::schema_for!(outline::OutlineInput), schemars::schema_for!(RawPath)],
             ToolInput::Check => vec![schemars::schema_for!(crate::tools::check::CheckInput)],
             ToolInput::Symbol => {
@@ -418,6 +435,7 @@ impl Tool {
             ToolInput::Replace => replace_in_files(context, caller, self.name, input),
             ToolInput::Undo => undo::undo(context, caller, self.name, input),
             ToolInput::History => history_tool(context, caller, input),
+            ToolInput::Snapshot => snapshot::snapshot(context, caller, input),
             ToolInput::Outline => outline::outline(context, caller, input),
             ToolInput::Check => check::check(context, caller, input),
             ToolInput::Symbol => edit_symbol(context, caller, self.name, input),

@@ -125,7 +125,7 @@ fn enter(
             return Ok(ControlFlow::Continue(()));
         }
     };
-    let own = !scope.all && (has_file(&entries, ".gitignore") || has_file(&entries, ".ignore"));
+    let own = !scope.all && (has_file(entries.iter(), ".gitignore") || has_file(entries.iter(), ".ignore"));
     if own {
         ignores.push(ignore_files(context, folder.absolute()));
     }
@@ -167,7 +167,7 @@ fn enter(
 
 /// Reads the rules of a directory's ignore files; those of `.ignore` take precedence. Invalid globs are skipped, as
 /// in git.
-fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
+pub(crate) fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for name in [".gitignore", ".ignore"] {
         let path = folder.join(name);
@@ -184,12 +184,13 @@ fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
 }
 
 /// True for a directory with a file of this name.
-fn has_file(entries: &[DirEntry], name: &str) -> bool {
-    entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::File)
+pub(crate) fn has_file<'a>(mut entries: impl Iterator<Item = &'a DirEntry>, name: &str) -> bool {
+    entries.any(|entry| entry.name == name && entry.kind == EntryKind::File)
 }
 
 impl WalkFilter {
-    fn takes(&self, entry: &DirEntry, path: &Path, ignores: &[Gitignore]) -> bool {
+    /// True for an entry that the walk visits.
+    pub(crate) fn takes(&self, entry: &DirEntry, path: &Path, ignores: &[Gitignore]) -> bool {
         let folder = match entry.kind {
             EntryKind::Directory => true,
             EntryKind::File => false,

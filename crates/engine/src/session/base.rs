@@ -6,6 +6,7 @@ use crate::context::{Context, LoadedFile, policy};
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
 use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::outside::{FoundContent, record_outside_changes};
 use emendate_core::advice;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
@@ -142,6 +143,7 @@ pub(crate) fn remember(
     record: &Record,
     body: &VersionBody<'_>,
 ) -> Option<String> {
+    record_outside_changes(context, &[FoundContent { place, content: Some(record.content) }]);
     let result = context.sessions(place).record(&caller.session, key(place), record, body);
     result.err().map(|error| {
             format!(

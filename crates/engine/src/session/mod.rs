@@ -6,6 +6,7 @@ pub(crate) mod failure_advice;
 pub(crate) mod in_doubt;
 pub(crate) mod last_change;
 pub(crate) mod names;
+pub(crate) mod outside;
 pub(crate) mod registers;
 pub(crate) mod suggest;
 pub(crate) mod windows_paths;

@@ -5,6 +5,7 @@ use crate::context::history_stores::key;
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::session::names::path_exists;
+use crate::session::outside::{FoundContent, record_outside_changes};
 use emendate_core::{Code, Error, Phrase, advice};
 use emendate_fs::{SafePath, shown};
 use serde_json::Value;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Creates the error for a missing file, with a suggestion.
 pub(crate) fn file_not_found(context: &Context, place: &SafePath, caller: &CallContext) -> Error {
+    record_outside_changes(context, &[FoundContent { place, content: None }]);
     let mut message = "File does not exist.".to_owned();
     let known = context.sessions(place).latest(&caller.session, key(place));
     let deleted = known.is_ok_and(|known| known.is_some());

@@ -53,6 +53,10 @@ const ELSEWHERE: &[&str] = &[
     "kept",
     "taken back",
     "entries",
+    "snapshot files",
+    "snapshot file",
+    // crates/engine/tests/library/snapshots.rs
+    "snapshot contents",
     "asked files",
     "work",
     "lines",

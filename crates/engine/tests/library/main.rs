@@ -21,6 +21,7 @@ mod in_memory;
 mod limits;
 mod many_hands;
 mod marks;
+mod outside;
 mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
@@ -29,5 +30,6 @@ mod replace;
 mod replies;
 mod schemas;
 mod servers;
+mod snapshots;
 mod steps;
 mod tree_changes;

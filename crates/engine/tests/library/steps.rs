@@ -45,6 +45,7 @@ const ROWS: &[Row] = &[
     Row { tool: "undo", name: "many places", size: 2_000, input: undo },
     Row { tool: "restore", name: "many places", size: 2_000, input: restore },
     Row { tool: "history", name: "many places", size: 2_000, input: history },
+    Row { tool: "snapshot", name: "many files", size: 200, input: files_of_snapshot },
 ];
 
 /// Steps that a call may take in addition to those that grow with its input: explanations have an allowance of their
@@ -76,6 +77,11 @@ fn many_files(bench: &Bench, size: usize) -> Value {
         bench.put(format!("{nth}.txt"), "");
     }
     json!({ "path": bench.root })
+}
+
+fn files_of_snapshot(bench: &Bench, size: usize) -> Value {
+    many_files(bench, size);
+    json!({})
 }
 
 fn long_literal(bench: &Bench, size: usize) -> Value {

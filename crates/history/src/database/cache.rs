@@ -19,6 +19,8 @@ pub(super) struct CacheUpdate {
     pub(super) records: Vec<(String, Vec<u8>, Record)>,
     /// Stored versions.
     pub(super) stored: Vec<ContentId>,
+    /// Paths with the content that was seen or written last.
+    pub(super) newest: Vec<(Vec<u8>, Option<ContentId>)>,
 }
 
 #[derive(Default)]
@@ -27,6 +29,8 @@ pub(super) struct HistoryCache {
     generation: u64,
     /// Latest records by session and path.
     latest: HashMap<String, HashMap<Vec<u8>, Record>>,
+    /// The content that was seen or written last, by path; `None` for a path that was never seen.
+    newest: HashMap<Vec<u8>, Option<ContentId>>,
     /// Number of records added.
     count: usize,
     /// Versions that were stored when last checked; garbage collection may have dropped them since.
@@ -39,6 +43,12 @@ impl HistoryCache {
         self.latest.get(session).filter(|_| self.generation == turn)?.get(path)
     }
 
+    /// Returns what was seen or written last at the path, if cached in this generation.
+    #[allow(clippy::option_option, reason = "not cached, never seen, seen")]
+    pub(super) fn newest(&self, generation: u64, path: &[u8]) -> Option<Option<ContentId>> {
+        self.newest.get(path).filter(|_| self.generation == generation).copied()
+    }
+
     /// True if the version was stored.
     pub(super) fn is_stored(&self, content: ContentId) -> bool {
         self.stored.contains(&content)
@@ -49,6 +59,7 @@ impl HistoryCache {
     pub(super) fn advance(&mut self, from: u64, to: u64) {
         if self.generation != from {
             self.latest.clear();
+            self.newest.clear();
             self.count = 0;
         }
         self.generation = to;
@@ -63,14 +74,26 @@ impl HistoryCache {
             }
             self.latest.entry(session).or_default().insert(path, record);
         }
+        for (path, content) in learned.newest {
+            self.set_newest(path, content);
+        }
         if self.stored.len() > CACHED_RECORDS_MAX {
             self.stored.clear();
         }
         self.stored.extend(learned.stored);
     }
 
+    /// Remembers what was seen or written last at the path.
+    pub(super) fn set_newest(&mut self, path: Vec<u8>, content: Option<ContentId>) {
+        if self.newest.len() >= CACHED_RECORDS_MAX {
+            self.newest.clear();
+        }
+        self.newest.insert(path, content);
+    }
+
     /// Drops the record of the session and path.
     pub(super) fn forget(&mut self, session: &str, path: &[u8]) {
+        self.newest.remove(path);
         if let Some(known) = self.latest.get_mut(session) {
             known.remove(path);
         }

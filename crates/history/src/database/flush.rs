@@ -1,14 +1,17 @@
 //! Transfer from the spool to the database, so that every query sees both.
 
-use emendate_core::Result;
+use emendate_core::{ContentId, Result};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::append_log::{self, AppendLogGuard};
 use super::cache::CacheUpdate;
 use super::entry::{self, AppendLogEntry};
 use super::log::{self, LogSignature};
-use super::{Database, DatabaseState, failure, gaps, open};
-use crate::{ChangeContent, HistoryGap, HistoryLimits, LogReceipt, Operation, OperationId, SessionUpdate, operation};
+use super::{Database, DatabaseState, failure, gaps, open, outside};
+use crate::{
+    ChangeContent, HistoryGap, HistoryLimits, LogReceipt, Operation, OperationId, OutsideContent, SessionUpdate,
+    operation,
+};
 
 /// An operation, the changes of its files, and the resulting records of its session.
 type LogRequest<'a> = (&'a Operation, &'a [ChangeContent<'a>], &'a [SessionUpdate<'a>]);
@@ -179,9 +182,53 @@ impl Database {
         for known in known {
             state.cache.forget(&operation.session, known.path);
         }
+        for file in &operation.files {
+            let content = file.after.map_or(operation::NOTHING, |state| state.content);
+            state.cache.set_newest(file.path.clone(), Some(content));
+        }
         let after = operation.files.iter().filter_map(|file| file.after);
         let loose = after.map(|side| side.content).collect();
         Some(LogReceipt { id: OperationId::new(head.next, now), unstored: loose, lost: Vec::new() })
+    }
+
+    /// Returns the content that was last known at each path.
+    pub(super) fn newest_contents(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {
+        let state = &mut *self.state();
+        let head = state.append_log.read_head();
+        let cached = |path: &&[u8]| state.cache.newest(head?.generation, path);
+        if let Some(known) = paths.iter().map(cached).collect::<Option<Vec<_>>>() {
+            return Ok(known);
+        }
+        self.flush(state)?;
+        let known = self.with(state, |connection| {
+            let reading = connection.transaction()?;
+            paths.iter().map(|path| outside::newest_seen(&reading, path)).collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        Ok(known)
+    }
+
+    /// Logs a change that others made.
+    pub(super) fn log_outside_change(
+        &self,
+        state: &mut DatabaseState,
+        operation: &Operation,
+        contents: &[OutsideContent<'_>],
+        now: i64,
+    ) -> Result<Option<LogReceipt>> {
+        let mut spool = self.lock(state)?;
+        let before = spool.head();
+        spool.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
+        state.cache.advance(before.generation, spool.head().generation);
+        let logged = self.write(state, &mut spool, GapCheck::Always, |all, learned| {
+            // No process is still working on it.
+            let signature = LogSignature { number: log::next_number(all, before.next)?, at: now, owner: 0 };
+            outside::log_outside(all, operation, contents, (signature, &self.limits), learned)
+        });
+        let logged = logged.inspect_err(|_| state.cache.clear())?;
+        if let Some(logged) = &logged {
+            state.append_log_usable = spool.raise_next_number(logged.id.number + 1).is_ok() && !self.on_network;
+        }
+        Ok(logged)
     }
 
     /// Logs an operation, in the spool if possible, else in the database.

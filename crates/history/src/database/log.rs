@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::cache::CacheUpdate;
 use super::rows::{self, fixed};
 use super::sql_blob_store::SqlBlobStore;
-use super::{attributes, gaps};
+use super::{attributes, gaps, outside};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, FileChange, FileKind, FileState, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter,
@@ -104,6 +104,9 @@ pub(super) fn log(
             crate::blob_store::BlobStore::version(&SqlBlobStore(all), record.content)?.is_some_and(|it| it.contested);
         let lines = rows::record(all, &operation.session, path, record, contested, now, limits.versions)?;
         learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
+    }
+    for file in &operation.files {
+        outside::mark(all, &file.path, file.after, now, learned)?;
     }
     Ok(Some(LogReceipt { id, unstored: loose, lost }))
 }
@@ -212,6 +215,9 @@ pub(super) fn mark_committed(all: &Connection, ids: &[OperationId]) -> rusqlite:
             for taken in logged.operation.undoes() {
                 refresh_undone(all, taken)?;
             }
+            for file in &logged.operation.files {
+                outside::refresh(all, file, logged.at)?;
+            }
         }
     }
     Ok(())
@@ -242,6 +248,7 @@ pub(super) fn abort(all: &Connection, id: OperationId) -> rusqlite::Result<()> {
         refresh_undone(all, taken)?;
     }
     for file in &logged.operation.files {
+        outside::refresh(all, file, logged.at)?;
         if let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) {
             all.execute(
                 "DELETE FROM seen WHERE session=?1 AND path=?2 AND content=?3",
@@ -372,7 +379,7 @@ fn folders(all: &Connection, number: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
 }
 
 /// Reads the file state whose columns begin with `first`.
-fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<FileState>> {
+pub(super) fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<FileState>> {
     let Some(content) = row.get_ref(first)?.as_blob_or_null()? else { return Ok(None) };
     let kind = if row.get(first + 2)? { FileKind::Link } else { FileKind::Regular };
     Ok(Some(FileState { content: ContentId::from_bytes(fixed(content)?), mode: row.get(first + 1)?, kind }))

@@ -11,8 +11,10 @@ mod gaps;
 mod log;
 mod network;
 mod open;
+mod outside;
 mod rows;
 mod sql_blob_store;
+mod stat_file;
 mod upkeep;
 
 use std::cell::RefCell;
@@ -26,9 +28,10 @@ use tempfile::TempDir;
 
 use crate::blob_store::{KeepOutcome, keep};
 use crate::{
-    ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, KnownContent, LogEntry, LogReceipt, Operation,
-    OperationFilter, OperationId, OperationLog, OperationName, OwnedByteReplacement, OwnedContent, Record, Retention,
-    SessionUpdate, Sessions, VersionBody, clock, delta_chain, operation, pack, prune,
+    ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, KnownContent, KnownState, LogEntry, LogReceipt,
+    NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OutsideContent,
+    OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache, VersionBody, clock,
+    delta_chain, operation, pack, prune,
 };
 use append_log::AppendLog;
 use cache::HistoryCache;
@@ -195,6 +198,7 @@ impl Sessions for Database {
             let alone = kept == KeepOutcome::Contested;
             let lines = rows::record(all, session, path, record, alone, now, self.limits.versions)?;
             learned.records.push((session.to_owned(), path.to_vec(), Record { lines, ..record.clone() }));
+            outside::mark_unknown(all, path, record.state(), now, learned)?;
             learned
                 .stored
                 .extend(delta_chain::is_stored(&SqlBlobStore(all), record.content)?.then_some(record.content));
@@ -293,12 +297,48 @@ impl OperationLog for Database {
         changes: &[ChangeContent<'_>],
         known: &[SessionUpdate<'_>],
     ) -> Result<LogReceipt> {
-        operation::check_changes(operation, changes)?;
+        operation::check_changes(operation, changes.len())?;
         let state = &mut *self.state();
         let now = clock::now_us();
         let entered = self.log_operation(state, (operation, changes, known), now)?;
         self.upkeep(state, now)?;
         Ok(entered)
+    }
+
+    fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {
+        self.newest_contents(paths)
+    }
+
+    fn last_known(&self, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>> {
+        self.ask(|connection| outside::last_known(&*connection.transaction()?, paths))
+    }
+
+    fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>> {
+        operation::check_changes(operation, contents.len())?;
+        let state = &mut *self.state();
+        let now = clock::now_us();
+        let logged = self.log_outside_change(state, operation, contents, now)?;
+        self.upkeep(state, now)?;
+        Ok(logged)
+    }
+
+    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+        let state = &mut *self.state();
+        let now = clock::now_us();
+        self.change_records(state, |all, learned| outside::know(all, found, (now, &self.limits), learned))?;
+        self.upkeep(state, now)
+    }
+
+    fn known_paths(&self) -> Result<Vec<Vec<u8>>> {
+        self.ask(|connection| outside::known_paths(connection))
+    }
+
+    fn stat_cache(&self) -> Option<StatCache> {
+        stat_file::read(&self.path)
+    }
+
+    fn keep_stat_cache(&self, cache: &StatCache) -> Result<()> {
+        stat_file::write(&self.path, cache)
     }
 
     fn mark_committed(&self, ids: &[OperationId]) -> Result<()> {

@@ -8,7 +8,7 @@ use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::pack::PackedBytes;
-use crate::{LineSet, Record, RecordOrigin, varint};
+use crate::{LineSet, OUTSIDE, Record, RecordOrigin, varint};
 
 /// Stores `record` as the latest of the session and path, merging the lines of an earlier record of the same content
 /// unless `alone`, and drops all but the newest `keep` records. Returns the resulting lines.
@@ -103,10 +103,10 @@ pub(super) fn paths(connection: &Connection, session: &str) -> rusqlite::Result<
 pub(super) fn by_tag(connection: &Connection, path: &[u8], tag: Tag) -> rusqlite::Result<Option<Record>> {
     connection
         .prepare_cached(
-            "SELECT content, how, racy, stamp, lines, first, count FROM seen WHERE path=?1 AND tag=?2
+            "SELECT content, how, racy, stamp, lines, first, count FROM seen WHERE path=?1 AND tag=?2 AND session<>?3
              ORDER BY at DESC LIMIT 1",
         )?
-        .query_row(params![path, tag.to_u32()], read)
+        .query_row(params![path, tag.to_u32(), OUTSIDE], read)
         .optional()
 }
 

@@ -7,12 +7,14 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::rows::{fixed, size};
 use crate::prune::{EvictionCandidate, REGISTER_SESSIONS_MAX, WORD_PATHS_MAX, reduced_limit, versions_to_evict};
-use crate::{HistoryLimits, Retention, clock};
+use crate::{HistoryLimits, OUTSIDE, Retention, clock};
 
 /// Microseconds between two runs on a file that is not too large.
 const UPKEEP_INTERVAL_US: i64 = 3_600_000_000;
 /// Share of the content limit that each row of `seen` counts for, so that rows are bounded too.
 const BYTES_PER_ROW: u64 = 4096;
+/// Paths whose last known state is remembered.
+const KNOWN_PATHS_MAX: i64 = 1_000_000;
 /// Number of rows that is always allowed.
 const ROWS_MIN: u64 = 1024;
 
@@ -72,7 +74,10 @@ fn used(all: &Connection) -> rusqlite::Result<u64> {
 
 fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusqlite::Result<()> {
     all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
-    all.execute("DELETE FROM seen WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
+    // What is known of a path has to stay as long as the operations that begin there can be undone.
+    let (oldest, oldest_known) =
+        (clock::days_before(now, limits.age_days), clock::days_before(now, limits.history_days));
+    all.execute("DELETE FROM seen WHERE at<?1 AND (session<>?2 OR at<?3)", params![oldest, OUTSIDE, oldest_known])?;
     all.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     all.execute(
         "DELETE FROM words WHERE path NOT IN (SELECT path FROM words ORDER BY at DESC LIMIT ?1)",
@@ -84,12 +89,18 @@ fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusql
         [REGISTER_SESSIONS_MAX],
     )?;
     let rows = (limits.total / BYTES_PER_ROW).max(ROWS_MIN);
-    if all.query_row("SELECT count(*) FROM seen", [], |row| size(row, 0))? > rows {
+    if all.query_row("SELECT count(*) FROM seen WHERE session<>?1", [OUTSIDE], |row| size(row, 0))? > rows {
         all.execute(
-            "DELETE FROM seen WHERE at<=(SELECT at FROM seen ORDER BY at DESC LIMIT 1 OFFSET ?1)",
-            [reduced_limit(rows).cast_signed()],
+            "DELETE FROM seen WHERE session<>?1
+             AND at<=(SELECT at FROM seen WHERE session<>?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)",
+            params![OUTSIDE, reduced_limit(rows).cast_signed()],
         )?;
     }
+    all.execute(
+        "DELETE FROM seen WHERE session=?1 AND path IN
+           (SELECT path FROM seen WHERE session=?1 ORDER BY at DESC LIMIT -1 OFFSET ?2)",
+        params![OUTSIDE, KNOWN_PATHS_MAX],
+    )?;
     drop_operations(all, limits, now)?;
     drop_changes(all, limits)?;
     drop_unreferenced(all)?;

@@ -8,9 +8,10 @@ use super::{MemoryHistory, MemoryHistoryState};
 use crate::blob_store::{BlobStore, keep};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
-    ChangeContent, DiskUsage, GcStats, HistoryLimits, KnownContent, LogEntry, LogReceipt, Operation, OperationFilter,
-    OperationId, OperationLog, OperationName, OperationOutcome, OwnedByteReplacement, OwnedContent, Retention,
-    SessionUpdate, VersionBody, clock, delta_chain, operation, pack, prune,
+    ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
+    LogReceipt, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome,
+    OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, VersionBody, clock,
+    delta_chain, operation, pack, prune,
 };
 
 /// An operation of the log.
@@ -38,40 +39,71 @@ impl OperationLog for MemoryHistory {
         changes: &[ChangeContent<'_>],
         known: &[SessionUpdate<'_>],
     ) -> Result<LogReceipt> {
-        operation::check_changes(operation, changes)?;
+        operation::check_changes(operation, changes.len())?;
         let inner = &mut *self.inner();
         if operation.undoes().any(|taken| inner.is_taken_back(taken)) {
             return Err(operation::already_undone(operation));
         }
-        let now = clock::now_us();
-        inner.logged += 1;
-        let id = OperationId::new(inner.logged, now);
-        let (mut loose, mut lost) = (Vec::new(), Vec::new());
-        for (nth, (touched, change)) in
-            operation.files.iter().zip(changes).enumerate().filter(|_| operation.keeps_content)
-        {
-            let Ok(kept) = keep_sides(&mut inner.blobs, touched, change, &self.limits);
-            loose.extend(kept.unstored);
-            lost.extend(kept.lost.then_some(nth));
-            if let Some(NewDelta { base, result, data }) = kept.delta {
-                let data = pack::unpack(data.data.into_owned(), data.zstd, self.limits.delta_bytes_max());
-                inner.blobs.graph.take();
-                inner.blobs.changes.extend(data.map(|data| LoggedDelta { number: id.number, base, result, data }));
+        let logged = inner.log(operation, changes, known, Some(std::process::id()), &self.limits);
+        Ok(logged)
+    }
+
+    fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {
+        let inner = self.inner();
+        let content = |state: &Option<FileState>| state.map_or(operation::NOTHING, |state| state.content);
+        Ok(paths.iter().map(|path| inner.known.get(*path).map(content)).collect())
+    }
+
+    fn last_known(&self, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>> {
+        Ok(self.inner().last_known(paths))
+    }
+
+    fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>> {
+        operation::check_changes(operation, contents.len())?;
+        let inner = &mut *self.inner();
+        let paths: Vec<&[u8]> = operation.files.iter().map(|file| &*file.path).collect();
+        let known = inner.last_known(&paths);
+        let (operation, contents) = operation::still_outside(operation, contents, &known);
+        if operation.files.is_empty() {
+            return Ok(None);
+        }
+        for (file, content) in operation.files.iter().zip(&contents).filter(|_| operation.keeps_content) {
+            let (Some(after), Some(bytes)) = (file.after, content.new_bytes) else { continue };
+            let Ok(_) = keep(&mut inner.blobs, after.content, &VersionBody::Bytes(bytes), &self.limits);
+        }
+        let changes: Vec<ChangeContent<'_>> = contents
+            .iter()
+            .map(|content| ChangeContent { old_bytes: content.old_bytes, ..ChangeContent::default() })
+            .collect();
+        Ok(Some(inner.log(&operation, &changes, &[], None, &self.limits)))
+    }
+
+    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+        let inner = &mut *self.inner();
+        for NewlyKnown { path, state, bytes } in found {
+            if inner.known.contains_key(*path) {
+                continue;
+            }
+            inner.known.insert(path.to_vec(), Some(*state));
+            if let Some(bytes) = bytes {
+                let Ok(_) = keep(&mut inner.blobs, state.content, &VersionBody::Bytes(bytes), &self.limits);
             }
         }
-        let owner = Some(std::process::id());
-        let logged = LogEntry { id, at: now, undone_by: None, owner, operation: operation.clone() };
-        inner.operations.push(MemoryLogEntry { logged, order: inner.next_order, aborted: false });
-        inner.refresh_undone(operation);
-        for SessionUpdate { path, record } in known {
-            let Ok(version) = inner.blobs.version(record.content);
-            let alone = version.is_some_and(|version| version.contested);
-            inner.add_record(&operation.session, path, record, alone, now, self.limits.versions);
-        }
-        if inner.blobs.stored > self.limits.total || inner.logged.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into()) {
-            inner.upkeep(&self.limits, now);
-        }
-        Ok(LogReceipt { id, unstored: loose, lost })
+        Ok(())
+    }
+
+    fn known_paths(&self) -> Result<Vec<Vec<u8>>> {
+        let inner = self.inner();
+        Ok(inner.known.iter().filter(|(_, state)| state.is_some()).map(|(path, _)| path.clone()).collect())
+    }
+
+    fn stat_cache(&self) -> Option<StatCache> {
+        self.inner().stat_cache.clone()
+    }
+
+    fn keep_stat_cache(&self, cache: &StatCache) -> Result<()> {
+        self.inner().stat_cache = Some(cache.clone());
+        Ok(())
     }
 
     fn resolve(&self, id: OperationId, certain: bool) -> Result<()> {
@@ -95,6 +127,7 @@ impl OperationLog for MemoryHistory {
             if std::mem::take(&mut entry.aborted) {
                 let operation = entry.logged.operation.clone();
                 inner.refresh_undone(&operation);
+                operation.files.iter().for_each(|file| inner.refresh_known(file));
             }
         }
         Ok(())
@@ -109,6 +142,7 @@ impl OperationLog for MemoryHistory {
         let operation = entry.logged.operation.clone();
         inner.refresh_undone(&operation);
         for file in &operation.files {
+            inner.refresh_known(file);
             let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) else {
                 continue;
             };
@@ -208,6 +242,67 @@ fn count_stored(inner: &MemoryHistoryState) -> (u64, u64) {
 }
 
 impl MemoryHistoryState {
+    /// Logs an operation.
+    fn log(
+        &mut self,
+        operation: &Operation,
+        changes: &[ChangeContent<'_>],
+        known: &[SessionUpdate<'_>],
+        owner: Option<u32>,
+        limits: &HistoryLimits,
+    ) -> LogReceipt {
+        let now = clock::now_us();
+        self.logged += 1;
+        let id = OperationId::new(self.logged, now);
+        let (mut loose, mut lost) = (Vec::new(), Vec::new());
+        for (nth, (touched, change)) in
+            operation.files.iter().zip(changes).enumerate().filter(|_| operation.keeps_content)
+        {
+            let Ok(kept) = keep_sides(&mut self.blobs, touched, change, limits);
+            loose.extend(kept.unstored);
+            lost.extend(kept.lost.then_some(nth));
+            if let Some(NewDelta { base, result, data }) = kept.delta {
+                let data = pack::unpack(data.data.into_owned(), data.zstd, limits.delta_bytes_max());
+                self.blobs.graph.take();
+                self.blobs.changes.extend(data.map(|data| LoggedDelta { number: id.number, base, result, data }));
+            }
+        }
+        let logged = LogEntry { id, at: now, undone_by: None, owner, operation: operation.clone() };
+        self.operations.push(MemoryLogEntry { logged, order: self.next_order, aborted: false });
+        self.refresh_undone(operation);
+        for SessionUpdate { path, record } in known {
+            let Ok(version) = self.blobs.version(record.content);
+            let alone = version.is_some_and(|version| version.contested);
+            self.add_record(&operation.session, path, record, alone, now, limits.versions);
+        }
+        for file in &operation.files {
+            self.known.insert(file.path.clone(), file.after);
+        }
+        if self.blobs.stored > limits.total || self.logged.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into()) {
+            self.upkeep(limits, now);
+        }
+        LogReceipt { id, unstored: loose, lost }
+    }
+
+    /// Makes what the newest operation left the last known state of a file again.
+    fn refresh_known(&mut self, file: &FileChange) {
+        let live = self.operations.iter().rev().filter(|entry| !entry.aborted);
+        let mut files = live.flat_map(|entry| &entry.logged.operation.files);
+        let left = files.find(|it| it.path == file.path).map_or(file.before, |it| it.after);
+        self.known.insert(file.path.clone(), left);
+    }
+
+    /// Returns the state in which each path was last known.
+    fn last_known(&self, paths: &[&[u8]]) -> Vec<Option<KnownState>> {
+        let pending = self.operations.iter().filter(|entry| entry.logged.owner.is_some() && !entry.aborted);
+        let in_doubt: HashSet<&[u8]> =
+            pending.flat_map(|entry| &entry.logged.operation.files).map(|file| &*file.path).collect();
+        let known = |path: &&[u8]| {
+            self.known.get(*path).map(|state| KnownState { state: *state, in_doubt: in_doubt.contains(path) })
+        };
+        paths.iter().map(known).collect()
+    }
+
     /// True if an operation that was not aborted undoes this one.
     fn is_taken_back(&self, taken: OperationId) -> bool {
         self.operations.iter().any(|entry| entry.logged.id == taken && entry.logged.undone_by.is_some())

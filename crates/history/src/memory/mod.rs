@@ -11,7 +11,10 @@ use emendate_core::{ContentId, Result, Tag};
 use crate::blob_store::{BlobStore, KeepOutcome, StoredVersion, keep};
 use crate::delta_chain::{DeltaEdge, DeltaGraph};
 use crate::prune::{EvictionCandidate, reduced_limit, versions_to_evict};
-use crate::{HistoryLimits, Record, Sessions, VersionBody, clock, delta_chain, prune};
+use crate::{FileState, HistoryLimits, Record, Sessions, StatCache, VersionBody, clock, delta_chain, prune};
+
+/// Paths whose last known state is remembered.
+const KNOWN_PATHS_MAX: usize = 1_000_000;
 
 /// History in memory, lost with the process: for tests, and if no database can be opened.
 pub struct MemoryHistory {
@@ -24,6 +27,10 @@ struct MemoryHistoryState {
     /// Records by path and session, the latest last.
     seen: HashMap<Vec<u8>, HashMap<String, Vec<SeenRecord>>>,
     blobs: MemoryBlobStore,
+    /// The state in which each path was last known.
+    known: HashMap<Vec<u8>, Option<FileState>>,
+    /// What the last snapshot found.
+    stat_cache: Option<StatCache>,
     /// Words of lines by path, with the time they were stored.
     words: HashMap<Vec<u8>, (i64, Vec<u8>)>,
     /// Registers by session, with the time they were stored.
@@ -105,6 +112,7 @@ impl Sessions for MemoryHistory {
         let Ok(kept) = keep(&mut inner.blobs, record.content, body, &self.limits);
         let now = clock::now_us();
         inner.add_record(session, path, record, kept == KeepOutcome::Contested, now, self.limits.versions);
+        inner.known.entry(path.to_vec()).or_insert_with(|| Some(record.state()));
         if inner.blobs.stored > self.limits.total || inner.next_order.is_multiple_of(prune::UPKEEP_EVERY_RECORDS.into())
         {
             inner.upkeep(&self.limits, now);
@@ -248,6 +256,9 @@ impl MemoryHistoryState {
             });
             !sessions.is_empty()
         });
+        if self.known.len() > KNOWN_PATHS_MAX {
+            self.known.clear();
+        }
         self.drop_operations(limits, now);
         for log::MemoryLogEntry { logged, order: turn, .. } in &self.operations {
             let turn = i64::try_from(*turn).unwrap_or(i64::MAX);
@@ -255,6 +266,9 @@ impl MemoryHistoryState {
                 let age = ages.entry(side.content).or_insert(turn);
                 *age = turn.max(*age);
             }
+        }
+        for state in self.known.values().flatten() {
+            ages.entry(state.content).or_insert(0);
         }
         let shelves = &mut self.blobs;
         loop {

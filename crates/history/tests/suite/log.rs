@@ -2,9 +2,9 @@
 
 use emendate_core::ContentId;
 use emendate_history::{
-    ByteReplacement, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownContent, LogReceipt,
-    Operation, OperationFilter, OperationLog, OperationName, OperationOutcome, OwnedContent, Retention, Role,
-    SessionUpdate, VersionBody,
+    ByteReplacement, CachedFile, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownContent,
+    KnownState, LogReceipt, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationLog, OperationName,
+    OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate, StatCache, VersionBody,
 };
 
 use super::{Open, PATH, noise, record};
@@ -23,6 +23,8 @@ pub(crate) fn all(open: Open<'_>) {
     more_changed_than_is_kept(open);
     moved_over_another(open);
     secrets(open);
+    outside_changes(open);
+    snapshots(open);
     freeing(open);
 }
 
@@ -416,4 +418,75 @@ pub(crate) fn limits(open: Open<'_>) {
     });
     let reached = reached.count();
     assert!((5..=20).contains(&reached), "{reached}");
+}
+
+/// Files that were found without a change, and what the last snapshot found.
+fn snapshots(open: Open<'_>) {
+    let store = open(HistoryLimits::default());
+    let found =
+        |path, bytes: &'static [u8]| NewlyKnown { path, state: side(bytes, 0o644).unwrap(), bytes: Some(bytes) };
+    store.know(&[found(b"/a", b"one"), found(PATH, b"two")]).unwrap();
+    // What is known already stays.
+    store.know(&[found(b"/a", b"three")]).unwrap();
+    let mut paths = store.known_paths().unwrap();
+    paths.sort();
+    assert_eq!(paths, [b"/a".to_vec(), PATH.to_vec()]);
+    assert_eq!(
+        store.newest_seen(&[b"/a", PATH, b"/b"]).unwrap(),
+        [Some(ContentId::of(b"one")), Some(ContentId::of(b"two")), None]
+    );
+    assert_eq!(store.bytes(ContentId::of(b"one")).unwrap().as_deref(), Some(&b"one"[..]));
+    assert!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap().is_empty());
+
+    assert!(store.stat_cache().is_none());
+    let file = CachedFile { meta: super::stamp(7), content: ContentId::of(b"one"), racy: false };
+    let files = [(b"/a".to_vec(), file)].into();
+    store.keep_stat_cache(&StatCache { files }).unwrap();
+    let cached = store.stat_cache().unwrap().files[&b"/a"[..]];
+    assert_eq!((cached.content, cached.racy), (file.content, false));
+    // Only what identifies a version of the file is kept.
+    assert!(cached.proves(&file.meta) && file.proves(&cached.meta));
+}
+
+/// What was last known of a path, and a change that others made since.
+fn outside_changes(open: Open<'_>) {
+    let store = open(HistoryLimits::default());
+    let state = |known: Option<KnownState>| known.map(|known| known.state);
+    let last = |path: &[u8]| state(store.last_known(&[path]).unwrap()[0]);
+    assert_eq!((store.newest_seen(&[PATH]).unwrap(), last(PATH)), (vec![None], None));
+    store.record("s", PATH, &record(b"one", &[]), &VersionBody::Bytes(b"one")).unwrap();
+    assert_eq!(store.newest_seen(&[PATH]).unwrap(), [Some(ContentId::of(b"one"))]);
+
+    let by_others = |before, after| Operation {
+        tool: OUTSIDE.to_owned(),
+        format: String::new(),
+        ..operation(OUTSIDE, vec![touched(PATH, before, after)])
+    };
+    let two = [OutsideContent { new_bytes: Some(b"two"), ..OutsideContent::default() }];
+    let change = by_others(side(b"one", 0o644), side(b"two", 0o644));
+    let logged = store.log_outside(&change, &two).unwrap().unwrap();
+    // A second process that found the same change adds nothing.
+    assert_eq!(store.log_outside(&change, &two).unwrap(), None);
+    let all = store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap();
+    assert_eq!(all.iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>(), [(logged.id, None)]);
+    assert!(all[0].operation.is_outside() && store.in_doubt().unwrap().is_empty());
+    assert_eq!(store.bytes(ContentId::of(b"two")).unwrap().as_deref(), Some(&b"two"[..]));
+    // What a tag names is what a session was shown, not what was found.
+    assert_eq!(store.by_tag(PATH, ContentId::of(b"two").tag()).unwrap(), None);
+
+    // An operation makes its result the known state, and aborting it takes that back.
+    let pending = edit(&*store, "s", PATH, b"two", b"two2");
+    assert_eq!(last(PATH), Some(side(b"two2", 0o644)));
+    assert!(store.last_known(&[PATH]).unwrap()[0].unwrap().in_doubt);
+    let change = by_others(side(b"two2", 0o644), side(b"two", 0o644));
+    assert_eq!(store.log_outside(&change, &two).unwrap(), None);
+    store.abort(pending.id).unwrap();
+    assert_eq!(store.newest_seen(&[PATH]).unwrap(), [Some(ContentId::of(b"two"))]);
+
+    // Nothing is a state, too.
+    let gone = [OutsideContent { old_bytes: Some(b"two"), ..OutsideContent::default() }];
+    assert!(store.log_outside(&by_others(side(b"two", 0o644), None), &gone).unwrap().is_some());
+    assert_eq!(last(PATH), Some(None));
+    assert!(store.log_outside(&by_others(None, side(b"two", 0o644)), &two).unwrap().is_some());
+    assert_eq!(last(PATH), Some(side(b"two", 0o644)));
 }

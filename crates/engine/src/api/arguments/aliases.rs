@@ -245,6 +245,7 @@ pub static ALIASES: &[Aliases] = &[
         fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE_NAMES)],
         items: &[],
     },
+    Aliases { tool: "snapshot", fields: &[row("note", &["message", "description"])], items: &[] },
     Aliases { tool: "outline", fields: &[row("file_path", FILE_NAMES)], items: &[] },
     Aliases {
         tool: "check",

@@ -127,7 +127,7 @@ pub(super) struct ValidateSection {
     pub(super) skip: Vec<String>,
 }
 
-/// How much the history keeps (user's file only).
+/// What the history records, and how much it keeps (user's file only).
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "History")]
@@ -136,6 +136,9 @@ pub(super) struct HistorySection {
     pub(super) days: Option<u32>,
     /// Megabytes of contents, per root.
     pub(super) megabytes: Option<u64>,
+    /// Which changes by other programs become operations: seen (when a file is read or edited), snapshots (also around
+    /// the shell commands of a client with hooks) or off.
+    pub(super) outside: Option<String>,
 }
 
 /// Records of calls, kept on this machine for its owner (user's file only).

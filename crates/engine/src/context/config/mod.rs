@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod file;
 pub(crate) mod formatters;
 pub(crate) mod hooks;
+pub(crate) mod outside;
 pub(crate) mod replies;
 pub(crate) mod rule;
 pub(crate) mod schemas;
@@ -17,6 +18,7 @@ use crate::context::config::file::ConfigFile;
 pub use crate::context::config::formatters::KNOWN_FORMATTERS as FORMATTERS;
 pub(crate) use crate::context::config::formatters::{Formatter, FormatterTrigger};
 pub(crate) use crate::context::config::hooks::{Hook, HookEvent};
+pub use crate::context::config::outside::OutsideChanges;
 use crate::context::config::rule::invalid;
 pub(crate) use crate::context::config::rule::{Access, PathRule, RuleSource};
 pub use crate::context::config::schemas::UserFileLoader;
@@ -116,6 +118,8 @@ pub struct Config {
     pub(crate) durability: Durability,
     /// The limits of the history.
     pub(crate) history: HistoryLimits,
+    /// Which changes by others become operations.
+    pub(crate) outside: OutsideChanges,
     /// The recorded events.
     pub(crate) events: EventSettings,
     /// Formatters; the first match applies.
@@ -163,6 +167,7 @@ impl Default for Config {
             own_files: schemas::UserFiles::default(),
             durability: Durability::default(),
             history: HistoryLimits::default(),
+            outside: OutsideChanges::default(),
             events: EventSettings::default(),
             formatters: Vec::new(),
             hooks: Vec::new(),
@@ -182,6 +187,11 @@ fn word<W: OptionValue>(source: RuleSource<'_>, key: &str, text: &str) -> Result
 }
 
 impl Config {
+    /// Which changes by others become operations.
+    pub fn outside_changes(&self) -> OutsideChanges {
+        self.outside
+    }
+
     /// Bytes of the largest file that is loaded whole.
     pub(crate) fn max_whole_bytes(&self) -> u64 {
         self.max_whole.min(self.max_file)
@@ -355,6 +365,10 @@ impl Config {
             let server = LanguageServerConfig::new(row, source)?;
             self.servers.retain(|known| known.spec.name != server.spec.name);
             self.servers.push(server);
+        }
+        if let Some(text) = &file.history.outside {
+            self.outside = word(source, "history.outside", text)?;
+            self.came_from("history.outside", source);
         }
         if let Some(size) = file.history.megabytes {
             self.history.total = size.saturating_mul(1 << 20);

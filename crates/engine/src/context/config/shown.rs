@@ -38,6 +38,7 @@ impl Config {
         put("validate.syntax", self.strictness.name().into());
         put("history.days", self.history.history_days.into());
         put("history.megabytes", (self.history.total >> 20).into());
+        put("history.outside", self.outside.name().into());
         put("events.file", self.events.file.clone().into());
         put("events.megabytes", self.events.megabytes.into());
         put("events.paths", self.events.paths.into());

@@ -10,6 +10,7 @@ use crate::model::call_origin::CallOrigin;
 use crate::pipeline::checks::repeat::remember_change;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
+use crate::session::outside::{FoundContent, record_outside_changes};
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{Code, ContentId, Error, Result};
 use emendate_fs::FileMeta;
@@ -149,6 +150,10 @@ pub(crate) fn log_intent<'a>(
         })
         .collect();
     let root = done.first()?.plan.place.root();
+    let found = done
+        .iter()
+        .map(|done| FoundContent { place: &done.plan.place, content: done.change.before.map(|state| state.content) });
+    record_outside_changes(context, &found.collect::<Vec<_>>());
     let operation = operation(caller, cause, plans, &done, made);
     let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
     // A person sees the file; a model may have to be told what changed since its last edit.

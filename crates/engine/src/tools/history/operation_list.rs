@@ -259,8 +259,12 @@ pub(crate) fn one_line(logged: &LogEntry, status: OperationStatus) -> String {
     };
     let state = state(logged, status);
     let state = if state.is_empty() { state } else { format!("  ({state})") };
-    let (session, tool) = (&operation.session, tool_name(operation));
-    let mut out = format!("{id}  {}  {session}  {tool}  {what}  +{added} -{removed}{state}\n", moment(*at));
+    let by = if operation.is_outside() {
+        "changed by others".to_owned()
+    } else {
+        format!("{}  {}", operation.session, tool_name(operation))
+    };
+    let mut out = format!("{id}  {}  {by}  {what}  +{added} -{removed}{state}\n", moment(*at));
     if files.len() > 1 {
         for file in files.iter().take(NAMED_FILES_MAX) {
             let _ = writeln!(out, "    {}  +{} -{}", shown(&file.path), file.added, file.removed);

@@ -18,7 +18,7 @@ use crate::tools::history::operation_list::from_its_source;
 use crate::tools::undo::UndoInput;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::reversal::{current_state, difference, lines_then, logged_place, not_kept, with_same_codec};
-use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, session_filter, still_running};
+use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
 use emendate_core::explain;
 use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice};
 use emendate_fs::SafePath;
@@ -69,7 +69,7 @@ pub(super) fn undo_hunks(
         Some(id) => select::operation(context, OperationRef::read(id)?.name)?,
         None => choose_one(context, caller, args, path)?,
     };
-    if session_filter(caller, args).is_some_and(|session| session != logged.operation.session) {
+    if session_filter(caller, args).is_some_and(|session| is_foreign(&logged, session)) {
         return Err(foreign(&logged));
     }
     // A redo of an undo reverses the undo; a redo of an edit applies the edit again.

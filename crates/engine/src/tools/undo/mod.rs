@@ -285,6 +285,14 @@ fn check_hunk_call(args: &UndoInput) -> Result<()> {
         .next("Give id, file_path and hunks."))
 }
 
+/// Says who made an operation, and with which tool.
+pub(crate) fn author(operation: &Operation) -> String {
+    if operation.is_outside() {
+        return "changed by others".to_owned();
+    }
+    format!("{}, session {}", tool_name(operation), operation.session)
+}
+
 /// Formats the headline of an undo.
 fn headline(logged: &LogEntry, dry_run: bool) -> String {
     let verb = match (matches!(logged.operation.role, Role::Undo(_)), dry_run) {
@@ -293,9 +301,9 @@ fn headline(logged: &LogEntry, dry_run: bool) -> String {
         (true, false) => "Redone by reversing",
         (true, true) => "Would be redone by reversing",
     };
-    let (tool, session) = (tool_name(&logged.operation), &logged.operation.session);
+    let by = author(&logged.operation);
     let colon = if matches!(logged.operation.role, Role::Undo(_)) { "" } else { ":" };
-    format!("{verb}{colon} operation {} ({tool}, session {session}).\n", logged.id)
+    format!("{verb}{colon} operation {} ({by}).\n", logged.id)
 }
 
 /// Creates the data of an answer with these files, of `all`.

@@ -135,7 +135,7 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
     if let Some(last) = reversal_of(context, root, &logged)? {
         return Err(already_reversed(&logged, last));
     }
-    if session.is_some_and(|session| session != logged.operation.session) {
+    if session.is_some_and(|session| is_foreign(&logged, session)) {
         return Err(foreign(&logged));
     }
     Ok((root, logged))
@@ -256,6 +256,11 @@ fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
 pub(super) fn session_filter<'a>(caller: &'a CallContext, args: &UndoInput) -> Option<&'a str> {
     let is_named_by_person = args.id.is_some() && caller.unread == UnreadPolicy::Allow;
     (!args.any_session && !is_named_by_person).then_some(&*caller.session)
+}
+
+/// True for an operation of another session. A change by others belongs to no session: whoever names it means it.
+pub(super) fn is_foreign(logged: &LogEntry, session: &str) -> bool {
+    logged.operation.session != session && !logged.operation.is_outside()
 }
 
 /// Creates the error for an operation of another session.

@@ -1,0 +1,190 @@
+//! Changes by others: a file that differs from the state in which the engine last knew it. They are logged as
+//! operations, so that they can be seen and undone like those of the engine.
+
+use crate::context::config::OutsideChanges;
+use crate::context::history_stores::key;
+use crate::context::{Context, policy};
+use crate::session::in_doubt::{current_side, resolve_in_doubt};
+use emendate_core::explain::{self, DiffStat};
+use emendate_core::{ChangeSet, ContentId, Result, Snapshot};
+use emendate_fs::SafePath;
+use emendate_history::{
+    FileChange, FileState, KnownContent, OUTSIDE, Operation, OperationId, OperationOutcome, OutsideContent, Role,
+};
+
+/// Bytes of a version that is read in order to be stored.
+const STORED_BYTES_MAX: u64 = 8 << 20;
+/// Bytes of both versions whose lines are compared exactly.
+const COMPARED_BYTES_MAX: usize = 1 << 20;
+
+/// A path, and the content that was found there; `None` if there is nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct FoundContent<'a> {
+    pub(crate) place: &'a SafePath,
+    pub(crate) content: Option<ContentId>,
+}
+
+/// A change by others, with the new bytes as far as they can be stored.
+pub(crate) struct OutsideChange {
+    pub(crate) change: FileChange,
+    pub(crate) old_bytes: Option<Vec<u8>>,
+    pub(crate) new_bytes: Option<Vec<u8>>,
+    pub(crate) is_secret: bool,
+}
+
+/// Logs what others did to these files since the engine last knew them. A file that was never known has not changed. The
+/// call goes on if that fails: the history is then less complete, and nothing else.
+pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_>]) {
+    if context.config().outside == OutsideChanges::Off || !context.keeps_history() {
+        return;
+    }
+    for root in 0..context.roots().len() {
+        let here: Vec<FoundContent<'_>> = found.iter().filter(|it| it.place.root() == root).copied().collect();
+        if !here.is_empty() {
+            let _ = record_in_root(context, root, &here);
+        }
+    }
+}
+
+/// Errors: those of the session store and of the disk.
+fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) -> Result<()> {
+    let history = context.history(root);
+    let paths: Vec<&[u8]> = found.iter().map(|it| key(it.place)).collect();
+    let newest = history.newest_seen(&paths)?;
+    let differs = |it: &FoundContent<'_>, known: Option<ContentId>| {
+        known.is_some_and(|known| known != it.content.unwrap_or(ContentId::from_bytes([0; 16])))
+    };
+    let mut changed: Vec<FoundContent<'_>> =
+        found.iter().zip(newest).filter(|(it, known)| differs(it, *known)).map(|(it, _)| *it).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    // What a process that ended, or this one, wrote and did not confirm yet is no change by others.
+    resolve_in_doubt(context, root)?;
+    changed.sort_by(|one, other| key(one.place).cmp(key(other.place)));
+    changed.dedup_by(|one, other| key(one.place) == key(other.place));
+    let paths: Vec<&[u8]> = changed.iter().map(|it| key(it.place)).collect();
+    let known = history.last_known(&paths)?;
+    let mut changes = Vec::new();
+    for (it, known) in changed.iter().zip(known) {
+        let Some(known) = known.filter(|known| !known.in_doubt) else { continue };
+        if known.state.map(|state| state.content) != it.content {
+            changes.extend(change_of(context, root, it, known.state)?);
+        }
+    }
+    log_changes(context, root, changes, "").map(drop)
+}
+
+/// Returns the change of a file; `None` if it is no longer as it was found.
+fn change_of(
+    context: &Context,
+    root: usize,
+    found: &FoundContent<'_>,
+    before: Option<FileState>,
+) -> Result<Option<OutsideChange>> {
+    let place = found.place;
+    let after = current_side(context, place)?;
+    if after.map(|state| state.content) != found.content {
+        return Ok(None);
+    }
+    let new_bytes = match after {
+        Some(state) => bytes_of(context, place, state)?,
+        None => None,
+    };
+    outside_change(context, root, place, before, after, new_bytes).map(Some)
+}
+
+/// Returns the change of a file from one state to another.
+pub(crate) fn outside_change(
+    context: &Context,
+    root: usize,
+    place: &SafePath,
+    before: Option<FileState>,
+    after: Option<FileState>,
+    new_bytes: Option<Vec<u8>>,
+) -> Result<OutsideChange> {
+    // The version before it may be stored as a change of the version after it.
+    let old = before.map(|state| context.history(root).content(state.content, &at_hand(after, new_bytes.as_deref())));
+    let old = old.transpose()?.flatten();
+    let is_secret = policy::is_secret(place);
+    let stat = line_counts(before.map(|_| old.as_deref()), after.map(|_| new_bytes.as_deref()));
+    let change = FileChange {
+        path: key(place).to_vec(),
+        moved_from: None,
+        before,
+        after,
+        attributes: None,
+        added: stat.added as u64,
+        removed: stat.removed as u64,
+    };
+    Ok(OutsideChange { change, old_bytes: old, new_bytes, is_secret })
+}
+
+/// The version after a change, from which the one before it may be rebuilt.
+fn at_hand(after: Option<FileState>, new_bytes: Option<&[u8]>) -> Vec<KnownContent<'_>> {
+    after.zip(new_bytes).map(|(state, bytes)| KnownContent { id: state.content, bytes }).into_iter().collect()
+}
+
+/// Reads the bytes of a state, unless it is too large or has changed meanwhile.
+pub(crate) fn bytes_of(context: &Context, place: &SafePath, state: FileState) -> Result<Option<Vec<u8>>> {
+    let bytes = match context.store().read_link(place)? {
+        Some(target) => target.into_encoded_bytes(),
+        None => match context.store().read(place, STORED_BYTES_MAX, Vec::new()) {
+            Ok(Some(version)) => version.bytes,
+            Ok(None) | Err(_) => return Ok(None),
+        },
+    };
+    Ok((ContentId::of(&bytes) == state.content).then_some(bytes))
+}
+
+/// Counts the lines that were added and removed. An inner `None` is a version whose bytes are not available.
+#[allow(clippy::option_option, reason = "no file, a file whose bytes are not there, bytes")]
+pub(crate) fn line_counts(before: Option<Option<&[u8]>>, after: Option<Option<&[u8]>>) -> DiffStat {
+    let (Some(before), Some(after)) = (before.unwrap_or(Some(b"")), after.unwrap_or(Some(b""))) else {
+        return DiffStat::default();
+    };
+    let open = |bytes: &[u8]| Snapshot::open(bytes.to_vec(), None).ok();
+    let (Some(old), Some(new)) = (open(before), open(after)) else { return DiffStat::default() };
+    if before.len() + after.len() > COMPARED_BYTES_MAX {
+        let count = |snapshot: &Snapshot| snapshot.lines().count(snapshot.text());
+        return DiffStat { added: count(&new), removed: count(&old) };
+    }
+    explain::count_changes(&old, &ChangeSet::diff(&old, &new))
+}
+
+/// Logs changes of one root, those of secret files without their contents. Returns the operations.
+///
+/// Errors: those of the session store.
+pub(crate) fn log_changes(
+    context: &Context,
+    root: usize,
+    changes: Vec<OutsideChange>,
+    note: &str,
+) -> Result<Vec<OperationId>> {
+    let (secret, open): (Vec<OutsideChange>, Vec<OutsideChange>) = changes.into_iter().partition(|it| it.is_secret);
+    let mut logged = Vec::new();
+    for (part, keeps_content) in [(open, true), (secret, false)] {
+        if part.is_empty() {
+            continue;
+        }
+        let contents: Vec<OutsideContent<'_>> = part
+            .iter()
+            .map(|it| OutsideContent { old_bytes: it.old_bytes.as_deref(), new_bytes: it.new_bytes.as_deref() })
+            .collect();
+        let operation = Operation {
+            session: OUTSIDE.to_owned(),
+            tool: OUTSIDE.to_owned(),
+            format: String::new(),
+            digest: [0; 16],
+            note: note.to_owned(),
+            role: Role::Edit,
+            also_undoes: Vec::new(),
+            outcome: OperationOutcome::Done,
+            keeps_content,
+            files: part.iter().map(|it| it.change.clone()).collect(),
+            created_dirs: Vec::new(),
+        };
+        logged.extend(context.history(root).log_outside(&operation, &contents)?.map(|receipt| receipt.id));
+    }
+    Ok(logged)
+}

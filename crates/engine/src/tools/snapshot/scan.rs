@@ -1,0 +1,185 @@
+//! The files of a snapshot: those below a root that no ignore file leaves out. A file whose metadata are those of the
+//! last snapshot is not read.
+
+use crate::context::policy::{self, Access};
+use crate::context::walk::{WalkFilter, has_file, ignore_files};
+use crate::context::{Context, history_stores};
+use crate::model::call_context::CallContext;
+use emendate_core::{Code, ContentId, Error, Result, work};
+use emendate_fs::{DirEntry, EntryKind, FileMeta, SafePath};
+use emendate_history::{CachedFile, StatCache};
+use ignore::gitignore::Gitignore;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+/// Files of one snapshot.
+pub(crate) const SNAPSHOT_FILES_MAX: usize = 50_000;
+/// Bytes of a file that belongs to a snapshot.
+pub(crate) const SNAPSHOT_FILE_BYTES_MAX: u64 = 8 << 20;
+/// Files, and bytes of them, that are settled together.
+const BATCH_FILES: usize = 1024;
+const BATCH_BYTES: usize = 8 << 20;
+/// Directories of version control systems.
+const VERSION_CONTROL: [&str; 4] = [".git", ".jj", ".hg", ".svn"];
+
+/// A file that was read.
+pub(super) struct FreshFile {
+    pub(super) place: SafePath,
+    pub(super) file: CachedFile,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Files that a snapshot leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    /// Files that may hold secrets, or that rules do not let be read.
+    pub(super) denied: usize,
+    /// Files that are too large.
+    pub(super) large: usize,
+    /// Files and directories that could not be read.
+    pub(super) unreadable: usize,
+}
+
+/// The scan of one root.
+pub(super) struct Scan<'a> {
+    pub(super) context: &'a Context,
+    pub(super) caller: &'a CallContext,
+    pub(super) scope: WalkFilter,
+    /// What the last snapshot found.
+    pub(super) old: StatCache,
+    /// What this one found.
+    pub(super) found: HashMap<Vec<u8>, CachedFile>,
+    pub(super) left_out: LeftOut,
+    ignores: Vec<Gitignore>,
+    batch: Vec<FreshFile>,
+    batch_bytes: usize,
+    files: usize,
+}
+
+/// Takes a batch of files that were read; returns those whose content is settled.
+pub(super) type SettleBatch<'a> = &'a mut dyn FnMut(&Scan<'_>, Vec<FreshFile>) -> Result<Vec<FreshFile>>;
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(context: &'a Context, caller: &'a CallContext, scope: WalkFilter, old: StatCache) -> Scan<'a> {
+        let found = HashMap::with_capacity(old.files.len());
+        Scan {
+            context,
+            caller,
+            scope,
+            old,
+            found,
+            left_out: LeftOut::default(),
+            ignores: Vec::new(),
+            batch: Vec::new(),
+            batch_bytes: 0,
+            files: 0,
+        }
+    }
+
+    /// Scans a root.
+    ///
+    /// Errors: `call.too_large`, `call.cancelled`, and those of `settle`.
+    pub(super) fn run(&mut self, root: &SafePath, settle: SettleBatch<'_>) -> Result<()> {
+        self.enter(root, settle)?;
+        self.settle(settle)
+    }
+
+    fn enter(&mut self, folder: &SafePath, settle: SettleBatch<'_>) -> Result<()> {
+        self.caller.check_cancelled()?;
+        let entries = match self.context.store().list_with_meta(folder) {
+            Ok(Some(entries)) => entries,
+            Err(error) if error.code() == Code::CallTooLarge => return Err(error),
+            Ok(None) | Err(_) => {
+                self.left_out.unreadable += 1;
+                return Ok(());
+            }
+        };
+        let has_rules = [".gitignore", ".ignore"].iter().any(|name| has_file(entries.iter().map(|(it, _)| it), name));
+        if has_rules {
+            self.ignores.push(ignore_files(self.context, folder.absolute()));
+        }
+        for (entry, meta) in &entries {
+            self.visit(folder, entry, meta, settle)?;
+        }
+        if has_rules {
+            self.ignores.pop();
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, folder: &SafePath, entry: &DirEntry, meta: &FileMeta, settle: SettleBatch<'_>) -> Result<()> {
+        work::spend(1)?;
+        let path = folder.absolute().join(&entry.name);
+        let is_skipped = VERSION_CONTROL.iter().any(|name| entry.name == OsStr::new(name));
+        if is_skipped || !self.scope.takes(entry, &path, &self.ignores) {
+            return Ok(());
+        }
+        if entry.kind == EntryKind::Directory {
+            if let Ok(place) = self.context.store().resolve_no_follow(&path) {
+                return self.enter(&place, settle);
+            }
+            self.left_out.unreadable += 1;
+            return Ok(());
+        }
+        self.files += 1;
+        if self.files > SNAPSHOT_FILES_MAX {
+            return Err(too_many(folder));
+        }
+        self.caller.advance()?;
+        if let Some(old) = self.old.files.get(path.as_os_str().as_bytes()).filter(|old| old.proves(meta)) {
+            self.found.insert(path.into_os_string().into_encoded_bytes(), *old);
+            return Ok(());
+        }
+        if meta.size > SNAPSHOT_FILE_BYTES_MAX {
+            self.left_out.large += 1;
+            return Ok(());
+        }
+        let Ok(place) = self.context.store().resolve_no_follow(&path) else {
+            self.left_out.unreadable += 1;
+            return Ok(());
+        };
+        self.read(place, settle)
+    }
+
+    /// Reads a file.
+    fn read(&mut self, place: SafePath, settle: SettleBatch<'_>) -> Result<()> {
+        if policy::is_secret(&place) || !self.context.may_access_name(&place, Access::Read) {
+            self.left_out.denied += 1;
+            return Ok(());
+        }
+        let version = match self.context.store().read(&place, SNAPSHOT_FILE_BYTES_MAX, Vec::new()) {
+            Ok(Some(version)) => version,
+            Ok(None) => return Ok(()),
+            Err(_) => {
+                self.left_out.unreadable += 1;
+                return Ok(());
+            }
+        };
+        work::spend(version.bytes.len() / work::STEP_BYTES)?;
+        let file = CachedFile { meta: version.meta, content: ContentId::of(&version.bytes), racy: version.racy };
+        self.batch_bytes += version.bytes.len();
+        self.batch.push(FreshFile { place, file, bytes: version.bytes });
+        if self.batch.len() < BATCH_FILES && self.batch_bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        self.settle(settle)
+    }
+
+    fn settle(&mut self, settle: SettleBatch<'_>) -> Result<()> {
+        self.batch_bytes = 0;
+        let batch = std::mem::take(&mut self.batch);
+        for FreshFile { place, file, .. } in settle(self, batch)? {
+            self.found.insert(history_stores::key(&place).to_vec(), file);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a root with too many files.
+fn too_many(folder: &SafePath) -> Error {
+    let what = format!("The root has more than {SNAPSHOT_FILES_MAX} files that no ignore file leaves out.");
+    Error::new(Code::CallTooLarge, what)
+        .evidence(folder.shown())
+        .next("Name directories of generated files in .gitignore or .ignore, then repeat the call.")
+}

@@ -1,0 +1,276 @@
+//! Changes by others become operations: each version that a call meets is in the history, and nothing is lost.
+
+use crate::bench::{Bench, code, ok};
+use emendate::fs::Durability;
+use emendate::history::{Database, HistoryLimits, LogEntry, OperationFilter, OperationLog as _, root_key};
+use emendate::{CallContext, Config, StateLocation};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+
+fn operations(bench: &Bench) -> Vec<Value> {
+    let reply = bench.call("history", json!({ "limit": 1000 }));
+    reply.to_json()["data"]["operations"].as_array().unwrap().clone()
+}
+
+/// Whether each operation is one of others, the oldest first.
+fn by_others(bench: &Bench) -> Vec<bool> {
+    operations(bench).iter().rev().map(|it| it["tool"] == "outside").collect()
+}
+
+#[test]
+fn change_by_others_is_an_operation_of_its_own() {
+    let bench = Bench::new();
+    bench.put("a", "one\ntwo\n");
+    bench.read("a");
+    bench.put("a", "one\nTWO\n");
+    bench.read("a");
+    bench.read("a");
+    assert_eq!(by_others(&bench), [true]);
+    let shown = ok(&bench.call("history", json!({ "id": "1" })));
+    assert!(shown.contains("changed by others") && shown.contains("-two\n+TWO\n"), "{shown}");
+
+    // It is no operation of the session: it has to be named.
+    assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
+    let undone = ok(&bench.call("undo", json!({ "id": "1" })));
+    assert!(undone.starts_with("Undone: operation 1-") && undone.contains("changed by others"), "{undone}");
+    assert_eq!(bench.get("a"), "one\ntwo\n");
+    ok(&bench.call("undo", json!({ "redo": true })));
+    assert_eq!(bench.get("a"), "one\nTWO\n");
+    assert_eq!(by_others(&bench), [true, false, false]);
+    assert_eq!(code(&bench.call("undo", json!({ "any_session": true }))), "ok");
+}
+
+#[test]
+fn edit_of_a_changed_file_records_the_change_first() {
+    let bench = Bench::new();
+    bench.put("a", "one\ntwo\nthree\n");
+    bench.read("a");
+    bench.put("a", "ONE\ntwo\nthree\n");
+    assert_eq!(code(&bench.edit("a", "three", "3")), "ok");
+    assert_eq!(by_others(&bench), [true, false]);
+    // Undoing the session's operation leaves that of others, and the other way round.
+    ok(&bench.call("undo", json!({})));
+    assert_eq!(bench.get("a"), "ONE\ntwo\nthree\n");
+    ok(&bench.call("undo", json!({ "id": "1" })));
+    assert_eq!(bench.get("a"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn deletion_and_creation_by_others_are_known_after_the_first_call() {
+    let bench = Bench::new();
+    bench.put("a", "one\n");
+    bench.read("a");
+    fs::remove_file(bench.path("a")).unwrap();
+    assert_eq!(code(&bench.read("a")), "file.not_found");
+    assert_eq!(code(&bench.read("a")), "file.not_found");
+    bench.put("a", "one\n");
+    bench.read("a");
+    let kinds: Vec<Value> = operations(&bench).iter().rev().map(|it| it["files"][0]["type"].clone()).collect();
+    assert_eq!(kinds, ["delete", "create"]);
+    ok(&bench.call("undo", json!({ "id": "2" })));
+    assert!(!bench.path("a").exists());
+    ok(&bench.call("undo", json!({ "id": "1" })));
+    assert_eq!(bench.get("a"), "one\n");
+}
+
+#[test]
+fn change_back_to_what_a_session_saw_is_recorded() {
+    let bench = Bench::new();
+    bench.put("a", "one\n");
+    bench.read("a");
+    ok(&bench.edit("a", "one", "two"));
+    // The session saw "one" before.
+    bench.put("a", "one\n");
+    bench.read("a");
+    assert_eq!(by_others(&bench), [false, true]);
+}
+
+#[test]
+fn secrets_are_listed_without_their_contents() {
+    let mut bench = Bench::new();
+    bench.caller.unread = emendate::UnreadPolicy::Allow;
+    let path = bench.put(".npmrc", "//registry/:_authToken=one\n");
+    let write = |text: &str| bench.call("write", json!({ "file_path": path, "content": text, "irreversible": true }));
+    if code(&write("//registry/:_authToken=two\n")) != "ok" {
+        // Guarded files are not written at all, so nothing is known of them.
+        assert!(operations(&bench).is_empty());
+        return;
+    }
+    bench.put(".npmrc", "//registry/:_authToken=three\n");
+    write("//registry/:_authToken=four\n");
+    let all = operations(&bench);
+    assert_eq!(all.iter().map(|it| it["undoable"].as_bool().unwrap()).collect::<Vec<_>>(), [false; 3]);
+}
+
+#[test]
+fn nothing_is_recorded_when_it_is_off() {
+    let config = Config::default().with_file("[history]\noutside = \"off\"\n", "emend.toml", true).unwrap();
+    let bench = Bench::open(config, |_| StateLocation::Memory);
+    bench.put("a", "one\n");
+    bench.read("a");
+    bench.put("a", "two\n");
+    bench.read("a");
+    assert!(operations(&bench).is_empty());
+    let error = Config::default().with_file("[history]\noutside = \"all\"\n", "emend.toml", true).unwrap_err();
+    assert!(error.to_string().contains("seen, snapshots, off"), "{error}");
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// A session edits a line of a file.
+    Edit(usize, usize, usize, u8),
+    /// Another program changes a line, replaces the file, or deletes it.
+    Line(usize, usize, u8),
+    Replace(usize, u8),
+    Delete(usize),
+    Read(usize, usize),
+    /// A session undoes its last operation, or one by its number.
+    Undo(usize),
+    UndoOne(usize, u64),
+    Redo(usize),
+}
+
+const FILES: [&str; 2] = ["a", "b"];
+const LINES: usize = 6;
+
+fn act() -> impl Strategy<Value = Act> {
+    let (file, session, line) = (0..FILES.len(), 0..2_usize, 0..LINES);
+    prop_oneof![
+        4 => (session.clone(), file.clone(), line.clone(), any::<u8>()).prop_map(|(s, f, l, x)| Act::Edit(s, f, l, x)),
+        3 => (file.clone(), line, any::<u8>()).prop_map(|(f, l, x)| Act::Line(f, l, x)),
+        1 => (file.clone(), any::<u8>()).prop_map(|(f, x)| Act::Replace(f, x)),
+        1 => file.clone().prop_map(Act::Delete),
+        2 => (session.clone(), file).prop_map(|(s, f)| Act::Read(s, f)),
+        2 => session.clone().prop_map(Act::Undo),
+        2 => (session.clone(), 1..20_u64).prop_map(|(s, n)| Act::UndoOne(s, n)),
+        1 => session.prop_map(Act::Redo),
+    ]
+}
+
+fn lines(seed: u8) -> Vec<String> {
+    (0..LINES).map(|line| format!("line {line} {seed}")).collect()
+}
+
+/// The contents of the files; `None` for one that is not there.
+fn disk(bench: &Bench) -> Vec<Option<String>> {
+    FILES.iter().map(|name| fs::read_to_string(bench.path(name)).ok()).collect()
+}
+
+fn with_line(text: &str, line: usize, new: String) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if let Some(old) = lines.get_mut(line) {
+        *old = new;
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Performs an act; returns the files that a call of the engine met.
+fn perform(bench: &Bench, sessions: &[CallContext], act: &Act) -> Vec<usize> {
+    let call = |session: usize, tool: &str, input: Value| bench.engine.call(&sessions[session], tool, input);
+    match *act {
+        Act::Edit(session, file, line, new) => {
+            let path = bench.path(FILES[file]);
+            call(session, "read", json!({ "file_path": path }));
+            let Ok(text) = fs::read_to_string(&path) else { return vec![file] };
+            let Some(old) = text.lines().nth(line) else { return vec![file] };
+            let input = json!({ "file_path": path, "old_string": old, "new_string": format!("{old} e{new}") });
+            call(session, "edit", input);
+            vec![file]
+        }
+        Act::Line(file, line, new) => {
+            if let Ok(text) = fs::read_to_string(bench.path(FILES[file])) {
+                bench.put(FILES[file], &with_line(&text, line, format!("outside {new}")));
+            }
+            Vec::new()
+        }
+        Act::Replace(file, new) => {
+            bench.put(FILES[file], &(lines(new).join("\n") + "\n"));
+            Vec::new()
+        }
+        Act::Delete(file) => {
+            let _ = fs::remove_file(bench.path(FILES[file]));
+            Vec::new()
+        }
+        Act::Read(session, file) => {
+            call(session, "read", json!({ "file_path": bench.path(FILES[file]) }));
+            vec![file]
+        }
+        Act::Undo(session) => {
+            call(session, "undo", json!({}));
+            Vec::new()
+        }
+        Act::UndoOne(session, id) => {
+            call(session, "undo", json!({ "id": id.to_string(), "any_session": true }));
+            Vec::new()
+        }
+        Act::Redo(session) => {
+            call(session, "undo", json!({ "redo": true }));
+            Vec::new()
+        }
+    }
+}
+
+/// Checks the log of a file: each operation begins where the one before it ended.
+fn check_chain(all: &[LogEntry], path: &[u8]) {
+    let mut last = None;
+    for logged in all {
+        for file in logged.operation.files.iter().filter(|file| file.path == path) {
+            if let Some(last) = last {
+                assert_eq!(file.before, last, "operation {}", logged.id);
+            }
+            last = Some(file.after);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_that_a_call_met_is_in_the_history(acts in proptest::collection::vec(act(), 1..24)) {
+        let state = tempfile::tempdir().unwrap();
+        let config = Config::default().with_durability(Durability::None);
+        let bench = Bench::open(config, |_| StateLocation::Directory(state.path().to_owned()));
+        let sessions: Vec<CallContext> =
+            ["one", "two"].map(|session| CallContext { session: session.to_owned(), ..bench.caller.clone() }).into();
+        // The engine knows the files from the beginning.
+        for (file, name) in FILES.iter().enumerate() {
+            bench.put(name, &(lines(0).join("\n") + "\n"));
+            perform(&bench, &sessions, &Act::Read(0, file));
+        }
+        let mut met = vec![BTreeSet::new(); FILES.len()];
+        for act in &acts {
+            let before = disk(&bench);
+            for file in perform(&bench, &sessions, act) {
+                met[file].insert(before[file].clone());
+            }
+            // What an operation of the engine replaced, it has met.
+            let after = disk(&bench);
+            if !matches!(act, Act::Line(..) | Act::Replace(..) | Act::Delete(..)) {
+                for (file, text) in before.into_iter().enumerate().filter(|(file, text)| after[*file] != *text) {
+                    met[file].insert(text);
+                }
+            }
+        }
+        let Bench { root, engine, .. } = &bench;
+        engine.store_unstored_contents();
+        let database = Database::open(&state.path().join(root_key(root)), HistoryLimits::default()).unwrap();
+        let mut all = database.operations(&OperationFilter { limit: 1000, ..OperationFilter::default() }).unwrap();
+        all.reverse();
+        for (file, name) in FILES.iter().enumerate() {
+            let path = bench.path(name).into_os_string().into_encoded_bytes();
+            check_chain(&all, &path);
+            let states = all.iter().flat_map(|it| &it.operation.files).filter(|it| it.path == path);
+            let states: BTreeSet<Option<String>> = states.flat_map(|it| [it.before, it.after]).map(|state| {
+                let bytes = state.map(|state| database.content(state.content, &[]).unwrap().expect("a content is lost"));
+                bytes.map(|bytes| String::from_utf8(bytes).unwrap())
+            }).collect();
+            let first = Some(lines(0).join("\n") + "\n");
+            for text in met[file].iter().filter(|text| **text != first) {
+                prop_assert!(states.contains(text), "{name}: {text:?} is not in the history");
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Snapshots: what any program changed below the root becomes an operation, which can be undone.
+
+use crate::bench::{Bench, code, ok};
+use emendate::{Config, StateLocation};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn snapshot(bench: &Bench) -> Value {
+    let reply = bench.call("snapshot", json!({}));
+    ok(&reply);
+    reply.to_json()["data"].clone()
+}
+
+/// The changed files of a snapshot, with what happened to them.
+fn changed(bench: &Bench) -> BTreeMap<String, String> {
+    let data = snapshot(bench);
+    let root = bench.root.display().to_string() + "/";
+    let name = |file: &Value| file["filePath"].as_str().unwrap().replace(&root, "");
+    let files = data["files"].as_array().unwrap();
+    files.iter().map(|file| (name(file), file["type"].as_str().unwrap().to_owned())).collect()
+}
+
+fn of(names: &[(&str, &str)]) -> BTreeMap<String, String> {
+    names.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect()
+}
+
+#[test]
+fn everything_that_a_command_did_is_one_operation() {
+    let bench = Bench::new();
+    bench.put("src/a", "one\n");
+    bench.put("src/b", "two\n");
+    bench.put(".hidden/c", "three\n");
+    let first = ok(&bench.call("snapshot", json!({})));
+    assert!(first.starts_with("First snapshot of ") && first.contains(": 3 files."), "{first}");
+    assert_eq!(changed(&bench), of(&[]));
+
+    bench.put("src/a", "ONE\n");
+    fs::remove_file(bench.path("src/b")).unwrap();
+    bench.put("new/d", "four\n");
+    fs::set_permissions(bench.path(".hidden/c"), fs::Permissions::from_mode(0o755)).unwrap();
+    let all = of(&[("src/a", "update"), ("src/b", "delete"), ("new/d", "create")]);
+    assert_eq!(changed(&bench), all);
+    assert_eq!(changed(&bench), of(&[]));
+    let shown = ok(&bench.call("history", json!({ "id": "last" })));
+    assert!(shown.contains("-one\n+ONE\n") && shown.contains("-two\n") && shown.contains("+four\n"), "{shown}");
+
+    // It has to be named; then all of it is taken back, and comes again with a redo.
+    assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
+    ok(&bench.call("undo", json!({ "id": "1" })));
+    assert_eq!((bench.get("src/a"), bench.get("src/b")), ("one\n".to_owned(), "two\n".to_owned()));
+    assert!(!bench.path("new/d").exists());
+    // What the engine did itself is no change by others.
+    assert_eq!(changed(&bench), of(&[]));
+    ok(&bench.call("undo", json!({ "redo": true })));
+    assert_eq!((bench.get("src/a"), bench.get("new/d")), ("ONE\n".to_owned(), "four\n".to_owned()));
+    assert_eq!(changed(&bench), of(&[]));
+}
+
+#[test]
+fn ignored_files_secrets_and_version_control_are_left_out() {
+    let bench = Bench::new();
+    bench.put(".gitignore", "target/\n*.log\n");
+    bench.put("a", "one\n");
+    snapshot(&bench);
+    for name in ["target/x", "b.log", ".git/config", ".jj/x", ".env", "key.pem"] {
+        bench.put(name, "new\n");
+    }
+    bench.put("b", "two\n");
+    assert_eq!(changed(&bench), of(&[("b", "create")]));
+    // A file that is ignored from now on was not deleted.
+    bench.put(".gitignore", "target/\n*.log\nb\n");
+    assert_eq!(changed(&bench), of(&[(".gitignore", "update")]));
+    let text = ok(&bench.call("snapshot", json!({})));
+    assert!(text.contains("may hold secrets"), "{text}");
+}
+
+#[test]
+fn edits_between_snapshots_stay_apart_from_changes_by_others() {
+    let bench = Bench::new();
+    bench.put("a", "one\n");
+    bench.put("b", "one\n");
+    snapshot(&bench);
+    bench.read("a");
+    ok(&bench.edit("a", "one", "two"));
+    ok(&bench.write("c", "new\n"));
+    assert_eq!(changed(&bench), of(&[]));
+    ok(&bench.edit("a", "two", "three"));
+    bench.put("a", "four\n");
+    bench.put("b", "two\n");
+    // A call that meets the change records it; the snapshot does not record it again.
+    bench.read("a");
+    assert_eq!(changed(&bench), of(&[("b", "update")]));
+    // A file of the engine that someone else deleted, although no snapshot has seen it.
+    ok(&bench.write("d", "new\n"));
+    fs::remove_file(bench.path("d")).unwrap();
+    assert_eq!(changed(&bench), of(&[("d", "delete")]));
+}
+
+#[test]
+fn change_of_equal_size_in_the_same_tick_is_found() {
+    let bench = Bench::new();
+    bench.put("a", "0000\n");
+    snapshot(&bench);
+    for round in 1..30 {
+        bench.put("a", &format!("{round:04}\n"));
+        assert_eq!(changed(&bench), of(&[("a", "update")]), "{round}");
+    }
+}
+
+#[test]
+fn dry_run_and_off_record_nothing() {
+    let bench = Bench::new();
+    bench.put("a", "one\n");
+    snapshot(&bench);
+    bench.put("a", "two\n");
+    let reply = bench.call("snapshot", json!({ "dry_run": true }));
+    assert!(ok(&reply).contains("nothing is recorded"), "{}", reply.text());
+    assert_eq!(reply.to_json()["data"]["filesTotal"], 1);
+    assert_eq!(changed(&bench), of(&[("a", "update")]));
+
+    let config = Config::default().with_file("[history]\noutside = \"off\"\n", "emend.toml", true).unwrap();
+    let bench = Bench::open(config, |_| StateLocation::Memory);
+    assert_eq!(code(&bench.call("snapshot", json!({}))), "call.invalid");
+}
+
+#[test]
+fn snapshot_survives_the_process_and_the_loss_of_its_file() {
+    let state = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let open = || {
+        emendate::Engine::open(
+            std::slice::from_ref(&root),
+            StateLocation::Directory(state.path().to_owned()),
+            Config::default(),
+        )
+        .unwrap()
+    };
+    let take = || {
+        let reply = open().call(&emendate::CallContext::default(), "snapshot", json!({}));
+        ok(&reply);
+        reply.to_json()["data"]["filesTotal"].clone()
+    };
+    fs::write(root.join("a"), "one\n").unwrap();
+    assert_eq!(take(), 0);
+    fs::write(root.join("a"), "two\n").unwrap();
+    fs::write(root.join("b"), "one\n").unwrap();
+    assert_eq!(take(), 2);
+    assert_eq!(take(), 0);
+    // Without the file every file is read again, and compared with what is known of it.
+    let store = fs::read_dir(state.path())
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .find(|it| it.join("sessions.stat").exists())
+        .unwrap();
+    let mode = fs::metadata(store.join("sessions.stat")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    for damage in [&b"EmndSta1 damaged"[..], b""] {
+        fs::write(store.join("sessions.stat"), damage).unwrap();
+        fs::write(root.join("a"), format!("{} bytes\n", damage.len())).unwrap();
+        assert_eq!(take(), 1);
+    }
+}
+
+#[test]
+fn contents_beyond_the_limit_are_listed_and_not_stored() {
+    let bench = Bench::new();
+    snapshot(&bench);
+    let text = "x".repeat(8 << 20);
+    for nth in 0..9 {
+        bench.put(format!("{nth}"), &text);
+    }
+    let reply = ok(&bench.call("snapshot", json!({})));
+    assert!(reply.contains("1 files are recorded without their contents"), "{reply}");
+}

@@ -1,0 +1,181 @@
+//! The state in which each path was last known, and the changes that others made since.
+//!
+//! The state is a row of `seen` in the session [`OUTSIDE`], one for each path: older programs take it for a session like
+//! any other, so that it needs no other schema.
+
+use std::collections::HashSet;
+
+use emendate_core::ContentId;
+use emendate_fs::FileMeta;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::cache::CacheUpdate;
+use super::log::{self, LogSignature};
+use super::rows::{self, fixed};
+use super::sql_blob_store::SqlBlobStore;
+use crate::blob_store::{KeepOutcome, keep};
+use crate::operation::{NOTHING, OUTSIDE, still_outside};
+use crate::{
+    ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownState, LogReceipt, NewlyKnown, Operation,
+    OutsideContent, RecordOrigin, VersionBody,
+};
+
+/// Returns the content that was last known at the path.
+pub(super) fn newest_seen(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<ContentId>> {
+    Ok(last_state(all, path)?.map(|state| state.map_or(NOTHING, |state| state.content)))
+}
+
+/// Returns the state in which the path was last known, if it ever was.
+#[allow(clippy::option_option, reason = "never known, nothing, something")]
+fn last_state(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<Option<FileState>>> {
+    let known = all
+        .prepare_cached("SELECT content, stamp FROM seen WHERE session=?1 AND path=?2")?
+        .query_row(params![OUTSIDE, path], state_of)
+        .optional()?;
+    if known.is_some() {
+        return Ok(known);
+    }
+    // A program that knows no such rows has recorded it.
+    all.prepare_cached("SELECT content, stamp FROM seen WHERE path=?1 ORDER BY at DESC LIMIT 1")?
+        .query_row([path], state_of)
+        .optional()
+}
+
+fn state_of(row: &Row<'_>) -> rusqlite::Result<Option<FileState>> {
+    let content = ContentId::from_bytes(fixed(row.get_ref(0)?.as_blob()?)?);
+    let meta = rows::unpack_stamp(row.get_ref(1)?.as_blob()?)?;
+    let kind = if meta.is_link() { FileKind::Link } else { FileKind::Regular };
+    Ok((content != NOTHING).then_some(FileState { content, mode: meta.mode & 0o7777, kind }))
+}
+
+/// Returns the state in which each path was last known.
+pub(super) fn last_known(all: &Connection, paths: &[&[u8]]) -> rusqlite::Result<Vec<Option<KnownState>>> {
+    let in_doubt: HashSet<Vec<u8>> = all
+        .prepare_cached("SELECT path FROM touched JOIN operations ON number=operation WHERE pending>0")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let known =
+        |path: &&[u8]| Ok(last_state(all, path)?.map(|state| KnownState { state, in_doubt: in_doubt.contains(*path) }));
+    paths.iter().map(known).collect()
+}
+
+/// Logs an outside change, as far as its files are still known as they were before it.
+pub(super) fn log_outside(
+    all: &Connection,
+    operation: &Operation,
+    contents: &[OutsideContent<'_>],
+    (signature, limits): (LogSignature, &HistoryLimits),
+    learned: &mut CacheUpdate,
+) -> rusqlite::Result<Option<LogReceipt>> {
+    let paths: Vec<&[u8]> = operation.files.iter().map(|file| &*file.path).collect();
+    let (operation, contents) = still_outside(operation, contents, &last_known(all, &paths)?);
+    if operation.files.is_empty() {
+        return Ok(None);
+    }
+    for (file, content) in operation.files.iter().zip(&contents).filter(|_| operation.keeps_content) {
+        let (Some(after), Some(bytes)) = (file.after, content.new_bytes) else { continue };
+        let body = VersionBody::Bytes(bytes);
+        if let KeepOutcome::Agreed(added) = keep(&mut SqlBlobStore(all), after.content, &body, limits)? {
+            learned.added += added;
+        }
+    }
+    let changes: Vec<ChangeContent<'_>> = contents
+        .iter()
+        .map(|content| ChangeContent { old_bytes: content.old_bytes, ..ChangeContent::default() })
+        .collect();
+    log::log(all, &operation, &changes, &[], (signature, limits), learned)
+}
+
+/// Makes a state the last known one of the path.
+pub(super) fn mark(
+    all: &Connection,
+    path: &[u8],
+    state: Option<FileState>,
+    now: i64,
+    learned: &mut CacheUpdate,
+) -> rusqlite::Result<()> {
+    let content = state.map_or(NOTHING, |state| state.content);
+    learned.newest.push((path.to_vec(), Some(content)));
+    let known = all
+        .prepare_cached("SELECT content, stamp FROM seen WHERE session=?1 AND path=?2")?
+        .query_row(params![OUTSIDE, path], state_of)
+        .optional()?;
+    if known == Some(state) {
+        return Ok(());
+    }
+    if known.is_some() {
+        all.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?.execute(params![OUTSIDE, path])?;
+    }
+    let (kind, mode) = state.map_or((0, 0), |state| match state.kind {
+        FileKind::Link => (0o120_000, state.mode),
+        FileKind::Regular => (0o100_000, state.mode),
+    });
+    let meta = FileMeta { mode: kind | mode, ..FileMeta::default() };
+    all.prepare_cached("INSERT INTO seen VALUES(?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, NULL, NULL)")?
+        .execute(params![
+            OUTSIDE,
+            path,
+            content.to_bytes(),
+            content.tag().to_u32(),
+            now,
+            rows::origin_number(RecordOrigin::Read),
+            rows::pack_stamp(&meta),
+            rows::pack_lines(&crate::LineSet::none()),
+        ])
+        .map(drop)
+}
+
+/// Makes what the newest operation left the last known state of a file again, after the operation `file` belongs to was
+/// aborted, or came back.
+pub(super) fn refresh(all: &Connection, file: &FileChange, now: i64) -> rusqlite::Result<()> {
+    let left = all
+        .prepare_cached(
+            "SELECT after, after_mode, after_link FROM touched JOIN operations ON number=operation
+             WHERE path=?1 AND pending>=0 ORDER BY operation DESC LIMIT 1",
+        )?
+        .query_row([&file.path], |row| log::side(row, 0))
+        .optional()?;
+    mark(all, &file.path, left.unwrap_or(file.before), now, &mut CacheUpdate::default())
+}
+
+/// Makes a state that a session was shown the last known one, if nothing was known of the path. Otherwise only an
+/// operation can have changed it, or a change by others that is logged.
+pub(super) fn mark_unknown(
+    all: &Connection,
+    path: &[u8],
+    state: FileState,
+    now: i64,
+    learned: &mut CacheUpdate,
+) -> rusqlite::Result<()> {
+    let known =
+        all.prepare_cached("SELECT 1 FROM seen WHERE session=?1 AND path=?2")?.exists(params![OUTSIDE, path])?;
+    if known { Ok(()) } else { mark(all, path, Some(state), now, learned) }
+}
+
+/// Remembers files that were not known.
+pub(super) fn know(
+    all: &Connection,
+    found: &[NewlyKnown<'_>],
+    (now, limits): (i64, &HistoryLimits),
+    learned: &mut CacheUpdate,
+) -> rusqlite::Result<()> {
+    for NewlyKnown { path, state, bytes } in found {
+        if last_state(all, path)?.is_some() {
+            continue;
+        }
+        if let Some(bytes) = bytes
+            && let KeepOutcome::Agreed(added) =
+                keep(&mut SqlBlobStore(all), state.content, &VersionBody::Bytes(bytes), limits)?
+        {
+            learned.added += added;
+        }
+        mark(all, path, Some(*state), now, learned)?;
+    }
+    Ok(())
+}
+
+/// Returns the paths at which something is known to be.
+pub(super) fn known_paths(all: &Connection) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let mut query = all.prepare_cached("SELECT path FROM seen WHERE session=?1 AND content<>?2")?;
+    query.query_map(params![OUTSIDE, NOTHING.to_bytes()], |row| row.get(0))?.collect()
+}
