@@ -238,7 +238,7 @@ fn snapshot_files(bed: &Bed, door: Door, count: usize) -> Asked {
 
 fn snapshot_file(bed: &Bed, _: Door, bytes: usize) -> Asked {
     hollow(bed, bytes);
-    Asked { told: "1 files are larger than 8 MiB", ..call("snapshot", json!({ "dry_run": true })) }
+    Asked { told: "they are larger than 8 MiB: 1", ..call("snapshot", json!({ "dry_run": true })) }
 }
 
 fn replaced_files(bed: &Bed, _: Door, count: usize) -> Asked {

@@ -117,6 +117,19 @@ fn nothing_is_recorded_when_it_is_off() {
     assert!(error.to_string().contains("seen, snapshots, off"), "{error}");
 }
 
+/// Session one's operation is undone by session two, later than anything that session one did.
+#[test]
+fn undo_by_another_session_does_not_confuse_the_owner() {
+    let bench = Bench::new();
+    bench.put("a", "one\n");
+    bench.read("a");
+    ok(&bench.edit("a", "one", "two"));
+    let other = CallContext { session: "other".to_owned(), ..bench.caller.clone() };
+    assert_eq!(code(&bench.engine.call(&other, "undo", json!({ "id": "1", "any_session": true }))), "ok");
+    assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
+    assert_eq!(code(&bench.call("undo", json!({ "redo": true }))), "operation.not_found");
+}
+
 #[derive(Clone, Debug)]
 enum Act {
     /// A session edits a line of a file.

@@ -173,5 +173,5 @@ fn contents_beyond_the_limit_are_listed_and_not_stored() {
         bench.put(format!("{nth}"), &text);
     }
     let reply = ok(&bench.call("snapshot", json!({})));
-    assert!(reply.contains("1 files are recorded without their contents"), "{reply}");
+    assert!(reply.contains("recorded without their contents, which would take too much space: 1"), "{reply}");
 }

@@ -112,13 +112,13 @@ fn describe(context: &Context, root: usize, taken: &RootSnapshot, dry_run: bool)
         );
     }
     for (count, why) in [
-        (left_out.denied, "may hold secrets or must not be read, and are not recorded"),
-        (left_out.large, "are larger than 8 MiB, and are not recorded"),
-        (left_out.unreadable, "could not be read"),
-        (*unstored, "are recorded without their contents, which would take too much space"),
+        (left_out.denied, "left out, because they may hold secrets or must not be read"),
+        (left_out.large, "left out, because they are larger than 8 MiB"),
+        (left_out.unreadable, "left out, because they could not be read"),
+        (*unstored, "recorded without their contents, which would take too much space"),
     ] {
         if count > 0 {
-            let _ = writeln!(text, "Note: {count} files {why}.");
+            let _ = writeln!(text, "Note: files {why}: {count}.");
         }
     }
     text

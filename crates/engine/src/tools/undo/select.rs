@@ -211,18 +211,20 @@ fn last_of(
     redo: bool,
     times: usize,
 ) -> Result<UndoCandidates> {
-    let (mut below, mut found, mut newest) = (None, Vec::new(), None);
+    let (mut below, mut found) = (None, Vec::new());
+    // Of all sessions: an operation may be undone by another one.
+    let last = context.history(root).operations(&OperationFilter { limit: 1, ..OperationFilter::default() })?;
+    let newest = last.first().map_or(0, |last| last.id.number);
     let mut gaps = HistoryGaps(context.history(root).gaps()?);
     loop {
         let page =
             context.history(root).operations(&OperationFilter { session, path, below, limit: OPERATIONS_PER_PAGE })?;
         for logged in &page {
-            let newest = *newest.get_or_insert(logged.id.number);
             let takes_back = logged.operation.role != Role::Edit;
             if takes_back && logged.is_in_flight() {
                 return Ok(UndoCandidates::UnderWay(Box::new(logged.clone())));
             }
-            // It was undone since the previous page was read.
+            // It was undone since the newest operation was read.
             if logged.undone_by.is_some_and(|by| by.number > newest) {
                 return last_of(context, root, session, path, redo, times);
             }
