@@ -35,6 +35,7 @@ mod reflink;
 mod report;
 mod server;
 mod sessions;
+mod snapshots;
 mod startup;
 mod summary;
 mod text;
@@ -67,6 +68,7 @@ pub(crate) static BENCHES: &[Bench] = &[
     Bench { name: "cascade", goals: &[], run: cascade::run },
     Bench { name: "anchors", goals: &[], run: anchors::run },
     Bench { name: "sessions", goals: &[], run: sessions::run },
+    Bench { name: "snapshots", goals: &[], run: snapshots::run },
 ];
 
 fn usage() -> ExitCode {

@@ -143,6 +143,8 @@ enum Act {
     Undo(usize),
     UndoOne(usize, u64),
     Redo(usize),
+    /// A snapshot of all files.
+    Snapshot,
 }
 
 const FILES: [&str; 2] = ["a", "b"];
@@ -159,6 +161,7 @@ fn act() -> impl Strategy<Value = Act> {
         2 => session.clone().prop_map(Act::Undo),
         2 => (session.clone(), 1..20_u64).prop_map(|(s, n)| Act::UndoOne(s, n)),
         1 => session.prop_map(Act::Redo),
+        2 => Just(Act::Snapshot),
     ]
 }
 
@@ -221,6 +224,10 @@ fn perform(bench: &Bench, sessions: &[CallContext], act: &Act) -> Vec<usize> {
         Act::Redo(session) => {
             call(session, "undo", json!({ "redo": true }));
             Vec::new()
+        }
+        Act::Snapshot => {
+            assert_eq!(code(&call(0, "snapshot", json!({}))), "ok");
+            (0..FILES.len()).collect()
         }
     }
 }
