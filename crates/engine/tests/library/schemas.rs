@@ -309,6 +309,7 @@ fn violations_are_listed_and_counted() {
     ] {
         bench.put("s.json", &schema.to_string());
         bench.put("x.json", "\"aa\"\n");
+        bench.read("x.json");
         let reply = bench.write("x.json", &Value::from("a".repeat(50_000) + "b").to_string());
         assert!(code(&reply) == fits && reply.text().contains(told), "{schema}");
     }
