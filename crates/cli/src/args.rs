@@ -9,7 +9,7 @@ mod scope;
 
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use patch::PatchArgs;
-pub(crate) use reversal::{RestoreArgs, UndoArgs};
+pub(crate) use reversal::{RestoreArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
@@ -123,11 +123,7 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Record the files that any program changed, created or deleted since the last snapshot
     #[command(after_help = help::SNAPSHOT)]
-    Snapshot {
-        /// A few words for the history: what happened
-        #[arg(long, value_name = "TEXT")]
-        note: Option<String>,
-    },
+    Snapshot(SnapshotArgs),
     /// Delete old history by age and size
     #[command(after_help = help::GC)]
     Gc(GcArgs),

@@ -1,6 +1,6 @@
 //! `undo`, `redo`, `history`, `show`, `diff`, `restore` and `gc`.
 
-use crate::args::{DiffArgs, FilePartArgs, GcArgs, HistoryArgs, RestoreArgs, ShowArgs, UndoArgs};
+use crate::args::{DiffArgs, FilePartArgs, GcArgs, HistoryArgs, RestoreArgs, ShowArgs, SnapshotArgs, UndoArgs};
 use crate::context::CliContext;
 use crate::files::{InputFields, ToolCall, usage};
 use crate::output::{self, ChangeView};
@@ -168,8 +168,8 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<ToolCall> {
 }
 
 /// Builds the input of `snapshot`.
-pub(crate) fn snapshot(note: Option<&str>) -> ToolCall {
-    ask("snapshot", None, InputFields::default().put("note", note))
+pub(crate) fn snapshot(args: &SnapshotArgs) -> ToolCall {
+    ask("snapshot", None, InputFields::default().put("note", args.note.clone()))
 }
 
 /// `emend gc`.

@@ -109,9 +109,7 @@ fn run() -> u8 {
         Command::Show(args) => return files::run(&desk(UnreadPolicy::Allow), history::show(args)),
         Command::Diff(args) => return files::run(&desk(UnreadPolicy::Allow), history::diff(args)),
         Command::Restore(args) => return files::run(&desk(UnreadPolicy::Allow), history::restore(args)),
-        Command::Snapshot { note } => {
-            return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(note.as_deref())));
-        }
+        Command::Snapshot(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(args))),
         Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
         Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),
         Command::Serve(_) => serve::serve(&desk(UnreadPolicy::Deny)),

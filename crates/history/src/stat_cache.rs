@@ -1,4 +1,4 @@
-//! What a snapshot found: the content of each file, valid as long as its metadata stay the same.
+//! The files of a snapshot: the content of each, valid as long as its metadata stay the same.
 
 use std::collections::HashMap;
 

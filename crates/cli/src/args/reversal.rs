@@ -27,6 +27,14 @@ pub(crate) struct UndoArgs {
     pub(crate) irreversible: bool,
 }
 
+/// `emend snapshot`.
+#[derive(Args)]
+pub(crate) struct SnapshotArgs {
+    /// A few words for the history: what happened
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+}
+
 /// `emend restore`.
 #[derive(Args)]
 pub(crate) struct RestoreArgs {

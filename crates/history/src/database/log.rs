@@ -99,16 +99,28 @@ pub(super) fn log(
     for (nth, path) in (0..).zip(&operation.created_dirs) {
         all.prepare_cached("INSERT INTO folders VALUES(?1, ?2, ?3)")?.execute(params![number, nth, path])?;
     }
+    record_sessions(all, operation, known, (now, limits), learned)?;
+    for file in &operation.files {
+        outside::mark(all, &file.path, file.after, now, learned)?;
+    }
+    Ok(Some(LogReceipt { id, unstored: loose, lost }))
+}
+
+/// Inserts the records of an operation's session.
+fn record_sessions(
+    all: &Connection,
+    operation: &Operation,
+    known: &[SessionUpdate<'_>],
+    (now, limits): (i64, &HistoryLimits),
+    learned: &mut CacheUpdate,
+) -> rusqlite::Result<()> {
     for SessionUpdate { path, record } in known {
         let contested =
             crate::blob_store::BlobStore::version(&SqlBlobStore(all), record.content)?.is_some_and(|it| it.contested);
         let lines = rows::record(all, &operation.session, path, record, contested, now, limits.versions)?;
         learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
     }
-    for file in &operation.files {
-        outside::mark(all, &file.path, file.after, now, learned)?;
-    }
-    Ok(Some(LogReceipt { id, unstored: loose, lost }))
+    Ok(())
 }
 
 fn insert_file(all: &Connection, number: i64, nth: usize, touched: &FileChange, kept: bool) -> rusqlite::Result<()> {

@@ -29,7 +29,7 @@ struct MemoryHistoryState {
     blobs: MemoryBlobStore,
     /// The state in which each path was last known.
     known: HashMap<Vec<u8>, Option<FileState>>,
-    /// What the last snapshot found.
+    /// The files of the last snapshot.
     stat_cache: Option<StatCache>,
     /// Words of lines by path, with the time they were stored.
     words: HashMap<Vec<u8>, (i64, Vec<u8>)>,

@@ -127,7 +127,7 @@ pub(super) struct ValidateSection {
     pub(super) skip: Vec<String>,
 }
 
-/// What the history records, and how much it keeps (user's file only).
+/// Contents and size of the history (user's file only).
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "History")]

@@ -1,4 +1,4 @@
-//! What the history records of changes that others make.
+//! The setting for changes that others make.
 
 use crate::model::call_context::OptionValue;
 

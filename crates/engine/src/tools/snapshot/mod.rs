@@ -14,7 +14,7 @@ use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::session::in_doubt::{current_side, resolve_in_doubt};
 use crate::session::outside::{OutsideChange, log_changes, outside_change};
 use crate::tools::history::operation_list::{file_data, kind, shown};
-use crate::tools::snapshot::scan::{FreshFile, LeftOut, Scan};
+use crate::tools::snapshot::scan::{FreshFile, LeftOut, TreeScan};
 use crate::tools::undo::data;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
@@ -133,9 +133,9 @@ struct RootScan<'a> {
     dry_run: bool,
 }
 
-/// What the scan found so far.
+/// The results of the scan so far.
 #[derive(Default)]
-struct Findings {
+struct FoundChanges {
     changes: Vec<OutsideChange>,
     unstored: usize,
     stored_bytes: u64,
@@ -151,11 +151,11 @@ impl RootScan<'_> {
         let path = context.roots().get(self.root).copied().unwrap_or(Path::new("/"));
         let root = context.store().resolve_no_follow(path)?;
         let scope = WalkFilter { globs: Override::empty(), hidden: true, all: false, watch: None };
-        let mut scan = Scan::new(context, self.caller, scope, old.unwrap_or_default());
-        let mut findings = Findings::default();
+        let mut scan = TreeScan::new(context, self.caller, scope, old.unwrap_or_default());
+        let mut findings = FoundChanges::default();
         scan.run(&root, &mut |scan, batch| self.settle(scan, batch, is_first, &mut findings))?;
         self.find_deleted(&mut scan, &mut findings)?;
-        let Findings { changes, unstored, .. } = findings;
+        let FoundChanges { changes, unstored, .. } = findings;
         let files: Vec<FileChange> = changes.iter().map(|it| it.change.clone()).collect();
         let mut taken = RootSnapshot {
             is_first,
@@ -179,10 +179,10 @@ impl RootScan<'_> {
     /// Compares files that were read with what is known of them. Returns those to which the cache may refer.
     fn settle(
         &self,
-        scan: &Scan<'_>,
+        scan: &TreeScan<'_>,
         batch: Vec<FreshFile>,
         is_first: bool,
-        findings: &mut Findings,
+        findings: &mut FoundChanges,
     ) -> Result<Vec<FreshFile>> {
         let history = self.context.history(self.root);
         let paths: Vec<&[u8]> = batch.iter().map(|it| key(&it.place)).collect();
@@ -229,7 +229,7 @@ impl RootScan<'_> {
     }
 
     /// Adds the change of a file. Returns false if the file has changed again since it was read.
-    fn add(&self, fresh: &FreshFile, before: Option<FileState>, findings: &mut Findings) -> Result<bool> {
+    fn add(&self, fresh: &FreshFile, before: Option<FileState>, findings: &mut FoundChanges) -> Result<bool> {
         let after = fresh.file.state();
         // What this process, or another one, has written since is no change by others.
         if current_side(self.context, &fresh.place).ok().flatten().map(|now| now.content) != Some(after.content) {
@@ -242,7 +242,7 @@ impl RootScan<'_> {
     }
 
     /// Remembers files that were not known.
-    fn know(&self, new: &[FreshFile], findings: &mut Findings) -> Result<()> {
+    fn know(&self, new: &[FreshFile], findings: &mut FoundChanges) -> Result<()> {
         let most = self.context.config().history.total / 4;
         let mut found = Vec::with_capacity(new.len());
         for fresh in new {
@@ -259,7 +259,7 @@ impl RootScan<'_> {
     }
 
     /// Finds files that are known and no longer there.
-    fn find_deleted(&self, scan: &mut Scan<'_>, findings: &mut Findings) -> Result<()> {
+    fn find_deleted(&self, scan: &mut TreeScan<'_>, findings: &mut FoundChanges) -> Result<()> {
         let history = self.context.history(self.root);
         let mut missing = history.known_paths()?;
         missing.extend(scan.old.files.keys().cloned());
@@ -297,7 +297,7 @@ impl RootScan<'_> {
     }
 }
 
-impl Findings {
+impl FoundChanges {
     /// Takes room for the new content of a file, if there is any left.
     fn room_for(&mut self, bytes: usize) -> bool {
         let fits = self.stored_bytes + bytes as u64 <= SNAPSHOT_BYTES_MAX;
@@ -307,7 +307,7 @@ impl Findings {
     }
 }
 
-/// What was known of a file before the snapshot.
+/// The knowledge of a file before the snapshot.
 enum Before {
     /// It has not changed.
     Same,

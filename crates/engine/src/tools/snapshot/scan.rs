@@ -42,13 +42,13 @@ pub(super) struct LeftOut {
 }
 
 /// The scan of one root.
-pub(super) struct Scan<'a> {
+pub(super) struct TreeScan<'a> {
     pub(super) context: &'a Context,
     pub(super) caller: &'a CallContext,
     pub(super) scope: WalkFilter,
-    /// What the last snapshot found.
+    /// The files of the last snapshot.
     pub(super) old: StatCache,
-    /// What this one found.
+    /// The files of this one.
     pub(super) found: HashMap<Vec<u8>, CachedFile>,
     pub(super) left_out: LeftOut,
     ignores: Vec<Gitignore>,
@@ -58,12 +58,17 @@ pub(super) struct Scan<'a> {
 }
 
 /// Takes a batch of files that were read; returns those whose content is settled.
-pub(super) type SettleBatch<'a> = &'a mut dyn FnMut(&Scan<'_>, Vec<FreshFile>) -> Result<Vec<FreshFile>>;
+pub(super) type SettleBatch<'a> = &'a mut dyn FnMut(&TreeScan<'_>, Vec<FreshFile>) -> Result<Vec<FreshFile>>;
 
-impl<'a> Scan<'a> {
-    pub(super) fn new(context: &'a Context, caller: &'a CallContext, scope: WalkFilter, old: StatCache) -> Scan<'a> {
+impl<'a> TreeScan<'a> {
+    pub(super) fn new(
+        context: &'a Context,
+        caller: &'a CallContext,
+        scope: WalkFilter,
+        old: StatCache,
+    ) -> TreeScan<'a> {
         let found = HashMap::with_capacity(old.files.len());
-        Scan {
+        TreeScan {
             context,
             caller,
             scope,
