@@ -250,7 +250,7 @@ pub(crate) fn holds_more(path: &Path, others: &[String]) -> Error {
     let rest = if more > 0 { format!("\nand {more} more") } else { String::new() };
     let names = others[..others.len() - more].join("\n") + &rest;
     let path = show(path);
-    Error::new(Code::PathNotRegular, format!("{path} is a directory that holds more than this call removes."))
+    Error::new(Code::PathNotRegular, format!("{path} is a directory that contains more than this call removes."))
         .evidence(names)
         .next("Remove or move these first, or give the file another name; nothing was changed.")
         .fact("kind", "a directory")

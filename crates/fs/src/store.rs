@@ -370,7 +370,7 @@ pub trait Store: Send + Sync {
     ///
     /// Fails with `io.*` if a directory exists and cannot be entered.
     fn walk_components(&self, root: usize, path: &Path, wanted: &NameSet) -> Result<Vec<PathComponent>> {
-        components::one_by_one(self, root, path, wanted)
+        components::walk(self, root, path, wanted)
     }
 
     /// Writes every draft to a temporary file, not visible yet, with the requested durability. Missing parent

@@ -1,7 +1,6 @@
 //! The local disk: every path is resolved beneath an open root, and every later access goes by (open directory, name).
 
 mod attributes;
-mod dir_cache;
 #[cfg(test)]
 mod fault_injection;
 mod fd_budget;
@@ -9,6 +8,7 @@ mod journal;
 mod journal_frame;
 mod kernel;
 mod lease;
+mod name_lookup;
 mod parent_dir;
 mod probe;
 mod publish;
@@ -27,7 +27,7 @@ mod tree_swap;
 mod walk;
 mod write_temp;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -47,8 +47,7 @@ pub(crate) use splice::LeasedSource;
 
 use self::journal::Journal;
 use crate::{
-    DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, NameInfo, NameSet,
-    PathComponent, RootInfo, SafePath, Staged, Store, error,
+    DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, NameInfo, RootInfo, SafePath, Staged, Store, error,
 };
 
 /// A store on the local disk, beneath one or more roots.
@@ -62,13 +61,9 @@ pub struct LocalStore {
     journal: Option<Journal>,
     /// Directories, by device and inode, that this store has swept for temporary files of dead processes.
     swept: Mutex<HashSet<(u64, u64)>>,
-    /// Cached directory listings, by device and inode.
-    dir_cache: Mutex<HashMap<(u64, u64), dir_cache::DirListing>>,
     /// Displaced files without a name. The last close frees their blocks, which takes longer than the rest of a small
     /// edit, so it is postponed.
     displaced_files: Mutex<Vec<OwnedFd>>,
-    /// Directories in which names changed, by root and path, whose listings should be refreshed.
-    changed_dirs: Mutex<Vec<(usize, PathBuf)>>,
 }
 
 /// An open root.
@@ -100,9 +95,7 @@ impl LocalStore {
             openat2: AtomicBool::new(true),
             journal: None,
             swept: Mutex::default(),
-            dir_cache: Mutex::default(),
             displaced_files: Mutex::default(),
-            changed_dirs: Mutex::default(),
         };
         for given in roots {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
@@ -395,11 +388,7 @@ impl Store for LocalStore {
     }
 
     fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {
-        dir_cache::lookup_names(self, root, folder, names)
-    }
-
-    fn walk_components(&self, root: usize, path: &Path, wanted: &NameSet) -> Result<Vec<PathComponent>> {
-        dir_cache::walk_components(self, root, path, wanted)
+        name_lookup::lookup_names(self, root, folder, names)
     }
 
     fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
@@ -410,10 +399,6 @@ impl Store for LocalStore {
 
     fn run_deferred(&self) {
         self.close_displaced();
-        let touched = std::mem::take(&mut *self.changed_dirs.lock().unwrap_or_else(PoisonError::into_inner));
-        for (root, folder) in touched {
-            dir_cache::refresh_listing(self, root, &folder);
-        }
     }
 }
 

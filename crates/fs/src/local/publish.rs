@@ -15,7 +15,7 @@ use super::report::current_meta;
 use super::stage::{LocalTransaction, StagedFile, failed_write};
 use super::sys::{self, NameAt};
 use super::temp::{self, TempFile};
-use super::{dir_cache, kernel, publish_batch, rollback, splice};
+use super::{kernel, publish_batch, rollback, splice};
 use crate::{CommitPreview, NewState, Precondition, Transaction, WriteMethod, WriteReport, error};
 
 impl Transaction for LocalTransaction<'_> {
@@ -297,12 +297,6 @@ impl LocalTransaction<'_> {
         let spent: Vec<OwnedFd> =
             self.entries.iter_mut().filter_map(|entry| entry.displaced.take()?.release()).collect();
         self.local.displaced_files.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
-        let mut touched = self.local.changed_dirs.lock().unwrap_or_else(PoisonError::into_inner);
-        let folders = self.folders.iter().map(|folder| (folder.key.root, folder.key.path.to_owned()));
-        touched.extend(folders.take(dir_cache::REFRESHED_DIRS_MAX));
-        let from = touched.len().saturating_sub(dir_cache::REFRESHED_DIRS_MAX);
-        touched.drain(..from);
-        drop(touched);
         self.reports()
     }
 
@@ -607,7 +601,7 @@ mod tests {
         let drafts = [FileWrite { path: &place, precondition: expect, new_state: NewState::Absent }];
         let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
         assert_eq!((written[0].method, path.exists()), (WriteMethod::Removed, false));
-        assert!(written[0].notes[0].contains("goes with the old file"), "{written:?}");
+        assert!(written[0].notes[0].contains("is lost with the old file"), "{written:?}");
     }
 
     #[test]
