@@ -229,7 +229,7 @@ impl CliContext<'_> {
             Code::PathOutside if self.named_roots().is_empty() => {
                 "Or add --root with a directory that contains the file."
             }
-            Code::IoNoSpace => "`emend gc --days 7` frees what the history holds, if it is on that disk.",
+            Code::IoNoSpace => "`emend gc --days 7` frees space of the history, if it is on that disk.",
             Code::ReadRequired => "A read counts in the same --session; --unread allow needs none.",
             _ => return None,
         })

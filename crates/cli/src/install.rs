@@ -398,11 +398,11 @@ fn finish(
         let backup = if dry_run { None } else { change.back_up(desk.global.durability.unwrap_or_default())? };
         let reply = change.call(desk, &engine, dry_run);
         output::notices(&engine);
-        let Answer { text, data } = reply.result?;
+        let Answer { text, data, .. } = reply.result?;
         if !dry_run {
             change.clean_up();
         }
-        done.push((Answer { text, data }, backup, engine.roots()[0].to_owned()));
+        done.push((Answer { text, data, ..Answer::default() }, backup, engine.roots()[0].to_owned()));
     }
     let head = match (changes.is_empty(), dry_run) {
         (true, _) => format!("{}: nothing to do; the configuration is as it should be.", client.title),
@@ -420,7 +420,7 @@ fn finish(
         );
         data.insert("notes".to_owned(), told.into());
         return Ok(output::json(&Reply::new(
-            Ok(Answer { text: head, data }),
+            Ok(Answer { text: head, data, ..Answer::default() }),
             SeedCodes::None,
             ReplyLimits::default(),
             "",

@@ -206,7 +206,10 @@ impl<W: Write> StyledWriter<W> {
             return self.changed(&answer.data);
         }
         self.put(PLAIN, &answer.text)?;
-        if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
+        if !answer.text.ends_with('\n') {
+            self.out.write_all(b"\n")?;
+        }
+        answer.reminders.iter().try_for_each(|note| self.note(note))
     }
 
     /// Writes how many files are not listed, and the command that lists them.
@@ -232,11 +235,13 @@ impl<W: Write> StyledWriter<W> {
 
     /// Writes the notes of a reply.
     pub(crate) fn notes(&mut self, data: &Map<String, Value>) -> io::Result<()> {
-        for note in data.get("notes").and_then(Value::as_array).into_iter().flatten() {
-            self.put(NOTE, "note")?;
-            self.sentence(&format!(": {}", note.as_str().unwrap_or_default()))?;
-        }
-        Ok(())
+        let notes = data.get("notes").and_then(Value::as_array).into_iter().flatten();
+        notes.filter_map(Value::as_str).try_for_each(|note| self.note(note))
+    }
+
+    fn note(&mut self, note: &str) -> io::Result<()> {
+        self.put(NOTE, "note")?;
+        self.sentence(&format!(": {note}"))
     }
 
     /// Writes a line with names relative to the current directory.
@@ -310,7 +315,11 @@ fn is_harmful(char: char) -> bool {
 /// Returns an answer for people: with local times, and names relative to the current directory except in the lines of
 /// files.
 fn for_people(answer: &Answer, tool: &str, utc: bool) -> Answer {
-    let mut out = Answer { text: answer.text.clone(), data: answer.data.clone() };
+    let mut out = answer.clone();
+    match answer.body() {
+        Some(text) => out.text = text.to_owned(),
+        None => out.reminders.clear(),
+    }
     if !utc {
         out.text = with_local_times(&out.text, &answer.data);
         if let Some(summary) = answer.data.get("summary").and_then(Value::as_str) {

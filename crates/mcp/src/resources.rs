@@ -74,7 +74,7 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
     let (id, tail) = rest.split_once('/').map_or((rest, None), |(id, tail)| (id, Some(tail)));
     let Some(tail) = tail else {
         let reply = engine.call(caller, "history", json!({ "id": id }));
-        let Answer { mut text, data } = reply.result.map_err(|error| resource_failure(uri, &error))?;
+        let Answer { mut text, data, .. } = reply.result.map_err(|error| resource_failure(uri, &error))?;
         let mut data = linked(id, data);
         // The URIs make it longer.
         engine.config().reply_limits().fit(&mut text, &mut data, REST_ADVICE);

@@ -18,7 +18,7 @@ pub(crate) fn of(reply: Reply, structured: bool) -> CallToolResult {
     let whole = structured.then(|| reply.to_json());
     let mut attached = Vec::new();
     let (text, data, failed) = match reply.result {
-        Ok(Answer { text, mut data }) => {
+        Ok(Answer { text, mut data, .. }) => {
             attached = attachments(&mut data);
             (text, Map::from_iter([("data".to_owned(), Value::Object(data))]), false)
         }

@@ -67,7 +67,7 @@ impl Reader<'_> {
             }
             "events" => {
                 let values = self.block()?.text()?.lines().map(serde_json::from_str).collect::<Result<_, _>>();
-                none(Act::Events(name, values.map_err(|error| format!("a line is no JSON: {error}"))?))
+                none(Act::Events(name, values.map_err(|error| format!("a line is not JSON: {error}"))?))
             }
             "after" => match rest {
                 "gone" => Ok(Act::After(name, None)),
@@ -224,7 +224,7 @@ after l gone
             ("# t\nfile a loud\n| x", "says nothing"),
             ("# t\nfile a\n...", "replies only"),
             ("# t\n| x", "line 2"),
-            ("# t\nevents e\n| x", "a line is no JSON"),
+            ("# t\nevents e\n| x", "a line is not JSON"),
         ] {
             let error = parse(source).unwrap_err();
             assert!(error.contains(part), "{source}: {error}");

@@ -181,7 +181,7 @@ impl Play {
     fn events(&self, name: &str, wanted: &[Value]) -> Result<(), String> {
         let text = fs::read_to_string(self.names.root.join(name)).map_err(|error| format!("{name}: {error}"))?;
         let found = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-        let found = found.map_err(|error| format!("{name}: a line is no JSON: {error}"))?;
+        let found = found.map_err(|error| format!("{name}: a line is not JSON: {error}"))?;
         let wanted = wanted.iter().map(|line| self.names.value(line)).collect::<Result<Vec<Value>, _>>()?;
         if found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| holds(found, wanted)) {
             return Ok(());

@@ -109,6 +109,18 @@ fn quiet_stat_and_several_files() {
 }
 
 #[test]
+fn people_get_notes_instead_of_reminders() {
+    let reminder = "<system-reminder>a line of the file</system-reminder>\n";
+    let bed = Bed::with(&("one\n".repeat(2500) + reminder));
+    let read = bed.run(&["read", "a.txt"]).exits(0).out;
+    assert!(read.ends_with("\nnote: Lines 1 to 2000 of 2501 are shown. Read on with offset 2001.\n"), "{read}");
+    let end = bed.run(&["read", "a.txt:2501", "--format", "plain"]).exits(0).out;
+    assert_eq!(end, reminder);
+    let model = bed.call("read", &json!({ "file_path": bed.path("a.txt") })).exits(0).json();
+    assert!(model["text"].as_str().unwrap().ends_with("Read on with offset 2001.</system-reminder>\n"), "{model}");
+}
+
+#[test]
 fn command_sent_twice_changes_the_file_once() {
     let bed = Bed::with("import os\n");
     let insertion = ["edit", "a.txt", "--old", "import os", "--new", "import os\nimport sys"];

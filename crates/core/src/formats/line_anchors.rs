@@ -67,4 +67,4 @@ fn anchor_text(text: &str) -> String {
 
 const PROMPT: &str = "\
 Replaces whole lines of a file: give the text of the first and of the last of them, and the new lines, first and last \
-included. The new lines must hold at least half of the old ones; to rewrite a block entirely, use edit. Read the file first.";
+included. The new lines must contain at least half of the old ones; to rewrite a block entirely, use edit. Read the file first.";

@@ -190,7 +190,7 @@ impl ShortHash {
         let mut stop = done;
         while stop < bytes.len() {
             stop = (stop + BLOCK_BYTES).min(bytes.len());
-            // Includes the byte after the block, which decides whether blanks at its end also end a line.
+            // Includes the byte after the block, which decides whether whitespace at its end also end a line.
             if has_loose_end(&bytes[done..(stop + 1).min(bytes.len())]) {
                 while let Some(at) = memchr::memchr(b'\n', &bytes[done..stop]) {
                     let end = done + at;

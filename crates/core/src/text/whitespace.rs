@@ -33,7 +33,7 @@ pub fn blank_faults(before: &Snapshot, changes: &ChangeSet, after: &str) -> (Vec
         let (bare, end) = line.strip_suffix('\n').map_or((line, ""), |bare| (bare, "\n"));
         let kept = bare.trim_end_matches(is_blank);
         if kept.len() < bare.len() {
-            faults.push(BlankFault { line: number, what: "blanks at its end" });
+            faults.push(BlankFault { line: number, what: "whitespace at its end" });
         }
         let indented = without_spaces_before_tabs(kept);
         if matches!(indented, Cow::Owned(_)) {

@@ -9,7 +9,6 @@ use crate::model::call_handle::CallHandle;
 use crate::model::reply::{Answer, Reply, SeedCodes};
 use crate::pipeline::report::receipt::render_notes;
 use crate::session::windows_paths::read_windows_fields;
-use crate::tools::read;
 use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
@@ -30,7 +29,7 @@ impl Tool {
             Ok(mut answer) => {
                 match self.annotations.read_only {
                     _ if silent => {}
-                    true => notes.iter().for_each(|note| read::push_reminder(&mut answer.text, note)),
+                    true => notes.iter().for_each(|note| answer.reminders.push(note.clone())),
                     false => answer.text.insert_str(0, &render_notes(&notes)),
                 }
                 answer.data.insert("arguments".to_owned(), notes.into());

@@ -3,6 +3,7 @@
 use crate::model::reply_limits::ReplyLimits;
 use emendate_core::{Code, Error};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// The result of a successful call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,6 +12,35 @@ pub struct Answer {
     pub text: String,
     /// Data for programs.
     pub data: Map<String, Value>,
+    /// Notes of a call that only reads, which end the text; see [`push_reminder`].
+    pub reminders: Vec<String>,
+}
+
+impl Answer {
+    /// Returns the text without its reminders; `None` if the reply had to be shortened.
+    pub fn body(&self) -> Option<&str> {
+        let mut reminders = String::new();
+        self.reminders.iter().for_each(|note| push_reminder(&mut reminders, note));
+        self.text.strip_suffix(&*reminders)
+    }
+}
+
+/// Characters of a reminder.
+const REMINDER_CHARS_MAX: usize = 2_000;
+
+/// Appends a reminder in the form that models know from the Read tool of the seeds.
+fn push_reminder(text: &mut String, what: &str) {
+    text.push_str("<system-reminder>");
+    text.push_str(&clip(what, REMINDER_CHARS_MAX));
+    text.push_str("</system-reminder>\n");
+}
+
+/// Returns at most `most` characters of a text.
+pub(crate) fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => Cow::Owned(format!("{}⟪{} more characters⟫", &text[..at], text[at..].chars().count())),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// The table of numeric codes in the seed documents that a tool follows.
@@ -49,9 +79,10 @@ impl Reply {
     /// Creates a reply within `limits`; `rest` tells how to get the omitted parts.
     pub fn new(result: Result<Answer, Error>, seed: SeedCodes, limits: ReplyLimits, rest: &str) -> Reply {
         let result = match result {
-            Ok(Answer { mut text, mut data }) => {
-                limits.fit(&mut text, &mut data, rest);
-                Ok(Answer { text, data })
+            Ok(mut answer) => {
+                answer.reminders.iter().for_each(|note| push_reminder(&mut answer.text, note));
+                limits.fit(&mut answer.text, &mut answer.data, rest);
+                Ok(answer)
             }
             Err(mut error) => {
                 limits.fit_error(&mut error);

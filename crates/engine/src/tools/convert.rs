@@ -64,7 +64,7 @@ pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static st
     data.insert("to".to_owned(), target.name.into());
     data.insert("notes".to_owned(), notes.into());
     data.insert("converted".to_owned(), text.clone().into());
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, ..Answer::default() })
 }
 
 /// Refuses text that does not fit into a reply, because a part of a change is another change.

@@ -5,7 +5,6 @@ use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::tools::read;
 use crate::tools::search::{WalkFilter, WalkStats};
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
@@ -137,14 +136,12 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
     if files == 0 && notes.is_empty() {
         notes.push("Hidden and ignored files need hidden and no_ignore.".to_owned());
     }
-    for note in &notes {
-        read::push_reminder(&mut text, note);
-    }
+    let reminders = notes.clone();
     let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
     let data =
         json!({ "directory": place, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
     let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-    Answer { text, data }
+    Answer { text, data, reminders }
 }
 
 /// Returns the ending of a plural.

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
+use crate::pipeline::report::receipt::render_notes;
 use crate::tools::edit_files::edit_files;
 use crate::tools::{read, undo};
 use emendate_core::formats::FormatInput;
@@ -158,8 +159,11 @@ fn told(mut answer: Answer, args: &TextEditorInput) -> Answer {
         return answer;
     }
     let path = &args.path;
-    let notes: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with("Note: ")).map(str::len).sum();
-    let (notes, snippet) = rest.split_at(notes);
+    // The file may have lines that look like notes, so the notes come from the data.
+    let listed = answer.data.get("notes").and_then(Value::as_array).into_iter().flatten();
+    let notes: Vec<String> = listed.filter_map(Value::as_str).map(str::to_owned).collect();
+    let notes = render_notes(&notes);
+    let snippet = rest.strip_prefix(&*notes).unwrap_or(rest);
     let created = answer.data.get("type").is_some_and(|kind| kind == "create");
     answer.text = match args.command {
         EditorCommand::Create if created => format!("File created successfully at: {path}\n{notes}"),

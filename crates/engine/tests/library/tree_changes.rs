@@ -166,7 +166,7 @@ fn what_the_patch_does_not_name_stays() {
     let bench = Bench::new(&tree_of(&[("d/x", "x\n"), ("d/other", "kept\n"), ("a", "one\n")]));
     bench.refuses(
         "*** Begin Patch\n*** Delete File: d/x\n*** Add File: d\n+new\n*** End Patch\n",
-        "holds more than this call removes",
+        "contains more than this call removes",
     );
     bench.refuses("*** Begin Patch\n*** Add File: a/b\n+new\n*** End Patch\n", "not a directory");
     bench.refuses("*** Begin Patch\n*** Add File: d\n+new\n*** End Patch\n", "a directory");

@@ -116,7 +116,7 @@ fn references_are_resolved_relative_to_the_file() {
 #[test]
 fn invalid_schemas_are_reported_with_the_position() {
     for (schema, said) in [
-        ("{", "1:1 it is no JSON: this object is never closed"),
+        ("{", "1:1 it is not JSON: this object is never closed"),
         ("[]", "it is not an object"),
         (r#"{"type": "strnig"}"#, "1:10 `strnig` is not a type"),
         (r#"{"properties": []}"#, "1:16 here an object is expected"),

@@ -1,4 +1,4 @@
-//! Checks the English of comments: phrases that read like a translation, and sentences without a subject.
+//! Checks the English of comments and messages: phrases that read like a translation, and sentences without a subject.
 
 use super::sizes::is_test;
 use crate::repo::Repo;
@@ -10,6 +10,21 @@ const PHRASES: &[(&str, &str)] = &[
     ("are told", "are reported"),
     ("so many", "at most N"),
     ("so few", "at most N"),
+];
+/// Unidiomatic phrases of messages, each with a better one.
+const MESSAGE_PHRASES: &[(&str, &str)] = &[
+    ("left out", "omitted, skipped or ignored"),
+    ("is no JSON", "is not JSON"),
+    ("is no TOML", "is not TOML"),
+    ("is no UTF", "is not UTF-8"),
+    ("is no valid", "is not valid"),
+    ("taken off", "removed"),
+    ("turned round", "reversed"),
+    ("says the same as", "is identical to"),
+    ("told apart", "distinguished"),
+    ("so many", "at most N"),
+    ("anew", "again"),
+    ("blanks", "spaces, or whitespace"),
 ];
 /// First words that make a documentation comment a clause instead of a sentence.
 const OPENINGS: &[&str] = &["What ", "Where ", "Who "];
@@ -29,21 +44,49 @@ pub(super) fn comments(repo: &Repo) -> Vec<String> {
     out
 }
 
+pub(super) fn messages(repo: &Repo) -> Vec<String> {
+    let sources = repo.below("crates/", ".rs").filter(|file| file.path.contains("/src/") && !is_test(&file.path));
+    let mut out = Vec::new();
+    for file in sources {
+        let code = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (number, line) in (1..).zip(code.lines()) {
+            out.extend(message_fault(line).map(|what| format!("{}:{number} {what}", file.path)));
+        }
+    }
+    out
+}
+
+/// Returns the fault of a line with a message: a sentence in a literal, or the continuation of one.
+fn message_fault(line: &str) -> Option<String> {
+    let line = line.trim();
+    if line.starts_with("//") || !(line.contains('"') || line.ends_with('\\')) {
+        return None;
+    }
+    let words = words_of(line);
+    let (phrase, better) = MESSAGE_PHRASES.iter().find(|(phrase, _)| words.contains(&format!(" {phrase} ")))?;
+    Some(format!("has `{phrase}` in a message: write {better}"))
+}
+
+/// Returns the words of a line with one space around each.
+fn words_of(line: &str) -> String {
+    let words = line.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    format!(" {} ", words.collect::<Vec<_>>().join(" "))
+}
+
 /// Returns the fault of a line. `first` is the text of a documentation comment's first line.
 fn fault(line: &str, first: Option<&str>) -> Option<String> {
     let comment = line.strip_prefix("//")?;
     if let Some(word) = OPENINGS.iter().find(|word| first.is_some_and(|text| text.trim_start().starts_with(**word))) {
         return Some(format!("begins with `{}`: use a noun phrase or a verb in the third person", word.trim_end()));
     }
-    let words = comment.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
-    let words = format!(" {} ", words.collect::<Vec<_>>().join(" "));
+    let words = words_of(comment);
     let (phrase, better) = PHRASES.iter().find(|(phrase, _)| words.contains(&format!(" {phrase} ")))?;
     Some(format!("has `{phrase}`: write {better}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fault;
+    use super::{fault, message_fault};
 
     #[test]
     fn clauses_and_phrases_are_found() {
@@ -54,5 +97,13 @@ mod tests {
             assert_eq!(fault(fine, None), None, "{fine}");
         }
         assert_eq!(fault("/// Whether it fits.", Some(" Whether it fits.")), None);
+    }
+    #[test]
+    fn phrases_of_messages_are_found() {
+        assert!(message_fault(r#"    "the header was left out","#).is_some());
+        assert!(message_fault(r"    The text is no UTF-8, and \").is_some());
+        for fine in ["    // left out", "let blanks = 1;", r#"note("a blank line was ignored")"#] {
+            assert_eq!(message_fault(fine), None, "{fine}");
+        }
     }
 }

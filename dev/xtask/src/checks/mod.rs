@@ -34,6 +34,7 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "name", run: names::names },
     Check { name: "unique name", run: names::unique },
     Check { name: "english", run: english::comments },
+    Check { name: "messages", run: english::messages },
     Check { name: "figure", run: exceeded },
     Check { name: "word", run: words::words },
     Check { name: "machine", run: words::machines },

@@ -281,7 +281,7 @@ fn refusals_name_the_line_and_a_remedy() {
         (patch("*** Environment ID: \n*** Delete File: n\n"), "no name", "*** Begin Patch\n*** Delete"),
         (patch("*** Environment ID: a\n*** Environment ID: b\n*** Delete File: n\n"), "twice", "Omit"),
         (patch("so:\n*** Delete File: n\n"), "an operation is expected here", "*** Add File: PATH"),
-        (patch(&format!("{UPDATE}*** Begin Patch\n")), "the one of line 1 is not ended", "*** End Patch"),
+        (patch(&format!("{UPDATE}*** Begin Patch\n")), "the one on line 1 is not ended", "*** End Patch"),
         ("only prose".into(), "contains no patch", "*** Begin Patch"),
         ("*** Begin Patch\n*** Update File: f\n@@\n-a\n+b".into(), "may be cut off", "as its last line"),
         (

@@ -12,7 +12,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
         if delta.from.is_some() || delta.after.is_none() || delta.new_mode().is_some() {
             return Err(unsaid(
                 delta.path,
-                "whole files hold text, they do not move or remove files or set permissions",
+                "whole files contain text, they do not move or remove files or set permissions",
             ));
         }
         let text = delta.text_after();

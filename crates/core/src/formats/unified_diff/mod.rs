@@ -60,9 +60,9 @@ Changes files by a unified diff. For each file:
 --- a/path/of/file
 +++ b/path/of/file
 @@ -10,4 +10,5 @@ name of the function around it
- a line that stays begins with a space
--a line that goes begins with -
-+a line that comes begins with +
+ an unchanged line begins with a space
+-a removed line begins with -
++an added line begins with +
  three lines around each change, copied exactly, without line numbers in front
 
 Every line of a hunk has one mark in front of the text, blank lines too. The numbers after @@ are the first line and the count of \

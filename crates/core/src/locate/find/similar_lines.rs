@@ -135,7 +135,7 @@ fn add_cost(index: &SearchIndex<'_>, upto: usize) {
     index.cost.set(index.cost.get().saturating_add(upto));
 }
 
-/// True when no line of the file can be this one, blanks at its end aside.
+/// True when no line of the file can be this one, whitespace at its end aside.
 pub(super) fn is_surely_absent(index: &SearchIndex<'_>, line: &str) -> bool {
     let wanted = line.trim_end_matches(BLANKS);
     let same = |file: &str| file.trim_end_matches(BLANKS) == wanted;

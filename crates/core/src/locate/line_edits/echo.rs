@@ -71,7 +71,7 @@ pub(super) fn check_restated(
     }
     if let Some(row) = omission::new_placeholder(table.slice(from, to), text).filter(|_| !settings.omissions) {
         let what =
-            format!("{}the body has a placeholder for lines that were left out: `{}`.", rows.describe(), row.trim());
+            format!("{}the body has a placeholder for omitted lines: `{}`.", rows.describe(), row.trim());
         return Err(Error::new(Code::EditOmission, what)
             .evidence(rows_shown(table, from, to))
             .next(

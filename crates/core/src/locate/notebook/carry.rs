@@ -122,5 +122,5 @@ fn describe(of: &Notebook<'_>, cell: &Cell, at: usize) -> String {
 
 fn lost(seen: &Notebook<'_>, at: usize) -> CellRefusal {
     let cell = seen.cells().get(at).map_or_else(|| format!("cell {at}"), |cell| describe(seen, cell, at));
-    (changed(format!("The former {cell} no longer exists, or cannot be told apart from other cells.")), None)
+    (changed(format!("The former {cell} no longer exists, or cannot be distinguished from other cells.")), None)
 }

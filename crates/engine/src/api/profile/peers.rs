@@ -7,7 +7,7 @@ use emendate_core::formats::text_editor;
 const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];
 
 const REPLACE_IN_FILE_PROMPT: &str = "\
-Replaces parts of a file that was read before. diff holds one or more blocks: a line ------- SEARCH, lines of the file exactly as they are, a \
+Replaces parts of a file that was read before. diff contains one or more blocks: a line ------- SEARCH, lines of the file exactly as they are, a \
 line =======, the new lines, a line +++++++ REPLACE. Each SEARCH part must be unique in the file; all blocks are applied or none.";
 
 /// Cline's names.

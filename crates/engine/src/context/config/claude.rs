@@ -15,8 +15,8 @@ const EDITING_TOOLS: [&str; 3] = ["Edit", "Write", "NotebookEdit"];
 ///
 /// Errors: the fault of the file.
 pub(super) fn rules(text: &str) -> Result<Vec<(RuleList, String)>, String> {
-    let settings: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
-    let settings = settings.as_object().ok_or("is no JSON object")?;
+    let settings: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
+    let settings = settings.as_object().ok_or("is not a JSON object")?;
     let mut out = Vec::new();
     for (list, key) in [(RuleList::Deny, "deny"), (RuleList::Ask, "ask"), (RuleList::Allow, "allow")] {
         let Some(rules) = settings.get("permissions").and_then(|it| it.get(key)) else { continue };

@@ -120,7 +120,7 @@ fn whitespace(word: &str) -> Result<Whitespace> {
         "warn" => Ok(Whitespace::Warn),
         "fix" | "strip" => Ok(Whitespace::Fix),
         "error" | "error-all" => Ok(Whitespace::Refuse),
-        _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is not a way to treat blanks."))
+        _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is not a way to treat whitespace."))
             .next("Use nowarn, warn, fix or error as whitespace.")),
     }
 }

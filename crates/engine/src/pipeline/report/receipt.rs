@@ -5,7 +5,7 @@ pub(crate) mod edits;
 use crate::context::policy;
 use crate::model::call_context::ChangeDisplay;
 use crate::model::raw_path;
-use crate::model::reply::Answer;
+use crate::model::reply::{Answer, clip};
 use crate::model::reply_limits::{FileBudget, note_part};
 use crate::pipeline::plan::anchor_edits;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
@@ -22,7 +22,6 @@ use emendate_core::{
 use emendate_fs::{WriteReport, shown};
 use emendate_history::{LineSet, OperationId};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Notes and failures that the text lists; the data has the others.
@@ -205,7 +204,7 @@ impl Receipt {
         let (held, all) = explain::held_lines(&hunks);
         note_part(&mut data, "structuredPatch", "lines", held, all);
         note_part(&mut data, "edits.structuredPatch", "edits", own_patches.0, own_patches.1);
-        (Answer { text, data }, warnings)
+        (Answer { text, data, ..Answer::default() }, warnings)
     }
 
     /// Appends the diagnosis of language servers at the end.
@@ -230,7 +229,7 @@ impl Receipt {
         let plan = &self.plan;
         let failed = not_applied(&plan.failed);
         if let Some(header) = self.header() {
-            let Answer { text, data } = self.in_rows(header);
+            let Answer { text, data, .. } = self.in_rows(header);
             return (text + &failed, data);
         }
         if let (Some(marks), Some(words)) = (plan.anchor_format, &self.anchor_map) {
@@ -391,14 +390,6 @@ fn not_applied(failed: &[Error]) -> String {
         let _ = writeln!(out, "Not applied: {}", clip(&error.to_string(), FAILURE_CHARS_MAX));
     }
     out
-}
-
-/// Returns at most `most` characters of a text.
-pub(crate) fn clip(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => Cow::Owned(format!("{}⟪{} more characters⟫", &text[..at], text[at..].chars().count())),
-        None => Cow::Borrowed(text),
-    }
 }
 
 /// Returns one word for the change of the file.

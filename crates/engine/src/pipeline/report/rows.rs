@@ -51,7 +51,7 @@ impl Receipt {
             "renumbers": line_edits::line_shifts(&shown).into_iter().map(|it| json!({ "from": it.from, "delta": it.delta })).collect::<Vec<Value>>(),
         });
         let data = if let Value::Object(data) = data { data } else { Map::new() };
-        Answer { text, data }
+        Answer { text, data, ..Answer::default() }
     }
 }
 

@@ -187,7 +187,7 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
         );
     }
     data.insert("operations".to_owned(), rows.into());
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, ..Answer::default() })
 }
 
 /// Returns the lost parts of all histories.
@@ -248,7 +248,7 @@ fn differences(
             writeln!(text, "{left} more files are not shown here, of {}: continue with from \"{next}\".", all.len());
         data.insert("next".to_owned(), next.to_string().into());
     }
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, ..Answer::default() })
 }
 
 fn compared(

@@ -3,7 +3,6 @@
 use crate::context::LoadedFile;
 use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
 use crate::model::reply::Answer;
-use crate::tools::read::push_reminder;
 use data_encoding::BASE64;
 use emendate_core::notebook::{Cell, CellName, CellOutput, Notebook, OutputPart};
 use emendate_core::{Code, Error, Result, Snapshot};
@@ -242,10 +241,8 @@ impl NotebookRenderer<'_, '_> {
     }
 
     fn answer(self, snapshot: &Snapshot, total: usize) -> Answer {
-        let mut text = self.text;
-        for note in &self.notes {
-            push_reminder(&mut text, note);
-        }
+        let text = self.text;
+        let reminders = self.notes.clone();
         let shown = self.cells.len();
         let data = json!({
             "type": "notebook",
@@ -262,6 +259,6 @@ impl NotebookRenderer<'_, '_> {
         if !self.attachments.is_empty() {
             data.insert(ATTACHMENTS.to_owned(), list_to_json(&self.attachments));
         }
-        Answer { text, data }
+        Answer { text, data, reminders }
     }
 }

@@ -4,7 +4,7 @@ use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::READ_REPLY_CHARS_MAX;
-use crate::tools::read::{ReadInput, push_reminder};
+use crate::tools::read::ReadInput;
 use emendate_core::{Advice, advice};
 use emendate_core::{Code, ContentId, Error, Result};
 use emendate_fs::SafePath;
@@ -65,13 +65,13 @@ fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
         ("downscaled".to_owned(), made.is_some().into()),
         (ATTACHMENTS.to_owned(), list_to_json(&[attachment])),
     ]);
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, ..Answer::default() })
 }
 
 fn pdf(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let mut data = Map::from_iter([("type".to_owned(), Value::from("pdf"))]);
     let whole = args.base64 == Some(true);
-    let mut text = String::new();
+    let (mut text, mut reminders) = (String::new(), Vec::new());
     if whole {
         check_size(bytes).map_err(|error| error.evidence(place.shown()))?;
         let uri = format!("file://{}", place.shown());
@@ -80,18 +80,19 @@ fn pdf(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
         data.insert(ATTACHMENTS.to_owned(), list_to_json(&[attachment]));
     }
     if !whole || args.pages.is_some() {
-        pages(place, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(place.shown()))?;
+        reminders = pages(place, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(place.shown()))?;
     }
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, reminders })
 }
 
+/// Adds the text of pages; returns notes.
 fn pages(
     place: &SafePath,
     bytes: &[u8],
     args: &ReadInput,
     text: &mut String,
     data: &mut Map<String, Value>,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let pdf = Pdf::open(bytes)?;
     let total = pdf.pages();
     let asked = range(args.pages.as_deref(), total)?;
@@ -133,13 +134,10 @@ fn pages(
         );
         notes.push(format!("Pages {} to {} of {total} are shown. Read on with {call}.", asked.start(), next - 1));
     }
-    for note in &notes {
-        push_reminder(text, note);
-    }
     data.insert("totalPages".to_owned(), total.into());
     data.insert("pages".to_owned(), told.into());
-    data.insert("notes".to_owned(), notes.into());
-    Ok(())
+    data.insert("notes".to_owned(), notes.clone().into());
+    Ok(notes)
 }
 
 /// Parses the requested pages: `3`, `1-3`, `5-`; by default the first ones.

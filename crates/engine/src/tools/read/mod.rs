@@ -16,7 +16,6 @@ use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::read::open_lines;
 use crate::pipeline::plan::large::{LoadedSource, SHOWN_AS_WHOLE, check_whole_allowed, load_sized};
 use crate::pipeline::plan::notebook;
-use crate::pipeline::report::receipt::clip;
 use crate::session::base;
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
@@ -35,8 +34,6 @@ use std::path::Path;
 /// Lines shown by default.
 pub const READ_LINES_DEFAULT: usize = 2000;
 
-/// Characters of one reminder.
-const REMINDER_CHARS_MAX: usize = 2_000;
 
 /// The input of `read`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -214,9 +211,7 @@ fn link(place: &SafePath) -> Option<String> {
 
 /// Appends notes to an answer.
 fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> Answer {
-    for note in notes {
-        push_reminder(&mut answer.text, &note);
-    }
+    answer.reminders.extend(notes);
     answer
 }
 
@@ -415,10 +410,8 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
         );
     }
     notes.extend(more);
-    let mut text = std::mem::take(&mut page.text);
-    for note in &notes {
-        push_reminder(&mut text, note);
-    }
+    let text = std::mem::take(&mut page.text);
+    let reminders = notes.clone();
     let ends = snapshot.line_ends();
     let cut = page.cut.iter().map(|(line, left)| json!({ "line": line, "charactersLeftOut": left }));
     let data = json!({
@@ -435,12 +428,5 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
         "notes": notes,
     });
     let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-    Answer { text, data }
-}
-
-/// Appends a reminder in the form that models know from the Read tool of the seeds.
-pub(crate) fn push_reminder(text: &mut String, what: &str) {
-    text.push_str("<system-reminder>");
-    text.push_str(&clip(what, REMINDER_CHARS_MAX));
-    text.push_str("</system-reminder>\n");
+    Answer { text, data, reminders }
 }

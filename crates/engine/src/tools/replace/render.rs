@@ -129,7 +129,7 @@ pub(super) fn answer(
     if let Some(operation) = receipts.iter().find_map(Receipt::operation) {
         data.insert("operation".to_owned(), Value::from(operation.to_string()));
     }
-    Answer { text, data }
+    Answer { text, data, ..Answer::default() }
 }
 
 /// Returns a changed file as JSON.

@@ -357,9 +357,7 @@ impl SearchRun<'_> {
                 );
             }
         }
-        for note in &notes {
-            read::push_reminder(&mut text, note);
-        }
+        let reminders = notes.clone();
         let data = json!({
             "files": self.files,
             "hits": self.hits,
@@ -368,7 +366,7 @@ impl SearchRun<'_> {
             "notes": notes,
         });
         let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-        Answer { text, data }
+        Answer { text, data, reminders }
     }
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn outline(context: &Context, caller: &CallContext, mut input: Value)
         "notes": notes,
     });
     let Value::Object(data) = data else { return Ok(Answer { text, ..Answer::default() }) };
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, ..Answer::default() })
 }
 
 /// Shortens a title with a very long name.

@@ -161,7 +161,7 @@ fn change_hunks(
     data.insert("hunksOf".to_owned(), selection.logged.id.to_string().into());
     data.insert("hunks".to_owned(), selection.hunks.numbers.iter().copied().map(Value::from).collect());
     data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
-    Ok(Answer { text: summary + &rendered.text, data })
+    Ok(Answer { text: summary + &rendered.text, data, ..Answer::default() })
 }
 
 /// Plans the new version of the file: the chosen hunks on one side, everything that changed since on the other.

@@ -84,7 +84,7 @@ pub(crate) fn restore(context: &Context, caller: &CallContext, tool: &'static st
     drop(turns);
     let operation = receipts.iter().find_map(Receipt::operation);
     let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
-    let mut answer = Answer { text, data: data(files, all, dry_run) };
+    let mut answer = Answer { text, data: data(files, all, dry_run), ..Answer::default() };
     answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
     Ok(answer)
 }

@@ -46,7 +46,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
 }
 
 fn refused(why: &str) -> MatchRefusal {
-    MatchRefusal::new(RefusalReason::Elision, format!("Lines were left out of the old text with `...`, but {why}."))
+    MatchRefusal::new(RefusalReason::Elision, format!("Lines of the old text were omitted with `...`, but {why}."))
 }
 
 fn unique(search: &MatchSearch<'_>, wanted: &Rc<PatternLines<'_>>) -> Result<usize, MatchRefusal> {

@@ -146,7 +146,7 @@ pub(in crate::locate::find) fn emptied_lines(
         (true, true) => "its indentation and its line end",
         (true, false) => "its indentation",
         (false, true) => "its line end",
-        (false, false) if blanks => "the blanks around the text",
+        (false, false) if blanks => "the whitespace around the text",
         (false, false) => return None,
     };
     Some(format!("A line that held nothing else was removed whole, with {removed}."))
