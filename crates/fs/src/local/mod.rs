@@ -47,7 +47,8 @@ pub(crate) use splice::LeasedSource;
 
 use self::journal::Journal;
 use crate::{
-    DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, NameInfo, RootInfo, SafePath, Staged, Store, error,
+    DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, NameInfo, RootInfo,
+    SafePath, Staged, Store, error,
 };
 
 /// A store on the local disk, beneath one or more roots.

@@ -63,9 +63,7 @@ fn name_info(folder: &OwnedFd, name: impl AsRef<OsStr>) -> Option<NameInfo> {
 /// that only the kernel knows what it equals in a case-insensitive directory.
 fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Option<Vec<bool>> {
     let stamp = read::file_meta(&sys::fstat(folder).ok()?);
-    if stamp.size > LISTED_DIR_BYTES_MAX
-        || !local.is_trusted(root, &stamp)
-        || names.iter().any(|name| !name.is_ascii())
+    if stamp.size > LISTED_DIR_BYTES_MAX || !local.is_trusted(root, &stamp) || names.iter().any(|name| !name.is_ascii())
     {
         return None;
     }

@@ -70,8 +70,7 @@ pub(super) fn check_restated(
         return Ok(Vec::new());
     }
     if let Some(row) = omission::new_placeholder(table.slice(from, to), text).filter(|_| !settings.omissions) {
-        let what =
-            format!("{}the body has a placeholder for omitted lines: `{}`.", rows.describe(), row.trim());
+        let what = format!("{}the body has a placeholder for omitted lines: `{}`.", rows.describe(), row.trim());
         return Err(Error::new(Code::EditOmission, what)
             .evidence(rows_shown(table, from, to))
             .next(

@@ -34,7 +34,6 @@ use std::path::Path;
 /// Lines shown by default.
 pub const READ_LINES_DEFAULT: usize = 2000;
 
-
 /// The input of `read`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

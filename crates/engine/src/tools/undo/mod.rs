@@ -88,7 +88,8 @@ pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, 
     let operation = receipts.iter().find_map(Receipt::operation);
     let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
     let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
-    let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, all, dry_run), ..Answer::default() };
+    let mut answer =
+        Answer { text: summary.clone() + &text, data: self::data(files, all, dry_run), ..Answer::default() };
     let ids: Vec<Value> = operations.iter().map(|logged| logged.id.to_string().into()).collect();
     let data = &mut answer.data;
     data.insert("summary".to_owned(), summary.trim_end().into());
