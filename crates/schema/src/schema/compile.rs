@@ -87,7 +87,7 @@ impl Compiler<'_> {
         let broken = |place, what: String| SchemaError { file: path.clone(), place, what };
         let document = read(kind, &text).map_err(|fault| {
             let what =
-                if fault.limit_reached { fault.what } else { format!("it is no {}: {}", kind.name(), fault.what) };
+                if fault.limit_reached { fault.what } else { format!("it is not {}: {}", kind.name(), fault.what) };
             broken(Some(LineCol::of(&text, fault.at)), what)
         })?;
         let &[root] = &*document.roots else {

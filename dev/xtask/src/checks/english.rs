@@ -49,22 +49,29 @@ pub(super) fn messages(repo: &Repo) -> Vec<String> {
     let mut out = Vec::new();
     for file in sources {
         let code = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let mut inside = false;
         for (number, line) in (1..).zip(code.lines()) {
-            out.extend(message_fault(line).map(|what| format!("{}:{number} {what}", file.path)));
+            out.extend(message_fault(line, inside).map(|what| format!("{}:{number} {what}", file.path)));
+            inside = line.ends_with('\\');
         }
     }
     out
 }
 
-/// Returns the fault of a line with a message: a sentence in a literal, or the continuation of one.
-fn message_fault(line: &str) -> Option<String> {
+/// Returns the fault of a line with messages: literals of three words or more. `inside` is true if a literal of the line
+/// above continues.
+fn message_fault(line: &str, inside: bool) -> Option<String> {
     let line = line.trim();
-    if line.starts_with("//") || !(line.contains('"') || line.ends_with('\\')) {
+    if line.starts_with("//") {
         return None;
     }
-    let words = words_of(line);
-    let (phrase, better) = MESSAGE_PHRASES.iter().find(|(phrase, _)| words.contains(&format!(" {phrase} ")))?;
-    Some(format!("has `{phrase}` in a message: write {better}"))
+    let literals =
+        line.split('"').enumerate().filter(|(nth, _)| (nth % 2 == 0) == inside).map(|(_, part)| words_of(part));
+    let faults = literals.filter(|words| words.split(' ').count() > 4).filter_map(|words| {
+        let (phrase, better) = MESSAGE_PHRASES.iter().find(|(phrase, _)| words.contains(&format!(" {phrase} ")))?;
+        Some(format!("has `{phrase}` in a message: write {better}"))
+    });
+    faults.into_iter().next()
 }
 
 /// Returns the words of a line with one space around each.
@@ -100,10 +107,12 @@ mod tests {
     }
     #[test]
     fn phrases_of_messages_are_found() {
-        assert!(message_fault(r#"    "the header was left out","#).is_some());
-        assert!(message_fault(r"    The text is no UTF-8, and \").is_some());
-        for fine in ["    // left out", "let blanks = 1;", r#"note("a blank line was ignored")"#] {
-            assert_eq!(message_fault(fine), None, "{fine}");
+        assert!(message_fault(r#"    "the header was left out","#, false).is_some());
+        assert!(message_fault(r"    The text is no UTF-8, and \", true).is_some());
+        for fine in
+            ["    // left out", "let blanks = 1;", r#"note("a blank line was ignored")"#, r#"left_out("a", "b c d")"#]
+        {
+            assert_eq!(message_fault(fine, false), None, "{fine}");
         }
     }
 }
