@@ -85,7 +85,7 @@ pub(crate) fn snapshot(context: &Context, caller: &CallContext, input: Value) ->
     data.insert("scanned".to_owned(), scanned.into());
     data.insert("operation".to_owned(), operations.first().map(ToString::to_string).into());
     data.insert("operations".to_owned(), operations.iter().map(|id| Value::from(id.to_string())).collect());
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, ..Answer::default() })
 }
 
 /// Describes the snapshot of a root.
