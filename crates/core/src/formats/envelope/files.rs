@@ -2,6 +2,7 @@
 //! take several files, alone or inside of `<write_to_file>`.
 
 use super::{WrapperLayer, is_quiet, lines};
+use std::fmt::Write as _;
 
 /// Rewrites the elements as `<file path="…">`, which is a form of whole files; `None` for anything else between them.
 pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
@@ -15,7 +16,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     let (mut out, mut count) = (String::new(), 0);
     while let Some(inside) = rest.strip_prefix("<file>") {
         let (path, content, after) = file(inside)?;
-        out.push_str(&format!("<file path=\"{path}\">\n{content}</file>\n"));
+        let _ = write!(out, "<file path=\"{path}\">\n{content}</file>\n");
         rest = after.trim_start();
         count += 1;
     }

@@ -415,11 +415,6 @@ mod tests {
             "<%# ... existing code ... %>",
             "{{!-- rest of the code remains the same --}}",
             "--[[ omitted for brevity ]]",
-            "@* ... rest of the file ... *@",
-            "#| keep existing code |#",
-            "dnl rest of the file unchanged",
-            ":: ... rest of file ...",
-            "C remaining code unchanged",
         ] {
             assert!(is_placeholder(line), "{line}");
         }
@@ -433,6 +428,11 @@ mod tests {
             ">>> ... existing code ...",
             "> ... rest of the file ...",
             "$ ... existing code ...",
+            "@* ... rest of the file ... *@",
+            "#| keep existing code |#",
+            "dnl rest of the file unchanged",
+            ":: ... rest of file ...",
+            "C remaining code unchanged",
             "=begin ... existing code ... =end",
         ] {
             assert!(is_placeholder(line), "{line}");

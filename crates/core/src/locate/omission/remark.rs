@@ -318,6 +318,10 @@ mod tests {
         ] {
             assert_eq!(kind(line), Some(RemarkKind::Heading), "{line}");
         }
+    }
+
+    #[test]
+    fn remarks_behind_code() {
         for line in
             ["return 1  # ... rest of the code unchanged", "fn two() { /* unchanged */ }", "x = 1 // rest of the code"]
         {
