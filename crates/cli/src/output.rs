@@ -317,7 +317,7 @@ fn is_harmful(char: char) -> bool {
 fn for_people(answer: &Answer, tool: &str, utc: bool) -> Answer {
     let mut out = answer.clone();
     match answer.body() {
-        Some(text) => out.text = text.to_owned(),
+        Some(text) => text.clone_into(&mut out.text),
         None => out.reminders.clear(),
     }
     if !utc {
